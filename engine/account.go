@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// Account is who asks.
+// Account is the authenticated caller of a request.
 type Account struct {
 	ID       string // <login>@<type>, for example admin@local
 	Name     string
 	Roles    []string
 	Revision uint64 // of the stored account; 0 for Anonymous
 
-	Coactors   []string // subjects that it is too besides ID and Roles, found in the data (aclMetaMap)
-	Properties Fields   // what applications know of it: stored, or found in the data (customProfile)
+	Coactors   []string // further subjects of the account, found in the data (aclMetaMap)
+	Properties Fields   // properties for applications: stored, or found in the data (customProfile)
 
-	Client string     // of OAuth2, when one acts for the account
-	Scope  *Scope     // what the token leaves of what the account may do; nil for all
-	Limit  Permission // what Scope leaves on the service that is asked; means nothing without Scope
+	Client string     // ID of the OAuth2 client, if a client acts for the account
+	Scope  *Scope     // restricts the permissions of the account to those of the token; nil for no restriction
+	Limit  Permission // permissions that Scope leaves on the requested service; meaningless if Scope is nil
 }
 
-// Subjects are what permissions may be granted to so that the account has
-// them.
+// Subjects returns the names under which permissions can be granted to the account.
 func (a *Account) Subjects() []string {
 	all := make([]string, 0, 2+len(a.Roles)+len(a.Coactors))
 	all = append(append(all, a.ID), a.Roles...)
 	return append(append(all, a.Coactors...), Everyone)
 }
 
-// Names are the Subjects, each once, that count where data are concerned: what is
-// granted to everyone does not.
+// Names returns the distinct Subjects that apply to data access. Everyone is not
+// one of them, because grants to everyone do not apply to data.
 func (a *Account) Names() []string {
 	var all []string
 	for _, s := range a.Subjects() {
@@ -42,8 +41,8 @@ func (a *Account) Names() []string {
 	return all
 }
 
-// Variable returns what $$name stands for in conditions and defaults: the id of the
-// account for uid and id, its name for name, else one of its properties.
+// Variable returns the value of $$name in conditions and defaults: the id of the
+// account for uid and id, its name for name, else the property of that name.
 func (a *Account) Variable(name string) (value any, ok bool) {
 	switch name {
 	case "uid", "id":
@@ -55,20 +54,19 @@ func (a *Account) Variable(name string) (value any, ok bool) {
 	return value, value != nil
 }
 
-// Is reports whether a name means the account: its own, or that of a role or of
-// whatever else it is.
+// Is reports whether subject is the id, a role or a coactor of the account.
 func (a *Account) Is(subject string) bool {
 	return subject == a.ID || slices.Contains(a.Roles, subject) || slices.Contains(a.Coactors, subject)
 }
 
-// Anonymous is the account of a service that asks for no credentials.
+// Anonymous is the account of requests to services that require no credentials.
 var Anonymous = &Account{ID: "anonymous", Name: "anonymous"}
 
 // AuthMode says how a service authenticates its callers.
 type AuthMode string
 
-// The modes of interface.md, "Authentication". Any other value answers 401 to
-// everyone.
+// The authentication modes. A service with any other value answers 401 to all
+// requests.
 const (
 	AuthNone  AuthMode = "none"
 	AuthPwd   AuthMode = "pwd" // account-based, the default
@@ -76,32 +74,32 @@ const (
 	AuthOAuth AuthMode = "oauth"
 )
 
-// Credentials are what a request offers; "" means not offered.
+// Credentials are the credentials of a request; "" means not given.
 type Credentials struct {
 	User     string // <login>@<type>, or <login> when Type is given
 	Type     string
 	Password string
 	Token    string
 
-	Caller Caller // who offers them, for limits and the log
+	Caller Caller // origin of the request, for limits and the log
 }
 
-// Caller is where a request comes from.
+// Caller describes where a request comes from.
 type Caller struct {
 	Request string     // request id
-	Address netip.Addr // the client's, behind trusted proxies; the zero Addr when there is none, as on the command line
-	Secure  bool       // it came by TLS, to us or to a trusted proxy
+	Address netip.Addr // of the client, as reported by trusted proxies; the zero Addr if there is none, as on the command line
+	Secure  bool       // the request arrived over TLS, here or at a trusted proxy
 }
 
 type callerKey struct{}
 
-// WithCaller returns a context that tells where the request comes from.
+// WithCaller returns a context that carries the caller.
 func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerFrom returns what WithCaller or WithRequest told, the zero Caller for
-// nothing.
+// CallerFrom returns the caller that WithCaller or WithRequest stored in ctx, or
+// the zero Caller.
 func CallerFrom(ctx context.Context) Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return *c
@@ -110,24 +108,23 @@ func CallerFrom(ctx context.Context) Caller {
 }
 
 // PasswordQueue is the reason of Unavailable when too many passwords are being
-// checked. Anybody can cause it, so it is not logged for each request.
+// checked. Any client can cause it, so it is not logged for each request.
 const PasswordQueue = "password-queue"
 
 // UnknownToken is the reason of Forbidden when a token is unknown, expired or
 // revoked.
 const UnknownToken = "token"
 
-// Authenticator proves accounts.
+// Authenticator checks credentials.
 type Authenticator interface {
-	// Authenticate returns the account that the credentials of that mode
-	// prove. Errors: Unauthenticated when they are missing, half or wrong;
-	// Forbidden when the user name has no type or the token is not valid;
-	// TooMany after too many failures; Unavailable when too many passwords
-	// are being checked.
+	// Authenticate returns the account that the credentials prove in the given
+	// mode. Errors: Unauthenticated if they are missing, incomplete or wrong;
+	// Forbidden if the user name has no type or the token is not valid; TooMany
+	// after too many failures; Unavailable if too many passwords are being checked.
 	Authenticate(ctx context.Context, mode AuthMode, c Credentials) (*Account, error)
 }
 
-// Token describes an issued token; its secret is shown once, by Issue.
+// Token describes an issued token. Only Issue returns its secret.
 type Token struct {
 	ID      string
 	Name    string
@@ -137,12 +134,14 @@ type Token struct {
 
 // TokenIssuer manages the tokens of an account.
 type TokenIssuer interface {
-	// Issue makes a token that lives for lifetime, or the configured lifetime
-	// when 0. Invalid when lifetime is negative or longer than that.
+	// Issue creates a token that is valid for lifetime, or for the configured
+	// lifetime if it is 0. The error is Invalid if lifetime is negative or longer
+	// than that.
 	Issue(ctx context.Context, account, name string, lifetime time.Duration) (secret string, t Token, err error)
-	// Tokens lists the account's live tokens, oldest first.
+	// Tokens lists the account's valid tokens, oldest first.
 	Tokens(ctx context.Context, account string) ([]Token, error)
-	// Revoke ends a token of the account; NotFound if it has none of that id.
+	// Revoke revokes a token of the account. The error is NotFound if the account
+	// has no token with that id.
 	Revoke(ctx context.Context, account, id string) error
 }
 
@@ -153,7 +152,8 @@ func WithAccount(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
-// asking is a context with the account and the caller of a request.
+// asking is the context of a request: it holds the account, the caller and the
+// staging area in one allocation.
 type asking struct {
 	context.Context
 	account *Account
@@ -173,14 +173,14 @@ func (c *asking) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithRequest is WithAccount and WithCaller at once: every request has both.
-// StagingFrom finds its Staging, which the caller must End.
+// WithRequest combines WithAccount and WithCaller, since every request has both.
+// StagingFrom finds the Staging of the context, which the caller must End.
 func WithRequest(ctx context.Context, a *Account, c *Caller) context.Context {
 	return &asking{Context: ctx, account: a, caller: c}
 }
 
-// AccountFrom returns the account that ctx acts for, nil for none: the server
-// itself, as when it imports objects.
+// AccountFrom returns the account that ctx acts for. It returns nil if the server
+// itself acts, for example when it imports objects.
 func AccountFrom(ctx context.Context) *Account {
 	a, _ := ctx.Value(accountKey{}).(*Account)
 	return a

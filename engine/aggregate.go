@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// Aggregation computes rows from the items of a class. Without aggregates
-// there is a row for each item; with them, one for all items whose columns are
-// equal, and without columns a single one, which is there even if no item is.
+// Aggregation computes rows from the items of a class. Without aggregates there
+// is a row for each item. With aggregates there is a row for each set of items
+// with equal columns. Without columns there is exactly one row, even if no item
+// matches.
 type Aggregation struct {
-	Class      *Class      // items of this class and of its descendants
+	Class      *Class      // items of this class and its descendants
 	Filter     *Filter     // nil for all
-	Columns    []Column    // of a row, first
-	Aggregates []Aggregate // of a row, then
-	Sort       []RowSort   // all columns end it in any case, or the order of insertion
+	Columns    []Column    // first values of a row
+	Aggregates []Aggregate // last values of a row
+	Sort       []RowSort   // ties are broken by all columns, or by insertion order
 	Offset     int
-	Count      int  // at most so many rows; negative for no limit
-	Distinct   bool // without Aggregates: each row once
-	Exact      bool // not the items of descendants
+	Count      int  // maximum number of rows; negative for no limit
+	Distinct   bool // without Aggregates: omit duplicate rows
+	Exact      bool // omit items of descendants
 }
 
 // Column is a named value of a row.
@@ -27,26 +28,26 @@ type Column struct {
 	Expr *Expr
 }
 
-// AggregateFunction is a function over many items.
+// AggregateFunction is a function over a set of items.
 type AggregateFunction string
 
-// The functions over many items. None counts null.
+// The aggregate functions. All of them ignore null.
 const (
-	CountOf AggregateFunction = "count" // of the items, or of those whose value is not null
-	SumOf   AggregateFunction = "sum"   // exact; 0 of nothing
-	AvgOf   AggregateFunction = "avg"   // the exact sum divided by the count, as OpDiv divides; null of nothing
-	MinOf   AggregateFunction = "min"   // null of nothing
+	CountOf AggregateFunction = "count" // number of items, or of values that are not null
+	SumOf   AggregateFunction = "sum"   // exact; 0 for an empty set
+	AvgOf   AggregateFunction = "avg"   // the exact sum divided by the count, as OpDiv divides; null for an empty set
+	MinOf   AggregateFunction = "min"   // null for an empty set, and so is MaxOf
 	MaxOf   AggregateFunction = "max"
 )
 
-// Aggregate is a named function over the items of a row.
+// Aggregate is a named aggregate function over the items of a row.
 type Aggregate struct {
 	Name     string
 	Function AggregateFunction
-	Expr     *Expr // nil for CountOf all
+	Expr     *Expr // nil to count all items with CountOf
 }
 
-// Type is the type of the values that it makes.
+// Type returns the type of the aggregate's values.
 func (a Aggregate) Type() PropertyType {
 	switch a.Function {
 	case CountOf:
@@ -63,7 +64,7 @@ type RowSort struct {
 	Descending bool
 }
 
-// Names are the names of the values of a row, in order.
+// Names returns the names of the values of a row, in order.
 func (a *Aggregation) Names() []string {
 	var names []string
 	for _, c := range a.Columns {
@@ -83,9 +84,9 @@ func badAggregate(format string, args ...any) error {
 
 // ParseAggregation reads {"fields": {"who": "$owner"}, "aggregates": {"n":
 // {"count": ["$id"]}}, "filter": .., "sort": {"who": 1}, "offset": 0, "count":
-// 10, "distinct": true, "skipSubClasses": true}, all of which may be left out
-// but one of the first two. Expressions and now are those of ParseFilter. The
-// error is Invalid.
+// 10, "distinct": true, "skipSubClasses": true}. At least one of fields and
+// aggregates must be given; the other members are optional. Expressions and now
+// have the same meaning as in ParseFilter. The error is Invalid.
 func ParseAggregation(c *Class, v any, now time.Time) (*Aggregation, error) {
 	in, ok := v.(Fields)
 	if !ok {
@@ -164,7 +165,7 @@ func (p filterParser) columns(a *Aggregation, v any) error {
 	return nil
 }
 
-// column reads an expression that has one value for an item.
+// column reads an expression that has a single value for each item.
 func (p filterParser) column(name string, v any) (*Expr, error) {
 	o, err := p.operand(v, 0)
 	if err != nil {
@@ -225,7 +226,7 @@ func (p filterParser) aggregated(f AggregateFunction, v any) (*Expr, error) {
 	return e, nil
 }
 
-// sortBy reads the order of rows, by their names.
+// sortBy reads the order of the rows, which refers to values by name.
 func (a *Aggregation) sortBy(v any) error {
 	order, ok := v.(Fields)
 	if !ok {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Event is something that happened to the security of the server.
+// Event is a security event for the audit log.
 type Event struct {
 	Kind    EventKind
-	Account string // whose doing it was, or was to be; "" when unknown
-	Caller  Caller // from where; zero for the command line
-	Service string // that was asked, "" for none
-	Details Fields // names and plain values; never a secret
+	Account string // account that acted or tried to; "" if unknown
+	Caller  Caller // origin of the request; zero on the command line
+	Service string // requested service; "" if there is no service
+	Details Fields // names and plain values, never a secret
 }
 
-// EventKind says what happened.
+// EventKind is the kind of a security event.
 type EventKind string
 
-// The kinds.
+// The kinds of events.
 const (
 	SignedIn          EventKind = "sign-in"
 	SignInFailed      EventKind = "sign-in-failed"
@@ -25,12 +25,12 @@ const (
 	AccountChanged    EventKind = "account"
 	TokenIssued       EventKind = "token"
 	TokenRevoked      EventKind = "token-revoked"
-	TokenReused       EventKind = "token-reused" // a rotated refresh token came back: its family ends
+	TokenReused       EventKind = "token-reused" // a rotated refresh token was used again, so its family is revoked
 	ClientChanged     EventKind = "client"
 	ConsentGiven      EventKind = "consent"
 	ConsentDenied     EventKind = "consent-denied"
 	PermissionChanged EventKind = "permission"
-	RequestDenied     EventKind = "denied" // 401, 403 or 429
+	RequestDenied     EventKind = "denied" // answered with 401, 403 or 429
 )
 
 // EventKinds returns all kinds.
@@ -39,20 +39,21 @@ func EventKinds() []EventKind {
 		ClientChanged, ConsentGiven, ConsentDenied, PermissionChanged, RequestDenied}
 }
 
-// Auditor keeps events. It never fails what it is told about.
+// Auditor records events. Recording an event never makes the audited operation
+// fail.
 type Auditor interface {
 	Audit(ctx context.Context, e Event)
 }
 
-// Guesses counts failed attempts at passwords and codes, for all processes of
-// one database together (decisions.md section 4).
+// Guesses counts failed attempts to guess passwords and codes. All processes of
+// a database share the counts.
 type Guesses interface {
-	// Admit is asked before a secret is looked at: how long to wait before that.
-	// account is "" for secrets that are no account's. Errors: TooMany, with
-	// RetryAfter.
+	// Admit must be called before a secret is checked. It returns how long to
+	// wait before the check. account is "" for secrets that do not belong to an
+	// account. The error is TooMany, with RetryAfter.
 	Admit(ctx context.Context, account string, from Caller) (wait time.Duration, err error)
 	// Failed counts a wrong secret.
 	Failed(ctx context.Context, account string, from Caller)
-	// Succeeded tells that it was right.
+	// Succeeded records that the secret was right.
 	Succeeded(ctx context.Context, account string, from Caller)
 }

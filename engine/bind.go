@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// Handling says what to do with input that is merely odd (decisions.md
-// section 2): Lenient warns, Strict refuses.
+// Handling says how to treat input that is valid but suspicious, such as unknown names:
+// Lenient warns, Strict refuses.
 type Handling bool
 
-// The two handlings.
+// The two kinds of handling.
 const (
 	Lenient Handling = false
 	Strict  Handling = true
 )
 
-// The limits of nested input.
+// Limits of nested input.
 const (
-	maxNesting = 32    // levels of objects within objects
+	maxNesting = 32    // depth of objects within objects
 	maxNested  = 10000 // nested objects in one input
 )
 
-// Bind casts an input object to values of the class. An object given for a
-// reference or in a collection becomes a *Record of what it points at; so does
-// "reference.attribute", which changes what the reference points at now. The
+// Bind casts an input object to values of the class. An object that is given for a
+// reference or in a collection becomes a *Record of the target class. So does
+// "reference.attribute", which changes the object that the reference points at now. The
 // parts of a struct attribute may be given as an object.
 //
-// Names it does not know are returned in the order met, with the path to them
-// (lenient), or are an error (strict); system names and calculated attributes
-// are passed over, so that an answer can be sent back. The error is Invalid and
-// names the attribute.
+// In lenient handling, unknown names are returned in input order with the path to them;
+// in strict handling they are an error. System names and calculated attributes are
+// ignored, so that a client can send an answer back. The error is Invalid and names the
+// attribute.
 func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err error) {
 	b := binding{handling: h}
 	s := scope{binding: &b, class: c}
@@ -42,9 +42,9 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 }
 
 // BindFitting is a lenient Bind that leaves out values that cannot be cast. It calls
-// misfit with the error of each; the value stays Absent. A key must fit: an object in
-// the input with a key value that cannot be cast is left out as a whole, and for the
-// outermost one the error is returned, as it is if there are too many values.
+// misfit with the error of each such value, and the value stays Absent. Keys must fit: if
+// a key value cannot be cast, its object is left out, and for the outermost object the
+// error is returned. An error is also returned if there are too many values.
 func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
 	b := binding{handling: Lenient, misfit: misfit}
 	s := scope{binding: &b, class: c}
@@ -54,28 +54,28 @@ func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown [
 	return v, b.unknown, nil
 }
 
-// binding is one call of Bind.
+// binding is the state of one call of Bind.
 type binding struct {
 	handling Handling
-	misfit   func(*Error) // called with the error of a value that is left out; nil returns the error
+	misfit   func(*Error) // called with the error of a value that is left out; if nil, the error is returned
 	unknown  []string
-	objects  int // nested ones, so far
+	objects  int // nested objects so far
 
 	passwords, uploads int // so far
 }
 
-// scope is one object of the input.
+// scope is the state for one object of the input.
 type scope struct {
 	*binding
 	class  *Class
-	path   string // to the object, with the dot that follows; "" for the outermost
+	path   string // path to the object with a trailing dot; "" for the outermost object
 	depth  int
 	values Values
 	dotted []dotted
 }
 
-// dotted is what is given for the object that a reference points at by names
-// such as "town.name".
+// dotted holds the values given under names such as "town.name" for the object that a
+// reference points at.
 type dotted struct {
 	property *Property
 	fields   Fields
@@ -104,8 +104,9 @@ func (s *scope) bind(in Fields) (Values, error) {
 	return s.values, nil
 }
 
-// leaveOut passes the error of a value to misfit and returns nil. It returns err if
-// there is no misfit, and errors of keys and those that are not about one value.
+// leaveOut passes the error of a value to misfit and returns nil. If there is no misfit,
+// it returns err. It also returns errors of keys and errors that do not concern a single
+// value.
 func (s *scope) leaveOut(err error) error {
 	if err == nil || s.misfit == nil {
 		return err
@@ -123,7 +124,7 @@ func (s *scope) leaveOut(err error) error {
 	return nil
 }
 
-// set binds what is given for a property.
+// set binds the value of a property.
 func (s *scope) set(p *Property, in any) error {
 	if p.Nowhere && p.Formula != nil {
 		if list, ok := in.([]any); in == nil || ok && len(list) == 0 {
@@ -134,13 +135,13 @@ func (s *scope) set(p *Property, in any) error {
 		return s.fault(e)
 	}
 	if p.Formula != nil {
-		return nil // clients send back what they read
+		return nil // ignored, because clients send back the objects that they read
 	}
 	fields, object := in.(Fields)
 	switch {
 	case p.Type == Reference && p.Back != nil:
 		if in == nil {
-			return nil // so too
+			return nil // ignored for the same reason
 		}
 		return s.virtual(p)
 	case p.Type == Reference && object:
@@ -168,7 +169,7 @@ func (s *scope) set(p *Property, in any) error {
 	return nil
 }
 
-// castInput is Cast, and makes uploads.
+// castInput is Cast, except that it turns input for files into uploads.
 func (p *Property) castInput(in any) (any, error) {
 	if !p.Type.IsFile() || in == nil {
 		return p.Cast(in)
@@ -180,8 +181,8 @@ func (p *Property) castInput(in any) (any, error) {
 	return value, nil
 }
 
-// setLinks binds a collection: an array replaces it. Null leaves it alone,
-// because that is what stands in answers for a collection that was not loaded.
+// setLinks binds the value of a collection. An array replaces the members. Null changes
+// nothing, because answers contain null for collections that were not loaded.
 func (s *scope) setLinks(p *Property, in any) error {
 	switch {
 	case in == nil:
@@ -194,7 +195,7 @@ func (s *scope) setLinks(p *Property, in any) error {
 		var m any
 		m, nested = s.record(p, e.(Fields), p.Name+"["+strconv.Itoa(i)+"].")
 		if nested != nil {
-			return nil, Errorf(Invalid, "", "") // nested says it
+			return nil, Errorf(Invalid, "", "") // nested has the details
 		}
 		return m, nil
 	})
@@ -208,8 +209,8 @@ func (s *scope) setLinks(p *Property, in any) error {
 	return nil
 }
 
-// record binds an object given for what p points at: a *Record, or the value
-// of the reference when it names a stored object and says nothing else of it.
+// record binds an object that is given for a target of p. It returns a *Record, or the
+// value of the reference if the object has only the id of a stored object.
 func (s *scope) record(p *Property, in Fields, step string) (any, error) {
 	c, fault := s.class.nestedClass(p, in)
 	if fault != nil {
@@ -244,7 +245,7 @@ func given(v Values) bool {
 	})
 }
 
-// nested binds an object within this one.
+// nested binds an object inside the current one.
 func (s *scope) nested(c *Class, in Fields, step string) (Values, error) {
 	inner := scope{binding: s.binding, class: c, path: s.path + step, depth: s.depth + 1}
 	if inner.depth > maxNesting {
@@ -256,8 +257,8 @@ func (s *scope) nested(c *Class, in Fields, step string) (Values, error) {
 	return inner.bind(in)
 }
 
-// nestedClass is the class that an object given for p, a property of c, is of:
-// what it names, or the property's own.
+// nestedClass returns the class of an object that is given for p, a property of c: the
+// class that the object names, or else the target class of p.
 func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	if p.Target == nil {
 		return nil, p.misfit(in, "")
@@ -279,7 +280,7 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	return c.Leads(p), nil
 }
 
-// other binds what is given under a name that no property has.
+// other binds a value with a name that no property has.
 func (s *scope) other(f Field) error {
 	if s.class.hasStruct(f.Name) {
 		return s.structure(f.Name, f.Value)
@@ -311,7 +312,8 @@ func (s *scope) unknownName(name string) error {
 	return nil
 }
 
-// virtual refuses what the other side of a relation holds.
+// virtual handles a value for a virtual reference, which is stored on the other side of
+// the relation. Lenient handling ignores it, strict handling refuses it.
 func (s *scope) virtual(p *Property) error {
 	if s.handling == Lenient {
 		s.unknown = append(s.unknown, s.path+p.Name)
@@ -322,8 +324,8 @@ func (s *scope) virtual(p *Property) error {
 	return s.fault(e)
 }
 
-// hasStruct reports whether the class has a struct attribute of that name: of
-// these only the parts are properties, as "name$part".
+// hasStruct reports whether the class has a struct attribute of that name. Only the parts
+// of struct attributes are properties, named "name$part".
 func (c *Class) hasStruct(name string) bool {
 	for _, p := range c.Properties {
 		if len(p.Name) > len(name) && p.Name[len(name)] == '$' && p.Name[:len(name)] == name && !c.Lacks(p) {
@@ -333,8 +335,8 @@ func (c *Class) hasStruct(name string) bool {
 	return false
 }
 
-// structure binds the parts of a struct attribute; null clears those that can
-// be.
+// structure binds the parts of a struct attribute. Null clears the parts that are
+// nullable.
 func (s *scope) structure(name string, in any) error {
 	fields, ok := in.(Fields)
 	if !ok && in != nil {
@@ -363,8 +365,8 @@ func (s *scope) structure(name string, in any) error {
 	return nil
 }
 
-// follow binds what dotted names give. It belongs to the object that the
-// reference is set to here; else to the one that it points at now.
+// follow binds the values with dotted names. They belong to the object that the input
+// sets the reference to, or else to the object that it points at now.
 func (s *scope) follow(d dotted) error {
 	p := d.property
 	r, nested := s.values[p.Index].(*Record)
@@ -397,7 +399,7 @@ func (s *scope) follow(d dotted) error {
 	return nil
 }
 
-// fault says where an error is.
+// fault adds the class and the path of the object to an error.
 func (s *scope) fault(e *Error) *Error {
 	if e.Class == "" {
 		e.Class = s.class.FullName
@@ -409,7 +411,8 @@ func (s *scope) fault(e *Error) *Error {
 	return e
 }
 
-// strict is what strict handling asks of a value besides its type.
+// strict checks the rules that apply to a value only in strict handling: its length and
+// its selection list.
 func (p *Property) strict(value any) *Error {
 	if s, ok := value.(string); ok && p.Size > 0 && p.Type != GUID && p.Type != Reference && utf8.RuneCountInString(s) > p.Size {
 		e := Errorf(Invalid, "size", "attribute %s has at most %d characters, found %d", Quote(p.Name), p.Size, utf8.RuneCountInString(s))
@@ -422,8 +425,8 @@ func (p *Property) strict(value any) *Error {
 	return nil
 }
 
-// IsSystemName reports whether a name that is no property belongs to the
-// envelope and is therefore ignored in input: _x, __x, x_str.
+// IsSystemName reports whether a name that is no property belongs to the envelope and is
+// therefore ignored in input: _x, __x, x_str.
 func IsSystemName(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_str")
 }

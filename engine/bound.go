@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// Bound limits how many items of a system class are kept, of one account and in
-// all, by their properties "account" and "created". It does not refuse new items:
-// it deletes expired items and then the oldest ones. If there are too many in all,
-// it deletes items of the account with the most, so that an account cannot end the
-// items of accounts with fewer. It is safe for concurrent use.
+// Bound limits how many items of a system class are stored, per account and in
+// total. The class needs the properties "account" and "created". A Bound does not
+// refuse new items: it deletes expired items and then the oldest ones. If the total
+// is too high, it deletes items of the account with the most items, so that an
+// account cannot cause the deletion of items of accounts with fewer. It is safe for
+// concurrent use.
 type Bound struct {
 	cfg BoundConfig
 
 	mu      sync.Mutex
-	total   int       // items at the last count, and those added since
-	counted time.Time // zero: never
-	ended   int       // since the last warning
+	total   int       // items at the last count plus items added since
+	counted time.Time // zero if never
+	ended   int       // items deleted since the last warning
 	warned  time.Time
 }
 
-// BoundConfig is what a Bound needs.
+// BoundConfig is the configuration of a Bound.
 type BoundConfig struct {
 	Data       Repository
 	Class      *Class
@@ -33,18 +34,19 @@ type BoundConfig struct {
 	Log        *slog.Logger
 }
 
-// Items of all accounts are counted again after countEvery: other processes add
-// some too. A warning comes every boundWarnEvery at most.
+// The total is counted again after countEvery, because other processes add items
+// too. A warning is logged at most every boundWarnEvery.
 const (
 	countEvery     = 10 * time.Second
 	boundWarnEvery = time.Minute
-	oldestAtOnce   = 100 // items that one addition deletes at most
+	oldestAtOnce   = 100 // maximum number of items that one addition deletes
 )
 
-// NewBound makes a Bound.
+// NewBound returns a Bound with the given configuration.
 func NewBound(cfg BoundConfig) *Bound { return &Bound{cfg: cfg} }
 
-// Added makes room after an item of an account was created.
+// Added deletes items if there are too many. Call it after an item of the account
+// was created.
 func (b *Bound) Added(ctx context.Context, account string) error {
 	ctx = AsServer(ctx)
 	ended, err := b.removeOldest(ctx, account, b.cfg.PerAccount)
@@ -59,7 +61,7 @@ func (b *Bound) Added(ctx context.Context, account string) error {
 	return b.makeRoom(ctx, total-b.cfg.All)
 }
 
-// count adds to the number of all items, and returns it.
+// count adds to the total and returns it.
 func (b *Bound) count(ctx context.Context, added int) (int, error) {
 	now := b.cfg.Now()
 	b.mu.Lock()
@@ -79,8 +81,8 @@ func (b *Bound) count(ctx context.Context, added int) (int, error) {
 	return total, nil
 }
 
-// most returns how many items there are in all or, by account, the account that
-// has the most of them.
+// most returns the total number of items or, with byAccount, the account with the
+// most items and their number.
 func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int, err error) {
 	a := &Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []Aggregate{{Name: "items", Function: CountOf}}}
 	if byAccount {
@@ -97,9 +99,9 @@ func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int
 	return account, n, err
 }
 
-// makeRoom deletes as many items as there are too many: expired ones, or the oldest
-// of the account with the most. Of these it deletes at least a tenth, so that it is
-// not needed again at once.
+// makeRoom deletes as many items as exceed the limit: expired ones, or the oldest
+// ones of the account with the most items. It deletes at least a tenth of the items
+// of that account, so that it does not run again at once.
 func (b *Bound) makeRoom(ctx context.Context, over int) error {
 	expired, err := b.removeExpired(ctx, nil)
 	if err != nil || expired >= over {
@@ -122,7 +124,7 @@ func (b *Bound) add(n int) {
 	b.mu.Unlock()
 }
 
-// removeExpired deletes the items of a filter, nil for all, that have expired.
+// removeExpired deletes the expired items that match a filter; nil matches all.
 func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
 	now := b.cfg.Now()
 	past, err := ParseFilter(b.cfg.Class, Fields{{"expires", Fields{{"$lte", InstantOf(now)}}}}, now)
@@ -133,8 +135,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
 	return int(n), err
 }
 
-// removeOldest deletes items of an account, at most oldestAtOnce of them beside the
-// expired ones, so that about left remain.
+// removeOldest deletes expired items of an account and at most oldestAtOnce others,
+// so that about left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := Equal(c.Property("account"), account)
@@ -167,7 +169,7 @@ func (b *Bound) removeOldest(ctx context.Context, account string, left int) (rem
 	return removed + expired, err
 }
 
-// report logs that the limit was reached.
+// report logs that a limit was reached.
 func (b *Bound) report(what string, limit int, account string, ended int) {
 	if ended == 0 {
 		return

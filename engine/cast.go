@@ -9,13 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxGUID is the longest guid in characters; any text up to it is one.
+// MaxGUID is the maximum length of a guid in characters. Any text of at most
+// this length is valid.
 const MaxGUID = 255
 
-// Cast turns a decoded JSON value, a query parameter or a value from a script
-// or a formula into the property's own type, without loss, or says why it
-// cannot: the error is Invalid with reason "type". A password stays plain text.
-// What a collection or a file takes is made by Bind, and only passes here.
+// Cast converts v to the type of the property without loss. v is a decoded JSON
+// value, a query parameter, or a value from a script or a formula. If v cannot
+// be converted, the error is Invalid with reason "type". A password stays plain
+// text. Values of collections and files must have been made by Bind; Cast
+// returns them unchanged.
 func (p *Property) Cast(v any) (any, error) {
 	switch v.(type) {
 	case nil:
@@ -30,7 +32,7 @@ func (p *Property) Cast(v any) (any, error) {
 	return value, nil
 }
 
-// misfit is the error of Cast; why, if given, is the rule that v breaks.
+// misfit returns the error of Cast for v. why is the rule that v breaks, or "".
 func (p *Property) misfit(v any, why string) *Error {
 	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.expects(), describe(v))
 	if why != "" {
@@ -73,7 +75,7 @@ func (p *Property) cast(v any) (value any, ok bool, why string) {
 	return value, ok, ""
 }
 
-// boxed makes a value of a cast.
+// boxed converts the results of a cast to an interface value.
 func boxed[T any](v T, ok bool) (any, bool) {
 	if !ok {
 		return nil, false
@@ -97,7 +99,7 @@ func (p *Property) castTextual(v any) (any, bool) {
 		return nil, false
 	}
 	if _, same := v.(string); same {
-		return v, true // as it is: another interface would be another allocation
+		return v, true // v is returned unchanged, because boxing s would allocate
 	}
 	return s, true
 }
@@ -147,7 +149,7 @@ func (p *Property) targetName() string {
 	return p.Target.FullName
 }
 
-// describe names a value that did not fit, shortly.
+// describe returns a short description of a value for error messages.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -178,7 +180,7 @@ func castText(v any) (string, bool) {
 	return numberText(v)
 }
 
-// numberText returns the text of a number, or of text that may be one.
+// numberText returns the text of a number, or text that may be a number.
 func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// PropertyType is the type number of class metadata.
+// PropertyType is the number of a property type in class metadata.
 type PropertyType int
 
-// The property types, with the numbers of class files.
+// The property types, numbered as in class files.
 const (
 	String     PropertyType = 0
 	Text       PropertyType = 1
@@ -46,7 +46,7 @@ var typeNames = map[PropertyType]string{
 	Geo: "geo", FileList: "filelist", Schedule: "schedule",
 }
 
-// String is the type's name as class files may write it.
+// String returns the type's name as it is written in class files.
 func (t PropertyType) String() string {
 	if n, ok := typeNames[t]; ok {
 		return n
@@ -54,7 +54,7 @@ func (t PropertyType) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// TypeByName returns the type that a class file names, in any case.
+// TypeByName returns the type with that name; letter case does not matter.
 func TypeByName(name string) (PropertyType, bool) {
 	for t, n := range typeNames {
 		if strings.EqualFold(n, name) {
@@ -67,7 +67,7 @@ func TypeByName(name string) (PropertyType, bool) {
 // Known reports whether t is a type of class metadata.
 func (t PropertyType) Known() bool { _, ok := typeNames[t]; return ok }
 
-// Scalar reports whether a value of the type is one plain JSON value.
+// Scalar reports whether a value of the type is a single plain JSON value.
 func (t PropertyType) Scalar() bool {
 	switch t {
 	case String, Text, HTML, URL, Int, Real, DecimalNum, DateTime, Boolean, Password, GUID, User:
@@ -76,7 +76,7 @@ func (t PropertyType) Scalar() bool {
 	return false
 }
 
-// Textual reports whether values of the type are kept as strings.
+// Textual reports whether values of the type are stored as strings.
 func (t PropertyType) Textual() bool {
 	switch t {
 	case String, Text, HTML, URL, Password, GUID, User:
@@ -85,10 +85,11 @@ func (t PropertyType) Textual() bool {
 	return false
 }
 
-// Storage names the form in which values of the type are stored. Types of one storage
-// can replace each other and share a column. Passwords have their own: a text would
-// pass for a hash, and a hash would become readable. So has each type whose values are
-// JSON, except that files and images are the same.
+// Storage returns the name of the form in which values of the type are stored. Types with
+// the same storage can replace each other and share a column. Passwords have their own
+// storage: otherwise a text would be accepted as a hash, and a hash would become
+// readable. Each type with JSON values has its own storage too, except that files and
+// images share one.
 func (t PropertyType) Storage() string {
 	switch {
 	case t != Password && t.Textual():
@@ -99,57 +100,57 @@ func (t PropertyType) Storage() string {
 	return t.String()
 }
 
-// Property is one named, typed value of a class.
+// Property is a named, typed attribute of a class.
 type Property struct {
 	Name         string
 	Caption      string
 	Hint         string
 	Type         PropertyType
-	Size         int // datetime: 1 second, 2 minute, 3 hour, 4 day; text: length checked in strict handling only
+	Size         int // datetime: 1 second, 2 minute, 3 hour, 4 day; text: maximum length, checked in strict handling only
 	Decimals     int
 	Mode         int // datetime: 0 instant, 1 with its offset, 2 wall clock; the JSON is the instant in all modes
 	OrderNumber  int
 	Nullable     bool
-	Optional     bool // an object may be created without a value, though it is not nullable
+	Optional     bool // an object can be created without a value, although the property is not nullable
 	Readonly     bool
 	Indexed      bool
 	Unique       bool
 	Autoassigned bool
-	Search       bool    // indexSearch: words of the value are found by Query.Search
-	Eager        bool    // eagerLoading: loaded into answers without being asked for
-	Default      any     // decoded JSON (see Fields), nil for none
-	Computed     Formula // computes the default of an insert instead; nil for none
-	Definition   string  // full name of the class that declares it
+	Search       bool    // indexSearch: Query.Search finds words of the value
+	Eager        bool    // eagerLoading: answers include it even if the request does not ask for it
+	Default      any     // decoded JSON (see Fields); nil if there is no default
+	Computed     Formula // computes the default of an insert; nil to use Default
+	Definition   string  // full name of the class that declares the property
 
 	// Calculated attributes.
-	Formula Formula // computes the value; nil for an ordinary one
+	Formula Formula // computes the value; nil for an ordinary attribute
 	Cached  bool    // the value is computed when the item is written, and stored
 
 	// References and collections.
-	Target     *Class    // class of what it points at; nil for other types
-	Subclasses []*Class  // classes that may be pointed at; empty for Target and all below it
-	Back       *Property // reference of Target that points here: this property is then virtual
-	Binding    *Property // property of this class that Back holds, instead of the key
-	Mirror     *Property // collection of Target that is the other side of this one
-	Display    *Semantic // display string of what it points at, instead of the target's own
-	Conditions *Filter   // on what a collection loads; nil for all
-	Nowhere    bool      // the class that it should point at, or its back reference, does not exist: paths through it are null
-	Sorting    []Sort    // order of what a collection loads; insertion order ends it
+	Target     *Class    // class of the objects that it points at; nil for other types
+	Subclasses []*Class  // allowed classes of these objects; empty for Target and all its descendants
+	Back       *Property // reference of Target that points at this class, which makes this property virtual
+	Binding    *Property // property of this class that Back refers to, instead of the key
+	Mirror     *Property // collection of Target that is the other side of this collection
+	Display    *Semantic // display string of the target object, instead of the one of its class
+	Conditions *Filter   // filter for the members of a collection; nil for all
+	Nowhere    bool      // Target or its back reference is missing in the metadata: paths through it are null
+	Sorting    []Sort    // order of the members of a collection; ties are in insertion order
 
-	Selection    *Selection // values offered, with their labels; nil for none
-	FileTypes    []string   // extensions of files offered by forms
+	Selection    *Selection // allowed values with their labels; nil for any value
+	FileTypes    []string   // file extensions that forms accept
 	MaxFileCount int
-	Thumbnails   []ThumbnailKind // what answers show of an image; see ImageStorage.Kinds
+	Thumbnails   []ThumbnailKind // thumbnails that answers contain for an image; see ImageStorage.Kinds
 
-	Source Fields // the property as it was written, nil when no file describes it
+	Source Fields // the property as written in the class file; nil if no file describes it
 
 	Index   int    // position in Class.Properties and in Values; set by Class.Init
 	jsonKey []byte // `,"name":`
 }
 
-// ValueType is the type whose Go values the property holds (see Values): that
-// of the target's key for a reference to a class whose key is one property,
-// String for one whose key is several.
+// ValueType returns the type of the Go values that the property holds (see Values). For a
+// reference it is the type of the target's key, or String if the key has several
+// properties.
 func (p *Property) ValueType() PropertyType {
 	if p.Type != Reference || p.Target == nil {
 		return p.Type
@@ -160,69 +161,69 @@ func (p *Property) ValueType() PropertyType {
 	return String
 }
 
-// Stored reports whether items keep a value of the property in their own row:
-// not for collections, references through another class's attribute and
-// calculated attributes that are computed when read.
+// Stored reports whether the row of an item has a value of the property. It has none for
+// collections, for virtual references, and for calculated attributes that are computed on
+// reading.
 func (p *Property) Stored() bool {
 	return p.Type != Collection && p.Back == nil && (p.Formula == nil || p.Cached)
 }
 
-// Linked reports whether the property is a collection whose members are kept as
-// links, and are not those that refer to the item.
+// Linked reports whether the property is a collection whose members are stored as links,
+// in contrast to objects that refer back to the item.
 func (p *Property) Linked() bool {
 	return p.Type == Collection && p.Back == nil && p.Formula == nil && p.Target != nil
 }
 
-// NoClassAllowed stands in Property.Subclasses for no class at all.
+// NoClassAllowed is the element of Property.Subclasses that allows no class.
 var NoClassAllowed = &Class{}
 
-// Selection is the list of values offered for a property; "<name>_str" on the
-// wire is the label of the value.
+// Selection is the list of values that are allowed for a property. Answers contain the
+// label of a value as "<name>_str".
 type Selection struct {
 	Rows []SelectionRow
 }
 
-// SelectionRow is a part of a Selection that is offered when its condition
-// holds for the item. A plain list is one row without condition.
+// SelectionRow is a part of a Selection that is valid for an item if its condition holds.
+// A plain list is one row without a condition.
 type SelectionRow struct {
-	Condition Formula // nil for always
+	Condition Formula // nil if the row is always valid
 	Values    []SelectionValue
 }
 
-// SelectionValue is one value offered: as class files write it, and its label.
+// SelectionValue is an allowed value, as written in class files, and its label.
 type SelectionValue struct {
 	Key   any // decoded JSON
 	Label string
 }
 
-// Class is the description of one kind of item. Fill the exported fields, then
-// call Init; after that it is read-only and safe for concurrent use.
+// Class describes one kind of item. Fill the exported fields, then call Init. After that
+// the class is read-only and safe for concurrent use.
 type Class struct {
 	Name       string
 	Namespace  string
 	Version    string
 	Caption    string
 	Key        []string // names of the key properties
-	Semantic   string   // source of the display string, "" for the id
-	Label      Formula  // computes the display string instead of Semantic; nil for none
-	Abstract   bool     // has no items of its own
-	Struct     bool     // describes a part of other classes
+	Semantic   string   // source of the display string; "" to display the id
+	Label      Formula  // computes the display string; nil to use Semantic
+	Abstract   bool     // the class has no items of its own
+	Struct     bool     // the class describes a part of other classes
 	Ancestor   *Class
-	Properties []*Property // own and inherited; those of a struct attribute stand in its place as "attribute$name"
-	Container  string      // reference that makes a tree of the items, "" for none
+	Properties []*Property // own and inherited; the parts of a struct attribute replace it as "attribute$name"
+	Container  string      // reference that makes the items a tree; "" if there is none
 	Journaling bool
-	Staged     bool // its items move in workflows: set by who reads these, before the class is used
+	Staged     bool // its items have workflows; must be set before the class is used
 
-	// Names of the properties that the server stamps, "" for none.
+	// Names of the properties that the server stamps; "" if there is none.
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
 
 	Indexes      []CompositeIndex
-	Dependencies [][]string // paths of references to items whose cached values change with this one's
+	Dependencies [][]string // paths of references to items with cached values that depend on items of this class
 
-	Source Fields // the class as it was written, nil when no file describes it
+	Source Fields // the class as written in its file; nil if no file describes it
 
-	Descendants []*Class // all levels below, set by whoever links classes
-	FullName    string   // name@namespace, or name alone
+	Descendants []*Class // descendants of all levels; set by the loader that links the classes
+	FullName    string   // name@namespace, or the name alone
 
 	byName   map[string]*Property
 	key      []*Property
@@ -232,9 +233,9 @@ type Class struct {
 	print    func() string // computes the fingerprint once; see Fingerprint
 	jsonHead []byte        // `,"__class":"...","__classTitle":"..."`
 
-	base   *Class // what this is a view of; nil for a class itself
+	base   *Class // class of which this is a view; nil for the class itself
 	views  *Views
-	hidden []bool // by Property.Index, what the view lacks; nil for nothing
+	hidden []bool // by Property.Index: attributes that are hidden in the view; nil if none is
 }
 
 // CompositeIndex is an index over several properties of a class.
@@ -251,8 +252,8 @@ func FullName(name, namespace string) string {
 	return name + "@" + namespace
 }
 
-// InNamespace completes the name of a workflow, or of another class, by the
-// namespace of c if it has none itself.
+// InNamespace appends the namespace of c to the name of a class or workflow that has no
+// namespace.
 func (c *Class) InNamespace(name string) string {
 	if strings.Contains(name, "@") {
 		return name
@@ -260,8 +261,8 @@ func (c *Class) InNamespace(name string) string {
 	return FullName(name, c.Namespace)
 }
 
-// Init orders the properties and finds the key. It must run once, before the
-// class is used; Link follows when all classes have been through it.
+// Init orders the properties and finds the key. It must run once before the class is
+// used. Link must follow when Init has run for all classes.
 func (c *Class) Init() error {
 	c.FullName = FullName(c.Name, c.Namespace)
 	sort.SliceStable(c.Properties, func(i, j int) bool {
@@ -295,27 +296,26 @@ func (c *Class) Init() error {
 	return nil
 }
 
-// Link compiles what looks at other classes: the display string and what must
-// be loaded for it and for calculated attributes. It must run once, after Init
-// of all classes.
+// Link compiles the parts that depend on other classes: the display string, and the loads
+// for it and for calculated attributes. It must run once, after Init of all classes.
 func (c *Class) Link() {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.needs = needs(c)
 	c.print = sync.OnceValue(c.fingerprint)
 }
 
-// Needs are the references and collections that must be loaded with an item to
-// compute its display string, its labels and its calculated attributes, none
-// of them Shown. The result is shared: do not change it.
+// Needs returns the references and collections that must be loaded with an item to
+// compute its display string, its labels and its calculated attributes. None of them is
+// Shown. The result is shared: do not change it.
 func (c *Class) Needs() []*Load { return c.needs }
 
 // Property returns the property of that name, own or inherited, or nil.
 func (c *Class) Property(name string) *Property { return c.byName[name] }
 
-// KeyProperties returns the properties that make the id.
+// KeyProperties returns the properties of which the id consists.
 func (c *Class) KeyProperties() []*Property { return c.key }
 
-// Root is the topmost ancestor; all classes below one root share a table.
+// Root returns the topmost ancestor. All classes below one root share a table.
 func (c *Class) Root() *Class {
 	c = c.Base()
 	for c.Ancestor != nil {
@@ -327,7 +327,7 @@ func (c *Class) Root() *Class {
 // IDSeparator joins the parts of a composite key.
 const IDSeparator = "_"
 
-// ID returns the text form of the key in v, or "" when a part is missing.
+// ID returns the text form of the key in v, or "" if a part is missing.
 func (c *Class) ID(v Values) string {
 	if len(c.key) == 1 {
 		return idPart(v[c.key[0].Index])
@@ -351,9 +351,9 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns what an item with that id is found by: the value of the
-// key property, or the id itself when the key is several properties, since a
-// part may hold the separator. ok is false when no item can have that id.
+// KeyValues returns the values by which the item with that id can be found: the value of
+// the key property, or the id itself if the key has several properties, since a part may
+// contain the separator. ok is false if no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	if len(c.key) > 1 {
 		return []any{id}, id != ""
@@ -361,8 +361,8 @@ func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	return c.KeyParts(id)
 }
 
-// KeyParts returns the values of the key properties that id stands for; ok is
-// false when it is not the id of exactly one set of them.
+// KeyParts splits id into the values of the key properties. ok is false if id does not
+// stand for exactly one set of values.
 func (c *Class) KeyParts(id string) (values []any, ok bool) {
 	var one [1]string
 	parts := append(one[:0], id)
@@ -384,8 +384,8 @@ func (c *Class) KeyParts(id string) (values []any, ok bool) {
 
 // MetaRepository finds classes by name.
 type MetaRepository interface {
-	// Class returns the class of that full name, name@namespace. The error is
-	// NotFound with reason unknown-class.
+	// Class returns the class with that full name, name@namespace. The error is NotFound
+	// with reason unknown-class.
 	Class(name string) (*Class, error)
 	// Classes returns all classes, ordered by full name.
 	Classes() []*Class

@@ -5,21 +5,23 @@ import (
 	"strings"
 )
 
-// Generate makes the values that the server supplies.
+// Generate supplies the values that the server generates.
 type Generate struct {
 	GUID    func() string
 	Now     func() Instant
-	Account *Account // who writes; nil for the server itself
+	Account *Account // account that writes; nil for the server itself
 
-	// What takes the transaction of the write. Without one of them its
-	// properties stay Absent, for a second call of Complete to fill.
+	// Functions that need the transaction of the write. If one is nil, the
+	// properties that need it stay Absent, and a second call of Complete fills
+	// them.
 	Formula func(p *Property) (any, error)   // evaluates p.Computed
-	Next    func(p *Property) (int64, error) // the next number of a counter
+	Next    func(p *Property) (int64, error) // returns the next number of a counter
 }
 
-// Complete fills what an insert leaves out, defaults and generated values, and
-// turns the rest of Absent into null. A property that must have a value and
-// has none is Invalid with reason "required", unless it is Optional.
+// Complete fills the values that an insert omits with defaults and generated
+// values, and turns the remaining Absent values into null. If a property must
+// have a value and has none, the error is Invalid with reason "required",
+// unless the property is Optional.
 func (c *Class) Complete(v Values, g Generate) error {
 	for i, p := range c.Properties {
 		if v[i] != Absent {
@@ -30,7 +32,7 @@ func (c *Class) Complete(v Values, g Generate) error {
 			return err
 		}
 		if value == nil && p.Optional && !slices.Contains(c.key, p) {
-			continue // Check lets it pass
+			continue // so that Check accepts it
 		}
 		v[i] = value
 	}
@@ -45,7 +47,7 @@ func (c *Class) Complete(v Values, g Generate) error {
 	return nil
 }
 
-// initial is the value of a property that an insert does not give.
+// initial returns the value of a property that is missing in an insert.
 func (p *Property) initial(g Generate) (any, error) {
 	switch {
 	case p.Formula != nil || p.Back != nil || p.Type == Collection:
@@ -81,8 +83,9 @@ func (p *Property) initial(g Generate) (any, error) {
 	return nil, nil
 }
 
-// variable is the value of a default such as $$uid or $$now; what the account
-// has not, or what does not fit, is null. ok is false for other defaults.
+// variable returns the value of a default such as $$uid or $$now. It is null if
+// the account does not have the value, or if the value does not fit. ok is
+// false for other defaults.
 func (p *Property) variable(g Generate) (value any, ok bool) {
 	name, _ := p.Default.(string)
 	if name == "now" && p.Type == DateTime {
@@ -113,10 +116,10 @@ func (p *Property) variable(g Generate) (value any, ok bool) {
 	return value, true
 }
 
-// Stamp sets the trackers of a write. An insert keeps the times that are given;
-// an update always changes that of the last change. Who wrote is never taken
-// from the input when an account writes. Call it for updates that change
-// something, and before Complete.
+// Stamp sets the trackers of a write. An insert keeps times that are given; an
+// update always sets the time of the last change. When an account writes,
+// creator and editor are never taken from the input. Stamp must be called
+// before Complete, and only for updates that change something.
 func (c *Class) Stamp(v Values, g Generate, insert bool) {
 	now := func(name string, always bool) {
 		p := c.byName[name]
@@ -146,7 +149,7 @@ func (c *Class) Stamp(v Values, g Generate, insert bool) {
 			return
 		}
 		if p := c.byName[c.EditorTracker]; p != nil && g.Account != nil {
-			v[p.Index] = nil // nobody edited it yet
+			v[p.Index] = nil // not edited yet
 		}
 		return
 	}
@@ -155,15 +158,16 @@ func (c *Class) Stamp(v Values, g Generate, insert bool) {
 	who(c.EditorTracker)
 }
 
-// keepCreator takes out of an update what says who created the item.
+// keepCreator removes the creator from the values of an update.
 func (c *Class) keepCreator(v Values, g Generate) {
 	if p := c.byName[c.CreatorTracker]; p != nil && g.Account != nil && c.EditorTracker != c.CreatorTracker {
 		v[p.Index] = Absent
 	}
 }
 
-// Check refuses null where a property must have a value. Absent passes, so
-// that it serves updates too; so do collections, and what the server fills in.
+// Check refuses null for properties that must have a value. It accepts Absent,
+// so that it can be used for updates too. It also accepts null for collections
+// and for values that the server fills in.
 func (c *Class) Check(v Values) error {
 	for i, p := range c.Properties {
 		if v[i] == nil && !p.Nullable && !c.exempt(p) {
@@ -184,8 +188,7 @@ func (c *Class) missing(p *Property, format string) error {
 	return e
 }
 
-// exempt reports whether a property need not have a value although it is not
-// nullable.
+// exempt reports whether a property may be null although it is not nullable.
 func (c *Class) exempt(p *Property) bool {
 	if p.Type == Collection || p.Type == Struct || p.Formula != nil || p.Back != nil {
 		return true

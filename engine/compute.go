@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Compute fills in what is computed when an item is read: calculated attributes
-// that are not cached, labels that depend on the item, and the display string
-// of a class that computes it. What the class needs must be loaded, and what
-// was loaded must be computed already.
+// Compute sets the computed values of an item that is read: calculated attributes
+// that are not cached, labels that depend on the item, and the display string if
+// the class computes it. Everything that the class Needs must be loaded, and the
+// loaded items must be computed already.
 func (it *Item) Compute(ctx context.Context, data FormulaData) error {
 	it.Label, it.Labels = "", nil
 	for _, p := range it.Class.Properties {
@@ -34,8 +34,8 @@ func (it *Item) Compute(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// ComputeCached fills in all calculated attributes, those too that are stored
-// when an item is written.
+// ComputeCached sets all calculated attributes, including those that are stored
+// when the item is written.
 func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula != nil {
@@ -48,10 +48,10 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 }
 
 // ComputeAgain computes some of the cached attributes as a write would, for a
-// reader from whom the stored values are withheld. The caller must have set these
-// values to nil before. An attribute that cannot be computed is null. Other
-// attributes may depend on live ones, so these are computed too; the caller must
-// call Compute afterwards, when all values are known.
+// reader from whom the stored values are hidden. The caller must have set these
+// values to nil before. An attribute that cannot be computed is null. Attributes
+// that are not cached are computed too, because others may depend on them. The
+// caller must call Compute afterwards, when all values are known.
 func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {
@@ -97,9 +97,9 @@ func (it *Item) compute(ctx context.Context, p *Property, data FormulaData) erro
 	return nil
 }
 
-// castComputed is Cast for what a formula computes: numbers lose what an int
-// cannot hold, and what does not fit at all is null, because nobody who reads
-// the item could mend it.
+// castComputed is Cast for the result of a formula. Numbers for an int lose their
+// fraction. A value that does not fit becomes null, because a reader of the item
+// could not correct it.
 func (p *Property) castComputed(v any) any {
 	switch target := v.(type) {
 	case *Item:
@@ -126,7 +126,7 @@ func (p *Property) castComputed(v any) any {
 	return value
 }
 
-// link sets what is loaded for a property.
+// link sets the loaded target or members of a property.
 func (it *Item) link(p *Property, l Link) {
 	if it.Links == nil {
 		it.Links = make([]Link, len(it.Class.Properties))
@@ -151,7 +151,7 @@ func (it *Item) computeLabels(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// computing says for what a formula failed.
+// computing adds the item and the property to the error of a formula.
 func (it *Item) computing(p *Property, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -165,7 +165,7 @@ func (it *Item) computing(p *Property, err error) error {
 	return &c
 }
 
-// plainText is what a computed display string says.
+// plainText returns the text of a computed display string.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil, absent:

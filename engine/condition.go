@@ -6,46 +6,44 @@ import (
 	"time"
 )
 
-// Limits of a filter, against input that costs more than it says.
+// Limits of a filter. They refuse input that costs more than its size suggests.
 const (
 	maxFilterDepth = 32
 	maxFilterNodes = 1000
 	maxFilterList  = 1000
-	maxArguments   = 50   // of one function
+	maxArguments   = 50   // arguments of one function
 	maxPattern     = 1000 // bytes of a regular expression
-	maxPatterns    = 32   // regular expressions of a filter: each reads the whole text
+	maxPatterns    = 32   // regular expressions of a filter: each of them reads the whole text
 )
 
-// ParseFilter reads a condition in either filter language, mixed at will:
-// function style {"eq":["$name",1]} and Mongo style {"name":{"$eq":1}}, or a
-// list of conditions as class files have it (see conditionList). A key that
-// names a condition and holds an array is function style; keys that begin with
-// $ are Mongo operators; any other key must be a path. Several keys are joined
-// by and. Literals are cast to the type of what they are compared with. now
-// stands for "now" and "today"; when it is zero, they mean the time of each
-// query. The error is Invalid.
+// ParseFilter reads a condition in either filter language; both can be mixed: function
+// style {"eq":["$name",1]}, Mongo style {"name":{"$eq":1}}, or a list of conditions as in
+// class files (see conditionList). A key that names a condition and holds an array is
+// function style. Keys that begin with $ are Mongo operators. Any other key must be a
+// path. Several keys are joined by and. Literals are cast to the type of the value that
+// they are compared with. now is the value of "now" and "today"; if it is zero, they mean
+// the time of each query. The error is Invalid.
 func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
 	return filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseOwnFilter is ParseFilter with the time of each query, for conditions that
-// files have on the item itself: a value $attribute in a list of conditions is
-// one of its own.
+// ParseOwnFilter is ParseFilter for conditions in files that concern the item itself.
+// "now" means the time of each query. A value $attribute in a list of conditions stands
+// for an attribute of the item.
 func ParseOwnFilter(c *Class, v any) (*Filter, error) {
 	return filterParser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseAccountFilter is ParseOwnFilter with variables of an account besides: $$name
-// stands for what variable returns for the name. A condition with a variable that
-// has no value is Invalid.
+// ParseAccountFilter is ParseOwnFilter with variables of an account: $$name stands for
+// the result of variable for the name. If a variable has no value, the error is Invalid.
 func ParseAccountFilter(c *Class, v any, variable func(name string) (value any, ok bool)) (*Filter, error) {
 	return filterParser{class: c, own: c, variable: variable, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseMemberFilter is ParseFilter for the conditions that a class file has on the
-// members of a collection of class owner. In a list of conditions, $name stands for
-// an attribute of the owner: such a filter is Owned. Attributes that do not exist, or
-// that have no value to compare, count as null; missing says which.
+// ParseMemberFilter is ParseFilter for the conditions of a class file on the members of a
+// collection of class owner. In a list of conditions, $name stands for an attribute of
+// the owner, and the filter is Owned. Attributes that do not exist or cannot be compared
+// count as null; missing lists them.
 func ParseMemberFilter(c, owner *Class, v any) (f *Filter, missing []error, err error) {
 	p := filterParser{class: c, owner: owner, missing: &missing, nodes: new(int), patterns: new(int)}
 	f, err = p.parse(v)
@@ -64,19 +62,19 @@ func (p filterParser) parse(v any) (*Filter, error) {
 
 type filterParser struct {
 	class *Class
-	own   *Class // whose attributes $attribute stands for in lists of conditions; nil for none
-	owner *Class // so too, of another item: see ParseMemberFilter
+	own   *Class // class of the item that $attribute refers to in lists of conditions; nil if not allowed
+	owner *Class // class of another item that $attribute refers to: see ParseMemberFilter
 	now   time.Time
-	nodes *int // conditions and functions so far
+	nodes *int // number of conditions and functions so far
 
-	missing *[]error // attributes that do not exist are added here and count as null; nil refuses them
+	missing *[]error // collects attributes that do not exist, which count as null; if nil, they are refused
 
-	patterns *int // regular expressions among them
+	patterns *int // number of regular expressions so far
 
-	variable func(name string) (value any, ok bool) // values of $$name; nil for none
+	variable func(name string) (value any, ok bool) // returns the value of $$name; nil if there are no variables
 }
 
-// of is the parser for members of another class within the same filter.
+// of returns a parser for members of another class in the same filter.
 func (p filterParser) of(c *Class) filterParser {
 	p.class = c
 	return p
@@ -86,7 +84,7 @@ func badFilter(format string, args ...any) error {
 	return Errorf(Invalid, "filter", format, args...)
 }
 
-// enter counts a condition or a function.
+// enter counts a condition or a function, and checks the limits.
 func (p filterParser) enter(depth int) error {
 	if depth > maxFilterDepth {
 		return badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
@@ -158,7 +156,7 @@ func (p filterParser) member(f Field, depth int) (*Filter, error) {
 	return compareValue(OpEq, o, f.Value)
 }
 
-// notCondition tells why a key that holds an array is no condition.
+// notCondition returns the error for a key that holds an array but is no condition.
 func (p filterParser) notCondition(name string) error {
 	switch {
 	case isFunction(name):
@@ -275,8 +273,8 @@ func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) 
 	return compareExprs(op, left, right)
 }
 
-// constant compares two literals, as the ancestor does when a $ is forgotten.
-// Only equality can be told; everything else finds nothing.
+// constant compares two literals, as IONDV does if the $ of an attribute is forgotten.
+// Only equality is defined; any other comparison matches no item.
 func constant(op Op, a, b any) *Filter {
 	if op != OpEq && op != OpNe {
 		return Never()
@@ -309,7 +307,7 @@ func (p filterParser) list(left operand, v any) (*Filter, error) {
 			return nil, err
 		}
 	}
-	if left.expr == nil { // a forgotten $
+	if left.expr == nil { // the $ was forgotten
 		for _, v := range resolved {
 			if constant(OpEq, left.literal, v).Value {
 				return always(true), nil
@@ -320,8 +318,8 @@ func (p filterParser) list(left operand, v any) (*Filter, error) {
 	return anyOf(left, resolved)
 }
 
-// contains reads {"contains":[a, b]}: a collection with a member that passes a
-// condition or has an id, a set with an element, or a text with another in it.
+// contains reads {"contains":[a, b]}: a collection with a member that matches a condition
+// or has an id, a set with an element, or a text that includes another.
 func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) {
 	if left.expr == nil {
 		return nil, badFilter(`contains takes an attribute written "$name", found %s`, describe(left.literal))
@@ -362,7 +360,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 
 func (p filterParser) matchFilter(left operand, flags string, right operand) (*Filter, error) {
 	if left.expr == nil && right.expr == nil {
-		return Never(), nil // a forgotten $
+		return Never(), nil // the $ was forgotten
 	}
 	pattern, ok := right.literal.(string)
 	if !ok || right.expr != nil {
@@ -380,7 +378,8 @@ func (p filterParser) matchFilter(left operand, flags string, right operand) (*F
 	if _, err := regexp.Compile(flags + pattern); err != nil {
 		return nil, badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
 	}
-	// What one of the databases could not do, none does.
+	// Refuse a pattern that one of the databases cannot match, so that all databases
+	// accept the same ones.
 	if _, err := TranslateRegexp(flags + pattern); err != nil {
 		return nil, err
 	}

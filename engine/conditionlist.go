@@ -8,19 +8,18 @@ import (
 // conditionOps are the operations of a condition list that name a property.
 var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 
-// expressionOps are the operations without a property that make a value, from
-// number 8 on.
+// expressionOps are the operations without a property that return a value, from number 8
+// on.
 var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul", "div", "mod", "round", "concat", "substr",
 	"abs", "format", "year", "month", "day", "hour", "minute", "second"}
 
-// conditionList reads the filters of class files and views: conditions
-// {"property", "operation", "value", "nestedConditions"}, all of which must
-// hold. With a property the operation is one of conditionOps; without one it
-// joins the nested conditions (0 and, 1 or, 2 not). Values are cast; $$now and
-// $$today stand for the time. $attribute stands for one of the object whose form
-// is shown: it is refused, unless that is the item itself (see ParseOwnFilter) or the
-// owner of a collection (see ParseMemberFilter). A list in the list is another
-// list of conditions.
+// conditionList reads the filters of class files and views: conditions {"property",
+// "operation", "value", "nestedConditions"}, all of which must hold. With a property, the
+// operation is one of conditionOps. Without one, it joins the nested conditions (0 and, 1
+// or, 2 not). Values are cast; $$now and $$today stand for the time. $attribute stands
+// for an attribute of the object in the form: it is refused unless that object is the
+// item itself (see ParseOwnFilter) or the owner of a collection (see ParseMemberFilter).
+// A list in the list is a nested list of conditions.
 func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
@@ -59,7 +58,7 @@ type listedCondition struct {
 	operation int64
 	values    []any
 	nested    []any
-	plain     Fields // a condition of the function style, where one stands
+	plain     Fields // a condition in function style, if there is no operation
 }
 
 func (p filterParser) readCondition(v any) (c listedCondition, err error) {
@@ -89,7 +88,7 @@ func (p filterParser) readCondition(v any) (c listedCondition, err error) {
 		case "title":
 		default:
 			if p.missing != nil {
-				continue // class files may say more
+				continue // class files may have further members
 			}
 			return c, badFilter("unknown member %s of a condition: known are property, operation, value and nestedConditions", Quote(f.Name))
 		}
@@ -131,7 +130,7 @@ func (p filterParser) listed(c listedCondition, depth int) (*Filter, error) {
 	return p.listedOn(o, conditionOps[c.operation], c, depth)
 }
 
-// listedOn is a condition on a property.
+// listedOn returns the condition on a property.
 func (p filterParser) listedOn(o operand, name string, c listedCondition, depth int) (*Filter, error) {
 	switch name {
 	case "empty", "nempty":
@@ -156,7 +155,7 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 		return nil, err
 	}
 	if p.missing != nil && len(right) == 0 && name != "in" {
-		right = []operand{{}} // no value is null
+		right = []operand{{}} // a missing value counts as null
 	}
 	if slices.ContainsFunc(right, operand.owned) {
 		return p.deferred(o, name, right)
@@ -209,8 +208,8 @@ func (p filterParser) listedIn(o operand, right []operand) (*Filter, error) {
 	return p.list(o, values)
 }
 
-// listedValues are the values of a condition, then what its nested conditions
-// make.
+// listedValues returns the values of a condition, followed by the values of its nested
+// conditions.
 func (p filterParser) listedValues(c listedCondition, depth int) ([]operand, error) {
 	var all []operand
 	for _, v := range c.values {
@@ -254,7 +253,7 @@ func (p filterParser) listedValue(v any) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// listedExpr turns a nested condition that makes a value into function style.
+// listedExpr converts a nested condition that returns a value to function style.
 func (p filterParser) listedExpr(v any, depth int) (any, error) {
 	if err := p.enter(depth); err != nil {
 		return nil, err

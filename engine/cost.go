@@ -1,15 +1,15 @@
 package engine
 
-// Limits of what costs more than its size says.
+// Limits of input that costs more than its size suggests.
 const (
-	maxPasswords = 100 // in one input: each costs a hash
+	maxPasswords = 100 // passwords in one input: each one needs a hash
 
-	// MaxUploads is how many files one input may have: each costs a file that
-	// must reach the disk.
+	// MaxUploads is the maximum number of files in one input: each one must be
+	// written to the disk.
 	MaxUploads = 1000
 )
 
-// count refuses input that costs far more than its size says.
+// count refuses input that costs far more than its size suggests.
 func (s *scope) count(p *Property, value any) *Error {
 	switch v := value.(type) {
 	case string:

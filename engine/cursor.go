@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// CursorKey seals positions in lists, so that a client can hand one back and
-// neither read nor change nor use it for another list. All processes of a
+// CursorKey seals positions in lists. A client can send a cursor back, but
+// cannot read it, change it or use it for another list. All processes of a
 // database share the key.
 type CursorKey []byte
 
 const (
 	sealSize  = 16 // bytes of a seal
 	maxCursor = 64 << 10
-	maxValues = 512 // bytes of the values that a cursor has; for longer ones it has landmarks
+	maxValues = 512 // maximum size in bytes of the values in a cursor; longer ones are replaced by landmarks
 )
 
-// CursorItems is how many items at the end of a page Encode makes use of.
+// CursorItems is the number of items at the end of a page that Encode uses.
 const CursorItems = 4
 
 // Encode implements Cursors.
@@ -40,8 +40,8 @@ func (k CursorKey) Encode(q *Query, page []Position, next *Position) string {
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// Decode reads what Encode wrote for a list of the same class, filter, order
-// and search. The error is Invalid.
+// Decode reads a cursor that Encode wrote for a list of the same class, filter,
+// order and search. The error is Invalid.
 func (k CursorKey) Decode(q *Query, cursor string) (*Position, error) {
 	at := k.decode(q, cursor)
 	if at == nil {
@@ -50,9 +50,10 @@ func (k CursorKey) Decode(q *Query, cursor string) (*Position, error) {
 	return at, nil
 }
 
-// decode is Decode without the words; nil for what Encode did not write.
+// decode is Decode without the error message. It returns nil for a cursor that
+// Encode did not write.
 func (k CursorKey) decode(q *Query, cursor string) *Position {
-	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // base64 passes over line ends
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // the base64 decoder ignores line ends
 		return nil
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
@@ -86,7 +87,7 @@ func (k CursorKey) decode(q *Query, cursor string) *Position {
 	return at
 }
 
-// sequenceOnly reads the position in a list that nothing sorts: [number].
+// sequenceOnly reads the position in a list without a sort order: [number].
 func sequenceOnly(body []byte) *Position {
 	digits := bytes.TrimSuffix(bytes.TrimPrefix(body, []byte{'['}), []byte{']'})
 	n, err := strconv.ParseInt(string(digits), 10, 64)
@@ -96,7 +97,7 @@ func sequenceOnly(body []byte) *Position {
 	return &Position{Sequence: n}
 }
 
-// cast brings a value of a cursor back to the Go type that the property has.
+// cast converts a value of a cursor back to the Go type of the property.
 func (s Sort) cast(v any) (any, error) {
 	t := s.Property.ValueType()
 	if text, ok := v.(string); ok && t.JSON() {
@@ -105,21 +106,21 @@ func (s Sort) cast(v any) (any, error) {
 	return (&Property{Name: s.Property.Name, Type: t}).Cast(v)
 }
 
-// veil makes what is behind the seal unreadable, or readable again: where an
-// item stands among all that were ever stored tells how many of these the
-// account does not see. The seal, which is another for each position, is what
-// makes the key stream another.
+// veil encrypts or decrypts the bytes after the seal. Otherwise the sequence
+// number of an item would reveal how many stored items the account cannot see.
+// The seal is different for each position, so it serves as the nonce of the key
+// stream.
 func (k CursorKey) veil(sealed []byte) {
 	mac := hmac.New(sha256.New, k)
-	mac.Write([]byte("what is behind the seal")) // shorter than what is sealed: no seal is this
+	mac.Write([]byte("what is behind the seal")) // shorter than any sealed message, so it never equals one
 	block, err := aes.NewCipher(mac.Sum(nil))
 	if err != nil {
-		panic(err) // of the length of the key, which is right
+		panic(err) // impossible: the length of the key is right
 	}
 	cipher.NewCTR(block, sealed[:sealSize]).XORKeyStream(sealed[sealSize:], sealed[sealSize:])
 }
 
-// seal is what proves that body belongs to the list of q.
+// seal returns the proof that body belongs to the list of q.
 func (k CursorKey) seal(q *Query, body []byte) []byte {
 	mac := hmac.New(sha256.New, k)
 	shape := AppendString(nil, q.Class.FullName)
@@ -144,7 +145,7 @@ func appendPath(b []byte, path []*Property) []byte {
 	return b
 }
 
-// appendFilter writes what tells one filter from another.
+// appendFilter appends text that distinguishes the filter from all others.
 func appendFilter(b []byte, f *Filter) []byte {
 	if f == nil {
 		return append(b, "()"...)
@@ -178,7 +179,7 @@ func appendExpr(b []byte, e *Expr) []byte {
 			b = AppendValue(b, []any{string(p.Part), int64(p.Width), p.Literal})
 		}
 	default:
-		if e.Op != OpNow { // the time of the query is not part of its shape
+		if e.Op != OpNow { // the time of the query does not identify the list
 			b = AppendValue(b, normalValue(v))
 		}
 	}

@@ -43,8 +43,7 @@ func unitArgument(args []any, at int) (int64, error) {
 	return unit(args[at])
 }
 
-// dateDiff reads {"dateDiff":[d1, d2, unit, floor]}: how much later d1 is than
-// d2.
+// dateDiff reads {"dateDiff":[d1, d2, unit, floor]}, which is d1 - d2 in units.
 func (p filterParser) dateDiff(args []any, depth int) (*Expr, error) {
 	if len(args) < 2 || len(args) > 4 {
 		return nil, badFilter("dateDiff takes two dates, perhaps a unit, and true for whole units, found %d arguments", len(args))
@@ -78,7 +77,7 @@ func (p filterParser) dateDiff(args []any, depth int) (*Expr, error) {
 }
 
 // format reads {"format":[date, "%Y-%m-%d"]}, or the same with names like
-// YYYY-MM-DD; without a format it is DD.MM.YYYY.
+// YYYY-MM-DD. The default format is DD.MM.YYYY.
 func (p filterParser) format(name string, args []any, depth int) (*Expr, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return nil, badFilter("%s takes a date and perhaps a format, found %d arguments", name, len(args))
@@ -112,7 +111,7 @@ var percentNames = []formatName{
 	{"L", FormatPiece{Part: Millisecond, Width: 3}}, {"%", FormatPiece{Literal: "%"}},
 }
 
-// letterNames are tried in order: longer ones first.
+// letterNames are tried in order, so longer names come first.
 var letterNames = []formatName{
 	{"YYYY", FormatPiece{Part: Year, Width: 4}}, {"MM", FormatPiece{Part: Month, Width: 2}}, {"M", FormatPiece{Part: Month, Width: 1}},
 	{"DD", FormatPiece{Part: Day, Width: 2}}, {"D", FormatPiece{Part: Day, Width: 1}}, {"HH", FormatPiece{Part: Hour, Width: 2}},
@@ -120,8 +119,8 @@ var letterNames = []formatName{
 	{"ss", FormatPiece{Part: Second, Width: 2}}, {"s", FormatPiece{Part: Second, Width: 1}}, {"SSS", FormatPiece{Part: Millisecond, Width: 3}},
 }
 
-// formatPieces reads a format: names after a %, if there is one in it, else
-// names of letters; L and LT stand for DD.MM.YYYY and H:mm.
+// formatPieces parses a format. If it contains a %, names follow a %; otherwise
+// names are letters, and L and LT stand for DD.MM.YYYY and H:mm.
 func formatPieces(layout string) ([]FormatPiece, error) {
 	percent := strings.Contains(layout, "%")
 	if !percent {
@@ -171,7 +170,7 @@ func formatPiece(names []formatName, s string) (FormatPiece, int) {
 // Valid reports whether the instant is within the years 0 to 9999.
 func (i Instant) Valid() bool { return i >= minInstant && i <= maxInstant }
 
-// Part is a part of the instant in UTC.
+// Part returns a part of the instant in UTC.
 func (i Instant) Part(p DatePart) int64 {
 	t := i.Time()
 	switch p {

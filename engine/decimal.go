@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// scaled is a decimal as a whole number and how many of its digits stand
-// behind the point.
+// scaled is a decimal as an integer and its number of digits after the point.
 type scaled struct {
 	digits big.Int
 	scale  int
@@ -16,7 +15,7 @@ type scaled struct {
 
 func (d Decimal) scaled() (s scaled) {
 	whole, fraction, _ := strings.Cut(string(d), ".")
-	s.digits.SetString(whole+fraction, 10) // nothing to tell: a Decimal is canonical
+	s.digits.SetString(whole+fraction, 10) // cannot fail: a Decimal is canonical
 	s.scale = len(fraction)
 	return s
 }
@@ -25,8 +24,8 @@ func tenTo(n int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// to writes the number with that many digits behind the point, no fewer than
-// it has.
+// to returns the number as an integer with scale digits after the point. scale
+// must not be less than the scale of s.
 func (s *scaled) to(scale int) *big.Int {
 	if scale == s.scale {
 		return &s.digits
@@ -49,31 +48,32 @@ func decimalOf(n *big.Int, scale int) Decimal {
 	return Decimal(whole)
 }
 
-// Add is d + e, exactly.
+// Add returns d + e exactly.
 func (d Decimal) Add(e Decimal) Decimal {
 	a, b := d.scaled(), e.scaled()
 	scale := max(a.scale, b.scale)
 	return decimalOf(new(big.Int).Add(a.to(scale), b.to(scale)), scale)
 }
 
-// Sub is d - e, exactly.
+// Sub returns d - e exactly.
 func (d Decimal) Sub(e Decimal) Decimal {
 	a, b := d.scaled(), e.scaled()
 	scale := max(a.scale, b.scale)
 	return decimalOf(new(big.Int).Sub(a.to(scale), b.to(scale)), scale)
 }
 
-// Mul is d × e, exactly.
+// Mul returns d × e exactly.
 func (d Decimal) Mul(e Decimal) Decimal {
 	a, b := d.scaled(), e.scaled()
 	return decimalOf(new(big.Int).Mul(&a.digits, &b.digits), a.scale+b.scale)
 }
 
-// guardDigits are computed behind those of a quotient and then rounded away.
+// guardDigits is the number of extra digits of a quotient that are computed and
+// then rounded away.
 const guardDigits = 2
 
-// Div is d / e, cut two digits behind QuotientDigits and then rounded to them,
-// half away from zero. ok is false when e is 0.
+// Div returns d / e, truncated to two digits more than QuotientDigits and then
+// rounded to QuotientDigits, half away from zero. ok is false if e is 0.
 func (d Decimal) Div(e Decimal) (quotient Decimal, ok bool) {
 	a, b := d.scaled(), e.scaled()
 	if b.digits.Sign() == 0 {
@@ -85,8 +85,8 @@ func (d Decimal) Div(e Decimal) (quotient Decimal, ok bool) {
 	return decimalOf(n, scale).Round(QuotientDigits), true
 }
 
-// Mod is what d / e leaves beside a whole number, with the sign of d. ok is
-// false when e is 0.
+// Mod returns the remainder of the integer division d / e, with the sign of d.
+// ok is false if e is 0.
 func (d Decimal) Mod(e Decimal) (rest Decimal, ok bool) {
 	a, b := d.scaled(), e.scaled()
 	if b.digits.Sign() == 0 {
@@ -96,10 +96,10 @@ func (d Decimal) Mod(e Decimal) (rest Decimal, ok bool) {
 	return decimalOf(new(big.Int).Rem(a.to(scale), b.to(scale)), scale), true
 }
 
-// Abs is d without its sign.
+// Abs returns d without its sign.
 func (d Decimal) Abs() Decimal { return Decimal(strings.TrimPrefix(string(d), "-")) }
 
-// Floor is the greatest whole number that is not above d.
+// Floor returns the greatest integer that is not greater than d.
 func (d Decimal) Floor() Decimal {
 	a := d.scaled()
 	n := new(big.Int)
@@ -107,8 +107,8 @@ func (d Decimal) Floor() Decimal {
 	return decimalOf(n, 0)
 }
 
-// Round is d with that many digits behind the point, or, if negative, zeros
-// before it; half is rounded away from zero.
+// Round returns d with that many digits after the point or, if negative, with
+// zeros before it. It rounds half away from zero.
 func (d Decimal) Round(digits int) Decimal {
 	a := d.scaled()
 	if digits >= a.scale {
@@ -127,9 +127,9 @@ func (d Decimal) Round(digits int) Decimal {
 	return decimalOf(n, digits)
 }
 
-// RealDecimal is the decimal that a real counts as: the shortest one that is
+// RealDecimal returns the decimal value of a real: the shortest decimal that is
 // nearer to it than to any other real. The JSON of a real is the same, except
-// for a few large reals, whose JSON is as near to another one.
+// for a few large reals, whose JSON is equally near to another real.
 func RealDecimal(f float64) Decimal {
 	text := AppendFloat(nil, f)
 	for n := 1; math.Abs(f) >= 1<<50 && n < 18 && midway(f, string(text)); n++ {
@@ -141,12 +141,13 @@ func RealDecimal(f float64) Decimal {
 	}
 	d, ok := ParseDecimal(strings.Replace(string(text), "e+", "e", 1))
 	if !ok {
-		return "0" // no stored real is infinite, or too small for a decimal
+		return "0" // stored reals are neither infinite nor too small for a decimal
 	}
 	return d
 }
 
-// midway reports whether the number is half way between f and another real.
+// midway reports whether the number is halfway between f and a neighboring
+// real.
 func midway(f float64, text string) bool {
 	exact, ok := new(big.Rat).SetString(text)
 	if !ok {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Describe returns a class in the shape of a class file, as metaRepo and the
-// service meta show it (iondv-data.md sections 1.2 and 6.2): as it was written,
-// its own attributes ordered by orderNumber. A short file is completed by what a
-// full one says. In a view, what the view lacks is missing.
+// Describe returns a class in the format of a class file, as metaRepo and the
+// service meta publish it. It has the members of the file, with the own
+// attributes ordered by orderNumber, and adds the members that a complete file
+// has. If c is a view, hidden attributes are omitted.
 func (c *Class) Describe() Fields {
 	said := slices.Clone(c.Told(c.Source))
 	own := []any{}
@@ -38,9 +38,9 @@ func (c *Class) Describe() Fields {
 	return said
 }
 
-// DescribeProperties returns all attributes of a class, inherited ones and the
-// parts of structs too, as class files describe them, with their definitionClass
-// and mode.
+// DescribeProperties returns all attributes of a class in the format of class
+// files, including inherited ones and the parts of structs, with their
+// definitionClass and mode.
 func (c *Class) DescribeProperties() []any {
 	structs := map[string]declaration{}
 	for at := c; at != nil; at = at.Ancestor {
@@ -55,7 +55,7 @@ func (c *Class) DescribeProperties() []any {
 		if c.Lacks(p) {
 			continue
 		}
-		for i, r := range p.Name { // the structs that it is part of stand before their first part
+		for i, r := range p.Name { // a struct precedes the first of its parts
 			if whole, ok := structs[p.Name[:i]]; ok && r == '$' {
 				delete(structs, whole.name)
 				all = append(all, c.describe(whole).complete(Fields{{"definitionClass", p.Definition}, {"mode", int64(0)}}))
@@ -68,16 +68,16 @@ func (c *Class) DescribeProperties() []any {
 	return all
 }
 
-// declaration is an attribute that a class declares itself.
+// declaration is an attribute that the class itself declares.
 type declaration struct {
 	name     string
-	said     Fields    // as written, nil for what the server adds
-	property *Property // nil for a struct, whose parts are properties
+	said     Fields    // as written in the file; nil if the server adds the attribute
+	property *Property // nil for a struct, because only its parts are properties
 	order    int
 }
 
-// declarations are the attributes that a class declares itself, in their order,
-// without what the view lacks.
+// declarations returns the attributes that the class itself declares, in their
+// order, without hidden ones.
 func (c *Class) declarations() (all []declaration) {
 	for _, p := range c.Properties {
 		if p.Source == nil && (c.Source == nil || p.Definition == c.FullName) && !c.Lacks(p) {
@@ -106,7 +106,8 @@ func (c *Class) declarations() (all []declaration) {
 	return all
 }
 
-// structOrder is the orderNumber of a struct attribute, which its parts have.
+// structOrder returns the orderNumber of a struct attribute, which its parts
+// share.
 func (c *Class) structOrder(name string) int {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
@@ -116,21 +117,22 @@ func (c *Class) structOrder(name string) int {
 	return 0
 }
 
-// describe is what a class file says of an attribute.
+// describe returns an attribute in the format of class files.
 func (c *Class) describe(d declaration) Fields {
 	said := slices.Clone(c.Told(d.said))
 	p := d.property
 	if p == nil {
 		p = &Property{Name: d.name, Caption: d.name, Type: Struct, OrderNumber: d.order}
 	}
-	said = said.With("name", d.name) // of a part of a struct, with that of the whole
+	said = said.With("name", d.name) // a part of a struct has the name of the struct as prefix
 	if v, _ := said.Get("type"); v != nil {
 		if name, is := v.(string); is {
 			t, _ := TypeByName(name)
 			said = said.With("type", int64(t))
 		}
 	}
-	// Who sees a relation knows the attributes that it names.
+	// An account that can read a relation may know the attributes that the
+	// relation names.
 	for _, other := range []struct {
 		field    string
 		property *Property
@@ -142,8 +144,8 @@ func (c *Class) describe(d declaration) Fields {
 	return said.complete(p.Describe())
 }
 
-// Describe is an attribute in the words of class files, in the order in which
-// they say them, but for what the server compiles: see Class.Describe.
+// Describe returns an attribute in the format and order of class files, without
+// the members that the server compiles: see Class.Describe.
 func (p *Property) Describe() Fields {
 	refClass, itemsClass := "", ""
 	switch {
@@ -165,7 +167,8 @@ func (p *Property) Describe() Fields {
 	}
 }
 
-// toldSemantic is a display string without what the view lacks.
+// toldSemantic returns a display string without the parts that mention hidden
+// attributes.
 func (c *Class) toldSemantic(v any) any {
 	if !c.Conceals(v) {
 		return v
@@ -185,7 +188,7 @@ func (c *Class) describeIndexes() any {
 	return listOrNil(all)
 }
 
-// complete adds those of the fields that are not there.
+// complete appends the fields of all that f does not have.
 func (f Fields) complete(all Fields) Fields {
 	for _, one := range all {
 		if _, there := f.Get(one.Name); !there {

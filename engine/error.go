@@ -10,35 +10,36 @@ import (
 // table of engine/rest/error.go.
 type Code int
 
-// The codes. Internal is the zero value, so that an error nobody classified is
-// treated as our own failure.
+// The codes. Internal is the zero value, so that an unclassified error is
+// treated as a failure of the server.
 const (
 	Internal        Code = iota
-	Invalid              // the client can mend the request
+	Invalid              // the client can correct the request
 	Unauthenticated      // credentials are missing or wrong
 	Forbidden            // the account may not do this
 	NotFound             // no such class, item or service
-	Conflict             // the request contradicts another one
-	Unmatched            // If-Match named another revision
-	Unprocessable        // an Idempotency-Key came before, with another request
+	Conflict             // the request conflicts with another one
+	Unmatched            // If-Match does not match the revision of the item
+	Unprocessable        // the Idempotency-Key was used before with another request
 	TooLarge             // over a size limit
 	Unsupported          // the body has a Content-Encoding
 	TooMany              // over a rate limit
-	Unavailable          // the database is away or a queue is full
-	Timeout              // a time limit ended the work
+	Unavailable          // the database cannot be reached or a queue is full
+	Timeout              // a time limit was exceeded
 )
 
-// Error is the one error type. Message is for the client and never holds SQL,
-// stacks, paths or secrets; Err is the cause, for the log only.
+// Error is the error type of the server. Message is for the client and must not
+// contain SQL, stack traces, paths or secrets. Err is the cause, for the log
+// only.
 type Error struct {
 	Code       Code
-	Reason     string // machine word, "code" on the wire: "required", "type", "duplicate" ...
+	Reason     string // code for programs, "code" on the wire: "required", "type", "duplicate" ...
 	Message    string
-	Class      string        // class the failure is about, or ""
-	ID         string        // item the failure is about, or ""
-	Attribute  string        // property the failure is about, or ""
-	Params     Fields        // of moves in workflows: what Message is made of
-	Index      int           // 0-based record of a bulk request; meaningful when Bulk
+	Class      string        // class that the failure concerns, or ""
+	ID         string        // id of the item that the failure concerns, or ""
+	Attribute  string        // property that the failure concerns, or ""
+	Params     Fields        // for moves in workflows: the parameters of Message
+	Index      int           // 0-based record of a bulk request; valid if Bulk
 	Bulk       bool          // Index is set
 	RetryAfter time.Duration // for TooMany and Unavailable; 0 means 1 s
 	Err        error
@@ -55,19 +56,20 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error. A %w in format sets the cause without showing it in
-// the message only if it is passed through Wrap instead.
+// Errorf returns an Error with a formatted message and without a cause. Do not
+// use %w: use Wrap to keep a cause.
 func Errorf(code Code, reason, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap makes an Internal error that keeps err for the log.
+// Wrap returns an Internal error with the cause err, which only the log
+// contains.
 func Wrap(err error, doing string) *Error {
 	return &Error{Reason: "internal", Message: doing, Err: err}
 }
 
-// AtRecord says of which record of a bulk request an Error is; any other error
-// is left as it is.
+// AtRecord sets the record of a bulk request that an Error concerns. It returns
+// other errors unchanged.
 func AtRecord(err error, i int) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -78,7 +80,8 @@ func AtRecord(err error, i int) error {
 	return &c
 }
 
-// CodeOf returns the code of the first Error in err's chain, Internal if none.
+// CodeOf returns the code of the first Error in err's chain, or Internal if
+// there is no Error in it.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -87,25 +90,26 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// NoClass is the error for a class name that no class has.
+// NoClass returns the error for the name of a class that does not exist.
 func NoClass(name string) *Error {
 	e := Errorf(NotFound, "unknown-class", "class %s does not exist", Quote(name))
 	e.Class = name
 	return e
 }
 
-// NoItem is the error for an id that no item of the class has.
+// NoItem returns the error for the id of an item that does not exist.
 func NoItem(c *Class, id string) *Error {
 	e := Errorf(NotFound, "unknown-object", "%s has no object %s", c.FullName, Quote(id))
 	e.Class, e.ID = c.FullName, id
 	return e
 }
 
-// Quote returns s in double quotes, escaped and cut to 80 characters, so that
-// whatever a client sent can be named in a message.
+// Quote returns s in double quotes, escaped and cut to 80 characters, so that a
+// message can contain any input of a client.
 func Quote(s string) string { return fmt.Sprintf("%q", Cut(s, 80)) }
 
-// Cut returns the first characters of s; "…" stands for the rest.
+// Cut returns s if it has at most that many characters, else its first
+// characters followed by "…".
 func Cut(s string, characters int) string {
 	if len(s) <= characters {
 		return s

@@ -1,68 +1,68 @@
 package engine
 
-// Expr is a value computed from an item: an attribute, a constant, or a
-// function of others. It was checked when it was made: every attribute exists
-// and every argument has the type its function takes. A function of null is
-// null unless its comment says otherwise. Numbers are computed exactly, as
-// decimals; a real counts as the number that its JSON shows.
+// Expr is a value computed from an item: an attribute, a constant, or a function of other
+// values. It has been checked: every attribute exists, and every argument has the type
+// that its function takes. A function of null is null unless its comment says otherwise.
+// Numbers are computed exactly, as decimals. The value of a real is the number in its
+// JSON.
 type Expr struct {
 	Op    Op
-	Type  PropertyType // of the value; Collection stands for the ids of its members
-	Path  []*Property  // OpPath: references and collections, then the attribute
-	Value any          // OpValue: the constant; else what a function has besides Args
+	Type  PropertyType // of the value; Collection means the ids of the members
+	Path  []*Property  // OpPath: references and collections, followed by the attribute
+	Value any          // OpValue: the constant; otherwise a parameter of the function that is not in Args
 	Args  []*Expr
-	Conds []*Filter // OpCase: one for each of Args but the last
+	Conds []*Filter // OpCase: one for each of Args except the last
 
-	digits int // at most so many digits before and behind the point; of numbers
+	digits int // for numbers: the maximum number of digits before and after the point
 }
 
-// The operators of expressions. OpOwner is one too: the value of Path of the owner of
-// a collection, of which Filter.ForOwner makes an OpValue.
+// The operators of expressions. OpOwner is also one: the value of Path in the owner of a
+// collection, which Filter.ForOwner replaces by an OpValue.
 const (
 	OpPath   Op = "path"
 	OpValue  Op = "value"
-	OpNow    Op = "now"    // Value if set, else the time of the query; Of says what of it
+	OpNow    Op = "now"    // the time of the query, the midnight before it, or an Instant, depending on Value; see At
 	OpNumber Op = "number" // an int, a real or the milliseconds of a date as a decimal
-	OpText   Op = "text"   // anything as text; null and false are ""
+	OpText   Op = "text"   // any value as text; null and false are ""
 
 	OpAdd   Op = "add"
 	OpSub   Op = "sub"
 	OpMul   Op = "mul"
-	OpDiv   Op = "div" // rounded half away from zero to QuotientDigits; null when the divisor is 0
-	OpMod   Op = "mod" // what division to a whole number leaves, with the sign of the dividend; null when the divisor is 0
+	OpDiv   Op = "div" // rounded half away from zero to QuotientDigits; null if the divisor is 0
+	OpMod   Op = "mod" // remainder of the integer division, with the sign of the dividend; null if the divisor is 0
 	OpAbs   Op = "abs"
 	OpFloor Op = "floor"
-	OpRound Op = "round" // half away from zero; Value is how many digits (int64), negative ones before the point
+	OpRound Op = "round" // half away from zero; Value is the number of digits (int64), negative for digits before the point
 
-	OpConcat Op = "concat" // null is ""
+	OpConcat Op = "concat" // null counts as ""
 	OpSubstr Op = "substr" // Value is a Span, in characters
 	OpUpper  Op = "upper"
 	OpLower  Op = "lower"
-	OpSize   Op = "size" // characters of a text, elements of a set, members of a collection
+	OpSize   Op = "size" // number of characters of a text, elements of a set, or members of a collection
 
-	OpCase   Op = "case"   // the first of Args whose condition holds, else the last
+	OpCase   Op = "case"   // the first of Args whose condition holds, or else the last
 	OpIfNull Op = "ifNull" // the first of Args that is not null
 
-	OpDateAdd Op = "dateAdd" // a date and a number of milliseconds, cut to a whole one; null outside the years 0 to 9999
-	OpPart    Op = "part"    // Value is a DatePart of the date in UTC
+	OpDateAdd Op = "dateAdd" // a date plus a number of milliseconds, truncated to an integer; null outside the years 0 to 9999
+	OpPart    Op = "part"    // Value is the DatePart, in UTC
 	OpFormat  Op = "format"  // Value is []FormatPiece
 )
 
-// Today as the Value of OpNow stands for the midnight (UTC) before the time of
-// the query.
+// Today as the Value of OpNow stands for the last midnight (UTC) before the time of the
+// query.
 const Today = "today"
 
-// QuotientDigits is how many digits behind the point a quotient has at most.
+// QuotientDigits is the maximum number of digits after the point of a quotient.
 const QuotientDigits = 20
 
-// Span says which part of a text to take. A negative Start counts from the end;
-// a negative Length takes all that is left.
+// Span selects a part of a text. A negative Start counts from the end. A negative Length
+// selects the rest of the text.
 type Span struct{ Start, Length int64 }
 
 // DatePart is a part of a date.
 type DatePart string
 
-// The parts of dates. Months and days count from 1.
+// The parts of dates. Months and days begin with 1.
 const (
 	Year        DatePart = "year"
 	Month       DatePart = "month"
@@ -73,22 +73,22 @@ const (
 	Millisecond DatePart = "millisecond"
 )
 
-// FormatPiece is a part of a date with at least Width digits, or literal text
-// when Part is "".
+// FormatPiece is a part of a date, padded to at least Width digits, or literal text if
+// Part is "".
 type FormatPiece struct {
 	Part    DatePart
 	Width   int
 	Literal string
 }
 
-// ClassName stands at the end of a path for the full name of the item's class,
-// ItemID for the text form of a key of several properties.
+// ClassName at the end of a path is the full name of the item's class. ItemID is the text
+// form of a key with several properties.
 var (
 	ClassName = &Property{Name: "__class", Type: String}
 	ItemID    = &Property{Name: "_id", Type: String}
 )
 
-// Attribute is the value at the end of a path.
+// Attribute returns the expression for the value at the end of a path.
 func Attribute(path ...*Property) *Expr {
 	e := &Expr{Op: OpPath, Path: path}
 	switch last := path[len(path)-1]; last.Type {
@@ -108,7 +108,7 @@ func Attribute(path ...*Property) *Expr {
 	return e
 }
 
-// Constant is a value of the type, as Values has it.
+// Constant returns the expression for a value of the type, in the form that Values has.
 func Constant(t PropertyType, v any) *Expr {
 	e := &Expr{Op: OpValue, Type: t, Value: v}
 	if d, ok := v.(Decimal); ok {
@@ -123,7 +123,7 @@ func Constant(t PropertyType, v any) *Expr {
 // numeric reports whether values of the type are numbers.
 func (t PropertyType) numeric() bool { return t == Int || t == Real || t == DecimalNum }
 
-// JSON reports whether values of the type are kept as JSONText.
+// JSON reports whether values of the type are stored as JSONText.
 func (t PropertyType) JSON() bool {
 	switch t {
 	case Set, Custom, Period, Geo, Schedule, Image, File, FileList:
@@ -132,7 +132,7 @@ func (t PropertyType) JSON() bool {
 	return false
 }
 
-// number makes a decimal of a number, or of the milliseconds of a date.
+// number converts a number, or the milliseconds of a date, to a decimal.
 func number(e *Expr) *Expr {
 	if e.Type == DecimalNum {
 		return e
@@ -140,7 +140,7 @@ func number(e *Expr) *Expr {
 	return &Expr{Op: OpNumber, Type: DecimalNum, Args: []*Expr{e}, digits: max(e.digits, 19)}
 }
 
-// text makes text of anything.
+// text converts any value to text.
 func text(e *Expr) *Expr {
 	if e.Type.Textual() {
 		return e
@@ -151,7 +151,8 @@ func text(e *Expr) *Expr {
 	return &Expr{Op: OpText, Type: String, Args: []*Expr{e}}
 }
 
-// comparable makes two values comparable, or reports that they are not.
+// comparable converts two values to types that can be compared. ok is false if there are
+// none.
 func comparable(a, b *Expr) (x, y *Expr, ok bool) {
 	switch {
 	case a.Type.Textual() && b.Type.Textual():
@@ -167,8 +168,8 @@ func comparable(a, b *Expr) (x, y *Expr, ok bool) {
 	return nil, nil, false
 }
 
-// Single reports whether an item has one value at the end of the path: no step
-// of it is a collection.
+// Single reports whether an item has at most one value at the end of the path, since no
+// step of the path is a collection.
 func Single(path []*Property) bool {
 	for _, p := range path {
 		if p.Type == Collection {
@@ -178,7 +179,7 @@ func Single(path []*Property) bool {
 	return true
 }
 
-// single reports whether every attribute in the expression is one value.
+// single reports whether every attribute in the expression has a single value.
 func (e *Expr) single() bool {
 	if e.Op == OpPath && !Single(e.Path) {
 		return false

@@ -23,34 +23,34 @@ func unreadable(err error, otherwise string) string {
 	return otherwise
 }
 
-// Level says what a fault means for the start of the server.
+// Level is the effect of a fault on the start of the server.
 type Level int
 
 const (
 	Fatal   Level = iota // the server does not start
-	Mistake              // the server starts, unless it is strict, and does what the fault's resolution says
+	Mistake              // the server starts unless it is strict, and acts as Resolution says
 	Warning              // the server starts
 )
 
 // String returns "fatal", "mistake" or "warning".
 func (l Level) String() string { return [...]string{"fatal", "mistake", "warning"}[l] }
 
-// Fault is one fault in a file that people write, such as a deploy.json or a class
-// file. Line and Column are 0 when only the JSON path is known.
+// Fault is an error in a file that people write, such as a deploy.json or a class
+// file. Line and Column are 0 if only the JSON path is known.
 type Fault struct {
-	File       string // path as the user knows it, relative to the application directory
+	File       string // path as shown to the user, relative to the application directory
 	Path       string // JSON path, such as classes[0].properties[2].type; "" for the whole file
 	Line       int
 	Column     int
 	Level      Level
-	Code       string // of the rule for such faults, "" if there is none
-	Found      string // what is there, "" when something is missing
-	Expected   string // what should be there
-	Resolution string // what the server does instead; every mistake has one
+	Code       string // code of the rule for such faults; "" if there is none
+	Found      string // found value; "" if a value is missing
+	Expected   string // expected value
+	Resolution string // action of the server instead; every mistake has one
 }
 
-// String is the one-line form: file:line:column: path: found X, expected Y:
-// resolution.
+// String returns the fault on one line: file:line:column: path: found X, expected
+// Y: resolution.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(f.File)
@@ -71,10 +71,10 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Faults is the error that carries every fault found in one pass.
+// Faults is an error with all faults that were found in one pass.
 type Faults []Fault
 
-// Error lists the faults, one a line.
+// Error lists the faults, one per line.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -83,8 +83,8 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Split separates the faults that stop the start from those that are reported
-// only. A strict server stops at mistakes too.
+// Split separates the faults that prevent the start from those that are only
+// reported. A strict server does not start with mistakes either.
 func (fs Faults) Split(strict bool) (errors, warnings Faults) {
 	for _, f := range fs {
 		if f.Level == Fatal || strict && f.Level == Mistake {

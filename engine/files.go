@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Files is a FileStorage as the account of a request may use it.
+// Files gives the account of a request access to a FileStorage.
 type Files struct {
-	Storage FileStorage // nil for none: uploads are refused
-	Data    Repository  // decides what may be read
+	Storage FileStorage // if nil, uploads are refused
+	Data    Repository  // checks read permissions
 	Meta    MetaRepository
 }
 
-// Readable returns the file of that id if the account may read the attribute
-// and the item that hold it. Errors: NotFound, whatever the reason.
+// Readable returns the file with that id if the account may read the attribute
+// and the item that hold it. Otherwise the error is NotFound, for any reason.
 func (fs Files) Readable(ctx context.Context, id string) (HeldFile, error) {
 	if fs.Storage == nil {
 		return HeldFile{}, noFile(id)
 	}
 	held, err := fs.Storage.Find(ctx, id)
 	if CodeOf(err) == NotFound && err != nil {
-		return HeldFile{}, noFile(id) // what there is not and what may not be read are told alike
+		return HeldFile{}, noFile(id) // the same error as for a hidden file, so that the client cannot distinguish them
 	}
 	if err != nil {
 		return HeldFile{}, err
@@ -49,12 +49,12 @@ func noFile(id string) *Error {
 	return Errorf(NotFound, "unknown-file", "there is no file %s", Quote(id))
 }
 
-// Accept stores the uploads among the values that are to become those of the
-// item of class c with that id, "" for a new one, and among the records nested
-// in them; their descriptions take their place. An upload that names a stored
-// file keeps it, or gets a copy when another attribute holds it. Nothing is
-// stored for who may write no object of the class of a nested one. Errors:
-// Invalid, TooLarge, Forbidden, those of the content.
+// Accept stores the uploads in v and in the records nested in it, and replaces
+// them by their descriptions. v are the new values of the item of class c with
+// that id; id is "" for a new item. An upload that names a stored file refers
+// to that file, or to a copy if another attribute holds the file. No file is
+// stored if the account may not write objects of the class of a nested record.
+// Errors: Invalid, TooLarge, Forbidden, and those of the content.
 func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
 	if err := fs.permit(ctx, v); err != nil {
 		return err
@@ -62,7 +62,8 @@ func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error
 	return fs.store(ctx, c, id, v)
 }
 
-// permit refuses records nested in v of which the account may save none.
+// permit refuses nested records of classes in which the account may not save
+// any item.
 func (fs Files) permit(ctx context.Context, v Values) error {
 	record := func(e any) error {
 		r, ok := e.(*Record)

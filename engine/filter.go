@@ -1,37 +1,38 @@
 package engine
 
-// Op is an operator of a filter or an expression, spelt as in the
-// function-style filter language where that has it.
+// Op is an operator of a filter or an expression. Operators of the
+// function-style filter language have the name that they have there.
 type Op string
 
-// The operators of filters. A condition either holds or does not, also of
-// null: eq null finds null, ne is the opposite of eq, and no order holds with
-// null. What leads through a collection holds when it holds for any member;
-// names that begin with the same collection mean the same member.
+// The operators of filters. A condition is either true or false, even for null:
+// eq null matches null, ne is the negation of eq, and comparisons of order with
+// null are false. A condition on a path through a collection is true if it is
+// true for any member. Paths that begin with the same collection refer to the
+// same member.
 const (
-	OpAnd      Op = "and" // Args, all
-	OpOr       Op = "or"  // Args, any
-	OpNot      Op = "not" // Args, none
-	OpEq       Op = "eq"  // Left against Right, so too the next five; null is equal to null
+	OpAnd      Op = "and" // all Args are true
+	OpOr       Op = "or"  // any of Args is true
+	OpNot      Op = "not" // all Args are false
+	OpEq       Op = "eq"  // compares Left with Right, as the next five do; null is equal to null
 	OpNe       Op = "ne"
 	OpLt       Op = "lt"
 	OpLte      Op = "lte"
 	OpGt       Op = "gt"
 	OpGte      Op = "gte"
-	OpIn       Op = "in"       // Left is one of List
-	OpHas      Op = "has"      // Left, a set, has one of List, which are decoded JSON
-	OpLike     Op = "like"     // Left matches Pattern, an RE2 expression, anywhere
-	OpIncludes Op = "includes" // Left contains the text of Right, in any letter case
-	OpContains Op = "contains" // Left, a collection, has a member that passes Args[0]; any at all without Args
+	OpIn       Op = "in"       // List contains Left
+	OpHas      Op = "has"      // Left, a set, contains an element of List, which is decoded JSON
+	OpLike     Op = "like"     // Pattern, an RE2 expression, matches a part of Left
+	OpIncludes Op = "includes" // Left contains the text of Right; letter case does not matter
+	OpContains Op = "contains" // Left, a collection, has a member that matches Args[0], or any member without Args
 	OpEmpty    Op = "empty"    // Left is null, "" or a set without elements
-	OpSearch   Op = "match"    // the item is found by the words of Pattern, as Query.Search has it
-	OpReached  Op = "reached"  // the item has one of the stages of List in the workflow Pattern; of classes that are Staged
-	OpConst    Op = "const"    // Value, for every item
+	OpSearch   Op = "match"    // a search for the words of Pattern finds the item, as with Query.Search
+	OpReached  Op = "reached"  // the item is in one of the states of List in the workflow Pattern; only for Staged classes
+	OpConst    Op = "const"    // Value for every item
 	OpOwner    Op = "owner"    // a condition with values of the owner of a collection; see Filter.ForOwner
 )
 
-// Filter is a condition on an item, already checked against its class: every
-// property exists and every value has its property's type.
+// Filter is a condition on an item. It has been checked against its class: every
+// property exists, and every value has the type of its property.
 type Filter struct {
 	Op          Op
 	Args        []*Filter
@@ -40,10 +41,11 @@ type Filter struct {
 	Pattern     string
 	Value       bool
 
-	owned *ownedCondition // of OpOwner
+	owned *ownedCondition // for OpOwner
 }
 
-// And joins conditions; nil ones are left out, none at all is nil.
+// And joins conditions and ignores nil. It returns nil if there are no
+// conditions.
 func And(filters ...*Filter) *Filter {
 	var args []*Filter
 	for _, f := range filters {
@@ -60,20 +62,23 @@ func And(filters ...*Filter) *Filter {
 	return &Filter{Op: OpAnd, Args: args}
 }
 
-// Not is the filter that finds what none of the others finds.
+// Not returns a filter that matches an item if none of the filters matches it.
 func Not(filters ...*Filter) *Filter { return &Filter{Op: OpNot, Args: filters} }
 
-// Never is the filter that no item passes.
+// Never returns the filter that does not match any item.
 func Never() *Filter { return &Filter{Op: OpConst} }
 
-// Never reports that no item passes, as far as that can be told without looking.
+// Never reports whether the filter cannot match any item, as far as that is
+// known without reading data.
 func (f *Filter) Never() bool { return f != nil && f.Op == OpConst && !f.Value }
 
-// Always reports that every item passes, so too; nil is such a filter.
+// Always reports whether the filter, such as nil, matches every item, as far as
+// that is known without reading data.
 func (f *Filter) Always() bool { return f == nil || f.Op == OpConst && f.Value }
 
-// Either holds when any of the conditions does; never for none. What is decided
-// without looking is left out.
+// Either returns a filter that is true if any of the conditions is true, and
+// Never if there are no conditions. It omits conditions that are known to be
+// false.
 func Either(conditions ...*Filter) *Filter {
 	var args []*Filter
 	for _, f := range conditions {
@@ -93,7 +98,8 @@ func Either(conditions ...*Filter) *Filter {
 	return &Filter{Op: OpOr, Args: args}
 }
 
-// Both holds when all of the conditions do; so too.
+// Both returns a filter that is true if all conditions are true. It omits
+// conditions that are known to be true.
 func Both(conditions ...*Filter) *Filter {
 	var args []*Filter
 	for _, f := range conditions {
@@ -109,8 +115,9 @@ func Both(conditions ...*Filter) *Filter {
 
 func always(value bool) *Filter { return &Filter{Op: OpConst, Value: value} }
 
-// Equal finds items whose property is the value, cast to its type; for a set
-// or a collection, items that have it as a member. The error is Invalid.
+// Equal returns a filter for items with the value in the property, cast to its
+// type. For a set or a collection, it matches items that contain the value. The
+// error is Invalid.
 func Equal(p *Property, value any) (*Filter, error) {
 	if err := filterable(p); err != nil {
 		return nil, err
@@ -118,7 +125,8 @@ func Equal(p *Property, value any) (*Filter, error) {
 	return compareValue(OpEq, operand{expr: Attribute(p)}, value)
 }
 
-// AnyOf finds items whose property is one of the values, cast to its type.
+// AnyOf returns a filter for items with one of the values in the property, cast to
+// its type.
 func AnyOf(p *Property, values []any) (*Filter, error) {
 	if err := filterable(p); err != nil {
 		return nil, err
@@ -126,8 +134,8 @@ func AnyOf(p *Property, values []any) (*Filter, error) {
 	return anyOf(operand{expr: Attribute(p)}, values)
 }
 
-// filterable refuses conditions that would let a client guess what it may not
-// read, and those on what is not stored.
+// filterable refuses conditions on attributes that are not stored, and
+// conditions that would allow a client to guess values it cannot read.
 func filterable(p *Property) error {
 	var e *Error
 	switch {
@@ -151,12 +159,12 @@ func unknownAttribute(c *Class, name string) *Error {
 }
 
 // operand is an argument of a condition or a function: an expression, or a
-// literal that waits for the type to which it is cast.
+// literal that has no type yet.
 type operand struct {
 	expr    *Expr
 	literal any
-	id      *Class // when expr is the id of items of this class
-	missing bool   // it is the null that an attribute counts as that does not exist
+	id      *Class // set if expr is the id of items of this class
+	missing bool   // the attribute does not exist and counts as null
 }
 
 // reference reports whether the operand is a reference.
@@ -164,7 +172,7 @@ func (o operand) reference() bool {
 	return o.expr.Op == OpPath && o.expr.Path[len(o.expr.Path)-1].Type == Reference
 }
 
-// describeOperand names an operand in a message.
+// describeOperand describes an operand for a message.
 func describeOperand(o operand) string {
 	switch {
 	case o.expr == nil:
@@ -176,8 +184,8 @@ func describeOperand(o operand) string {
 	return string(o.expr.Op) + " (" + o.expr.Type.String() + ")"
 }
 
-// cast makes a value of o's type of a literal. ok is false when the literal
-// stands for no value that o can have.
+// cast converts a literal to the type of o. ok is false if o can never have the
+// value.
 func (o operand) cast(v any) (value any, ok bool, err error) {
 	if _, isObject := v.(Fields); isObject && !o.expr.Type.JSON() {
 		return nil, false, badFilter("%s is compared with an object; a function has one name and an array, such as {\"date\":[\"2020-01-01\"]}", describeOperand(o))
@@ -247,7 +255,7 @@ func negatedIf(negated bool, f *Filter) *Filter {
 	return f
 }
 
-// anyOf finds items whose operand is one of the values.
+// anyOf returns a filter for items with one of the values as operand.
 func anyOf(left operand, values []any) (*Filter, error) {
 	if left.expr.Type == Collection {
 		return memberOf(left.expr, values)
@@ -286,8 +294,8 @@ func anyOf(left operand, values []any) (*Filter, error) {
 	return f, nil
 }
 
-// setMember is the element of a set that a literal stands for, as the set
-// would keep it.
+// setMember returns the element of a set that a literal stands for, in the form
+// in which the set is stored.
 func setMember(set *Expr, v any) (any, error) {
 	if isArray(v) {
 		return nil, badFilter("%s holds plain values, found an array", describeOperand(operand{expr: set}))
@@ -303,7 +311,8 @@ func setMember(set *Expr, v any) (any, error) {
 	return elements[0], nil
 }
 
-// memberOf finds items whose collection has a member with one of the ids.
+// memberOf returns a filter for items whose collection has a member with one of
+// the ids.
 func memberOf(collection *Expr, ids []any) (*Filter, error) {
 	target := collection.Path[len(collection.Path)-1].Target
 	id, err := target.find("_id")

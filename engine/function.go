@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// isFunction reports whether the name is that of a function of expressions.
+// isFunction reports whether name is a function of expressions.
 func isFunction(name string) bool {
 	switch name {
 	case "date", "now", "literal", "if":
@@ -110,7 +110,7 @@ func (p filterParser) arithmetic(op Op, args []any, depth int) (*Expr, error) {
 	}
 	switch op {
 	case OpAdd, OpSub:
-		e.digits += 2 // as many carries as fifty arguments can make
+		e.digits += 2 // up to fifty arguments can carry into two more digits
 	case OpDiv:
 		e.digits += QuotientDigits
 	}
@@ -165,7 +165,7 @@ func (p filterParser) concat(args []any, depth int) (*Expr, error) {
 	return e, nil
 }
 
-// texts is how many texts one after the other the value has at most.
+// texts returns the maximum number of texts of which the value is concatenated.
 func (e *Expr) texts() int {
 	n := 0
 	for _, a := range e.Args {
@@ -282,8 +282,8 @@ func (p filterParser) ifNull(args []any, depth int) (*Expr, error) {
 	return e, nil
 }
 
-// unify makes arguments that all have one type: that of the expressions among
-// them, else that of the literals.
+// unify returns an expression with arguments of one type: that of the
+// expressions among the values, or else that of the literals.
 func (p filterParser) unify(name string, values []any, depth int) (*Expr, error) {
 	operands := make([]operand, len(values))
 	var model *Expr
@@ -320,7 +320,8 @@ func (p filterParser) unify(name string, values []any, depth int) (*Expr, error)
 	return e, nil
 }
 
-// plainType is the type of all values that compare with those of t.
+// plainType returns the type to which all values comparable with t are
+// converted.
 func plainType(t PropertyType) PropertyType {
 	switch {
 	case t.Textual():
@@ -365,8 +366,8 @@ func unified(name string, t PropertyType, o operand) (*Expr, error) {
 	return nil, badFilter("%s takes values of one type (%s), found %s", name, t, describeOperand(o))
 }
 
-// units of dateAdd and dateDiff in milliseconds; months and years have their
-// average length in the Gregorian calendar.
+// unit returns a unit of dateAdd and dateDiff in milliseconds. Months and years
+// have their average length in the Gregorian calendar.
 func unit(v any) (int64, error) {
 	const day = 86_400_000
 	s, ok := v.(string)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// checkGeo tells what is wrong with a GeoJSON object (RFC 7946), "" for
-// nothing. Members that the format does not know may be there. Two things are
-// let pass that map editors write: a Feature without "properties", and a closed
-// ring of less than four positions, which is a shape that was only begun.
+// checkGeo returns the reason why v is not a GeoJSON object (RFC 7946), or ""
+// if it is one. Unknown members are allowed. Two deviations that map editors
+// write are accepted: a Feature without "properties", and a closed ring with
+// less than four positions, which is a shape that has only been started.
 func checkGeo(v any) string {
 	fields, ok := v.(Fields)
 	if !ok {
@@ -88,7 +88,7 @@ func checkGeometry(fields Fields) string {
 	return `its "type" is missing`
 }
 
-// checkEach checks the elements of an array that the object must have.
+// checkEach checks the elements of a required array.
 func checkEach(fields Fields, name string, check func(any) string) string {
 	v, _ := fields.Get(name)
 	list, ok := v.([]any)
@@ -103,7 +103,8 @@ func checkEach(fields Fields, name string, check func(any) string) string {
 	return ""
 }
 
-// checkPosition wants longitude, latitude and perhaps more numbers.
+// checkPosition checks that v is a longitude, a latitude and optional further
+// numbers.
 func checkPosition(v any) string {
 	list, ok := v.([]any)
 	if !ok || len(list) < 2 {

@@ -6,47 +6,46 @@ import (
 	"net/url"
 )
 
-// ThumbnailKind says how small pictures of images are made (iondv-data.md
-// section 2.5).
+// ThumbnailKind describes how thumbnails of a kind are made.
 type ThumbnailKind struct {
 	Name   string
-	Width  int    // at most so many pixels; 0 for as many as the height gives
-	Height int    // and so many; 0 for as many as the width gives
-	Format string // "jpeg" or "png"; "" for JPEG of what is opaque, PNG of what is not
+	Width  int    // maximum width in pixels; 0 if only the height is limited
+	Height int    // maximum height in pixels; 0 if only the width is limited
+	Format string // "jpeg" or "png"; "" for JPEG if the image is opaque, else PNG
 }
 
 // Thumbnail is a small picture of a stored image.
 type Thumbnail struct {
 	Content  io.ReadSeekCloser
 	MimeType string // image/jpeg or image/png
-	Tag      string // others for other pictures; harmless in an ETag
+	Tag      string // differs between different pictures; safe in an ETag
 }
 
-// ImageStorage is a FileStorage that has thumbnails of the images in it. Package
-// engine/image makes them.
+// ImageStorage is a FileStorage with thumbnails of the stored images. Package
+// engine/image creates them.
 type ImageStorage interface {
 	FileStorage
 
-	// Kinds are the kinds of thumbnails, in the order in which answers have them.
+	// Kinds returns the kinds of thumbnails, in the order that answers use.
 	Kinds() []ThumbnailKind
 
-	// Thumbnail returns the thumbnail of a file, which it makes when it is asked
-	// for the first time; the caller closes it. It asks for no permission. Errors:
-	// NotFound for a kind that there is not, and for a file of which none can be
-	// made; Unavailable when too many wait; Timeout.
+	// Thumbnail returns the thumbnail of a file, which the caller must close. The
+	// first call for a thumbnail creates it. Permissions are not checked. Errors:
+	// NotFound for an unknown kind and for a file of which no thumbnail can be
+	// made; Unavailable if too many requests wait; Timeout.
 	Thumbnail(ctx context.Context, f StoredFile, kind string) (*Thumbnail, error)
 }
 
-// UnknownThumbnail is the failure for a kind that there is not.
+// UnknownThumbnail returns the error for an unknown kind.
 func UnknownThumbnail(kind string) *Error {
 	return Errorf(NotFound, "unknown-thumbnail", "there is no thumbnail %s", Quote(kind))
 }
 
-// imagePath is where thumbnails are served, below the name of their kind.
+// imagePath is the path of thumbnails; the name of the kind follows.
 const imagePath = "/images/"
 
-// ImageAnswer is the value of an image attribute as answers have it: that of a
-// file, with the file itself and the thumbnails of the kinds.
+// ImageAnswer returns the value of an image attribute in the form of answers: that
+// of a file, with the file itself and the thumbnails of all kinds.
 func ImageAnswer(v any, kinds []ThumbnailKind) JSONText { return JSONText(appendImage(nil, v, kinds)) }
 
 func appendImage(b []byte, v any, kinds []ThumbnailKind) []byte {

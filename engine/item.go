@@ -6,30 +6,31 @@ import "strconv"
 type Item struct {
 	Class    *Class
 	ID       string
-	Revision uint64 // changes with every write; never the same again for another content
-	Version  string // class version it was written with, "_classVer" of the acceptor
-	Creator  string // account id, "" when unknown
+	Revision uint64 // changes with every write; never reused for different content
+	Version  string // version of the class when the item was written, "_classVer" of the acceptor
+	Creator  string // account id; "" if unknown
 	Editor   string
 	Values   Values
-	Links    []Link    // by Property.Index; nil when nothing was loaded
-	Label    string    // computed display string, "" for none; see Compute
-	Labels   []string  // by Property.Index: computed labels of values; nil for none
-	Position *Position // in the list, when the query wants it
+	Links    []Link    // by Property.Index; nil if no links were loaded
+	Label    string    // computed display string; "" if there is none; see Compute
+	Labels   []string  // by Property.Index: computed labels of values; nil if there are none
+	Position *Position // position in the list, if the query wants it
 }
 
-// Link is what was loaded for a reference or a collection of an item.
+// Link holds the loaded target or members of a reference or a collection.
 type Link struct {
 	Loaded bool
-	Shown  bool    // is part of the answer; else it only serves to compute
-	Item   *Item   // of a reference; nil when nothing has its id
-	Items  []*Item // of a collection
+	Shown  bool    // part of the answer; otherwise loaded only for computations
+	Item   *Item   // target of a reference; nil if no item has its id
+	Items  []*Item // members of a collection
 }
 
-// Display is the value of a property of the item's class as people read it;
-// a reference must be loaded for that, or is its id.
+// Display returns the value of a property in the form for people. For a
+// reference it is the display string of the target if that is loaded, else the
+// id.
 func (it *Item) Display(p *Property) string { return displayProperty(it, p, 0) }
 
-// Link returns what was loaded for a property; the zero Link for nothing.
+// Link returns the loaded target or members of a property, or the zero Link.
 func (it *Item) Link(p *Property) Link {
 	if p.Index >= len(it.Links) || it.Class.Lacks(p) {
 		return Link{}
@@ -37,7 +38,7 @@ func (it *Item) Link(p *Property) Link {
 	return it.Links[p.Index]
 }
 
-// Clone returns a copy that stays valid after the visit it was handed to.
+// Clone returns a copy that stays valid after the visit function returns.
 func (it *Item) Clone() *Item {
 	c := *it
 	c.Values = append(Values(nil), it.Values...)
@@ -48,7 +49,7 @@ func (it *Item) Clone() *Item {
 	return &c
 }
 
-// Get returns the value of a property; nil when null or unknown.
+// Get returns the value of a property, or nil if it is null or unknown.
 func (it *Item) Get(name string) any {
 	p := it.Class.Property(name)
 	if p == nil || p.Type == Password {
@@ -57,11 +58,11 @@ func (it *Item) Get(name string) any {
 	return it.Values[p.Index]
 }
 
-// String is the display string, "__string" on the wire.
+// String returns the display string, "__string" on the wire.
 func (it *Item) String() string { return it.display(nil, 0) }
 
-// display is the display string made by s, or by the item's class when s is
-// nil. depth is how many display strings it is within.
+// display returns the display string according to s, or to the item's class if
+// s is nil. depth is the number of display strings that contain it.
 func (it *Item) display(s *Semantic, depth int) string {
 	if s == nil {
 		if it.Label != "" {
@@ -78,9 +79,9 @@ func (it *Item) display(s *Semantic, depth int) string {
 	return it.ID
 }
 
-// ETag is the strong entity tag of the item's plain JSON, without loaded links
-// and projection (RFC 9110 section 8.8.3): its revision, and the fingerprint of
-// the class, or view of it, that shaped it.
+// ETag returns the strong entity tag of the item's plain JSON, without loaded
+// links and projection (RFC 9110 section 8.8.3). It consists of the revision
+// and the fingerprint of the class, or of the view of it.
 func (it *Item) ETag() string {
 	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint() + `"`
 }

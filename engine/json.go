@@ -10,9 +10,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Only what JSON requires is escaped,
-// and the two line separators that JavaScript source dislikes are left alone,
-// as JSON.stringify does.
+// AppendString appends s as a JSON string. It escapes only the characters for
+// which JSON requires it. Like JSON.stringify, it does not escape the two line
+// separators that JavaScript source does not allow in strings.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	n := plainPrefix(s, highBits)
@@ -34,12 +34,13 @@ func AppendString(b []byte, s string) []byte {
 	}
 }
 
-// highBits is the highest bit of each of eight bytes. ASCII has none of them.
+// highBits has the highest bit of each of eight bytes. ASCII has none of these
+// bits.
 const highBits uint64 = 0x8080808080808080
 
-// plainPrefix returns how many bytes at the head of s need no escape and have
-// none of the bits in also, which is 0 or highBits. It reads eight bytes at a
-// time because most text needs no escape.
+// plainPrefix returns the number of bytes at the start of s that need no escape
+// and have none of the bits in also, which is 0 or highBits. It reads eight
+// bytes at a time because most text needs no escape.
 func plainPrefix(s string, also uint64) int {
 	const ones = 0x0101010101010101
 	i := 0
@@ -78,17 +79,17 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// AppendFloat appends f in the shortest form that reads back the same, written
-// as JavaScript writes numbers. f must be finite.
+// AppendFloat appends the shortest form of f that parses to the same value,
+// written as in JavaScript. f must be finite.
 func AppendFloat(b []byte, f float64) []byte {
 	if f == 0 {
-		return append(b, '0') // also for -0, as JSON.stringify
+		return append(b, '0') // also for -0, like JSON.stringify
 	}
 	if a := math.Abs(f); a >= 1e-6 && a < 1e21 {
 		return strconv.AppendFloat(b, f, 'f', -1, 64)
 	}
 	b = strconv.AppendFloat(b, f, 'e', -1, 64)
-	// 1e-07 is written 1e-7
+	// Write 1e-7 instead of 1e-07.
 	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-2] == '0' {
 		b[n-2] = b[n-1]
 		b = b[:n-1]
@@ -154,7 +155,7 @@ func appendItems(b []byte, items []*Item) []byte {
 	return append(b, ']')
 }
 
-// ValueText is the plain text of a scalar value: what an id is made of.
+// ValueText returns the plain text of a scalar value, as it is used in ids.
 func ValueText(v any) string {
 	switch v := v.(type) {
 	case nil, absent:

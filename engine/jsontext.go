@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a value that is kept as JSON. The depth is what every reader
-// of the answer can be expected to take.
+// Limits of a value that is stored as JSON. Any reader of an answer should be
+// able to handle this depth.
 const (
 	maxJSONDepth = 64
 	maxJSONText  = 16 << 20 // bytes
 )
 
-// Decode returns the decoded JSON (see Fields) that the text stands for, nil
-// when it is no JSON.
+// Decode returns the decoded JSON (see Fields), or nil if the text is not valid
+// JSON.
 func (j JSONText) Decode() any {
 	d := json.NewDecoder(strings.NewReader(string(j)))
 	d.UseNumber()
@@ -59,7 +59,7 @@ func decodeJSON(d *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			fields = append(fields, Field{name.(string), v}) // the decoder takes no other names
+			fields = append(fields, Field{name.(string), v}) // the decoder accepts only strings as names
 		}
 		_, err = d.Token()
 		return fields, err
@@ -70,11 +70,11 @@ func decodeJSON(d *json.Decoder, depth int) (any, error) {
 	return t, nil
 }
 
-// castJSON makes the JSON text of a type that is kept as such. why is the rule
-// that v breaks.
+// castJSON returns the JSON text of a type whose values are stored as JSON. why
+// is the rule that v breaks.
 func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 	if text, done := v.(JSONText); done {
-		return text, true, "" // was cast before
+		return text, true, "" // already cast
 	}
 	if t != Custom {
 		v = parsed(v)
@@ -102,12 +102,11 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 	return JSONText(text), true, ""
 }
 
-// maxParsedValues bounds the values of a text that is read as JSON. It is smaller
-// than the bound of a body, because this reader is slower.
+// maxParsedValues limits the number of values in text that is parsed as JSON. It
+// is smaller than the limit of a body, because this parser is slower.
 const maxParsedValues = 500_000
 
-// parsed reads text that holds an array or an object, as the fields of forms
-// do.
+// parsed decodes text that contains a JSON array or object, which forms send.
 func parsed(v any) any {
 	s, ok := v.(string)
 	if !ok || len(s) > maxJSONText || strings.Count(s, ",") > maxParsedValues {
@@ -121,8 +120,8 @@ func parsed(v any) any {
 	return v
 }
 
-// plainJSON tells why v is no JSON that comes back as it was given; "" when it
-// is.
+// plainJSON returns the reason why v cannot be stored as JSON without loss, or ""
+// if it can.
 func plainJSON(v any, depth int) string {
 	if depth > maxJSONDepth {
 		return fmt.Sprintf("it is nested deeper than %d levels", maxJSONDepth)
@@ -161,7 +160,7 @@ func plainJSON(v any, depth int) string {
 	return "it holds what JSON has not"
 }
 
-// setOf is the set of whole numbers in v; one by itself is a set of one.
+// setOf returns the set of integers in v. A single number is a set of one.
 func setOf(v any) (any, string) {
 	list, ok := v.([]any)
 	if !ok {
@@ -178,8 +177,8 @@ func setOf(v any) (any, string) {
 	return set, ""
 }
 
-// periodOf is the period in v, its dates in the form of a datetime. Either of
-// them may be open.
+// periodOf returns the period in v, with dates in the form of a datetime. Both
+// dates may be null, which means open.
 func periodOf(v any) (any, string) {
 	list, ok := v.([]any)
 	if !ok || len(list) != 2 {
@@ -204,7 +203,8 @@ func periodOf(v any) (any, string) {
 	return dates, ""
 }
 
-// checkSchedule tells what is wrong with a schedule or a list of them.
+// checkSchedule returns the reason why v is not a schedule or a list of
+// schedules, or "".
 func checkSchedule(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -231,7 +231,8 @@ func checkSchedule(v any) string {
 	return ""
 }
 
-// checkOccasions wants an array of objects such as {"month": 2, "weekday": 6}.
+// checkOccasions checks for an array of objects such as {"month": 2, "weekday":
+// 6}.
 func checkOccasions(f Field) string {
 	list, ok := f.Value.([]any)
 	if !ok && f.Value != nil {

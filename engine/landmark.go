@@ -6,13 +6,14 @@ import (
 	"math"
 )
 
-// Digest tells values of an item from others.
+// Digest is a hash of values of an item.
 type Digest [16]byte
 
-// landmarksMark begins the landmarks in a cursor; values begin with a bracket.
+// landmarksMark is the first byte of landmarks in a cursor. Values begin with a
+// bracket.
 const landmarksMark = '~'
 
-// landmarkSize is the bytes of a landmark in a cursor.
+// landmarkSize is the size of a landmark in a cursor, in bytes.
 const landmarkSize = 1 + 8 + len(Digest{})
 
 // Digest returns the digest of the values.
@@ -51,7 +52,7 @@ func flag(v bool) byte {
 	return 0
 }
 
-// textOf returns the text of a value that may be long.
+// textOf returns the text of a value if its type can have long text.
 func textOf(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -64,7 +65,7 @@ func textOf(v any) (text string, ok bool) {
 	return "", false
 }
 
-// size is about how many bytes a cursor takes for the values.
+// size estimates the size of the values in a cursor, in bytes.
 func (at Position) size() (n int) {
 	for _, v := range at.Values {
 		text, _ := textOf(v)
@@ -73,9 +74,10 @@ func (at Position) size() (n int) {
 	return n
 }
 
-// landmarks are the items that a cursor for the end of a page names: the last
-// one, the next one, which stands when all of the page are deleted, and then
-// those before the last one, back to the landmarks of the page before.
+// landmarks returns the items to which the cursor for the end of a page refers:
+// the last item, then the next one, which is used if all items of the page are
+// deleted, then those before the last one, back to the landmarks of the
+// previous page.
 func landmarks(q *Query, page []Position, next *Position) (all []Landmark) {
 	last := len(page) - 1
 	all = append(all, Landmark{Sequence: page[last].Sequence, Digest: page[last].Digest()})
@@ -105,7 +107,7 @@ func appendLandmarks(b []byte, all []Landmark) []byte {
 	return b
 }
 
-// readLandmarks reads what appendLandmarks wrote.
+// readLandmarks reads the output of appendLandmarks.
 func readLandmarks(b []byte) (all []Landmark) {
 	for b = b[1:]; len(b) >= landmarkSize; b = b[landmarkSize:] {
 		l := Landmark{Ahead: b[0] == 1, Sequence: int64(binary.BigEndian.Uint64(b[1:]))}

@@ -1,6 +1,6 @@
 package engine
 
-// idOf is the text id that a value stands for, "" when no item can have it.
+// idOf returns the text id for a value, or "" if no item can have it.
 func (c *Class) idOf(v any) string {
 	if it, ok := v.(*Item); ok && it != nil {
 		return it.ID
@@ -19,8 +19,8 @@ func (c *Class) idOf(v any) string {
 	return idPart(key)
 }
 
-// castReference makes the value of a reference: the key of what it points at.
-// Empty text is null, as in forms.
+// castReference returns the value of a reference, which is the key of its
+// target. Empty text is null, as forms send it.
 func (p *Property) castReference(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
@@ -46,7 +46,7 @@ func (p *Property) castReference(v any) (any, bool) {
 	return id, id != ""
 }
 
-// Allows reports whether the property may point at objects of class c.
+// Allows reports whether the property can point at objects of class c.
 func (p *Property) Allows(c *Class) bool {
 	c = c.Base()
 	if len(p.Subclasses) == 0 {
@@ -64,7 +64,7 @@ func contains(classes []*Class, c *Class) bool {
 	return false
 }
 
-// castLinks takes what Bind or a formula made for a collection.
+// castLinks accepts the values that Bind or a formula made for a collection.
 func castLinks(v any) (any, bool) {
 	switch v := v.(type) {
 	case *Links:
@@ -79,8 +79,8 @@ func castLinks(v any) (any, bool) {
 	return nil, false
 }
 
-// castMembers reads the input of a collection. member makes a *Record of an
-// object, or an id when it only names one.
+// castMembers reads the input of a collection. member converts an object to a
+// *Record, or to an id if the object only names one.
 func (p *Property) castMembers(v any, member func(int, any) (any, error)) (*Links, *Error) {
 	l := &Links{}
 	switch v := parsed(v).(type) {
@@ -141,7 +141,7 @@ func (p *Property) addMembers(l *Links, list []any, member func(int, any) (any, 
 	return nil
 }
 
-// memberID is the id of a member, given by itself or in an object.
+// memberID returns the id of a member, which is given directly or in an object.
 func (p *Property) memberID(v any) string {
 	if fields, ok := v.(Fields); ok {
 		v, _ = fields.Get("_id")

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// Limits of what one request may have loaded: each path costs a statement.
+// Limits of the loads of one request: each path costs a statement.
 const (
 	maxLoads    = 250
 	maxLoadPath = 16 // names in one path
 )
 
-// MaxLoadDepth is the most levels of LoadSet.Nested.
+// MaxLoadDepth is the maximum depth for LoadSet.Nested.
 const MaxLoadDepth = 5
 
-// LoadSet collects what to load with each item of a query: a tree of paths
-// without doubles.
+// LoadSet collects the loads for the items of a query: a tree of paths without
+// duplicates.
 type LoadSet struct {
 	Roots []*Load
 	class *Class
 	count int
 }
 
-// NewLoadSet begins with the attributes that the class always loads.
+// NewLoadSet returns a set with the attributes that the class always loads.
 func NewLoadSet(c *Class) *LoadSet {
 	l := &LoadSet{class: c}
 	l.always(c)
@@ -47,7 +47,7 @@ func (l *LoadSet) always(c *Class) {
 	}
 }
 
-// points are the references and collections of a class and of its descendants.
+// points returns the references and collections of a class and its descendants.
 func points(c *Class) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
@@ -69,7 +69,7 @@ func leads(p *Property) bool {
 	return (p.Type == Reference || p.Type == Collection) && p.Target != nil
 }
 
-// named are the properties of that name of a class and of its descendants.
+// named returns the properties with that name of a class and its descendants.
 func named(c *Class, name string) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
@@ -81,12 +81,12 @@ func named(c *Class, name string) (all []*Property) {
 	return all
 }
 
-// loadPath is a way through references and collections; the last property may be
-// any other.
+// loadPath is a path through references and collections. Its last property may
+// be of any type.
 type loadPath []*Property
 
-// follow are the ways that continue one of the paths, or begin at the class,
-// with the name.
+// follow returns the paths that continue from with the name. If from is empty,
+// the paths begin at the class.
 func (l *LoadSet) follow(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {
@@ -102,9 +102,9 @@ func (l *LoadSet) follow(from loadPath, name string) (all []loadPath) {
 	return all
 }
 
-// Eager adds the paths of an _eager parameter (decisions.md section 2): names
-// separated by |, each of which is an attribute of the class, or continues the
-// path before it, or both. a.b is always a path.
+// Eager adds the paths of an _eager parameter: names separated by |. A name is
+// an attribute of the class, or continues the path before it, or both. a.b is
+// always a path.
 func (l *LoadSet) Eager(source, text string) error {
 	var before []loadPath
 	for _, name := range strings.Split(text, "|") {
@@ -136,7 +136,7 @@ func (l *LoadSet) Eager(source, text string) error {
 	return nil
 }
 
-// resolve finds the ways that the names describe from the class on.
+// resolve returns the paths that the names describe, beginning at the class.
 func (l *LoadSet) resolve(source string, names []string) ([]loadPath, error) {
 	paths := []loadPath{nil}
 	for _, name := range names {
@@ -165,7 +165,7 @@ func (l *LoadSet) unknown(source string, c *Class, name string) error {
 	return e
 }
 
-// add puts a path into the tree; what loads nothing is left out.
+// add adds a path to the tree, without a last property that cannot be loaded.
 func (l *LoadSet) add(source string, p loadPath) error {
 	if len(p) > maxLoadPath {
 		return Errorf(Invalid, "path", "%s: a path has at most %d names", source, maxLoadPath)
@@ -188,7 +188,8 @@ func (l *LoadSet) add(source string, p loadPath) error {
 	return nil
 }
 
-// nextLoad finds the load of a property among others, or adds it.
+// nextLoad returns the load of a property at a level of the tree, and adds it if
+// it is missing.
 func nextLoad(level []*Load, p *Property) ([]*Load, *Load) {
 	for _, l := range level {
 		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {
@@ -199,7 +200,7 @@ func nextLoad(level []*Load, p *Property) ([]*Load, *Load) {
 	return append(level, l), l
 }
 
-// Nested adds all references and collections, so many levels deep.
+// Nested adds all references and collections up to the given depth.
 func (l *LoadSet) Nested(depth int) error {
 	return l.nest(l.class, nil, depth)
 }
@@ -220,8 +221,8 @@ func (l *LoadSet) nest(c *Class, from loadPath, depth int) error {
 	return nil
 }
 
-// Enrichment adds what forceEnrichment lists: paths as arrays of names, or as
-// text as in _eager.
+// Enrichment adds the paths in forceEnrichment: arrays of names, or text as in
+// _eager.
 func (l *LoadSet) Enrichment(v any) error {
 	const source = "forceEnrichment"
 	wrong := Errorf(Invalid, "path", `%s takes an array of paths, such as [["town","region"],"author"]`, source)

@@ -1,39 +1,39 @@
 package engine
 
-// Mentions collects what a value is made of, so that who may not know a part of
-// it is not shown the whole. The zero value is ready.
+// Mentions collects the inputs of a value, so that the value can be hidden from
+// an account from which one of them is hidden. The zero value is ready for use.
 type Mentions struct {
-	Values  map[*Property]bool // whose values count
-	Shown   map[*Property]bool // whose values count as people read them (Item.Display)
-	Display map[*Class]bool    // the display string of whose items counts
-	Gives   map[*Class]bool    // the value may be items of these themselves
-	Looked  map[*Class]bool    // items of these are looked up by a query, and not through a reference
-	Names   map[string]bool    // attributes of items whose class is known only when the value is made
-	Unknown bool               // and what else counts cannot be told
+	Values  map[*Property]bool // properties that give the value as stored
+	Shown   map[*Property]bool // properties that give the value as displayed (Item.Display)
+	Display map[*Class]bool    // classes of items that give it by their display strings
+	Gives   map[*Class]bool    // classes of items that can be the value itself
+	Looked  map[*Class]bool    // classes of items that a query looks up, in contrast to a reference
+	Names   map[string]bool    // attributes of items of a class that is not known in advance
+	Unknown bool               // there are further inputs that cannot be determined
 }
 
-// Mentioner is a Formula that tells what its value is made of.
+// Mentioner is a Formula that reports the inputs of its value.
 type Mentioner interface {
-	// Mentions adds to m. find is MetaRepository.Class.
+	// Mentions adds the inputs to m. find is MetaRepository.Class.
 	Mentions(m *Mentions, find func(name string) (*Class, error))
 }
 
-// Value adds properties whose values count.
+// Value adds properties that are inputs as stored.
 func (m *Mentions) Value(path ...*Property) { m.Values = noting(m.Values, path...) }
 
-// ShownValue adds a property whose value counts as people read it.
+// ShownValue adds a property that is an input as displayed.
 func (m *Mentions) ShownValue(p *Property) { m.Shown = noting(m.Shown, p) }
 
-// DisplayOf adds a class the display string of whose items counts.
+// DisplayOf adds a class; the display strings of its items are inputs.
 func (m *Mentions) DisplayOf(c *Class) { m.Display = noting(m.Display, c) }
 
-// Give adds a class of which the value may be an item itself.
+// Give adds a class of items that can be the value itself.
 func (m *Mentions) Give(c *Class) { m.Gives = noting(m.Gives, c) }
 
-// Look adds a class whose items are looked up.
+// Look adds a class of items that are looked up.
 func (m *Mentions) Look(c *Class) { m.Looked = noting(m.Looked, c) }
 
-// Name adds an attribute of unknown items.
+// Name adds an attribute of items of an unknown class.
 func (m *Mentions) Name(name string) { m.Names = noting(m.Names, name) }
 
 func noting[T string | *Property | *Class](noted map[T]bool, more ...T) map[T]bool {
@@ -46,8 +46,8 @@ func noting[T string | *Property | *Class](noted map[T]bool, more ...T) map[T]bo
 	return noted
 }
 
-// Formula adds what the value of f is made of; f may be nil. Of one that is no
-// Mentioner only what it needs to have loaded is known.
+// Formula adds the inputs of f, which may be nil. If f is not a Mentioner, it
+// adds only the paths that f needs to have loaded.
 func (m *Mentions) Formula(f Formula, find func(name string) (*Class, error)) {
 	switch f := f.(type) {
 	case nil:
@@ -60,7 +60,7 @@ func (m *Mentions) Formula(f Formula, find func(name string) (*Class, error)) {
 	}
 }
 
-// Semantic adds what a display string shows; s may be nil.
+// Semantic adds the inputs of a display string; s may be nil.
 func (m *Mentions) Semantic(s *Semantic) {
 	if s == nil {
 		return
@@ -73,11 +73,11 @@ func (m *Mentions) Semantic(s *Semantic) {
 	}
 }
 
-// Semantics adds what the display string of c's own items shows, unless it is
-// computed.
+// Semantics adds the inputs of the display string of c's own items, unless a
+// formula computes it.
 func (m *Mentions) Semantics(c *Class) { m.Semantic(c.semantic) }
 
-// Condition adds what a filter speaks of; f may be nil.
+// Condition adds the inputs of a filter; f may be nil.
 func (m *Mentions) Condition(f *Filter) {
 	if f == nil {
 		return

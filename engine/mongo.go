@@ -4,7 +4,7 @@ import "strings"
 
 var mongoCompare = map[string]Op{"$eq": OpEq, "$ne": OpNe, "$lt": OpLt, "$lte": OpLte, "$gt": OpGt, "$gte": OpGte}
 
-// operators reads {"$gt":1,"$lt":5}, the Mongo-style conditions on a path.
+// operators reads Mongo-style conditions on a path, such as {"$gt":1,"$lt":5}.
 func (p filterParser) operators(o operand, ops Fields, depth int) (*Filter, error) {
 	if len(ops) == 0 {
 		return nil, badFilter("%s has an empty condition", describeOperand(o))
@@ -63,8 +63,8 @@ func (p filterParser) operator(o operand, op Field, ops Fields, depth int) (*Fil
 	return nil, badFilter("unknown operator %s", Quote(op.Name))
 }
 
-// mongoValue compares with a literal: text is never a path here, an object is
-// a function such as {"date":["today"]}.
+// mongoValue compares an operand with a value. Text is never a path here, and
+// an object is a function such as {"date":["today"]}.
 func (p filterParser) mongoValue(op Op, o operand, v any, depth int) (*Filter, error) {
 	if _, isObject := v.(Fields); isObject && !o.expr.Type.JSON() {
 		right, err := p.operand(v, depth)
@@ -86,7 +86,7 @@ func negated(f *Filter, err error) (*Filter, error) {
 	return Not(f), nil
 }
 
-// regexFlags turns $options into RE2 flags.
+// regexFlags converts $options to RE2 flags.
 func regexFlags(ops Fields) (string, error) {
 	v, ok := ops.Get("$options")
 	if !ok || v == "" {

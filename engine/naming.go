@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// MaxNames is how many subjects one condition compares with.
+// MaxNames is the maximum number of subjects in one condition.
 const MaxNames = 500
 
-// NamesOneOf is the condition that an attribute of items of c is one of the
-// subjects, or refers to an item whose id one is. The path may lead through
+// NamesOneOf returns the condition that an attribute of items of c is one of
+// the subjects, or refers to an item with such an id. The path may lead through
 // references and collections. The error is Invalid.
 func NamesOneOf(c *Class, path string, subjects []any) (*Filter, error) {
 	return ParseFilter(c, Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }
 
-// Naming is NamesOneOf for any number of subjects: what is no value of the
-// attribute's type cannot be named by it. The error is that of the path.
+// Naming is NamesOneOf for any number of subjects. It ignores subjects that are
+// not values of the attribute's type. The error is an error of the path.
 func Naming(c *Class, path string, subjects []string) (*Filter, error) {
 	if _, err := NamesOneOf(c, path, nil); err != nil {
 		return Never(), err

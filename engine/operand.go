@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxDigits is how many digits a number of an expression may grow to. It
-// keeps arithmetic within what every database computes exactly.
+// maxDigits is the maximum number of digits of a number in an expression. All
+// databases compute numbers of this length exactly.
 const maxDigits = 8000
 
 // operand reads an argument: "$path", an object that is a function, or a
@@ -62,7 +62,7 @@ func (p filterParser) accountValue(name string) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// clock is the time of the query, or the midnight before it.
+// clock returns the time of the query, or the midnight before it.
 func (p filterParser) clock(what any) *Expr {
 	e := &Expr{Op: OpNow, Type: DateTime, Value: what}
 	if !p.now.IsZero() {
@@ -75,7 +75,8 @@ func (p filterParser) instant(what any) Instant {
 	return InstantOf(p.now).of(what)
 }
 
-// of is the instant itself, or the midnight (UTC) before it.
+// of returns the instant itself, or the midnight (UTC) before it if what is
+// Today.
 func (i Instant) of(what any) Instant {
 	if what != Today {
 		return i
@@ -84,7 +85,7 @@ func (i Instant) of(what any) Instant {
 	return i - ((i%day)+day)%day
 }
 
-// At is the value of an OpNow in a query made at that time.
+// At returns the value of an OpNow in a query made at that time.
 func (e *Expr) At(now Instant) Instant {
 	if i, ok := e.Value.(Instant); ok {
 		return i
@@ -93,7 +94,7 @@ func (e *Expr) At(now Instant) Instant {
 }
 
 // constantDate resolves {"date":["2020-01-01"]} and {"now":[]} where only a
-// constant can stand; anything else it returns as it is.
+// constant is allowed. It returns any other value unchanged.
 func (p filterParser) constantDate(v any) (any, error) {
 	if _, ok := v.(Fields); !ok {
 		return v, nil
@@ -126,7 +127,8 @@ func (p filterParser) date(args []any, depth int) (*Expr, error) {
 	return p.dateArgument("date", args[0], depth)
 }
 
-// arguments reads the arguments of a function that takes from least to most.
+// arguments reads the arguments of a function that takes from least to most of
+// them.
 func (p filterParser) arguments(name string, args []any, least, most, depth int) ([]operand, error) {
 	if len(args) < least || len(args) > most {
 		return nil, badFilter("%s takes %s, found %d", name, howMany(least, most), len(args))
@@ -151,7 +153,7 @@ func howMany(least, most int) string {
 	return strconv.Itoa(least) + " to " + strconv.Itoa(most) + " arguments"
 }
 
-// numberArgument makes a decimal expression of an operand.
+// numberArgument converts an operand to a decimal expression.
 func numberArgument(name string, o operand) (*Expr, error) {
 	if o.expr == nil {
 		if o.literal == nil {
@@ -170,7 +172,7 @@ func numberArgument(name string, o operand) (*Expr, error) {
 	return number(o.expr), nil
 }
 
-// textArgument makes a text expression of an operand that is text.
+// textArgument converts an operand that is text to a text expression.
 func textArgument(name string, o operand) (*Expr, error) {
 	if o.expr == nil {
 		if o.literal == nil {
@@ -207,7 +209,7 @@ func (p filterParser) dateArgument(name string, v any, depth int) (*Expr, error)
 	return o.expr, nil
 }
 
-// literalInt reads an argument that must be a whole number written out.
+// literalInt reads an argument that must be a literal integer.
 func literalInt(name string, v any, limit int64) (int64, error) {
 	n, ok := castInt(v)
 	if !ok || n < -limit || n > limit {
@@ -216,7 +218,7 @@ func literalInt(name string, v any, limit int64) (int64, error) {
 	return n, nil
 }
 
-// bounded refuses numbers that could grow too long.
+// bounded refuses expressions with numbers that could grow too long.
 func bounded(e *Expr) (*Expr, error) {
 	if e.digits > maxDigits {
 		return nil, badFilter("%s could make numbers of more than %d digits here", e.Op, maxDigits)

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Options are the options of a service in deploy.json: decoded JSON, in which
-// every reference to a component ("ion://dataRepo") is already the component.
+// Options are the options of a service in deploy.json as decoded JSON.
+// References to components, such as "ion://dataRepo", are already replaced by
+// the components.
 type Options map[string]any
 
-// String returns a text option, "" when absent.
+// String returns a text option, or "" if it is absent.
 func (o Options) String(name string) (string, error) {
 	switch v := o[name].(type) {
 	case nil:
@@ -23,7 +24,7 @@ func (o Options) String(name string) (string, error) {
 	}
 }
 
-// Int returns a whole-number option between min and max, or def when absent.
+// Int returns an integer option between min and max, or def if it is absent.
 func (o Options) Int(name string, def, min, max int64) (int64, error) {
 	v, ok := o[name]
 	if !ok || v == nil {
@@ -37,8 +38,8 @@ func (o Options) Int(name string, def, min, max int64) (int64, error) {
 	return i, nil
 }
 
-// OneOf returns a text option that must be one of the words; the first is the
-// default.
+// OneOf returns a text option that must be one of the words. The first word is
+// the default.
 func (o Options) OneOf(name string, words ...string) (string, error) {
 	s, err := o.String(name)
 	if err != nil || s == "" {
@@ -52,14 +53,14 @@ func (o Options) OneOf(name string, words ...string) (string, error) {
 	return "", fmt.Errorf("option %q takes one of %s, found %q", name, strings.Join(words, ", "), s)
 }
 
-// Handling returns the option "handling", lenient or strict; lenient when
-// absent.
+// Handling returns the option "handling", lenient or strict. The default is
+// lenient.
 func (o Options) Handling() (Handling, error) {
 	word, err := o.OneOf("handling", "lenient", "strict")
 	return Handling(word == "strict"), err
 }
 
-// Repository returns a repository option; the default when absent.
+// Repository returns a repository option, or def if it is absent.
 func (o Options) Repository(name string, def Repository) (Repository, error) {
 	switch v := o[name].(type) {
 	case nil:
@@ -71,7 +72,7 @@ func (o Options) Repository(name string, def Repository) (Repository, error) {
 	}
 }
 
-// Meta returns a metadata option; the default when absent.
+// Meta returns a metadata option, or def if it is absent.
 func (o Options) Meta(name string, def MetaRepository) (MetaRepository, error) {
 	switch v := o[name].(type) {
 	case nil:
@@ -83,7 +84,7 @@ func (o Options) Meta(name string, def MetaRepository) (MetaRepository, error) {
 	}
 }
 
-// FileStorage returns a file storage option; the default when absent.
+// FileStorage returns a file storage option, or def if it is absent.
 func (o Options) FileStorage(name string, def FileStorage) (FileStorage, error) {
 	switch v := o[name].(type) {
 	case nil:
@@ -95,7 +96,7 @@ func (o Options) FileStorage(name string, def FileStorage) (FileStorage, error) 
 	}
 }
 
-// Unknown returns the option names that are not among the known ones.
+// Unknown returns the sorted names of the options that are not known.
 func (o Options) Unknown(known ...string) []string {
 	var names []string
 next:

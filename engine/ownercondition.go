@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// ownerValue is the name of an attribute of the owner of a collection, as an
-// argument of a function.
+// ownerValue is an argument of a function: the name of an attribute of the owner of a
+// collection.
 type ownerValue string
 
-// ownedCondition is a condition that compares a property with values of the owner,
-// which are cast to the type of the property when they are known.
+// ownedCondition compares a property with values of the owner. When the values are known,
+// they are cast to the type of the property.
 type ownedCondition struct {
 	left  operand
-	name  string // operation of a list of conditions
+	name  string // name of an operation in a list of conditions
 	right []operand
 }
 
-// find is Class.find, by which an attribute that does not exist may count as null.
+// find is Class.find, except that an attribute that does not exist may count as null.
 func (p filterParser) find(c *Class, dotted string) (operand, error) {
 	o, err := c.find(dotted)
 	if err != nil && p.missing != nil {
@@ -26,7 +26,7 @@ func (p filterParser) find(c *Class, dotted string) (operand, error) {
 	return o, err
 }
 
-// lacks notes that an attribute does not exist.
+// lacks records that an attribute does not exist.
 func (p filterParser) lacks(err error) operand {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*p.missing, known) {
@@ -35,7 +35,7 @@ func (p filterParser) lacks(err error) operand {
 	return operand{missing: true}
 }
 
-// ofOwner is the value of an attribute of the owner.
+// ofOwner returns the value of an attribute of the owner.
 func (p filterParser) ofOwner(name string) (operand, error) {
 	o, err := p.owner.find(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p filterParser) ofOwner(name string) (operand, error) {
 	return operand{expr: &e}, nil
 }
 
-// listedProperty is the left side of a condition in a list.
+// listedProperty returns the left side of a condition in a list.
 func (p filterParser) listedProperty(name string) (operand, error) {
 	if own, ok := strings.CutPrefix(name, "$"); ok && p.owner != nil {
 		return p.ofOwner(own)
@@ -57,7 +57,7 @@ func (p filterParser) listedProperty(name string) (operand, error) {
 	return p.find(p.class, name)
 }
 
-// holds reports whether an operand can contain something.
+// holds reports whether an operand can be used with contains.
 func (o operand) holds() bool {
 	t := o.expr.Type
 	return t == Collection || t == Set || t.Textual() && !(o.expr.Op == OpPath && o.reference())
@@ -66,7 +66,7 @@ func (o operand) holds() bool {
 // owned reports whether an operand is a value of the owner itself.
 func (o operand) owned() bool { return o.expr != nil && o.expr.Op == OpOwner }
 
-// deferred is a condition that is made when the owner is known.
+// deferred returns a condition that is completed when the owner is known.
 func (p filterParser) deferred(o operand, name string, right []operand) (*Filter, error) {
 	values := &Expr{Op: OpOwner, Type: String}
 	for _, r := range right {
@@ -77,7 +77,7 @@ func (p filterParser) deferred(o operand, name string, right []operand) (*Filter
 	return &Filter{Op: OpOwner, Left: o.expr, Right: values, owned: &ownedCondition{o, name, right}}, nil
 }
 
-// compareMissing compares null with values.
+// compareMissing compares a missing attribute, which counts as null, with values.
 func compareMissing(name string, right []operand) (*Filter, error) {
 	switch op := Op(name); {
 	case op == OpIn:
@@ -92,8 +92,8 @@ func compareMissing(name string, right []operand) (*Filter, error) {
 	}
 }
 
-// Owned reports whether the filter takes values from the owner of a collection: it
-// cannot be used before ForOwner.
+// Owned reports whether the filter uses values of the owner of a collection. Such a
+// filter cannot be used before ForOwner.
 func (f *Filter) Owned() bool {
 	return f != nil && (f.Op == OpOwner || f.Left.owned() || f.Right.owned() || slices.ContainsFunc(f.Args, (*Filter).Owned))
 }
@@ -102,8 +102,7 @@ func (e *Expr) owned() bool {
 	return e != nil && (e.Op == OpOwner || slices.ContainsFunc(e.Args, (*Expr).owned) || slices.ContainsFunc(e.Conds, (*Filter).Owned))
 }
 
-// OwnerProperties returns the attributes of the owner that the filter takes values
-// from.
+// OwnerProperties returns the attributes of the owner that the filter uses.
 func (f *Filter) OwnerProperties() []*Property {
 	var all []*Property
 	var filter func(f *Filter)
@@ -136,8 +135,8 @@ func (f *Filter) OwnerProperties() []*Property {
 	return all
 }
 
-// ForOwner returns the filter for the members of a collection of it. A value that a
-// property cannot have equals nothing.
+// ForOwner returns the filter for the members of a collection of it. If a property cannot
+// have a value, it is not equal to it.
 func (f *Filter) ForOwner(it *Item) *Filter {
 	if !f.Owned() {
 		return f
@@ -180,8 +179,8 @@ func (c *ownedCondition) of(it *Item) *Filter {
 	return f
 }
 
-// literalOperand takes a value of an item for a literal. JSON that is no plain value
-// counts as its text, since a literal could be read as a function.
+// literalOperand converts a value of an item to a literal. JSON that is not a plain value
+// counts as its text, because otherwise it could be read as a function.
 func literalOperand(v any) operand {
 	switch v.(type) {
 	case []any, Fields, JSONText:
@@ -216,8 +215,8 @@ func (e *Expr) forOwner(it *Item) *Expr {
 	return &filled
 }
 
-// ownerValue is the value that an item, which may be of a descendant, has for a
-// property.
+// ownerValue returns the value of a property for an item of the class of the property or
+// of a descendant.
 func (it *Item) ownerValue(p *Property) any {
 	own := it.Class.Property(p.Name)
 	if own == nil || own.Index >= len(it.Values) {

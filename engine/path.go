@@ -2,12 +2,12 @@ package engine
 
 import "strings"
 
-// maxPath is how many names a path of a filter or a sort may have.
+// maxPath is the maximum number of names in a path of a filter or a sort.
 const maxPath = 8
 
-// find resolves a dotted path of a filter: names of references and
-// collections, then of an attribute, or of the id (_id) or the class (_class,
-// __class) of what they lead to. The error is Invalid.
+// find resolves a dotted path of a filter. It consists of names of references
+// and collections, followed by an attribute, or by _id or _class (__class) for
+// the id or class of the item to which they lead. The error is Invalid.
 func (c *Class) find(dotted string) (operand, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
@@ -44,8 +44,8 @@ func (c *Class) find(dotted string) (operand, error) {
 	return operand{expr: Attribute(path...)}, nil
 }
 
-// findSystem resolves the end of a path that is no property. whole is what was
-// tried as a name, name is the last one alone.
+// findSystem resolves the end of a path that is not a property. whole is the
+// name that was looked up, and name is its last part.
 func (c *Class) findSystem(path []*Property, whole, name string) (operand, error) {
 	if whole != name {
 		return operand{}, unknownAttribute(c, strings.SplitN(whole, "$", 2)[0])

@@ -12,15 +12,15 @@ type Pattern struct{ segments []segment }
 
 // segment is one part of a pattern between slashes.
 type segment struct {
-	literal  string         // lower-case; used when param is ""
+	literal  string         // in lower case; used if param is ""
 	param    string         // name of the parameter
-	optional bool           // may be missing
-	pattern  *regexp.Regexp // what the decoded parameter must match, nil for anything
-	rest     bool           // takes all that is left, empty or not
+	optional bool           // may be absent
+	pattern  *regexp.Regexp // expression that the decoded parameter must match; nil for any value
+	rest     bool           // matches the rest of the path, which may be empty
 }
 
-// IsMethod reports whether a route can have the method, which is written in
-// capitals.
+// IsMethod reports whether a route can have the method, which must be in upper
+// case.
 func IsMethod(method string) bool {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "SEARCH", "COPY", "LOCK", "UNLOCK", "MOVE", "MKCOL",
@@ -33,8 +33,7 @@ func IsMethod(method string) bool {
 
 var parameter = regexp.MustCompile(`^:([A-Za-z0-9_]+)(\(.*\))?(\?)?$`)
 
-// ParsePattern compiles the path of a Route. The error says what is wrong with
-// it.
+// ParsePattern compiles the path of a Route. The error describes the mistake.
 func ParsePattern(path string) (*Pattern, error) {
 	if path == "*" {
 		path = "/*"
@@ -88,7 +87,7 @@ func parseSegment(part string) (segment, error) {
 	return s, nil
 }
 
-// Key is equal for patterns that match the same requests: it leaves out the
+// Key is equal for patterns that match the same requests, since it omits the
 // names of parameters.
 func (p *Pattern) Key() string {
 	var b strings.Builder
@@ -112,7 +111,7 @@ func (p *Pattern) Key() string {
 	return b.String()
 }
 
-// splitPattern cuts at slashes outside parentheses; "" has no parts.
+// splitPattern splits at slashes outside parentheses. "" has no parts.
 func splitPattern(path string) []string {
 	if path == "" {
 		return nil
@@ -122,7 +121,7 @@ func splitPattern(path string) []string {
 	for i := 0; i < len(path); i++ {
 		switch path[i] {
 		case '\\':
-			i++ // what an expression escapes
+			i++ // skip an escaped character of an expression
 		case '(':
 			depth++
 		case ')':
@@ -137,8 +136,9 @@ func splitPattern(path string) []string {
 	return append(parts, path[start:])
 }
 
-// Match reports whether an escaped path has the pattern, and the decoded
-// parameters. It ignores the case of plain text and one slash at the end.
+// Match reports whether an escaped path matches the pattern, and returns the
+// decoded parameters. It ignores the case of plain text and one slash at the
+// end.
 func (p *Pattern) Match(path string) (params []Param, ok bool) {
 	rest := strings.TrimPrefix(path, "/")
 	more := rest != ""

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Permission is what may be allowed on a resource: one bit for each, as
-// workflow files write them.
+// Permission is a set of permissions on a resource. Each permission is one bit,
+// with the values of workflow files.
 type Permission uint8
 
-// The permissions. On a class, MayUse allows to create items and to point
-// references at them.
+// The permissions. MayUse on a class allows an account to create items and to refer
+// to items.
 const (
 	MayRead   Permission = 1
 	MayWrite  Permission = 2
@@ -31,7 +31,7 @@ var permissionNames = [...]struct {
 	bits Permission
 }{{"read", MayRead}, {"write", MayWrite}, {"delete", MayDelete}, {"use", MayUse}, {"full", MayAll}}
 
-// PermissionNames are the names that a permission may have.
+// PermissionNames returns the names of all permissions.
 func PermissionNames() []string {
 	names := make([]string, len(permissionNames))
 	for i, n := range permissionNames {
@@ -40,7 +40,8 @@ func PermissionNames() []string {
 	return names
 }
 
-// ParsePermission returns the permission of that name; ok is false for none.
+// ParsePermission returns the permission with that name; ok is false if there is
+// none.
 func ParsePermission(name string) (p Permission, ok bool) {
 	for _, n := range permissionNames {
 		if n.name == name {
@@ -50,10 +51,10 @@ func ParsePermission(name string) (p Permission, ok bool) {
 	return 0, false
 }
 
-// Has reports whether p covers all of q.
+// Has reports whether p includes all of q.
 func (p Permission) Has(q Permission) bool { return p&q == q }
 
-// String lists the names of p, "full" for all.
+// String lists the names of p, or returns "full" for all.
 func (p Permission) String() string {
 	if p.Has(MayAll) {
 		return "full"
@@ -67,7 +68,8 @@ func (p Permission) String() string {
 	return strings.Join(names, ",")
 }
 
-// Fields are the names of p, each true, as scripts and clients know permissions.
+// Fields returns the names of p, each with the value true, as scripts and clients
+// use them.
 func (p Permission) Fields() Fields {
 	fields := Fields{}
 	for _, n := range permissionNames {
@@ -78,20 +80,20 @@ func (p Permission) Fields() Fields {
 	return fields
 }
 
-// Resources are named as in acl files: Everything, or one of these prefixes and
-// what it is about.
+// Names of resources as in acl files: Everything, or one of these prefixes followed
+// by the object.
 const (
 	Everything        = "*"
 	ClassResource     = "c:::" // name@namespace
 	ItemResource      = "i:::" // name@namespace@id
-	AttributeResource = "a:::" // name@namespace.attribute; whoever is not allowed it does not know the attribute
+	AttributeResource = "a:::" // name@namespace.attribute; without a permission, the attribute is hidden from the account
 	TokenResource     = "ws:::gen-ws-token"
 )
 
-// maxResource is the length limit of a resource, in bytes.
+// maxResource is the maximum length of a resource name, in bytes.
 const maxResource = 600
 
-// Grantable reports whether grants can name a resource.
+// Grantable reports whether a grant can name the resource.
 func Grantable(resource string) bool {
 	return len(resource) <= maxResource && PlainText(resource)
 }
@@ -102,27 +104,27 @@ func PlainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
 }
 
-// Everyone is the subject that every account is, the anonymous one included.
+// Everyone is a subject of every account, including the anonymous one.
 const Everyone = "*"
 
-// Grant allows a subject, which is a role, an account or Everyone, something on
-// a resource.
+// Grant gives a subject, which is a role, an account or Everyone, permissions on a
+// resource.
 type Grant struct {
 	Subject    string
 	Resource   string
 	Permission Permission
 }
 
-// Grants are all grants of an application at one moment, and which resources
-// are known. They do not change: a later moment has others.
+// Grants holds all grants of an application at one moment, and the known resources.
+// It is immutable: changed grants are a new Grants.
 type Grants struct {
 	Revision uint64 // differs between different grants of one database
 	subjects map[string]map[string]Permission
 	known    map[string]bool
 }
 
-// NewGrants makes Grants. Besides the resources of the grants those given are
-// known.
+// NewGrants returns Grants with the given grants. The known resources are those of
+// the grants and those in resources.
 func NewGrants(revision uint64, all []Grant, resources []string) *Grants {
 	g := &Grants{Revision: revision, subjects: map[string]map[string]Permission{}, known: map[string]bool{}}
 	for _, one := range all {
@@ -140,18 +142,18 @@ func NewGrants(revision uint64, all []Grant, resources []string) *Grants {
 	return g
 }
 
-// Known reports whether a resource is declared or granted to anybody.
+// Known reports whether a resource is declared or appears in a grant.
 func (g *Grants) Known(resource string) bool { return g.known[resource] }
 
-// Resources calls visit for each known resource, in no order.
+// Resources calls visit for each known resource, in no particular order.
 func (g *Grants) Resources(visit func(resource string)) {
 	for r := range g.known {
 		visit(r)
 	}
 }
 
-// On is what the subjects together may do on a resource itself; what they may
-// do on Everything is not counted.
+// On returns the permissions of the subjects together on the resource itself. It
+// does not include permissions on Everything.
 func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 	for _, s := range subjects {
 		p |= g.subjects[s][resource]
@@ -159,12 +161,12 @@ func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 	return p
 }
 
-// Held are the resources and permissions of one subject. The map is shared: do
+// Held returns the permissions of one subject by resource. The map is shared: do
 // not change it.
 func (g *Grants) Held(subject string) map[string]Permission { return g.subjects[subject] }
 
 // Digest returns a hash of the grants of the subjects, in their order, and of the
-// known attributes. Other grants do not change it.
+// known attributes. Grants of other subjects do not change it.
 func (g *Grants) Digest(subjects ...string) []byte {
 	h := sha256.New()
 	for _, s := range subjects {
@@ -185,33 +187,34 @@ func (g *Grants) Digest(subjects ...string) []byte {
 	return h.Sum(nil)
 }
 
-// Policy knows the grants of an application.
+// Policy provides the grants of an application.
 type Policy interface {
-	// Grants returns those of now, or of at most half a second ago.
+	// Grants returns the current grants. They may be up to half a second old.
 	Grants(ctx context.Context) (*Grants, error)
 }
 
-// Guard is what the account of a request may do. The store asks it for every
-// item that it reads or writes for the account, be it named, listed, joined,
-// loaded, counted, nested or linked.
+// Guard holds the permissions of the account of a request. The store checks it for
+// each item that it reads or writes for the account: named, listed, joined, loaded,
+// counted, nested or linked.
 type Guard interface {
-	// Rows is the condition on items of c and of its descendants under which
-	// the account has the permission: nil for always, one of OpConst false for
-	// never.
+	// Rows returns the condition under which the account has the permission on
+	// items of c and its descendants. It is nil if it always has it, and an OpConst
+	// with the value false if it never has it.
 	Rows(p Permission, c *Class) *Filter
 	// Creates reports whether the account may create items of exactly class c, as
-	// far as that is known without the item. Permissions on single items do not
-	// count: otherwise the checks that follow would show that such an item exists.
+	// far as this is known without the item. Permissions on single items do not
+	// count: otherwise the checks that follow would reveal that such an item
+	// exists.
 	Creates(c *Class) bool
-	// Hides reports that the account may not do that with the property, in all
-	// classes that have it: MayRead, which covers each way to mention it, or
-	// MayWrite.
+	// Hides reports whether the account lacks the permission p on the property, in
+	// all classes that have it. p is MayRead, which covers any use of the property,
+	// or MayWrite.
 	Hides(p Permission, property *Property) bool
 }
 
 type guardKey struct{}
 
-// guarded is a context with a guard; nil lifts the one above.
+// guarded is a context with a guard. A nil guard removes the guard of the parent.
 type guarded struct {
 	context.Context
 	guard Guard
@@ -224,8 +227,8 @@ func (c *guarded) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithGuard returns a context in which the store asks g; nil lifts the guard,
-// as for what the server does of its own.
+// WithGuard returns a context in which the store checks g. If g is nil, no guard is
+// checked, which is used for work of the server itself.
 func WithGuard(ctx context.Context, g Guard) context.Context {
 	if GuardFrom(ctx) == g {
 		return ctx
@@ -233,7 +236,7 @@ func WithGuard(ctx context.Context, g Guard) context.Context {
 	return &guarded{ctx, g}
 }
 
-// GuardFrom returns the guard of ctx; nil when everything is allowed.
+// GuardFrom returns the guard of ctx. It is nil if everything is allowed.
 func GuardFrom(ctx context.Context) Guard {
 	if c, ok := ctx.Value(guardKey{}).(*guarded); ok {
 		return c.guard
@@ -241,27 +244,28 @@ func GuardFrom(ctx context.Context) Guard {
 	return nil
 }
 
-// Denied is the one error for what an account may not do. It tells nothing
-// about what it was refused: neither whether it exists nor what it is called.
+// Denied returns the error for all operations that an account may not do. It does
+// not reveal whether the object exists or what it is called.
 func Denied() *Error {
 	return Errorf(Forbidden, "denied", "the account may not do this")
 }
 
-// Warden is a Repository that depends on the account of the context in what it
-// shows and allows; engine/access has the one there is.
+// Warden is a Repository that checks the permissions of the account of the context.
+// Package engine/access implements it.
 type Warden interface {
 	Repository
-	// View is the class as the account sees it: what it may not read does not
-	// exist for who looks names up in the view, or answers an item of it.
+	// View returns the class as the account sees it. Attributes that the account
+	// may not read do not exist in the view, neither for lookups of names nor for
+	// answers.
 	View(ctx context.Context, c *Class) (*Class, error)
-	// Allow returns Denied if the account has the permission on no item of the
-	// class, so that the caller reports nothing about the input. MayUse stands for
-	// creating an item, see Guard.Creates.
+	// Allow returns Denied if the account does not have the permission on any item
+	// of the class. The caller can then refuse the request without an error about
+	// the input. MayUse stands for creating an item, see Guard.Creates.
 	Allow(ctx context.Context, c *Class, p Permission) error
 }
 
-// ViewOf is the class as r shows it to the account of ctx: c itself for a
-// repository that hides nothing.
+// ViewOf returns the view of c for the account of ctx. It returns c itself if r
+// does not hide attributes.
 func ViewOf(ctx context.Context, r Repository, c *Class) (*Class, error) {
 	if w, ok := r.(Warden); ok {
 		return w.View(ctx, c)
@@ -269,16 +273,15 @@ func ViewOf(ctx context.Context, r Repository, c *Class) (*Class, error) {
 	return c, nil
 }
 
-// Rightful is a Warden that can report changes of the rights of an account.
+// Rightful is a Warden that can detect changes of the rights of an account.
 type Rightful interface {
 	// Rights returns a text that changes when the grants of the account of ctx
-	// change, and "" if no permissions are checked. It does not change with the
-	// values of objects on which permissions depend.
+	// change, and "" if permissions are not checked. It does not depend on the
+	// values of objects that affect permissions.
 	Rights(ctx context.Context) (string, error)
 }
 
-// RightsOf returns the Rights of r, and "" for a repository that checks no
-// permissions.
+// RightsOf returns the Rights of r, or "" if r does not check permissions.
 func RightsOf(ctx context.Context, r Repository) (string, error) {
 	if rightful, ok := r.(Rightful); ok {
 		return rightful.Rights(ctx)
@@ -286,8 +289,8 @@ func RightsOf(ctx context.Context, r Repository) (string, error) {
 	return "", nil
 }
 
-// Allow asks r whether the account of ctx may do that with any item of c, or, for
-// MayUse, whether it may create one.
+// Allow returns Denied if r does not allow the account of ctx to use permission p
+// with any item of c or, for MayUse, to create one.
 func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	if w, ok := r.(Warden); ok {
 		return w.Allow(ctx, c, p)
@@ -295,8 +298,8 @@ func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	return nil
 }
 
-// AllowSave is Allow for an item that is changed if it is there and created if
-// not: one of the two permissions will do.
+// AllowSave is Allow for an item that is updated if it exists and created if it
+// does not. One of the two permissions is sufficient.
 func AllowSave(ctx context.Context, r Repository, c *Class) error {
 	if err := Allow(ctx, r, c, MayWrite); CodeOf(err) != Forbidden || err == nil {
 		return err
@@ -304,10 +307,10 @@ func AllowSave(ctx context.Context, r Repository, c *Class) error {
 	return Allow(ctx, r, c, MayUse)
 }
 
-// Access answers what an account may do on any resource, for services that have
-// resources of their own.
+// Access checks permissions on any resource, for services with resources of their
+// own.
 type Access interface {
-	// Check reports whether the account has the permission on the resource, or
-	// on Everything, within the scope of its token.
+	// Check reports whether the account has the permission on the resource, or on
+	// Everything, within the scope of its token.
 	Check(ctx context.Context, a *Account, resource string, p Permission) (bool, error)
 }

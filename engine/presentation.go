@@ -2,42 +2,44 @@ package engine
 
 import "strings"
 
-// Presentation is what an application says of how it is shown to people: its
-// navigation, the forms and lists of its classes, and their workflows. The
-// server keeps it for those who show it and does nothing of it by itself. It
-// never changes; a file that cannot be read is the error of what it is asked
-// for. What is not there is nil.
+// Presentation holds the parts of an application that describe its user
+// interface: navigation, forms and lists of classes, and workflows. The server
+// only publishes them. A Presentation is immutable. If a file cannot be read,
+// methods that need it return the error. They return nil for objects that do not
+// exist.
 //
-// Codes of sections and nodes are namespace@name; those without a namespace are
-// of the application's own.
+// The code of a section or a node is namespace@name. A code without a namespace
+// belongs to the application itself.
 type Presentation interface {
 	// Sections returns the sections of the navigation, ordered by name.
 	Sections() ([]*NavigationSection, error)
-	// Section returns the section of that code.
+	// Section returns the section with that code.
 	Section(code string) (*NavigationSection, error)
-	// Nodes returns the nodes of a section that are below no other, or those
-	// below the parent of that code, in their order; of all sections when it is
-	// "". There are none of a section or below a parent that is not there.
+	// Nodes returns the top-level nodes of a section or, if parent is not "",
+	// the nodes below the node with that code, in their order. If section is "",
+	// it covers all sections. The result is empty if the section or the parent
+	// does not exist.
 	Nodes(section, parent string) ([]*NavigationNode, error)
-	// Node returns the node of that code.
+	// Node returns the node with that code.
 	Node(code string) (*NavigationNode, error)
 	// NodeOf returns the node that lists the items of a class.
 	NodeOf(c *Class) (*NavigationNode, error)
-	// ViewModel returns the first there is of: that of a class at a node, that
-	// of the class, those of its ancestors. At no node when that is "". A class
-	// without a view for collections has that of lists instead, without one for
-	// creation or details that of items.
+	// ViewModel returns the first existing view model of: the class at the node,
+	// the class, its ancestors. If node is "", it does not look at nodes. If a
+	// class has no view for collections, its list view is used; if it has none
+	// for creation or details, its item view is used.
 	ViewModel(kind ViewKind, c *Class, node string) (*ViewModel, error)
-	// StateViewModel returns the form of a class in a state of a workflow, which
-	// is named name@namespace, or name when it has the namespace of the class.
+	// StateViewModel returns the form of a class in a state of a workflow. The
+	// name of the workflow is name@namespace, or name if it is in the namespace
+	// of the class.
 	StateViewModel(c *Class, workflow, state string) (*ViewModel, error)
-	// Workflows returns those of a class, ordered by name, then those of its
-	// ancestors.
+	// Workflows returns the workflows of a class, ordered by name, followed by
+	// those of its ancestors.
 	Workflows(c *Class) ([]*Workflow, error)
-	// Mask returns the input mask of that name, {} when there is none.
+	// Mask returns the input mask with that name, or {} if there is none.
 	Mask(name string) (Fields, error)
-	// Validators returns the validators of input, ordered by name: built-in
-	// ones, and those of the application, which may replace them.
+	// Validators returns the validators of input, ordered by name: the built-in
+	// ones and those of the application, which may replace them.
 	Validators() ([]Fields, error)
 }
 
@@ -45,30 +47,31 @@ type Presentation interface {
 type NavigationSection struct {
 	Name      string
 	Namespace string
-	Said      Fields // as written, completed by namespace and itemType
+	Said      Fields // as written, with namespace and itemType added
 	Roots     []*NavigationNode
 }
 
-// NavigationNode is an entry of the navigation, which may have others below it.
+// NavigationNode is an entry of the navigation, which may have child nodes.
 type NavigationNode struct {
 	Code      string
 	Namespace string
 	Section   string // namespace@name
-	Class     string // full name of the class whose items it lists, "" for none
-	Said      Fields // as written, completed by itemType, section and namespace
+	Class     string // full name of the class of the listed items; "" if there is none
+	Said      Fields // as written, with itemType, section and namespace added
 	Children  []*NavigationNode
 }
 
-// ViewModel says which attributes a form or a list of a class shows, and how.
+// ViewModel defines the attributes that a form or a list of a class shows, and
+// their layout.
 type ViewModel struct {
 	Class string // full name
-	Said  Fields // as written, completed by type, className, path and, but for items, caption; its parts ordered by orderNumber
+	Said  Fields // as written, with type, className, path and (except for items) caption added; its parts are ordered by orderNumber
 }
 
-// ViewKind is what a view model is for.
+// ViewKind is the purpose of a view model.
 type ViewKind string
 
-// The kinds; files have their names.
+// The kinds of view models, named like their files.
 const (
 	ListView       ViewKind = "list"
 	CollectionView ViewKind = "collection"
@@ -77,18 +80,19 @@ const (
 	DetailView     ViewKind = "detail"
 )
 
-// Workflow is the states of the items of a class, and the ways between them.
+// Workflow defines the states of the items of a class and the transitions
+// between them.
 type Workflow struct {
 	Name      string
 	Namespace string
 	Class     string // full name
-	File      string // that describes it
+	File      string // file that defines it
 	Written   Fields // the content of the file
 	Said      Fields // the same for clients: with namespace and name, without entries that have no name
 }
 
-// NodeCode completes the code of a section or a node by a namespace, if it has
-// none itself and one is given.
+// NodeCode adds the namespace to the code of a section or a node if the code has
+// none and namespace is not "".
 func NodeCode(code, namespace string) string {
 	if code == "" || namespace == "" || strings.Contains(code, "@") {
 		return code
@@ -96,8 +100,8 @@ func NodeCode(code, namespace string) string {
 	return namespace + "@" + code
 }
 
-// WorkflowOf returns the workflow of a class that is named name@namespace, or
-// name when it has the namespace of the class; nil when there is none.
+// WorkflowOf returns the workflow of a class with the name name@namespace, or
+// name if it is in the namespace of the class. It returns nil if there is none.
 func WorkflowOf(p Presentation, c *Class, name string) (*Workflow, error) {
 	all, err := p.Workflows(c)
 	for _, w := range all {

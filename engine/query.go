@@ -2,67 +2,67 @@ package engine
 
 import "slices"
 
-// Query says which items of a class to fetch, and in which order.
+// Query selects items of a class and their order.
 type Query struct {
-	Class  *Class    // items of this class and of its descendants
+	Class  *Class    // items of this class and its descendants
 	Filter *Filter   // nil for all
-	Sort   []Sort    // insertion order ends it in any case
-	Offset int       // items to skip
-	Count  int       // at most so many items; negative for no limit
-	Load   []*Load   // what to load with each item, besides what its class needs
-	Search string    // words to be found in the item; "" for none
-	After  *Position // only what follows it; nil for all
-	Exact  bool      // not the items of descendants
+	Sort   []Sort    // ties are in insertion order
+	Offset int       // number of items to skip
+	Count  int       // maximum number of items; negative for no limit
+	Load   []*Load   // references and collections to load with each item, in addition to the Needs of its class
+	Search string    // words to be found in the item; "" for no search
+	After  *Position // only items after this position; nil for all
+	Exact  bool      // omit items of descendants
 
-	WantPosition bool // Item.Position is filled
-	Few          bool // the filter finds few items: the database should find these first, and then sort them
+	WantPosition bool // fill Item.Position
+	Few          bool // the filter matches few items: the database should find them first and then sort them
 
-	// Total, if it is not nil, is set to the number of items that the query finds
-	// whatever its Offset, Count and After, at the moment at which the items are read.
+	// Total, if not nil, is set to the number of items that match the query without
+	// regard to Offset, Count and After, at the time at which the items are read.
 	Total *int64
 }
 
-// Position is a place in a sorted list: right behind an item. Items that are
-// inserted or deleted meanwhile do not move it.
+// Position is a place in a sorted list, directly after an item. It does not move if other
+// items are inserted or deleted.
 type Position struct {
-	Values   []any // one for each Sort of the query
+	Values   []any // one value for each Sort of the query
 	Sequence int64 // insertion number of the item
-	// Landmarks replace Values and Sequence if there are any: the first of these
-	// items that has not changed since tells the position. Without such an item, a
+	// Landmarks replace Values and Sequence if there are any. The first of these items
+	// that has not changed since then defines the position. If there is no such item, a
 	// query fails with Invalid.
 	Landmarks []Landmark
 }
 
-// Clone returns a copy for later, when the list has gone on to another item.
+// Clone returns a copy that stays valid after the visit function returns.
 func (at Position) Clone() Position {
 	at.Values = slices.Clone(at.Values)
 	return at
 }
 
-// Landmark is an item of a sorted list without its values, which may be long.
+// Landmark is an item of a sorted list without its values, because these may be long.
 type Landmark struct {
 	Sequence int64
 	Digest   Digest // of its values for each Sort of the query
-	Ahead    bool   // the position is right before the item, not behind it
+	Ahead    bool   // the position is directly before the item, not after it
 }
 
-// Load says to load a reference or a collection of an item, and what to load
-// with that.
+// Load requests the target or members of a property of an item, and what to load with
+// these in turn.
 type Load struct {
-	Property *Property // of the item's class, or of one of its relatives
-	Shown    bool      // is part of the answer; else it only serves to compute
-	Filter   *Filter   // further condition on what is loaded; nil for all
+	Property *Property // of the item's class or one of its relatives
+	Shown    bool      // part of the answer; otherwise loaded only for computations
+	Filter   *Filter   // additional condition on the loaded items; nil for all
 	Next     []*Load
 }
 
-// Sort is one term of an order.
+// Sort is one term of a sort order.
 type Sort struct {
-	Via        []*Property // references that lead to the item whose property it is; none for the item's own
+	Via        []*Property // references that lead to the item with the property; empty for the item itself
 	Property   *Property
 	Descending bool
 }
 
-// Path is Via and the property.
+// Path returns Via followed by Property.
 func (s Sort) Path() []*Property {
 	return append(append([]*Property(nil), s.Via...), s.Property)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OwnerOf returns whose share counts what a request of ctx has stored: its account,
-// or its network if it is anonymous; "" for the server itself.
+// OwnerOf returns the owner of data that a request of ctx stores: the account, or
+// the network if the account is anonymous, or "" for the server itself.
 func OwnerOf(ctx context.Context) string {
 	a := AccountFrom(ctx)
 	switch {
@@ -30,16 +30,16 @@ func OwnerOf(ctx context.Context) string {
 	return a.ID + " " + network.String()
 }
 
-// Usage is how much is stored for an owner, or for all.
+// Usage is the amount of data stored for an owner, or in total.
 type Usage struct {
 	Rows, Bytes int64
 	read        time.Time
 }
 
-// Quota counts the rows of a system class and their bytes, of each owner and in
-// all. The class has the property "account", which holds OwnerOf. What this process
-// adds is counted at once, what others add after a while. It is safe for concurrent
-// use.
+// Quota counts the rows of a system class and their bytes, per owner and in total.
+// The class has the property "account", which holds OwnerOf. Additions by this
+// process count at once, additions by other processes after a delay. It is safe for
+// concurrent use.
 type Quota struct {
 	cfg QuotaConfig
 
@@ -48,24 +48,24 @@ type Quota struct {
 	all    Usage
 }
 
-// QuotaConfig is what a Quota needs.
+// QuotaConfig is the configuration of a Quota.
 type QuotaConfig struct {
 	Data  Repository
 	Class *Class
-	Size  string           // the property that holds the bytes of a row
-	Own   time.Duration    // how long the usage of an owner counts as read
-	All   time.Duration    // the same for all
+	Size  string           // name of the property with the number of bytes of a row
+	Own   time.Duration    // how long the usage of an owner is cached
+	All   time.Duration    // how long the total usage is cached
 	Now   func() time.Time // required
 }
 
-// maxOwners is how many owners' usage is remembered.
+// maxOwners is the maximum number of owners in the cache.
 const maxOwners = 10_000
 
-// NewQuota makes a Quota.
+// NewQuota returns a Quota with the given configuration.
 func NewQuota(cfg QuotaConfig) *Quota { return &Quota{cfg: cfg, owners: map[string]Usage{}} }
 
-// Usage returns the usage of an owner and of all, as last read, with what this
-// process has added since.
+// Usage returns the cached usage of an owner and in total, including the additions
+// by this process.
 func (q *Quota) Usage(ctx context.Context, owner string) (own, all Usage, err error) {
 	now := q.cfg.Now()
 	q.mu.Lock()
@@ -88,14 +88,14 @@ func (q *Quota) Usage(ctx context.Context, owner string) (own, all Usage, err er
 	}
 	q.mu.Lock()
 	if len(q.owners) >= maxOwners {
-		clear(q.owners) // they are read again when they come
+		clear(q.owners) // their usage is read again when it is needed
 	}
 	q.owners[owner], q.all = own, all
 	q.mu.Unlock()
 	return own, all, nil
 }
 
-// read reads what is stored for an owner, or with nil in all.
+// read reads the usage of an owner, or the total usage if owner is nil.
 func (q *Quota) read(ctx context.Context, owner *string) (u Usage, err error) {
 	c := q.cfg.Class
 	a := &Aggregation{Class: c, Count: -1, Aggregates: []Aggregate{
@@ -115,7 +115,7 @@ func (q *Quota) read(ctx context.Context, owner *string) (u Usage, err error) {
 	return u, err
 }
 
-// Add counts what was stored for an owner since its usage was read.
+// Add counts data that were stored for an owner after its usage was read.
 func (q *Quota) Add(owner string, rows, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,12 +2,13 @@ package engine
 
 import "slices"
 
-// RowsRead returns the classes whose items the stored value of each cached
-// attribute was computed from, besides the item itself: an account that may not
-// read all of them must not see the value. It follows formulas, display strings
-// and collections to other attributes. An attribute that is computed from the
-// item alone is left out, and so are ordinary attributes, unless their links are
-// those of a cached reference. classes are all classes of the application.
+// RowsRead returns, for each cached attribute, the classes whose items its stored
+// value was computed from, in addition to the item itself. An account that may not
+// read all of these items must not see the value. RowsRead follows formulas,
+// display strings and collections to other attributes. The result does not include
+// attributes that are computed from the item alone. It includes ordinary attributes
+// only if they have the links of a cached reference. classes are all classes of the
+// application.
 func RowsRead(classes []*Class) map[*Property][]*Class {
 	isCached := func(p *Property) bool { return p.Formula != nil && p.Cached }
 	if !slices.ContainsFunc(classes, func(c *Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {
@@ -30,18 +31,18 @@ func RowsRead(classes []*Class) map[*Property][]*Class {
 	return found
 }
 
-// rowReader finds the classes whose items values are computed from.
+// rowReader finds the classes of the items from which values are computed.
 type rowReader struct {
 	classes []*Class
 	byName  map[string]*Class
 	named   map[string][]*Property
-	same    map[*Property]*[]*Property // an attribute in all classes that have it
+	same    map[*Property]*[]*Property // the properties of an attribute in all classes that have it
 
-	// The state of a search for one attribute.
+	// State of the search for one attribute.
 	values, displayed map[*Property]bool
 	displays          map[*Class]bool
 	rows              []*Class
-	unknown           bool // items of any class count
+	unknown           bool // the items may be of any class
 }
 
 func newRowReader(classes []*Class) *rowReader {
@@ -56,8 +57,8 @@ func newRowReader(classes []*Class) *rowReader {
 	return r
 }
 
-// join treats a property of a class and the property of that name in its ancestors
-// as the same attribute.
+// join treats a property of a class and the property with that name in its
+// ancestors as the same attribute.
 func (r *rowReader) join(c *Class, p *Property) *[]*Property {
 	if all := r.same[p]; all != nil {
 		return all
@@ -76,7 +77,8 @@ func (r *rowReader) join(c *Class, p *Property) *[]*Property {
 	return all
 }
 
-// of returns the classes whose items the value of a property is computed from.
+// of returns the classes of the items from which the value of a property is
+// computed.
 func (r *rowReader) of(p *Property) []*Class {
 	r.values, r.displayed, r.displays = map[*Property]bool{}, map[*Property]bool{}, map[*Class]bool{}
 	r.rows, r.unknown = nil, false
@@ -107,10 +109,10 @@ func (r *rowReader) read(c *Class) {
 	}
 }
 
-// value adds the classes that the value of an attribute is computed from.
+// value adds the classes from which the value of an attribute is computed.
 func (r *rowReader) value(p *Property) {
 	all := r.same[p]
-	if all == nil { // a name that is no attribute, such as ItemID
+	if all == nil { // not an attribute, for example ItemID
 		return
 	}
 	for _, p := range *all {
@@ -125,7 +127,7 @@ func (r *rowReader) value(p *Property) {
 			m.Value(by.Path()...)
 		}
 		r.mentioned(&m)
-		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // they hold the same links, and are no rows themselves
+		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // they hold the same links, but no rows themselves
 			if links != nil {
 				r.value(links)
 			}
@@ -133,8 +135,8 @@ func (r *rowReader) value(p *Property) {
 	}
 }
 
-// shown adds the classes that the displayed value of an attribute is computed from:
-// its label, or the display string of the items that it refers to.
+// shown adds the classes from which the displayed value of an attribute is
+// computed: its label, or the display string of the items to which it refers.
 func (r *rowReader) shown(p *Property) {
 	r.value(p)
 	all := r.same[p]
@@ -163,8 +165,8 @@ func (r *rowReader) shown(p *Property) {
 	}
 }
 
-// display adds the classes that the display strings of items of a class and of its
-// descendants are computed from.
+// display adds the classes from which the display strings of items of a class and
+// its descendants are computed.
 func (r *rowReader) display(c *Class) {
 	for _, c := range family(c.Base()) {
 		if r.displays[c] {
@@ -181,8 +183,8 @@ func (r *rowReader) display(c *Class) {
 	}
 }
 
-// mentioned adds the classes of everything that a formula mentions. The target of a
-// reference or a collection counts, because the formula may read its items.
+// mentioned adds the classes of all inputs of a formula. They include the target of
+// a reference or a collection, because the formula may read its items.
 func (r *rowReader) mentioned(m *Mentions) {
 	for p := range m.Values {
 		if p.Target != nil {

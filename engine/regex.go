@@ -8,20 +8,20 @@ import (
 	"unicode"
 )
 
-// Limits of an expression, counted after its repetitions are written out:
-// within them PostgreSQL compiles it in a few milliseconds.
+// Limits of an expression after expansion of its repetitions. Within these
+// limits, PostgreSQL compiles it in a few milliseconds.
 const (
 	maxRegexAtoms  = 2000  // characters, classes and assertions
 	maxRegexRanges = 20000 // ranges of characters in all classes
-	maxRegexRepeat = 255   // what PostgreSQL takes in braces
+	maxRegexRepeat = 255   // the maximum that PostgreSQL accepts in braces
 )
 
-// TranslateRegexp turns an expression in RE2 syntax into an advanced regular
-// expression of PostgreSQL that is found in the same texts, whatever the
-// collation: classes and letters of either case become explicit code points.
-// Where it is found, and what its groups hold, may differ; what asks only
-// whether it is found does not notice. Texts hold no U+0000. The error, which
-// is Invalid, says that the expression is not RE2 syntax or too large.
+// TranslateRegexp translates an expression in RE2 syntax to an advanced regular
+// expression of PostgreSQL that matches the same texts with any collation.
+// Classes and letters of either case become explicit code points. The position
+// of a match and its groups may differ, so use it only to test whether a text
+// matches. Texts must not contain U+0000. The error is Invalid if the
+// expression is not RE2 syntax or too large.
 func TranslateRegexp(pattern string) (string, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -33,14 +33,15 @@ func TranslateRegexp(pattern string) (string, error) {
 			Quote(pattern), maxRegexAtoms, maxRegexRanges)
 	}
 	t := regexWriter{}
-	// ARE, in which ^ and $ mean lines, while . and classes take a newline.
+	// An ARE in which ^ and $ match at lines, while . and classes match a
+	// newline.
 	t.b.WriteString("***:(?w)")
 	t.write(parsed)
 	return t.b.String(), nil
 }
 
-// regexSize counts atoms and ranges of classes, each as often as repetitions
-// write it out; it stops counting where it is too much anyway.
+// regexSize counts atoms and ranges of classes after expansion of repetitions.
+// It stops counting when the limits are exceeded.
 func regexSize(re *syntax.Regexp) (atoms, ranges int) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -99,18 +100,18 @@ func (t *regexWriter) write(re *syntax.Regexp) {
 	}
 }
 
-// wordClass is \w as RE2 has it.
+// wordClass is \w in RE2.
 const wordClass = "[0-9A-Z_a-z]"
 
-// nothing writes what is never found.
+// nothing writes an expression that never matches.
 func (t *regexWriter) nothing() { t.b.WriteString("(?!(?:))") }
 
-// group writes what has parts that must be kept together.
+// group writes an expression and keeps its parts together.
 func (t *regexWriter) group(re *syntax.Regexp) {
 	t.b.WriteString("(?:")
 	for i, sub := range re.Sub {
 		if i > 0 {
-			t.b.WriteByte('|') // an OpAlternate: the others have one part
+			t.b.WriteByte('|') // an OpAlternate: the other operators have one part
 		}
 		t.write(sub)
 	}
@@ -127,8 +128,8 @@ func (t *regexWriter) group(re *syntax.Regexp) {
 	}
 }
 
-// repeat ends a group that stands there a number of times; what braces do not
-// take is written as several groups.
+// repeat writes the repetition of a group. If a count is too large for braces,
+// it writes several groups.
 func (t *regexWriter) repeat(re *syntax.Regexp) {
 	least, most := re.Min, re.Max
 	part := func(least, most int) {
@@ -156,7 +157,7 @@ func (t *regexWriter) repeat(re *syntax.Regexp) {
 	part(least, most)
 }
 
-// literal writes one character, of either case when fold is set.
+// literal writes one character, in any letter case if fold is set.
 func (t *regexWriter) literal(r rune, fold bool) {
 	if fold {
 		all := []rune{r, r}
@@ -169,7 +170,7 @@ func (t *regexWriter) literal(r rune, fold bool) {
 		}
 	}
 	if r == 0 {
-		t.nothing() // no text has it
+		t.nothing() // texts cannot contain it
 		return
 	}
 	t.point(r)
@@ -182,7 +183,7 @@ func (t *regexWriter) class(ranges []rune) {
 	for i := 0; i+1 < len(ranges); i += 2 {
 		low, high := max(ranges[i], 1), ranges[i+1]
 		if low > high {
-			continue // U+0000 alone
+			continue // U+0000 only
 		}
 		t.point(low)
 		if high > low {
@@ -200,7 +201,8 @@ func (t *regexWriter) class(ranges []rune) {
 	t.b.WriteByte(']')
 }
 
-// point writes a character: by its number, unless it means itself everywhere.
+// point writes a character: as itself if it has no special meaning, else by its
+// number.
 func (t *regexWriter) point(r rune) {
 	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ') {
 		t.b.WriteRune(r)

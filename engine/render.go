@@ -2,12 +2,12 @@ package engine
 
 import "net/url"
 
-// Projection are the attributes that an answer is to have; the envelope is
-// there in any case. nil means all.
+// Projection selects the attributes of an answer. The envelope is always
+// included. nil selects all attributes.
 type Projection struct{ names map[string]*Projection }
 
-// NewProjection reads names of attributes of c or of its descendants; a dotted
-// one, "town.name", chooses among those of a loaded object. The error is
+// NewProjection reads names of attributes of c or its descendants. A dotted name
+// such as "town.name" selects an attribute of a loaded object. The error is
 // Invalid.
 func NewProjection(c *Class, names []string) (*Projection, error) {
 	p := &Projection{names: map[string]*Projection{}}
@@ -34,7 +34,7 @@ func (p *Projection) add(c *Class, name string) error {
 	case property == nil || rest != "" && property.Target == nil:
 		return unknownAttribute(c, name)
 	case rest == "":
-		p.names[first] = nil // all of it, whatever other names choose
+		p.names[first] = nil // all of it, even if other names select a part
 		return nil
 	}
 	next, named := p.names[first]
@@ -48,7 +48,8 @@ func (p *Projection) add(c *Class, name string) error {
 	return next.add(c.Leads(property), rest)
 }
 
-// anyProperty is the property of that name of the class or of a descendant.
+// anyProperty returns the property with that name of the class or of a
+// descendant.
 func (c *Class) anyProperty(name string) *Property {
 	if p := c.byName[name]; p != nil {
 		return p
@@ -61,8 +62,8 @@ func (c *Class) anyProperty(name string) *Property {
 	return nil
 }
 
-// has reports whether the answer has the attribute, and what it has of what
-// that points at.
+// has reports whether the answer includes the attribute. It returns the
+// projection of the objects to which the attribute leads.
 func (p *Projection) has(name string) (*Projection, bool) {
 	if p == nil {
 		return nil, true
@@ -71,7 +72,8 @@ func (p *Projection) has(name string) (*Projection, bool) {
 	return next, ok
 }
 
-// trail leads from an item that is being written to the root of the answer.
+// trail is the path from an item that is being written to the root of the
+// answer.
 type trail struct {
 	item *Item
 	up   *trail
@@ -86,26 +88,25 @@ func (t *trail) holds(it *Item) bool {
 	return false
 }
 
-// MaxAnswer is the most bytes of an answer of items. Few objects that are loaded
-// into each other make any number of bytes, because each is written in full
-// wherever it is met.
+// MaxAnswer is the maximum size in bytes of an answer with items. Even a few
+// objects that are loaded into each other could produce any number of bytes,
+// because each is written in full wherever it occurs.
 const MaxAnswer = 64 << 20
 
-// AppendJSON appends the item in crud's envelope and key order (decisions.md
-// section 2): _creator?, _editor?, _id, __string, __class, __classTitle, then
-// the properties. Passwords are left out, and what the
-// class lacks. What is loaded and Shown is written
-// in full, unless it is on the way to here; other references are their ids.
-// Behind MaxAnswer bytes nothing is written in full any more: who finds b longer
-// than that must not answer it.
+// AppendJSON appends the item in the envelope and key order of crud: _creator?,
+// _editor?, _id, __string, __class, __classTitle, then the properties, without
+// passwords and hidden attributes. Items that are loaded and Shown are written
+// in full, except inside themselves; other references are written as ids. After
+// MaxAnswer bytes, items are no longer written in full: if b is longer than
+// that, the caller must not send it.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
-// AppendFields is AppendJSON with the attributes of a projection only.
+// AppendFields is AppendJSON with only the attributes of a projection.
 func (it *Item) AppendFields(b []byte, only *Projection) []byte {
 	return it.appendJSON(b, only, nil, MaxAnswer)
 }
 
-// AppendWithin is AppendFields with the bound most instead of MaxAnswer: if the
+// AppendWithin is AppendFields with the limit most instead of MaxAnswer. If the
 // result is longer than most, the item is incomplete.
 func (it *Item) AppendWithin(b []byte, only *Projection, most int) []byte {
 	return it.appendJSON(b, only, nil, most)
@@ -153,7 +154,7 @@ func (it *Item) appendJSON(b []byte, only *Projection, up *trail, most int) []by
 }
 
 // appendLabel appends the label of a value, unless the class has an attribute
-// of that name.
+// with the name of the label.
 func (it *Item) appendLabel(b []byte, p *Property) []byte {
 	if it.Class.byName[p.Name+"_str"] != nil {
 		return b
@@ -187,7 +188,8 @@ func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail, m
 	return append(b, ']')
 }
 
-// appendNested appends an item within others; one of these is cut short.
+// appendNested appends an item inside other items. If it is one of these, only
+// its id and class are written.
 func (it *Item) appendNested(b []byte, only *Projection, up *trail, most int) []byte {
 	if len(b) <= most && !up.holds(it) {
 		return it.appendJSON(b, only, up, most)
@@ -196,7 +198,7 @@ func (it *Item) appendNested(b []byte, only *Projection, up *trail, most int) []
 	return append(AppendString(append(b, `,"__class":`...), it.Class.FullName), '}')
 }
 
-// appendID appends the value of a reference as the id that it is.
+// appendID appends the value of a reference as an id.
 func appendID(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil, absent:
@@ -209,11 +211,11 @@ func appendID(b []byte, v any) []byte {
 	return AppendString(b, ValueText(v))
 }
 
-// filePath is where the content of files is served.
+// filePath is the path of the content of files.
 const filePath = "/files/"
 
-// appendFiles appends the value of a file attribute or of a list of files with
-// what clients need to fetch the content.
+// appendFiles appends the value of a file attribute or of a list of files, with
+// the members that clients need to fetch the content.
 func appendFiles(b []byte, v any) []byte {
 	text, _ := v.(JSONText)
 	files := FilesIn(v)
@@ -233,12 +235,12 @@ func appendFiles(b []byte, v any) []byte {
 	return append(b, ']')
 }
 
-// FileAnswer is the value of a file attribute or of a list of files as answers
-// have it: what is stored, and what clients need to fetch the content.
+// FileAnswer returns the value of a file attribute or of a list of files in the
+// form of answers, with the members that clients need to fetch the content.
 func FileAnswer(v any) JSONText { return JSONText(appendFiles(nil, v)) }
 
-// FileAnswer is the value of the property as answers have it; it is a file, an
-// image or a list of files.
+// FileAnswer returns the value of the property in the form of answers. The
+// property is a file, an image or a list of files.
 func (p *Property) FileAnswer(v any) JSONText {
 	if p.Type == Image {
 		return ImageAnswer(v, p.Thumbnails)
@@ -246,7 +248,7 @@ func (p *Property) FileAnswer(v any) JSONText {
 	return FileAnswer(v)
 }
 
-// title is what the file is called: its id for want of a name.
+// title returns the name of the file, or its id if it has no name.
 func (f StoredFile) title() string {
 	if f.Name == "" {
 		return f.ID
@@ -276,9 +278,10 @@ func (f StoredFile) appendOptions(b []byte) []byte {
 	return b
 }
 
-// AppendRecord appends the item as the acceptor answers it: _id, _class,
-// _classVer, then what is stored and has a value; references are ids, and so
-// are the members of collections that are loaded and stored.
+// AppendRecord appends the item in the form that the acceptor answers: _id,
+// _class, _classVer, then the stored properties that have a value. References
+// are written as ids, and so are the members of collections that are loaded and
+// stored.
 func (it *Item) AppendRecord(b []byte) []byte {
 	b = AppendString(append(b, `{"_id":`...), it.ID)
 	b = AppendString(append(b, `,"_class":`...), it.Class.FullName)

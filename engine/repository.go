@@ -2,105 +2,100 @@ package engine
 
 import "context"
 
-// Repository stores and finds items: the one storage interface. Package
-// engine/store implements it over SQL, engine/access wraps any Repository with
-// permissions, and the conformance suite is engine/store/storetest.
+// Repository is the storage interface for items. Package engine/store implements it with SQL,
+// engine/access wraps any Repository with permissions, and the conformance suite is
+// engine/store/storetest.
 //
-// Every method may be called from any goroutine, acts for AccountFrom(ctx)
-// (which it records as creator or editor) and, if it writes, is one
-// transaction that is durable when the method returns nil. Besides the errors
-// named below each may return Forbidden (from engine/access), Unavailable when
-// the database is away, and Timeout when ctx ends first.
+// All methods can be called from any goroutine. They act for AccountFrom(ctx), which they record as
+// creator or editor. A method that writes is one transaction, which is durable when the method
+// returns nil. In addition to the errors below, each method may return Forbidden (from
+// engine/access), Unavailable if the database cannot be reached, and Timeout if ctx ends first.
 //
-// Values handed in are cast already (Class.Bind); passwords are plain text and
-// leave hashed. The repository may keep and change them.
+// Values must be cast already (Class.Bind). Passwords are plain text in the input and hashed in the
+// result. The repository may keep and change the values that it gets.
 type Repository interface {
-	// Get returns the item with that id, of class c or of a descendant, with
-	// what its class needs and what load names. Errors: NotFound.
+	// Get returns the item with that id, of class c or of a descendant, with the Needs of its class
+	// and with load. The error is NotFound if there is none.
 	Get(ctx context.Context, c *Class, id string, load ...*Load) (*Item, error)
 
-	// List calls visit for each item that q finds, in q's order. The item is
-	// valid during the call only; Clone keeps it. Its Revision is not
-	// filled. visit must not call the repository; an error of it ends the
-	// list and is returned. The items, what is loaded with them and q.Total are
-	// of one moment, as are the items of Get.
+	// List calls visit for each item that matches q, in q's order. The item is valid only during the
+	// call; use Clone to keep it. Its Revision is not set. visit must not call the repository. If
+	// visit returns an error, List stops and returns it. The items, their loaded items and q.Total
+	// are a snapshot of one moment, as are those of Get.
 	List(ctx context.Context, q *Query, visit func(*Item) error) error
 
-	// Count returns how many items q finds, whatever its Offset and Count.
+	// Count returns the number of items that match q, without regard to its Offset and Count.
 	Count(ctx context.Context, q *Query) (int64, error)
 
-	// Aggregate calls visit for each row that a makes, in a's order. The row
-	// has a value for each of its columns, then for each of its aggregates; it
-	// is valid during the call only. visit must not call the repository; an
-	// error of it ends the rows and is returned.
+	// Aggregate calls visit for each row of a, in a's order. The row has a value for each column,
+	// followed by a value for each aggregate, and is valid only during the call. visit must not call
+	// the repository. If visit returns an error, Aggregate stops and returns it.
 	Aggregate(ctx context.Context, a *Aggregation, visit func(row []any) error) error
 
-	// Create inserts an item. Absent properties get their default or generated
-	// value. Nested records are saved with it, collections linked. Errors:
-	// Invalid with reason required, or duplicate when the key or a unique
-	// property is taken, or dangling in strict handling.
+	// Create inserts an item. Absent properties get their default or generated value. Nested records
+	// are saved, and collections are linked. The error is Invalid with reason required, with reason
+	// duplicate if the key or a unique property is taken, or with reason dangling in strict
+	// handling.
 	Create(ctx context.Context, c *Class, v Values, o WriteOptions) (*Item, error)
 
-	// Update changes the properties that are not Absent; the key may be among
-	// them: references to the item follow it. Errors: NotFound, Unmatched (see
-	// Match), Invalid as for Create and with reason readonly in strict handling.
+	// Update changes the properties that are not Absent. If the key changes, references to the item
+	// change too. Errors: NotFound, Unmatched (see Match), Invalid as for Create, and Invalid with
+	// reason readonly in strict handling.
 	Update(ctx context.Context, c *Class, id string, v Values, o WriteOptions) (*Item, error)
 
 	// Delete removes the item. Errors: NotFound, Unmatched.
 	Delete(ctx context.Context, c *Class, id string, m *Match) error
 
-	// UpdateAll changes all items that q finds and returns how many these are.
-	// It takes plain values only: no key, file, collection or nested record. The
-	// query takes no Offset, Count or After. Errors: Invalid.
+	// UpdateAll changes all items that match q and returns their number. It accepts plain values
+	// only: no key, file, collection or nested record. The query must not have Offset, Count or
+	// After. Errors: Invalid.
 	UpdateAll(ctx context.Context, q *Query, v Values) (int64, error)
 
-	// DeleteAll removes all items that q finds, as UpdateAll finds them, and
-	// returns how many these were.
+	// DeleteAll removes all items that match q, which has the limits of UpdateAll, and returns their
+	// number.
 	DeleteAll(ctx context.Context, q *Query) (int64, error)
 
-	// Save inserts or updates all records, or none. They take effect in their order, each with its
-	// nested records and collections; a collection may name items that later records create. A
-	// record of a class above that of the item leaves the item its class. The items
-	// returned are in the order of the records, as they are stored in the end. Errors: Invalid as
-	// for Create, with Index telling the record, and with reason class when an item would lose
-	// values as one of another class.
+	// Save inserts or updates all records, or none of them. They take effect in their order, each
+	// with its nested records and collections. A collection may name items that later records
+	// create. If the class of a record is above the class of the item, the item keeps its class. The
+	// result has the items in the order of the records, as they are stored in the end. Errors:
+	// Invalid as for Create, with Index set to the record, and Invalid with reason class if an item
+	// would lose values by a change of its class.
 	Save(ctx context.Context, records []Record) ([]*Item, error)
 }
 
-// Transactor is a Repository whose calls can be parts of one transaction.
+// Transactor is a Repository that can combine calls to one transaction.
 type Transactor interface {
-	// Transaction begins a transaction and has work do its part of it: calls of
-	// the repository, of any goroutine, made with the context that work gets.
-	// They run one after the other and see what those before them wrote, which
-	// nobody else does. Each is whole by itself: when one fails, and work goes
-	// on, the others stand. The transaction is committed when work returns nil,
-	// and undone when work fails or panics, or ctx ends first; what a call is
-	// asked after that is refused. A transaction within one is a part of it that
-	// can fail alone; until it ends, calls with the outer context wait.
+	// Transaction runs work in a transaction. All calls of the repository with the context that work
+	// gets, from any goroutine, belong to it. They run one after the other and see the writes of the
+	// calls before them, which are invisible outside. Each call is atomic: if one fails and work
+	// goes on, the other ones are kept. The transaction is committed if work returns nil. It is
+	// rolled back if work fails or panics, or if ctx ends first; calls after that are refused. A
+	// nested transaction is a part that can fail alone. Until it ends, calls with the outer context
+	// wait.
 	//
-	// Work is never run again. If another transaction is in the way, a call or the
-	// commit fails with Unavailable and reason busy, and the transaction is undone:
-	// all of it may be tried again. What Get and List find is nobody else's to change until the end.
-	// Others may have to wait that long: work should take no time.
+	// Work is run only once. If another transaction is in the way, a call or the commit fails with
+	// Unavailable and reason busy, and the transaction is rolled back. The caller may then retry all
+	// of it. Items that Get and List return cannot be changed by others until the end. Other
+	// requests may have to wait that long, so work should be fast.
 	Transaction(ctx context.Context, work func(ctx context.Context) error) error
 }
 
-// Snapshotter is a Repository whose calls can read one state of the data.
+// Snapshotter is a Repository that can read a consistent state of the data.
 type Snapshotter interface {
-	// Snapshot runs work. Whatever is written meanwhile, all readings with the
-	// context that work gets see the data as the first of them found it. They run
-	// one after the other. Writes with that context are made at once, and are not
-	// seen. In a transaction, readings see what that sees.
+	// Snapshot runs work. All reads with the context that work gets see the data in the state of the
+	// first read, without regard to writes since then. They run one after the other. Writes with
+	// that context are made at once, and the reads do not see them. In a transaction, reads see the
+	// state of the transaction.
 	//
-	// It occupies a connection, and keeps the database from reusing the space of
-	// what is replaced meanwhile (the log of SQLite grows), until work returns: it
-	// is for commands that copy or compare data. A request should make a single
-	// call instead. If it needs more, work must be short and must not wait for
-	// anything that may itself wait for a connection.
+	// Until work returns, Snapshot occupies a connection and prevents the database from reusing the
+	// space of replaced data (the log of SQLite grows). It is intended for commands that copy or
+	// compare data. A request should make a single call instead. If it needs several, work must be
+	// short and must not wait for anything that may itself wait for a connection.
 	Snapshot(ctx context.Context, work func(ctx context.Context) error) error
 }
 
-// InSnapshot runs work in a Snapshot of r, or just runs it if r has none.
+// InSnapshot runs work in a Snapshot of r, or without one if r is not a Snapshotter.
 func InSnapshot(ctx context.Context, r any, work func(ctx context.Context) error) error {
 	if s, ok := r.(Snapshotter); ok {
 		return s.Snapshot(ctx, work)
@@ -108,16 +103,15 @@ func InSnapshot(ctx context.Context, r any, work func(ctx context.Context) error
 	return work(ctx)
 }
 
-// Recacher is a Repository that computes anew what it keeps of formulas.
+// Recacher is a Repository that can compute stored values of formulas again.
 type Recacher interface {
-	// Recache computes and stores the cached attributes of an item, and those
-	// that depend on it: what a formula reads may change where no dependency
-	// tells. Errors: NotFound.
+	// Recache computes and stores the cached attributes of an item, and those that depend on it. It
+	// is needed because a formula may read data that are not declared as a dependency. Errors:
+	// NotFound.
 	Recache(ctx context.Context, c *Class, id string) error
 }
 
-// InTransaction has work do its part of a transaction of r. The error is Invalid
-// when r has none.
+// InTransaction runs work in a transaction of r. The error is Invalid if r has no transactions.
 func InTransaction(ctx context.Context, r Repository, work func(ctx context.Context) error) error {
 	if t, ok := r.(Transactor); ok {
 		return t.Transaction(context.WithValue(ctx, transactionKey{}, true), work)
@@ -127,22 +121,19 @@ func InTransaction(ctx context.Context, r Repository, work func(ctx context.Cont
 
 type transactionKey struct{}
 
-// WithinTransaction reports whether ctx is the context of calls in a transaction
-// that InTransaction began.
+// WithinTransaction reports whether ctx belongs to a transaction that InTransaction began.
 func WithinTransaction(ctx context.Context) bool { return ctx.Value(transactionKey{}) != nil }
 
-// Admitter is a Repository that checks the permissions of a write before the
-// write is made.
+// Admitter is a Repository that can check the permissions of a write in advance.
 type Admitter interface {
-	// Admit returns the error with which the write would be refused because of
-	// the stored items: Forbidden, NotFound or Unmatched. It changes nothing,
-	// except that inside a transaction it locks the items. It does not check the
-	// values: the write itself may still be refused, also with Forbidden where
-	// permissions depend on what the items become.
+	// Admit returns the error with which the write would be refused because of the stored items:
+	// Forbidden, NotFound or Unmatched. It does not change data, but inside a transaction it locks
+	// the items. It does not check the values. The write itself may still be refused, even with
+	// Forbidden if permissions depend on the new values.
 	Admit(ctx context.Context, a Admission) error
 }
 
-// Admit checks a write of r before it is made, if r is an Admitter.
+// Admit checks a write of r in advance if r is an Admitter.
 func Admit(ctx context.Context, r Repository, a Admission) error {
 	if admitter, ok := r.(Admitter); ok {
 		return admitter.Admit(ctx, a)
@@ -150,50 +141,50 @@ func Admit(ctx context.Context, r Repository, a Admission) error {
 	return nil
 }
 
-// Admission is a write that is about to be made.
+// Admission describes a write to be checked.
 type Admission struct {
 	// May is MayUse for Create, MayWrite for Update, MayDelete for Delete, and
 	// MayUse|MayWrite for Save.
 	May     Permission
-	Records []Record // one, except for Save; Update and Delete find it by ID
-	Match   *Match   // of Update and Delete
+	Records []Record // one record, except for Save; Update and Delete find the item by ID
+	Match   *Match   // for Update and Delete
 }
 
-// Record is one item to Save. It is found by ID if that is set, else by its
-// key properties if all are given, else it is new. What is found is updated in
-// its given properties; what is not is inserted.
+// Record is one item to Save. It is found by ID if that is set, else by its key properties if all of
+// them are given, else it is new. An existing item is updated with the given properties; a new one
+// is inserted.
 type Record struct {
 	Class    *Class
-	ID       string // "" when not given
+	ID       string // "" if not given
 	Version  string
 	Values   Values
 	Handling Handling // as in WriteOptions
-	Follow   bool     // nested in a reference: the item that this points at now, if any
-	Brief    bool     // Creator and Editor of the saved item are of no interest: it may lack them
-	Members  bool     // the saved item comes with the members of its Linked collections, as of the end of the transaction
-	// Make, of the last record only, makes its Values from the items saved
-	// before it, in their transaction; it may be called again when that is
-	// retried. The record is the server's own: nobody's permission counts.
+	Follow   bool     // nested in a reference: update the item to which the reference points now, if any
+	Brief    bool     // the caller does not need Creator and Editor of the saved item, so they may be missing
+	Members  bool     // return the members of the item's Linked collections, as of the end of the transaction
+	// Make is allowed for the last record only. It returns its Values from the items saved before
+	// it, in their transaction, and is called again if that is retried. The record belongs to the
+	// server: permissions are not checked.
 	Make func(saved []*Item) (Values, error)
-	// Saved, of a record nested in another, learns of the item that it became, in
-	// the transaction; it is called again when that is retried.
+	// Saved, for a nested record, is called with the saved item in the transaction. It is called
+	// again if the transaction is retried.
 	Saved func(*Item)
 }
 
-// WriteOptions refine a write.
+// WriteOptions are the options of a write.
 type WriteOptions struct {
-	Match    *Match   // not for Create
-	Handling Handling // Strict refuses dangling references and a changed value of a readonly property
+	Match    *Match   // not used by Create
+	Handling Handling // Strict refuses dangling references and changes of readonly properties
 }
 
-// Match is the If-Match condition of a write (RFC 9110 section 13.1.1): the
-// item must exist and have one of these revisions. A nil Match asks nothing.
+// Match is the If-Match condition of a write (RFC 9110 section 13.1.1): the item must exist and have
+// one of these revisions. A nil Match is no condition.
 type Match struct {
 	Any       bool // If-Match: *
 	Revisions []uint64
 }
 
-// Allows reports whether an item of that revision passes.
+// Allows reports whether an item with that revision matches.
 func (m *Match) Allows(revision uint64) bool {
 	if m == nil || m.Any {
 		return true

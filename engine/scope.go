@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Scope is what a token reaches (RFC 6749 section 3.3): words, each of which
-// names a service, or * for all, and behind a colon a permission, without which
-// it has all of them: "crud", "crud:read", "*:read". What the account itself
-// may not do, no scope allows.
+// Scope is the scope of a token (RFC 6749 section 3.3). Each of its words names
+// a service, or * for all of them, optionally followed by a colon and a
+// permission: "crud", "crud:read", "*:read". Without a permission, a word
+// stands for all of them. A scope never extends the permissions of the account.
 type Scope struct {
 	words []string
 	reach map[string]Permission // by service, and by "*"
 }
 
-// ParseScope reads words separated by blanks. nil is the scope without a limit,
-// which no words stand for. The error is Invalid with reason scope.
+// ParseScope reads words separated by spaces. Without words it returns nil, the
+// scope without restrictions. The error is Invalid with reason scope.
 func ParseScope(text string) (*Scope, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -42,7 +42,7 @@ func ParseScope(text string) (*Scope, error) {
 	return s, nil
 }
 
-// String are the words, separated by blanks; "" for no limit.
+// String returns the words, separated by spaces; "" for no restriction.
 func (s *Scope) String() string {
 	if s == nil {
 		return ""
@@ -50,7 +50,8 @@ func (s *Scope) String() string {
 	return strings.Join(s.words, " ")
 }
 
-// On is what the scope leaves on a service; 0 for nothing at all.
+// On returns the permissions of the scope on a service; 0 if it does not
+// include the service.
 func (s *Scope) On(service string) Permission {
 	if s == nil {
 		return MayAll
@@ -58,7 +59,7 @@ func (s *Scope) On(service string) Permission {
 	return s.reach[service] | s.reach["*"]
 }
 
-// Within reports whether s allows nothing that limit does not.
+// Within reports whether limit allows everything that s allows.
 func (s *Scope) Within(limit *Scope) bool {
 	switch {
 	case limit == nil:

@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// Limits of full text search. What is longer is cut, alike in items and in
-// queries.
+// Limits of full text search. Longer text is cut, both in items and in queries.
 const (
 	maxWord        = 60      // letters of a word
 	maxWords       = 32      // words of a query
@@ -14,8 +13,8 @@ const (
 	maxSearch      = 1000    // bytes of a query
 )
 
-// Words splits text into the words that search knows: runs of letters, marks
-// and digits in lower case. Long words are cut.
+// Words splits text into the words that search uses: runs of letters, marks and
+// digits in lower case. Long words are cut.
 func Words(text string) []string {
 	var words []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
@@ -26,7 +25,7 @@ func Words(text string) []string {
 	return words
 }
 
-// fold makes letters that differ in case alone the same.
+// fold removes differences in letter case.
 func fold(word string) string {
 	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, word)
 }
@@ -41,9 +40,8 @@ func cutWord(word string) string {
 	return word
 }
 
-// IndexedWords are the words by which an item is found: those of its
-// properties marked for search, each once, up to a limit. They contain no
-// blank.
+// IndexedWords returns the distinct words by which search finds an item: those
+// of its properties marked for search, up to a limit. They contain no spaces.
 func (it *Item) IndexedWords() []string {
 	var words []string
 	seen := map[string]bool{}
@@ -66,15 +64,14 @@ func (it *Item) IndexedWords() []string {
 	return words
 }
 
-// searched reports whether the words of the property's value are kept for
+// searched reports whether the words of the property's value are stored for
 // search.
 func (p *Property) searched() bool {
 	return p.Search && p.Stored() && p.Type.Scalar() && p.Type != Password
 }
 
-// Searched reports whether words of the class's items are kept for search;
-// items of other classes are found by any text that contains what is looked
-// for.
+// Searched reports whether the words of the class's items are stored for
+// search. If not, search finds items with any text that contains the words.
 func (c *Class) Searched() bool {
 	for _, p := range c.Properties {
 		if p.searched() {
@@ -95,8 +92,8 @@ func CheckSearch(text string) error {
 	return nil
 }
 
-// QueryWords are the words that a search looks for, at most so many that a
-// database does not tire. No words find nothing.
+// QueryWords returns the words of a search, up to a limit that a database can
+// handle. A search without words finds no items.
 func QueryWords(text string) []string {
 	words := Words(text)
 	return words[:min(len(words), maxWords)]

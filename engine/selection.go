@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// conditional reports whether what is offered depends on the item.
+// conditional reports whether the values of the list depend on the item.
 func (s *Selection) conditional() bool {
 	for _, row := range s.Rows {
 		if row.Condition != nil {
@@ -16,7 +16,8 @@ func (s *Selection) conditional() bool {
 	return false
 }
 
-// offered are the values of the rows whose condition holds for the item.
+// offered returns the values of the rows with a condition that holds for the
+// item.
 func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]SelectionValue, error) {
 	var list []SelectionValue
 	for _, row := range s.Rows {
@@ -34,8 +35,9 @@ func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]
 	return list, nil
 }
 
-// Offered are the values that the selection list of p offers for the item, nil
-// when p has no such list. What its conditions need must be loaded.
+// Offered returns the values in the selection list of p that are valid for the
+// item, or nil if p has no such list. The data that its conditions need must be
+// loaded.
 func (it *Item) Offered(ctx context.Context, p *Property, data FormulaData) ([]SelectionValue, error) {
 	if p.Selection == nil {
 		return nil, nil
@@ -49,14 +51,14 @@ func (p *Property) notOffered(v any) *Error {
 	return e
 }
 
-// has reports whether the list offers v; null always passes.
+// has reports whether the list contains v. It is true for null.
 func (s *Selection) has(v any) bool {
 	_, ok := s.plainLabel(v)
 	return v == nil || ok
 }
 
-// label is "<attribute>_str": what the selection calls the value, or the value
-// as text.
+// label returns "<attribute>_str", which is the label of the value in the
+// selection list, or the value as text.
 func (it *Item) label(p *Property) string {
 	if it.Labels != nil && p.Selection.conditional() {
 		return it.Labels[p.Index]
@@ -65,14 +67,14 @@ func (it *Item) label(p *Property) string {
 	return label
 }
 
-// plainLabel is the label of a value among the rows without condition.
+// plainLabel returns the label of a value in the rows without conditions.
 func (s *Selection) plainLabel(v any) (label string, offered bool) {
 	if list, ok := elements(v); ok {
 		return joinLabels(list, s.plainLabel)
 	}
 	for _, row := range s.Rows {
 		if row.Condition != nil {
-			continue // nobody evaluated it
+			continue // it was not evaluated
 		}
 		if label, ok := labelIn(row.Values, v); ok {
 			return label, true
@@ -81,7 +83,7 @@ func (s *Selection) plainLabel(v any) (label string, offered bool) {
 	return ValueText(v), false
 }
 
-// labelAmong is the label of a value among those offered.
+// labelAmong returns the label of a value in the list.
 func labelAmong(list []SelectionValue, v any) (label string, offered bool) {
 	if parts, ok := elements(v); ok {
 		return joinLabels(parts, func(e any) (string, bool) { return labelAmong(list, e) })
@@ -92,7 +94,7 @@ func labelAmong(list []SelectionValue, v any) (label string, offered bool) {
 	return ValueText(v), false
 }
 
-// elements are those of a set, each of which has its own label.
+// elements returns the elements of a set, each of which has its own label.
 func elements(v any) ([]any, bool) {
 	text, ok := v.(JSONText)
 	if !ok {
@@ -125,8 +127,9 @@ func labelIn(list []SelectionValue, v any) (string, bool) {
 	return "", false
 }
 
-// looselyEqual compares a key of a selection list with a value, text and
-// numbers alike, because class files write either.
+// looselyEqual compares a key of a selection list with a value. Text and
+// numbers are equal if they have the same text, because class files write
+// either.
 func looselyEqual(key, v any) bool {
 	if s, ok := key.(string); ok {
 		if t, ok := v.(string); ok {
@@ -160,8 +163,8 @@ func looselyEqual(key, v any) bool {
 	return ok && also && a == b
 }
 
-// Truthy reports whether a condition takes a value for yes, as JavaScript does:
-// null, false, 0, NaN and "" are no.
+// Truthy reports whether a condition with the value v holds. As in JavaScript,
+// it does not hold for null, false, 0, NaN and "".
 func Truthy(v any) bool {
 	switch v := v.(type) {
 	case nil, absent:

@@ -7,23 +7,25 @@ import (
 	"unicode/utf16"
 )
 
-// Semantic is a compiled display string: pieces between "|", each a path to a
-// property (optionally cut: town.name[start,length]) or literal text.
+// Semantic is a compiled display string: pieces between "|", each of which is a
+// path to a property (with an optional range: town.name[start,length]) or literal
+// text.
 type Semantic struct{ pieces []piece }
 
 type piece struct {
-	path    []*Property // references, then a property; nil for literal text
+	path    []*Property // references followed by a property; nil for literal text
 	literal string
-	start   int // in UTF-16 units, as JavaScript counts
-	length  int // -1 for all
+	start   int // in UTF-16 code units, as in JavaScript
+	length  int // -1 for the rest
 }
 
-// propertyPiece is what names a property: a path of at least two characters
-// and an optional cut. Everything else is literal, untrimmed.
+// propertyPiece matches a piece that may name a property: a path of at least two
+// characters and an optional range. Other pieces are literal text and are not
+// trimmed.
 var propertyPiece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[(\d+)(?:,(\d+))?\])?\s*$`)
 
-// CompileSemantic reads a display string of items of c; nil for "". What names
-// no property is literal text.
+// CompileSemantic compiles a display string of items of c. It returns nil for "".
+// A piece that does not name a property is literal text.
 func CompileSemantic(c *Class, source string) *Semantic {
 	if source == "" {
 		return nil
@@ -52,8 +54,8 @@ func CompileSemantic(c *Class, source string) *Semantic {
 	return s
 }
 
-// Path resolves a dotted path: every step but the last is a reference. nil
-// when there is no such path.
+// Path resolves a dotted path, in which all steps except the last are references.
+// It returns nil if there is no such path.
 func (c *Class) Path(dotted string) []*Property {
 	var path []*Property
 	for name := range strings.SplitSeq(dotted, ".") {
@@ -74,7 +76,7 @@ func (c *Class) Path(dotted string) []*Property {
 }
 
 // Nowhere reports whether a dotted path goes through a reference whose class does
-// not exist: it is null for every item.
+// not exist. Such a path is null for every item.
 func (c *Class) Nowhere(dotted string) bool {
 	names := strings.Split(dotted, ".")
 	for _, name := range names[:len(names)-1] {
@@ -87,9 +89,9 @@ func (c *Class) Nowhere(dotted string) bool {
 	return false
 }
 
-// needs collects what the display string and the formulas of c must have
-// loaded. What the display strings of loaded items need is loaded with them,
-// so that only paths of c's own are followed here.
+// needs returns the loads for the display string and the formulas of c. The loads
+// that the display strings of loaded items need are added when these are loaded,
+// so this function follows only paths of c itself.
 func needs(c *Class) []*Load {
 	var all []*Load
 	if c.semantic != nil {
@@ -131,7 +133,8 @@ func addPath(loads []*Load, path []*Property) []*Load {
 	return append(loads, &Load{Property: path[0], Next: addPath(nil, path[1:])})
 }
 
-// maxDisplayDepth bounds display strings that lead to each other.
+// maxDisplayDepth is the maximum depth of display strings that include each
+// other.
 const maxDisplayDepth = 8
 
 func (s *Semantic) eval(it *Item, depth int) string {
@@ -139,7 +142,7 @@ func (s *Semantic) eval(it *Item, depth int) string {
 		return ""
 	}
 	if len(s.pieces) == 1 && len(s.pieces[0].path) == 1 && s.pieces[0].length < 0 && s.pieces[0].start == 0 {
-		return displayProperty(it, s.pieces[0].path[0], depth) // the common case: no copy
+		return displayProperty(it, s.pieces[0].path[0], depth) // the common case, without a copy
 	}
 	var b strings.Builder
 	for _, p := range s.pieces {
@@ -152,11 +155,11 @@ func (s *Semantic) eval(it *Item, depth int) string {
 	return b.String()
 }
 
-// displayPath is the value at the end of a path, "" where a reference on the
-// way is null, dangling or not loaded.
+// displayPath returns the displayed value at the end of a path. It returns "" if
+// a reference on the path is null, dangling or not loaded.
 func displayPath(it *Item, path []*Property, depth int) string {
 	for _, p := range path[:len(path)-1] {
-		if p = it.Class.Property(p.Name); p == nil { // its place differs between relatives
+		if p = it.Class.Property(p.Name); p == nil { // its index differs between relatives
 			return ""
 		}
 		if it = it.Link(p).Item; it == nil {
@@ -185,9 +188,9 @@ func (p piece) cut(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// displayProperty is a property as people read it: the label of a selection
-// list, what a reference or a collection points at by its display string, dates
-// in the ancestor's default form, in UTC; false and null are empty.
+// displayProperty returns a property in the form for people: the label from a
+// selection list, the display strings of the targets of a reference or a
+// collection, dates in IONDV's default form in UTC, and "" for false and null.
 func displayProperty(it *Item, p *Property, depth int) string {
 	switch {
 	case p.Type == Password || it.Class.Lacks(p):
@@ -226,8 +229,8 @@ func displayAll(items []*Item, s *Semantic, depth int) string {
 	return strings.Join(texts, ", ")
 }
 
-// displayJSON names files, and writes periods as dates; other JSON is shown as
-// it is.
+// displayJSON returns the names of files, periods as dates, and other JSON as it
+// is.
 func displayJSON(p *Property, v JSONText) string {
 	var texts []string
 	switch p.Type {

@@ -14,20 +14,19 @@ import (
 	"strings"
 )
 
-// Service answers the requests under /rest/{name}. Builtins and scripts
-// implement it alike; one value is one immutable version of the service, a
-// reload makes a new one.
+// Service answers the requests under /rest/{name}. Both builtins and scripts implement
+// it. A value is one immutable version of the service; a reload creates a new one.
 type Service interface {
-	// Routes lists what the service answers; the first that matches wins.
+	// Routes lists the routes of the service; the first that matches is used.
 	Routes() []Route
-	// Errors says in which form its failures are answered.
+	// Errors returns the form of the service's error answers.
 	Errors() ErrorForm
 }
 
-// Route binds a method and a path to a handler. Path is relative to the
-// service and written as in Express 4: "/", "/:class/:id", "/:id?",
-// "/:id(\\d+)", "*". Matching ignores case and a trailing slash. GET routes
-// answer HEAD too unless HEAD has a route of its own.
+// Route binds a method and a path to a handler. Path is relative to the service and
+// written as in Express 4: "/", "/:class/:id", "/:id?", "/:id(\\d+)", "*". Matching
+// ignores case and a trailing slash. A GET route also answers HEAD, unless HEAD has a
+// route of its own.
 type Route struct {
 	Method  string
 	Path    string
@@ -35,37 +34,37 @@ type Route struct {
 	Handler Handler
 }
 
-// DefaultMaxBody is the largest request body of a route that says nothing.
+// DefaultMaxBody is the default of Route.MaxBody.
 const DefaultMaxBody = 10 << 20
 
-// Handler answers one route. A failure is returned, never written.
+// Handler answers the requests of a route. It returns failures and must not write them.
 type Handler func(ctx context.Context, r *Request) (*Response, error)
 
-// ErrorForm is the form in which a service answers failures. What fails before
-// the service is called, TextErrors and PageErrors tell in the ancestor's words.
+// ErrorForm is the form of a service's error answers. If a request fails before the
+// service is called, TextErrors and PageErrors use the messages of IONDV.
 type ErrorForm int
 
-// The forms.
+// The forms of error answers.
 const (
 	ProblemErrors ErrorForm = iota // application/problem+json, RFC 9457
-	TextErrors                     // the bare message: custom services, interface.md "Custom services" 5
-	PageErrors                     // 400 and an HTML page: acceptor, interface.md "POST acceptor" 4
+	TextErrors                     // the message only: custom services
+	PageErrors                     // 400 and an HTML page: acceptor
 )
 
-// Request is what a handler sees of a request.
+// Request is a request as a handler gets it.
 type Request struct {
-	ID       string // request id, in every log line about it
+	ID       string // request id, which every log line about the request contains
 	Service  string
 	Method   string
 	Path     string // relative to the service, escaped, begins with "/"
 	RawQuery string
 	Header   http.Header
-	Params   []Param // from the route's path, decoded
+	Params   []Param // decoded parameters of the route's path
 	Account  *Account
-	Host     string // as the client sent it
-	Secure   bool   // came by TLS
+	Host     string // as sent by the client
+	Secure   bool   // the request arrived over TLS
 	RemoteIP string
-	Body     io.Reader // ends with TooLarge past the route's MaxBody
+	Body     io.Reader // returns TooLarge after the MaxBody of the route
 	Input    Memory    // for the body; nil for no limit
 	Answer   Memory    // for the answer; nil for no limit
 
@@ -73,13 +72,13 @@ type Request struct {
 	read  []byte
 	done  bool
 
-	received, admitted int // bytes of the body: read so far, and reserved
+	received, admitted int // bytes of the body that were read and reserved so far
 }
 
 // Param is a named part of the path.
 type Param struct{ Name, Value string }
 
-// Param returns the decoded path parameter of that name, or "".
+// Param returns the decoded path parameter with that name, or "".
 func (r *Request) Param(name string) string {
 	for _, p := range r.Params {
 		if p.Name == name {
@@ -89,7 +88,7 @@ func (r *Request) Param(name string) string {
 	return ""
 }
 
-// Query returns the query parameters. A malformed query is Invalid.
+// Query returns the query parameters. If the query is malformed, the error is Invalid.
 func (r *Request) Query() (url.Values, error) {
 	if r.query == nil {
 		if r.RawQuery == "" {
@@ -105,8 +104,8 @@ func (r *Request) Query() (url.Values, error) {
 	return r.query, nil
 }
 
-// ReadBody returns the whole body. Errors: TooLarge, Invalid when the client
-// sent less than it announced or says that its JSON is not UTF-8.
+// ReadBody returns the whole body. The error is TooLarge, or Invalid if the client sent
+// less than it announced or declares that its JSON is not UTF-8.
 func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
@@ -130,15 +129,15 @@ func (r *Request) ReadBody() ([]byte, error) {
 	return r.read, nil
 }
 
-// announced returns the Content-Length, 0 if there is none.
+// announced returns the Content-Length, or 0 if there is none.
 func (r *Request) announced() int {
 	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
 	return max(n, 0)
 }
 
-// admit reserves memory for n more bytes of the body. When more than SmallBytes
-// have arrived, it waits for the memory of the announced length. A body that is
-// longer than that, or of unknown length, is refused if there is no memory for more.
+// admit reserves memory for n more bytes of the body. When more than SmallBytes have
+// arrived, it waits for the memory of the announced length. If a body is longer than
+// that, or its length is unknown, it is refused when there is no memory for more.
 func (r *Request) admit(n int) error {
 	r.received += n
 	if r.received <= max(r.admitted, SmallBytes) || r.Input == nil {
@@ -154,8 +153,8 @@ func (r *Request) admit(n int) error {
 	return nil
 }
 
-// Stream returns the body for a caller that needs a part of it at a time. It
-// is read once, unless ReadBody has it. Errors of reading are those of ReadBody.
+// Stream returns the body for a caller that reads it in parts. The body can be read only
+// once, unless ReadBody has read it. Errors are those of ReadBody.
 func (r *Request) Stream() io.Reader {
 	if r.done || r.Body == nil {
 		return bytes.NewReader(r.read)
@@ -168,7 +167,7 @@ type stream struct {
 	begun bool
 }
 
-// Read is io.Reader's.
+// Read implements io.Reader.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.r.Body.Read(p)
 	if n > 0 && !s.begun {
@@ -190,11 +189,11 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 }
 
-// checkCharset refuses JSON in another encoding than UTF-8, which is the only
-// one it has (RFC 8259 section 8.1).
+// checkCharset refuses JSON in an encoding other than UTF-8, which is the only encoding
+// of JSON (RFC 8259 section 8.1).
 func (r *Request) checkCharset() error {
 	header := r.Header.Get("Content-Type")
-	if !strings.Contains(header, "=") { // as nearly always: nothing to parse
+	if !strings.Contains(header, "=") { // nearly always, so that there is no need to parse
 		return nil
 	}
 	t, params, err := mime.ParseMediaType(header)
@@ -209,8 +208,8 @@ func (r *Request) checkCharset() error {
 	}
 }
 
-// MediaType returns the media type of the body in lower case, without
-// parameters; "" when none is given or it is malformed.
+// MediaType returns the media type of the body in lower case, without parameters. It
+// returns "" if the header is missing or malformed.
 func (r *Request) MediaType() string {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -219,8 +218,8 @@ func (r *Request) MediaType() string {
 	return t
 }
 
-// Handling returns what the client prefers (Prefer: handling=strict or lenient,
-// RFC 7240 section 4.4), else def.
+// Handling returns the handling that the client prefers (Prefer: handling=strict or
+// lenient, RFC 7240 section 4.4), or else def.
 func (r *Request) Handling(def Handling) Handling {
 	for _, line := range r.Header["Prefer"] {
 		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {
@@ -235,17 +234,17 @@ func (r *Request) Handling(def Handling) Handling {
 	return def
 }
 
-// Response is what a handler answers.
+// Response is the answer of a handler.
 type Response struct {
 	Status      int    // 0 means 200
-	ContentType string // "" sends none
-	ETag        string // "" lets GET answers get a weak one
+	ContentType string // "" sends no header
+	ETag        string // if "", answers to GET get a weak ETag
 	Header      http.Header
 	Body        []byte
-	Done        func() // called once Body has been sent and may be used again; nil for nothing
+	Done        func() // called after Body has been sent and may be reused; may be nil
 }
 
-// JSON makes a 200 response of ready JSON.
+// JSON returns a response with status 200 and the given JSON.
 func JSON(body []byte) *Response {
 	return &Response{ContentType: "application/json; charset=utf-8", Body: body}
 }
@@ -258,13 +257,13 @@ func (r *Response) SetHeader(name, value string) {
 	r.Header.Add(name, value)
 }
 
-// maxWarning bounds the text of a Warning header, in bytes before its end.
+// maxWarning is the approximate limit of the text of a Warning header in bytes.
 const maxWarning = 1 << 10
 
-// Warn adds a Warning header (RFC 7234 section 5.5) that names what was passed
-// over, and returns its text for the log. The names are the client's: at most
-// ten are told, each cut as in Quote, within about 1 KiB, and what a header
-// cannot hold is escaped.
+// Warn adds a Warning header (RFC 7234 section 5.5) that lists ignored names, and returns
+// its text for the log. The names come from the client, so at most ten are listed, each
+// cut as by Quote, within about 1 KiB. Characters that a header cannot contain are
+// escaped.
 func (r *Response) Warn(what string, names []string) string {
 	var b strings.Builder
 	b.WriteString(what + ":")
@@ -283,30 +282,30 @@ func (r *Response) Warn(what string, names []string) string {
 	return text
 }
 
-// Cursors write positions in lists so that clients can hand them back and
-// neither read nor change nor use them for another list. CursorKey is one.
+// Cursors encode positions in lists. A client can send a cursor back, but cannot read it,
+// change it or use it for another list. CursorKey implements it.
 type Cursors interface {
-	// Encode writes the position behind the last item of a page of the list of q,
-	// in less than 1 KiB. The page is given as the positions of its last items,
-	// CursorItems or, if it is shorter, all of them; next is that of the item behind,
-	// nil if that is not known.
+	// Encode returns the position after the last item of a page of the list of q, in less
+	// than 1 KiB. page has the positions of its last CursorItems items, or of all items
+	// if the page is shorter. next is the position of the item after the page, or nil if
+	// it is not known.
 	Encode(q *Query, page []Position, next *Position) string
-	// Decode reads what Encode wrote for a list of the same class, filter,
-	// order and search. The error is Invalid.
+	// Decode reads a cursor that Encode wrote for a list of the same class, filter, order
+	// and search. The error is Invalid.
 	Decode(q *Query, cursor string) (*Position, error)
 }
 
-// Module builds a service from its options; deploy.json names it. The error
-// says in one line what is wrong with the options or the script.
+// Module creates a service from its options in deploy.json. The error describes in one
+// line the mistake in the options or the script.
 type Module func(env *Env, options Options) (Service, error)
 
-// Env is what the server lends a module.
+// Env has the parts of the server that a module can use.
 type Env struct {
-	Service string // the name it is registered under
+	Service string // name under which the service is registered
 	Meta    MetaRepository
 	Data    Repository // checks the permissions of the account in ctx
 	Tokens  TokenIssuer
-	Files   FileStorage // what fileStorage is when a service does not name it
+	Files   FileStorage // default of the option fileStorage
 	Replays Replays
 	Cursors Cursors
 	Audit   Auditor
@@ -314,6 +313,6 @@ type Env struct {
 	Log     *slog.Logger
 
 	Workflows    Workflows
-	Settings     Settings     // what deploy.json says, for scripts
-	Presentation Presentation // how the application is shown; nil when it is not known
+	Settings     Settings     // settings of deploy.json, for scripts
+	Presentation Presentation // user interface of the application; nil if it is unknown
 }

@@ -2,16 +2,16 @@ package engine
 
 import "strings"
 
-// maxSorts is how many terms an order may have.
+// maxSorts is the maximum number of terms in a sort order.
 const maxSorts = 16
 
 func badSort(format string, args ...any) error {
 	return Errorf(Invalid, "sort", format, args...)
 }
 
-// ParseSort reads a sort object, {"name": 1, "town.name": -1}, 1 for
-// ascending, or a list of such terms as class files have them, {"property":
-// "name", "mode": 1}, mode 1 for descending. The error is Invalid.
+// ParseSort reads a sort object such as {"name": 1, "town.name": -1}, in which
+// 1 means ascending, or a list of terms as in class files, {"property": "name",
+// "mode": 1}, in which mode 1 means descending. The error is Invalid.
 func ParseSort(c *Class, v any) ([]Sort, error) {
 	if list, ok := v.([]any); ok {
 		return parseSortModes(c, list)
@@ -54,8 +54,8 @@ func parseSortModes(c *Class, list []any) (sorts []Sort, err error) {
 	return sorts, nil
 }
 
-// ParseSortList reads an order as a query string has it: -due,town.name. The
-// error is Invalid.
+// ParseSortList reads a sort order in the form of a query string:
+// -due,town.name. The error is Invalid.
 func ParseSortList(c *Class, s string) (sorts []Sort, err error) {
 	if s == "" {
 		return nil, nil

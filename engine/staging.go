@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Staging collects functions that are called when a request ends. They release
+// Staging collects functions to be called when a request ends. They release
 // contents of files that the request has stored, or that its objects are about to
-// name. Every context of WithRequest has one. It is safe for concurrent use.
+// refer to. Every context of WithRequest has one. It is safe for concurrent use.
 type Staging struct {
 	mu        sync.Mutex
 	releases  []func(settled bool)
@@ -17,22 +17,23 @@ type Staging struct {
 
 type stagingKey struct{}
 
-// StagingFrom returns the Staging of the request, nil if ctx belongs to none.
+// StagingFrom returns the Staging of the request, or nil if ctx does not belong to
+// a request.
 func StagingFrom(ctx context.Context) *Staging {
 	s, _ := ctx.Value(stagingKey{}).(*Staging)
 	return s
 }
 
-// WithStaging returns a context with a Staging of its own, for work that is no
+// WithStaging returns a context with a Staging of its own, for work outside a
 // request, such as an import.
 func WithStaging(ctx context.Context) (context.Context, *Staging) {
 	s := &Staging{}
 	return context.WithValue(ctx, stagingKey{}, s), s
 }
 
-// Add registers release to be called when the request ends, with false after
-// Unsettle. It returns false, and release is not called, if there is no request or
-// it has ended.
+// Add registers release to be called when the request ends. settled is false if
+// Unsettle was called. If there is no request or it has ended, Add returns false
+// and does not call release.
 func (s *Staging) Add(release func(settled bool)) bool {
 	if s == nil {
 		return false

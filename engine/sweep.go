@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// sweepEvery is how often a Sweeper removes what has expired, and how long it
-// may take.
+// sweepEvery is the interval at which a Sweeper removes expired items, and the
+// time limit for that.
 const sweepEvery = 10 * time.Minute
 
-// Sweeper removes items of system classes that have expired, by their property
-// "expires": beside the requests, for tidiness. Who reads such items looks at
-// the time too. It is safe for concurrent use.
+// Sweeper removes expired items of system classes, by their property "expires".
+// It works in the background and only saves space: code that reads such items
+// must check the time itself. It is safe for concurrent use.
 type Sweeper struct {
 	data    Repository
 	classes []*Class
@@ -24,12 +24,12 @@ type Sweeper struct {
 	swept time.Time
 }
 
-// NewSweeper makes a Sweeper.
+// NewSweeper returns a Sweeper for the classes.
 func NewSweeper(data Repository, now func() time.Time, log *slog.Logger, classes ...*Class) *Sweeper {
 	return &Sweeper{data: data, classes: classes, now: now, log: log}
 }
 
-// Begin begins to sweep, if it is time; it does not wait for the end.
+// Begin starts to sweep in the background if the interval has passed.
 func (s *Sweeper) Begin() {
 	now := s.now()
 	s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *Sweeper) Begin() {
 	}()
 }
 
-// Sweep removes what has expired.
+// Sweep removes expired items.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, c := range s.classes {

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// SystemClass makes a class of what the server keeps for itself, such as
-// accounts and sessions. Its name begins with #, as no application's can. Its
-// key is the first property; the others may be null, so that a later version
-// can add some to an older database. It panics if they make no class, being
-// constants of the program. Open the store with it beside the classes of the
-// application, and show it to no service.
+// SystemClass returns a class for data of the server itself, such as accounts
+// and sessions. Its name begins with #, which names of applications cannot. Its
+// key is the first property. The others may be null, so that a later version
+// can add properties to an older database. It panics if the properties do not
+// form a class, because they are constants of the program. The store must be
+// opened with the class in addition to the classes of the application. Services
+// must not have access to it.
 func SystemClass(name string, properties ...*Property) *Class {
 	c := &Class{Name: name, Caption: name, Key: []string{properties[0].Name}, Properties: properties}
 	for i, p := range properties {
@@ -23,20 +24,20 @@ func SystemClass(name string, properties ...*Property) *Class {
 	return c
 }
 
-// SystemProperty makes a property of a system class.
+// SystemProperty returns a property of a system class.
 func SystemProperty(name string, t PropertyType) *Property {
 	return &Property{Name: name, Caption: name, Type: t}
 }
 
-// SystemIndexed makes one by which items are looked for.
+// SystemIndexed returns an indexed property of a system class.
 func SystemIndexed(name string, t PropertyType) *Property {
 	p := SystemProperty(name, t)
 	p.Indexed = true
 	return p
 }
 
-// AsServer returns a context in which the server itself acts: no account has
-// rights on system classes.
+// AsServer returns a context in which the server itself acts, because accounts
+// have no permissions on system classes.
 func AsServer(ctx context.Context) context.Context {
 	if AccountFrom(ctx) != nil {
 		ctx = WithAccount(ctx, nil)
@@ -44,11 +45,11 @@ func AsServer(ctx context.Context) context.Context {
 	return WithGuard(ctx, nil)
 }
 
-// Named is one value for ValuesOf.
+// Named returns a value for ValuesOf.
 func Named(name string, value any) Field { return Field{name, value} }
 
-// ValuesOf makes values of a system class; what is not named stays Absent. It
-// panics for a name that the class does not have.
+// ValuesOf returns values of a system class. Other properties are Absent. It
+// panics if the class does not have a property with a given name.
 func ValuesOf(c *Class, sets ...Field) Values {
 	v := NewValues(c)
 	for _, s := range sets {
@@ -57,19 +58,19 @@ func ValuesOf(c *Class, sets ...Field) Values {
 	return v
 }
 
-// Text returns a text value of the item; "" for null and for what is no text.
+// Text returns a text value of the item, or "" if it is null or not text.
 func (it *Item) Text(name string) string {
 	s, _ := it.Get(name).(string)
 	return s
 }
 
-// Flag returns a boolean of the item; false for null.
+// Flag returns a boolean value of the item, or false if it is null.
 func (it *Item) Flag(name string) bool {
 	b, _ := it.Get(name).(bool)
 	return b
 }
 
-// When returns a moment of the item; the zero time for null.
+// When returns a time of the item, or the zero time if it is null.
 func (it *Item) When(name string) time.Time {
 	if i, ok := it.Get(name).(Instant); ok {
 		return i.Time()

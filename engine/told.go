@@ -2,19 +2,19 @@ package engine
 
 import "strings"
 
-// Class files and the presentation name attributes freely. To those who see a
-// view of a class they do not show what shows an attribute that the view lacks:
-// such parts of forms and lists are left out, and whatever else mentions the
-// attribute.
+// Class files and the presentation mention attributes by name. If an attribute
+// is hidden in a view of a class, all mentions of it must be hidden too: parts
+// of forms and lists that show the attribute are omitted, and so is any other
+// text that mentions it.
 
 // partLists are the members of view models and workflows that are lists of
-// objects, each told for itself.
+// objects. Each object is redacted by itself.
 var partLists = map[string]bool{
 	"tabs": true, "columns": true, "fields": true, "fullFields": true, "shortFields": true, "commands": true, "states": true, "transitions": true,
 }
 
-// plainMembers are those that name no attributes, or captions, or have been
-// looked at: they are told whatever words are in them.
+// plainMembers are the members that do not name attributes, are captions, or are
+// checked elsewhere. They are kept, whatever words they contain.
 var plainMembers = map[string]bool{
 	"caption": true, "hint": true, "title": true, "description": true, "confirmMessage": true, "name": true, "id": true, "code": true,
 	"type": true, "itemType": true, "section": true, "namespace": true, "classname": true, "className": true, "path": true, "url": true,
@@ -23,8 +23,9 @@ var plainMembers = map[string]bool{
 	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
 }
 
-// Told is what a file says, which is about c, to those who know the class as c.
-// The caller must not change it: where nothing is left out it is said itself.
+// Told returns a description of c without attributes that are hidden in c. The
+// caller must not change the result, because it is said itself if no attribute
+// is hidden.
 func (c *Class) Told(said Fields) Fields {
 	if c == nil || c.Base() == c {
 		return said
@@ -32,7 +33,8 @@ func (c *Class) Told(said Fields) Fields {
 	return tell(c, c, said)
 }
 
-// tell is Told for a part of it, whose own parts show attributes of inner.
+// tell is Told for a part of a description. Its nested parts show attributes of
+// inner.
 func tell(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
 	for i, f := range said {
@@ -77,17 +79,17 @@ func tellParts(c, inner *Class, list []any) []any {
 	return kept
 }
 
-// has reports whether a class has an attribute of that name, or the parts of a
-// struct, known or not.
+// has reports whether a class has an attribute with that name, or parts of such
+// a struct, hidden or not.
 func has(c *Class, name string) bool {
 	parts, _ := c.structure(name)
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
-// leadsBy reports whether a view knows the attribute of a part, and whose
-// attributes the parts of that show: those of the class that it leads to, else
-// of the same. A name that no class has is known unless it mentions a hidden
-// one.
+// leadsBy reports whether the attribute of a part is visible in a view. next is
+// the class of the attributes that nested parts show: the class to which the
+// attribute leads, or else the same class. A name that no attribute has is
+// visible unless it mentions a hidden attribute.
 func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	if name == "" {
 		return c, true
@@ -108,7 +110,8 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	return next, knows
 }
 
-// structure counts the parts of a struct attribute, and those that a view knows.
+// structure returns the number of parts of a struct attribute, and the number of
+// parts that are not hidden in a view.
 func (c *Class) structure(name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// castStored takes the value of a file attribute as it is stored, or as Bind
-// made it.
+// castStored accepts the value of a file attribute in its stored form, or as
+// Bind made it.
 func castStored(v any) (any, bool) {
 	switch v := v.(type) {
 	case JSONText, *Upload, []*Upload:
@@ -16,8 +16,8 @@ func castStored(v any) (any, bool) {
 	return nil, v == ""
 }
 
-// castFile makes the input of a file or of a list of files. Nothing in it can
-// name a file of the server: a "path" is passed over.
+// castFile reads the input of a file or of a list of files. The input cannot
+// refer to a file of the server's file system: a "path" is ignored.
 func (p *Property) castFile(v any) (value any, ok bool, why string) {
 	switch v := v.(type) {
 	case JSONText, []*Upload:
@@ -50,9 +50,9 @@ func (p *Property) castFile(v any) (value any, ok bool, why string) {
 	return uploads, true, ""
 }
 
-// uploadOf reads one file, nil if v is none. Text is the content when it can be
-// base64, with its padding, else the id of a stored file: ids are never of a
-// length that base64 has.
+// uploadOf reads one file, or returns nil if v is not a file. If text can be
+// base64 with its padding, it is the content, else it is the id of a stored
+// file: ids never have a length that base64 can have.
 func uploadOf(v any) (*Upload, string) {
 	switch v := v.(type) {
 	case *Upload:
@@ -71,7 +71,8 @@ func uploadOf(v any) (*Upload, string) {
 	return nil, ""
 }
 
-// inlineFile decodes base64 text, which may be a data URI; nil when it is none.
+// inlineFile decodes base64 text, which may be a data URI. It returns nil if
+// the text is neither.
 func inlineFile(s string) *Upload {
 	u := &Upload{}
 	if rest, ok := strings.CutPrefix(s, "data:"); ok {
@@ -82,7 +83,7 @@ func inlineFile(s string) *Upload {
 		}
 		u.File.MimeType, s = mimeType, body
 	}
-	content, err := base64.StdEncoding.DecodeString(s) // skips line ends
+	content, err := base64.StdEncoding.DecodeString(s) // ignores line ends
 	if err != nil {
 		return nil
 	}
@@ -90,8 +91,8 @@ func inlineFile(s string) *Upload {
 	return u
 }
 
-// describedFile reads an object: the description of a stored file as answers
-// have it, or a name, a type and the content.
+// describedFile reads an object: the description of a stored file as in
+// answers, or a name, a type and the content.
 func describedFile(fields Fields) (*Upload, string) {
 	text := func(names ...string) string {
 		for _, name := range names {

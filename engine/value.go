@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Values are the values of one item, one per property, at Property.Index.
-// A value is nil for null, else by type:
+// Values are the values of one item, one per property, at Property.Index. A null
+// value is nil. Other values have a Go type by property type:
 //
 //	textual types  string
 //	Int            int64
@@ -16,30 +16,30 @@ import (
 //	DecimalNum     Decimal
 //	DateTime       Instant
 //	Boolean        bool
-//	Reference      the key of the item it points at: as Property.ValueType says
+//	Reference      the key of the target, with the type Property.ValueType
 //	Set, Custom, Period, Geo, Schedule, Image, File, FileList
 //	               JSONText
-//	Collection     always nil: Item.Links has what was loaded
+//	Collection     always nil: Item.Links has the loaded members
 //
-// In input, Absent marks a property that was not given; a reference may be a
-// *Record, to save first, a collection is *Links, a file is *Upload and a list
-// of files []*Upload until Files.Accept has stored them.
+// In input, Absent marks a property that was not given. A reference may be a
+// *Record, which is saved first. A collection is *Links. A file is *Upload, and a
+// list of files is []*Upload, until Files.Accept has stored them.
 type Values []any
 
-// JSONText is a value that is kept as compact JSON text, its members in the order
-// given. Files are kept as descriptors (see StoredFile).
+// JSONText is a value that is stored as compact JSON text, with members in the
+// given order. Files are stored as descriptors (see StoredFile).
 type JSONText string
 
-// Links is the input of a collection: how its members change.
+// Links is the input of a collection: the changes of its members.
 type Links struct {
-	Replace bool  // Add is all there is to be
-	Add     []any // each the id of an item (string), or a *Record to save and link
+	Replace bool  // Add lists all members
+	Add     []any // each is the id of an item (string), or a *Record to save and link
 	Remove  []string
 }
 
 type absent struct{}
 
-// Absent is the value of a property that the input did not name.
+// Absent is the value of a property that is not in the input.
 var Absent any = absent{}
 
 // NewValues returns Values for c with every property Absent.
@@ -51,17 +51,17 @@ func NewValues(c *Class) Values {
 	return v
 }
 
-// Field is one named value of a decoded JSON object.
+// Field is a named value of a decoded JSON object.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// Fields is a decoded JSON object in the order received. Decoded JSON is made
-// of nil, bool, string, json.Number, []any and Fields.
+// Fields is a decoded JSON object with its members in the order received. Decoded
+// JSON consists of nil, bool, string, json.Number, []any and Fields.
 type Fields []Field
 
-// Get returns the last value of that name.
+// Get returns the last value with that name.
 func (f Fields) Get(name string) (any, bool) {
 	for i := len(f) - 1; i >= 0; i-- {
 		if f[i].Name == name {
@@ -71,8 +71,8 @@ func (f Fields) Get(name string) (any, bool) {
 	return nil, false
 }
 
-// With returns the fields with one set, in its place if it is there; f is
-// changed.
+// With sets a field and returns the fields. It replaces an existing field in its
+// place, which changes f.
 func (f Fields) With(name string, value any) Fields {
 	for i := len(f) - 1; i >= 0; i-- {
 		if f[i].Name == name {
@@ -83,7 +83,7 @@ func (f Fields) With(name string, value any) Fields {
 	return append(f, Field{name, value})
 }
 
-// Texts are texts as decoded JSON.
+// Texts returns a list of texts as decoded JSON.
 func Texts(list []string) []any {
 	all := make([]any, len(list))
 	for i, s := range list {
@@ -92,20 +92,21 @@ func Texts(list []string) []any {
 	return all
 }
 
-// Decimal is an exact decimal number in canonical text: no exponent, no
-// leading or trailing zeros beyond the needed ones, "-0" never.
+// Decimal is an exact decimal number in canonical form: without an exponent,
+// without unnecessary leading and trailing zeros, and never "-0".
 type Decimal string
 
-// maxDecimalDigits bounds a decimal on both sides of its point.
+// maxDecimalDigits is the maximum number of digits of a decimal on each side of the
+// point.
 const maxDecimalDigits = 1000
 
-// MaxNumber is the length limit of a number in text or JSON, in characters. It
-// suffices for every Decimal. The time to convert a number grows with the square of
-// its length.
+// MaxNumber is the maximum length of a number in text or JSON, in characters. It is
+// sufficient for every Decimal. There is a limit because the time to convert a
+// number grows with the square of its length.
 const MaxNumber = 2*maxDecimalDigits + 100
 
-// ParseDecimal returns the canonical form of a JSON number; false also for one
-// of more than MaxNumber characters.
+// ParseDecimal returns the canonical form of a JSON number. ok is also false for a
+// number of more than MaxNumber characters.
 func ParseDecimal(s string) (Decimal, bool) {
 	if len(s) > MaxNumber {
 		return "", false
@@ -162,7 +163,7 @@ func digits(s string) bool {
 	return true
 }
 
-// Compare orders two decimals as numbers: -1, 0 or 1.
+// Compare compares two decimals as numbers. The result is -1, 0 or 1.
 func (d Decimal) Compare(e Decimal) int {
 	if d == e {
 		return 0
@@ -175,22 +176,23 @@ func (d Decimal) Compare(e Decimal) int {
 	return a.Cmp(b)
 }
 
-// Instant is a moment as milliseconds since 1970-01-01T00:00:00Z.
+// Instant is a time in milliseconds since 1970-01-01T00:00:00Z.
 type Instant int64
 
-// instantLimits keep every instant within the years 0000 to 9999 of ISO 8601.
+// Limits of an instant: the years 0000 to 9999 of ISO 8601.
 const (
 	minInstant = Instant(-62167219200000)
 	maxInstant = Instant(253402300799999)
 )
 
-// InstantOf cuts t to milliseconds.
+// InstantOf truncates t to milliseconds.
 func InstantOf(t time.Time) Instant { return Instant(t.UnixMilli()) }
 
 // Time returns the instant in UTC.
 func (i Instant) Time() time.Time { return time.UnixMilli(int64(i)).UTC() }
 
-// String is ISO 8601 in UTC with milliseconds: 2020-01-02T03:04:05.000Z.
+// String returns the instant in ISO 8601, in UTC with milliseconds:
+// 2020-01-02T03:04:05.000Z.
 func (i Instant) String() string { return string(i.append(nil)) }
 
 func (i Instant) append(b []byte) []byte {
@@ -209,8 +211,8 @@ var instantLayouts = []string{
 	"2006-01-02T15:04:05.999999999Z0700",
 }
 
-// ParseInstant reads ISO 8601: a date (midnight UTC) or a date and time, in
-// UTC when no offset is given. Anything below a millisecond is cut.
+// ParseInstant reads ISO 8601: a date (midnight UTC) or a date and time, in UTC if
+// there is no offset. It truncates the time to milliseconds.
 func ParseInstant(s string) (Instant, bool) {
 	for _, layout := range instantLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -221,7 +223,7 @@ func ParseInstant(s string) (Instant, bool) {
 	return 0, false
 }
 
-// truncate cuts an instant to the unit of a datetime's size.
+// truncate truncates an instant to the unit of a datetime's size.
 func (i Instant) truncate(size int) Instant {
 	units := [...]Instant{0, 1000, 60_000, 3_600_000, 86_400_000}
 	if size < 1 || size >= len(units) {

@@ -9,30 +9,31 @@ import (
 	"unicode"
 )
 
-// Views are the classes of an application as those see them who may not know
-// some of the attributes. In a view these do not exist: no lookup by name finds
-// them, in this class or where its references lead, and answers leave them out.
-// Relatives of a view are views. The properties and their Index stay those of
-// the class itself, so that values fit both; whoever walks through Properties
-// asks Lacks. Repositories other than a Warden are given classes themselves,
-// see Class.Base.
+// Views are the classes of an application as seen by accounts from which some
+// of the attributes are hidden. In a view, hidden attributes do not exist:
+// lookups by name do not find them, neither in this class nor in targets of its
+// references, and answers do not contain them. Relatives of a view are views.
+// The properties and their Index are those of the class itself, so that values
+// fit both. Code that iterates over Properties must check Lacks. Only a Warden
+// takes views; other repositories need the class itself, see Class.Base.
 type Views struct {
 	hides func(*Property) bool
 	mu    sync.Mutex
 	made  map[*Class]*Class
-	names map[*Class]map[string]bool // what Conceals looks for, by base
+	names map[*Class]map[string]bool // names that Conceals looks for, by base class
 }
 
-// NewViews makes the views in which the properties are missing that hides says,
-// and those that are nothing but the other side of one of them. hides must not
-// change its mind; it is asked for the Property of each class that has one.
+// NewViews returns the views without the properties for which hides returns
+// true, and without properties that are only the other side of such a property.
+// hides must always return the same result for a property. It is called with
+// the Property of each class that has the attribute.
 func NewViews(hides func(*Property) bool) *Views {
 	return &Views{hides: hides, made: map[*Class]*Class{}, names: map[*Class]map[string]bool{}}
 }
 
-// Hides reports whether views lack the property: it is hidden, or shows by its
-// members what a hidden one holds. Keys are in every view, because ids show
-// them.
+// Hides reports whether the property does not exist in the views, because it is
+// hidden or because its members reveal the value of a hidden property. Keys
+// exist in every view, because ids contain them.
 func (v *Views) Hides(p *Property) bool {
 	if v == nil {
 		return false
@@ -45,7 +46,7 @@ func (v *Views) Hides(p *Property) bool {
 	return false
 }
 
-// Of returns the view of a class; c itself when v is nil.
+// Of returns the view of a class, or c itself if v is nil.
 func (v *Views) Of(c *Class) *Class {
 	if v == nil || c == nil {
 		return c
@@ -56,7 +57,8 @@ func (v *Views) Of(c *Class) *Class {
 	return v.of(c)
 }
 
-// of makes the view of a class, and those of its relatives.
+// of returns the view of a class, and creates it and those of its relatives if
+// needed.
 func (v *Views) of(c *Class) *Class {
 	if c == nil {
 		return nil
@@ -89,8 +91,8 @@ func (v *Views) of(c *Class) *Class {
 	return &view
 }
 
-// forget takes what the view lacks out of what the class says of itself by
-// names. The envelope of an item has the trackers of Base.
+// forget removes hidden properties from the members of the class that refer to
+// properties by name. The envelope of an item uses the trackers of Base.
 func (c *Class) forget() {
 	known := func(name *string) {
 		if c.byName[*name] == nil {
@@ -123,7 +125,7 @@ func (c *Class) viewFingerprint() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Base is the class that c is a view of, c itself when it is none.
+// Base returns the class of which c is a view, or c itself if it is not a view.
 func (c *Class) Base() *Class {
 	if c != nil && c.base != nil {
 		return c.base
@@ -131,15 +133,15 @@ func (c *Class) Base() *Class {
 	return c
 }
 
-// Leads is the class that a property of c leads to, in the view that c is of;
-// nil for none.
+// Leads returns the target class of a property of c, in the same views as c, or
+// nil if there is none.
 func (c *Class) Leads(p *Property) *Class { return c.views.Of(p.Target) }
 
-// Like is another class in the view that c is of.
+// Like returns another class in the same views as c.
 func (c *Class) Like(other *Class) *Class { return c.views.Of(other) }
 
-// Lacks reports whether the view that c is does not have the property, which
-// may be that of a relative.
+// Lacks reports whether the property is hidden in c. The property may be that
+// of a relative.
 func (c *Class) Lacks(p *Property) bool {
 	switch {
 	case c.hidden == nil:
@@ -151,9 +153,10 @@ func (c *Class) Lacks(p *Property) bool {
 	return p != nil && c.hidden[p.Index]
 }
 
-// Conceals reports whether something of a class file, text or decoded JSON,
-// names an attribute that the view lacks, or the views do that its references
-// and relatives lead to. It takes any text that holds the name for it.
+// Conceals reports whether a part of a class file, which is text or decoded
+// JSON, names an attribute that is hidden in this view, or in the views of
+// classes that can be reached through references and relatives. Any text that
+// contains the name counts.
 func (c *Class) Conceals(written any) bool {
 	if c.views == nil {
 		return false
@@ -176,8 +179,9 @@ func mentions(v any, names map[string]bool) bool {
 	return false
 }
 
-// hiddenNames are the names of what is hidden in a class and in all that can be
-// reached from it; of a part of a struct, each word.
+// hiddenNames returns the names of the properties that are hidden in a class
+// and in all classes that can be reached from it. For a part of a struct, it
+// returns each word.
 func (v *Views) hiddenNames(c *Class) map[string]bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -196,7 +200,7 @@ func (v *Views) hiddenNames(c *Class) map[string]bool {
 	return names
 }
 
-// unknown are the properties that the view lacks.
+// unknown returns the properties that are hidden in the view.
 func (c *Class) unknown() (all []*Property) {
 	for _, p := range c.Properties {
 		if c.Lacks(p) {

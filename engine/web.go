@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// Failer is a ResponseWriter that knows how failures are answered: those that
-// handlers outside /rest are given are.
+// Failer is a ResponseWriter that can answer failures in the right form.
+// Handlers outside /rest get one.
 type Failer interface {
 	http.ResponseWriter
-	// Fail answers a failure with its status, as a page to who asks for pages,
-	// else as problem+json. Nothing may have been written before.
+	// Fail answers a failure with its status: as a page if the client asks for
+	// pages, else as problem+json. It must be called before any other output.
 	Fail(err error)
 }
 
@@ -23,10 +23,10 @@ func Fail(w http.ResponseWriter, err error) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 }
 
-// Redirect leads to another address, 302, and says so in a text as Express does.
+// Redirect answers with the status 302 and the text that Express sends.
 func Redirect(w http.ResponseWriter, location string) {
 	w.Header().Set("Location", location)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusFound)
-	_, _ = io.WriteString(w, "Found. Redirecting to "+location) // the client may be gone
+	_, _ = io.WriteString(w, "Found. Redirecting to "+location) // the client may have disconnected
 }
