@@ -1,5 +1,5 @@
-// Package builtin lists the modules written in Go. It is the one place that
-// knows them all; each lives in a package of its own beside this file.
+// Package builtin lists the modules written in Go. It is the only package that
+// imports all of them; each one has a package of its own beside this file.
 package builtin
 
 import (
@@ -12,7 +12,8 @@ import (
 	"restsrv/engine"
 )
 
-// Modules maps the name that deploy.json gives after "builtin/" to the module.
+// Modules returns the modules by the name that follows "builtin/" in
+// deploy.json.
 func Modules() map[string]engine.Module {
 	return map[string]engine.Module{
 		"acceptor":  acceptor.New,
@@ -24,9 +25,9 @@ func Modules() map[string]engine.Module {
 	}
 }
 
-// Options are the options that modules take, and those of the ancestor's modules
-// of their names that need not be said here; acceptor takes converters of any
-// name.
+// Options returns the options of the modules, and those options of IONDV's
+// modules of the same names that need not be reported. acceptor is missing,
+// because its converters can have any name.
 func Options() map[string][]string {
 	components := []string{"auth", "metaRepo", "dataRepo", "keyProvider", "fileStorage", "log"}
 	return map[string][]string{

@@ -1,7 +1,6 @@
-// Package acceptor is the service that saves many objects of different
-// classes in one request, all or none (interface.md "POST acceptor",
-// decisions.md section 3). It reads records and writes the answer;
-// engine.Repository.Save does the saving.
+// Package acceptor is the service that saves many objects of different classes in one
+// request, either all or none. It reads the records and writes the answer.
+// engine.Repository.Save saves the records.
 package acceptor
 
 import (
@@ -18,11 +17,11 @@ import (
 	"restsrv/engine"
 )
 
-// Defaults of the options, and the one limit that has none.
+// Defaults of the options, and limits that have no option.
 const (
 	defaultMaxRecords = 10_000
 	defaultMaxBody    = 32 << 20
-	maxPasswords      = 100 // password values in one request: each costs a hash
+	maxPasswords      = 100 // password values in one request: each one needs a hash
 	maxFiles          = engine.MaxUploads
 )
 
@@ -31,17 +30,16 @@ type service struct {
 	data       engine.Repository
 	files      engine.Files
 	replays    engine.Replays
-	options    engine.Options // the converters among them
+	options    engine.Options // includes the converters
 	log        *slog.Logger
 	handling   engine.Handling
 	maxRecords int
 	maxBody    int64
 }
 
-// New is the module "builtin/acceptor". Options: dataRepo and metaRepo
-// (mandatory), fileStorage (default: the server's), handling ("lenient" or
-// "strict"), maxRecords (default 10000), maxBody (bytes, default 32 MiB); any
-// other may be a converter.
+// New returns the module "builtin/acceptor". Options: dataRepo and metaRepo (mandatory),
+// fileStorage (default: the server's), handling ("lenient" or "strict"), maxRecords
+// (default 10000), maxBody (bytes, default 32 MiB). Any other option may be a converter.
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{log: env.Log, replays: env.Replays, options: o}
 	for _, name := range []string{"dataRepo", "metaRepo"} {
@@ -73,16 +71,16 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	return s, err
 }
 
-// Routes is engine.Service's.
+// Routes implements engine.Service.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{{Method: http.MethodPost, Path: "/", MaxBody: s.maxBody, Handler: s.accept}}
 }
 
-// Errors is engine.Service's.
+// Errors implements engine.Service.
 func (s *service) Errors() engine.ErrorForm { return engine.PageErrors }
 
-// accept answers POST /. A request with an Idempotency-Key that was done before
-// is answered as it was then.
+// accept answers POST /. If a request with the same Idempotency-Key was executed before,
+// it returns the same answer.
 func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.converter(r)
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	// The converter is a part of what is asked for.
+	// The converter is a part of the request.
 	request := append([]byte(converterName(r)+"\n"), body...)
 	attempt, err := s.replays.Begin(ctx, r.Account.ID+"\n"+r.Service, strings.Join(key, ","), request)
 	if err != nil {
@@ -128,7 +126,7 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	return resp, nil
 }
 
-// ignored begins the warning about attributes that the class does not have.
+// ignored is the beginning of the warning about unknown attributes.
 const ignored = "unknown attribute ignored"
 
 // repeat answers a request that was executed before. It returns the stored answer
@@ -153,7 +151,7 @@ func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Conver
 			if answer, err = s.respond(ctx, r, c, items); err != nil {
 				return nil, err
 			}
-			if strings.Contains(warning, ignored) { // it has names from the request only
+			if strings.Contains(warning, ignored) { // it contains only names from the request
 				answer.SetHeader("Warning", warning)
 			}
 		}
@@ -162,8 +160,8 @@ func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Conver
 	return answer, nil
 }
 
-// still refuses the answer of a request to an account that could no longer make
-// it: of classes of which it may save nothing any more.
+// still checks that the account may still make a request that was executed before. It
+// returns an error if the account may not save any object of one of the classes.
 func (s *service) still(ctx context.Context, names []engine.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
@@ -178,8 +176,8 @@ func (s *service) still(ctx context.Context, names []engine.SavedItem) error {
 	return nil
 }
 
-// run saves the records of a request and answers them, or answers what an
-// attempt saved before.
+// run saves the records of a request and answers them. If an attempt has saved them
+// before, it answers these items.
 func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
 	if attempt != nil && attempt.Saved() != nil {
 		items, err := s.saved(ctx, attempt.Saved())
@@ -194,7 +192,7 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 	}
 	records, unknown, err := s.records(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil, Members: true})
 	if err != nil {
-		// Who still sends would not read the answer.
+		// A client that is still sending would not read the answer.
 		_, _ = io.Copy(io.Discard, r.Stream())
 		return nil, err
 	}
@@ -215,8 +213,8 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 	return resp, nil
 }
 
-// saved reads the items that were saved before, as they are now; what is gone
-// since, or not to be read, is left out.
+// saved reads the current state of items that were saved before. It omits an item if it
+// has been deleted or if the account may not read it.
 func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
@@ -238,7 +236,7 @@ func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engin
 	return items, nil
 }
 
-// respond answers the items as stored, or as the converter says.
+// respond answers the items as they are stored, or in the form of the converter.
 func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
@@ -252,15 +250,15 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 			b = append(b, ',')
 		}
 		b = it.AppendRecord(b)
-		if i == 0 { // the others are likely as long
+		if i == 0 { // the others probably have a similar length
 			b = slices.Grow(b, (len(b)+len(b)/8)*len(items))
 		}
 	}
 	return engine.JSON(append(b, ']')), nil
 }
 
-// records reads every element and checks it against its class. each is what all
-// records are besides; unknown names each ignored attribute once.
+// records reads all elements and checks them against their classes. each has the fields
+// that all records share. unknown contains each ignored attribute once.
 func (s *service) records(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
@@ -296,7 +294,7 @@ func (s *service) records(ctx context.Context, in source, each engine.Record) (r
 			return nil, nil, at(i, engine.Errorf(engine.Invalid, "files", "a request has at most %d files", maxFiles))
 		}
 	}
-	// Files are stored when everything else is known to be good.
+	// Store files after everything else has been checked.
 	for i := range records {
 		if err := s.files.Accept(ctx, records[i].Class, records[i].ID, records[i].Values); err != nil {
 			return nil, nil, at(i, err)
@@ -305,7 +303,7 @@ func (s *service) records(ctx context.Context, in source, each engine.Record) (r
 	return records, unknown, nil
 }
 
-// class finds a class as the account sees it.
+// class returns a class as the account sees it.
 func (s *service) class(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.meta.Class(name)
 	if err != nil {
@@ -314,8 +312,8 @@ func (s *service) class(ctx context.Context, name string) (*engine.Class, error)
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// writable finds a class of which the account may save some object: whoever may
-// save none is told nothing about the input.
+// writable returns a class. If the account may not save any object of it, the error is
+// Forbidden, so that the account does not get errors about the input.
 func (s *service) writable(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.class(ctx, name)
 	if err != nil {
@@ -324,8 +322,7 @@ func (s *service) writable(ctx context.Context, name string) (*engine.Class, err
 	return c, engine.AllowSave(ctx, s.data, c)
 }
 
-// record reads one element (interface.md, "Acceptor record"); known are the
-// classes found so far.
+// record reads one element. known are the classes found so far.
 func (s *service) record(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
@@ -356,8 +353,7 @@ func (s *service) record(ctx context.Context, rec *engine.Record, element any, k
 	return unknown, checkID(rec)
 }
 
-// checkID tells what is wrong with an _id that stands for a guid and is too
-// long to be one.
+// checkID checks the length of an _id if it stands for a guid.
 func checkID(rec *engine.Record) error {
 	key := rec.Class.KeyProperties()
 	if len(key) != 1 || key[0].Type != engine.GUID || rec.Values[key[0].Index] != engine.Absent {
@@ -372,8 +368,7 @@ func checkID(rec *engine.Record) error {
 	return e
 }
 
-// costs counts the passwords and the files of a record and of those nested in
-// it.
+// costs counts the passwords and the files in a record and its nested records.
 func costs(c *engine.Class, v engine.Values) (passwords, files int) {
 	nested := func(e any) {
 		if r, ok := e.(*engine.Record); ok {
@@ -402,8 +397,8 @@ func costs(c *engine.Class, v engine.Values) (passwords, files int) {
 	return passwords, files
 }
 
-// text reads a system field: text, a number (the id of a class with a numeric
-// key), or null.
+// text reads a system field: text, a number (the id of a class with a numeric key), or
+// null.
 func text(fields engine.Fields, name string) (string, error) {
 	v, _ := fields.Get(name)
 	switch v := v.(type) {
@@ -417,7 +412,7 @@ func text(fields engine.Fields, name string) (string, error) {
 	return "", engine.Errorf(engine.Invalid, "type", "%s takes text", name)
 }
 
-// at tells which record an error is about.
+// at sets the record that an error concerns.
 func at(i int, err error) error {
 	if e, ok := err.(*engine.Error); ok {
 		e.Index, e.Bulk = i, true

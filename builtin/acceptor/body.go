@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// converterName is the option that the request wants for a converter; "" for
-// none. The second header is the ancestor's.
+// converterName returns the option that the request names as its converter, or
+// "" if it has no converter. The second header is the one of IONDV.
 func converterName(r *engine.Request) string {
 	for _, h := range [...]string{"Svc-Converter", "Ion-Converter"} {
 		if name := r.Header.Get(h); name != "" {
@@ -21,8 +21,8 @@ func converterName(r *engine.Request) string {
 	return ""
 }
 
-// converter finds the converter that the request names; nil when it names
-// none.
+// converter returns the converter that the request names, or nil if it has no
+// converter.
 func (s *service) converter(r *engine.Request) (engine.Converter, error) {
 	name := converterName(r)
 	if name == "" {
@@ -35,14 +35,14 @@ func (s *service) converter(r *engine.Request) (engine.Converter, error) {
 	return c, nil
 }
 
-// source hands out the elements of a request one after the other, then io.EOF.
-// What it hands out is valid until the next one.
+// source returns the elements of a request one after the other, then io.EOF. An
+// element is valid until the next call.
 type source interface {
 	Next() (any, error)
 }
 
-// elements are those of an array of objects, or a single object: of the body,
-// which is read while they are asked for, or of what the converter makes of it.
+// elements returns the elements of an array of objects, or a single object.
+// They come from the body, which is read as needed, or from the converter.
 func elements(ctx context.Context, r *engine.Request, c engine.Converter) (source, error) {
 	t := r.MediaType()
 	isJSON := t == "application/json"
@@ -55,10 +55,10 @@ func elements(ctx context.Context, r *engine.Request, c engine.Converter) (sourc
 	return &streamed{wire.NewElements(r.Stream())}, nil
 }
 
-// streamed is a body of JSON.
+// streamed is the source for a JSON body.
 type streamed struct{ *wire.Elements }
 
-// Next is source's.
+// Next implements source.
 func (s *streamed) Next() (any, error) {
 	v, err := s.Elements.Next()
 	if _, object := v.(engine.Fields); err == nil && s.Alone && !object {
@@ -67,10 +67,10 @@ func (s *streamed) Next() (any, error) {
 	return v, err
 }
 
-// listed is what a converter made.
+// listed is the source for the result of a converter.
 type listed []any
 
-// Next is source's.
+// Next implements source.
 func (l *listed) Next() (any, error) {
 	if len(*l) == 0 {
 		return nil, io.EOF
@@ -80,8 +80,8 @@ func (l *listed) Next() (any, error) {
 	return first, nil
 }
 
-// converted has a converter make the elements: of JSON, or any other body, as
-// text when it is text.
+// converted calls a converter to make the elements. Its input is decoded JSON,
+// text if the body is text, or else the bytes of the body.
 func converted(ctx context.Context, r *engine.Request, c engine.Converter, mediaType string, isJSON bool) (source, error) {
 	body, err := r.ReadBody()
 	if err != nil {

@@ -2,7 +2,7 @@ package acceptor
 
 import "restsrv/engine"
 
-// memberLoads are the collections of which answers have the ids of the members.
+// memberLoads returns the collections with member ids in answers.
 func memberLoads(c *engine.Class) (loads []*engine.Load) {
 	for _, p := range c.Properties {
 		if p.Linked() && !c.Lacks(p) {

@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/wire"
 )
 
-// readFields reads the body: a JSON object, or a multipart form whose files go
-// to the storage as they come. No body at all is an object without attributes,
-// whatever Content-Type says.
+// readFields reads the body: a JSON object, or a multipart form, in which files
+// are stored as they arrive. An empty body is an object without attributes,
+// with any Content-Type.
 func (s *service) readFields(ctx context.Context, c *engine.Class, r *engine.Request) (engine.Fields, error) {
 	t := r.MediaType()
 	if t == "multipart/form-data" {

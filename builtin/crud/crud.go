@@ -1,7 +1,6 @@
-// Package crud is the service for any class as a REST resource: one object, a
-// list, create, change, delete (interface.md "Endpoints", decisions.md section
-// 2). It turns requests into calls of engine.Repository and items into JSON;
-// permissions, storage and statuses are not its business.
+// Package crud is the service that makes any class a REST resource: read, list, create, change and delete
+// objects. It converts requests to calls of engine.Repository and items to JSON. Permissions, storage and
+// status codes are handled elsewhere.
 package crud
 
 import (
@@ -20,7 +19,7 @@ const (
 	defaultMaxCount = 1000
 )
 
-// service is one configured crud.
+// service is a configured instance of crud.
 type service struct {
 	meta     engine.MetaRepository
 	data     engine.Repository
@@ -34,17 +33,16 @@ type service struct {
 	sizes    *sizes
 }
 
-// maxBuffer is the largest list, in bytes, whose buffer is kept for the next.
+// maxBuffer is the maximum size in bytes of a list whose buffer is reused.
 const maxBuffer = 1 << 20
 
-// known are the options; those after maxBody are the ancestor's, accepted and
-// without effect here.
+// known are the options. Those after maxBody are options of IONDV, which have no effect here.
 var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody",
 	"auth", "keyProvider", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
 
-// New is the module "builtin/crud". Options, all optional: metaRepo, dataRepo
-// (default: the secured repository), fileStorage (default: the server's),
-// handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
+// New returns the module "builtin/crud". All options are optional: metaRepo, dataRepo (default: the secured
+// repository), fileStorage (default: the server's), handling ("lenient" or "strict"), maxCount (largest
+// _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
 	var err error
@@ -76,7 +74,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	return s, nil
 }
 
-// Routes is engine.Service's.
+// Routes implements engine.Service.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
@@ -90,12 +88,12 @@ func (s *service) Routes() []engine.Route {
 	}
 }
 
-// Errors is engine.Service's.
+// Errors implements engine.Service.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
-// class is that of the path, as the account sees it. Whoever has the permission
-// on no object of it is refused here, before anything is said about the input;
-// 0 asks for none.
+// class returns the class in the path, as the account sees it. It refuses an account that does not have the
+// permission on any object of the class, before there can be an error about the input. If p is 0, it does not
+// check a permission.
 func (s *service) class(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
@@ -109,7 +107,7 @@ func (s *service) class(ctx context.Context, r *engine.Request, p engine.Permiss
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// warn tells a lenient client, and the log, which names were passed over.
+// warn reports ignored names to a lenient client, and to the log.
 func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {
 	if len(names) > 0 {
 		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))

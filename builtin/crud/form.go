@@ -17,13 +17,13 @@ type form struct {
 	class   *engine.Class
 	storage engine.FileStorage
 	fields  engine.Fields
-	files   int            // so far
-	lists   map[string]int // where in fields the list of files of an attribute is
+	files   int            // number of files so far
+	lists   map[string]int // index in fields of the list of files of an attribute
 }
 
 // read returns the parts as fields: text, and *engine.Upload for files, which
-// are stored by then. Parts of one name make a list where the attribute takes
-// one; else the last counts.
+// are stored immediately. Parts with the same name become a list if the
+// attribute takes one; otherwise the last one is used.
 func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, error) {
 	if r.Body == nil {
 		return engine.Fields{}, nil
@@ -40,7 +40,7 @@ func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, erro
 	parts := multipart.NewReader(body, params["boundary"])
 	for {
 		part, err := parts.NextPart()
-		if err == io.EOF { // one that is wrapped is another: the body is cut off
+		if err == io.EOF { // compared with ==, because a wrapped io.EOF means that the body is incomplete
 			return f.fields, nil
 		}
 		if err != nil {
@@ -52,7 +52,7 @@ func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, erro
 	}
 }
 
-// malformed keeps the errors of the body, such as its size.
+// malformed returns errors of the body, such as its size, unchanged.
 func malformed(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -70,9 +70,9 @@ func (f *form) part(ctx context.Context, part *multipart.Part) error {
 	case name == "":
 		return engine.Errorf(engine.Invalid, "multipart", `a part of the multipart body has no name: its Content-Disposition is form-data; name="attribute"`)
 	case isFile && disposition["filename"] == "":
-		return nil // a form in which no file was chosen
+		return nil // a form in which no file was selected
 	case isFile && p == nil:
-		f.fields = append(f.fields, engine.Field{Name: name}) // Bind knows what to do with unknown names
+		f.fields = append(f.fields, engine.Field{Name: name}) // Bind handles unknown names
 		return nil
 	case isFile:
 		return f.file(ctx, p, part)
@@ -86,7 +86,8 @@ func (f *form) part(ctx context.Context, part *multipart.Part) error {
 	return err
 }
 
-// textPart is JSON when it says so, or when its attribute takes nothing else.
+// textPart decodes a part as JSON if its content type says so, or if its
+// attribute takes only JSON. Otherwise the value is text.
 func textPart(p *engine.Property, contentType string, text []byte) (any, error) {
 	if t, _, err := mime.ParseMediaType(contentType); err == nil && isJSON(t) {
 		return wire.Decode(text)

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// listing is a request for a list, read.
+// listing is a parsed request for a list.
 type listing struct {
 	class   *engine.Class
 	query   *engine.Query
@@ -19,20 +19,20 @@ type listing struct {
 	filters []*engine.Filter
 	fields  *engine.Projection // of the answer; nil for all
 	total   bool
-	keyset  bool       // pages begin behind an object, not at an offset
+	keyset  bool       // pages begin after an object instead of at an offset
 	after   string     // cursor of that object; "" for the first page
-	given   url.Values // parameters of the URL: they win over the body
+	given   url.Values // parameters of the URL, which take precedence over the body
 	unknown unknownNames
 }
 
-// unknownNames are what a request named in vain; terms are those of its order.
+// unknownNames are the unknown names in a request; terms are those in its sort
+// order.
 type unknownNames struct{ parameters, attributes, terms []string }
 
-// parameterNames are told when one is unknown.
+// parameterNames lists the parameters for error messages.
 const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
 
-// readListing reads the parameters of a list (interface.md, "GET list of
-// objects"; decisions.md section 2).
+// readListing reads the parameters of a list.
 func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
 	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: engine.NewLoadSet(c)}
 	var err error
@@ -118,9 +118,9 @@ func (l *listing) filter(v any) error {
 	return nil
 }
 
-// attribute is the condition of a parameter that is an attribute, or a path to
-// one: it is any of the values. An attribute that the class does not have
-// matches nothing.
+// attribute adds the condition for a parameter that is an attribute or a path
+// to one: it has one of the values. If the class does not have the attribute,
+// no object matches.
 func (l *listing) attribute(name string, values []string) error {
 	list := make([]any, len(values))
 	for i, v := range values {
@@ -151,7 +151,7 @@ func (l *listing) attribute(name string, values []string) error {
 	return err
 }
 
-// finish closes a listing: in strict handling nothing may be unknown.
+// finish completes a listing. In strict handling it refuses unknown names.
 func (s *service) finish(l *listing, h engine.Handling) error {
 	if h == engine.Strict {
 		if err := refuse(l.class, l.unknown); err != nil {
@@ -210,7 +210,7 @@ func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
 	return engine.ParseSort(c, order)
 }
 
-// fieldList reads the attributes that an answer is to have.
+// fieldList reads the attributes that an answer should have.
 func fieldList(c *engine.Class, values []string) (*engine.Projection, error) {
 	var names []string
 	for _, v := range values {
@@ -242,7 +242,7 @@ func number(name string, values []string) (int, error) {
 	return 0, engine.Errorf(engine.Invalid, "count", "%s takes one whole number, 0 or more, found %s", name, engine.Quote(strings.Join(values, ", ")))
 }
 
-// sortedNames makes answers and errors the same every time.
+// sortedNames sorts the names, so that answers and errors are deterministic.
 func sortedNames(q url.Values) []string {
 	names := make([]string, 0, len(q))
 	for name := range q {

@@ -40,13 +40,13 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 	}
 	resp := bodyResponse(it, shape, body)
 	if !shape.plain() {
-		resp.ETag = "" // the body depends on more than the item: a weak one of the body
+		resp.ETag = "" // the body depends on more than the item: use a weak ETag of the body
 	}
 	s.warn(r, resp, "unknown parameter ignored", unknown)
 	return resp, nil
 }
 
-// shape is in which form one item is answered.
+// shape is the form in which an item is answered.
 type shape struct {
 	load   []*engine.Load
 	fields *engine.Projection
@@ -82,8 +82,8 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 	return s, unknown, nil
 }
 
-// itemResponse answers one item. Its tag names the revision, for If-Match, and
-// the body where that may change without the item.
+// itemResponse answers one item. Its ETag contains the revision, for If-Match, and
+// a checksum of the body if that may change without the item.
 func itemResponse(it *engine.Item, s shape) *engine.Response {
 	return bodyResponse(it, s, it.AppendFields(make([]byte, 0, 512), s.fields))
 }
@@ -97,21 +97,21 @@ func bodyResponse(it *engine.Item, s shape, body []byte) *engine.Response {
 	return resp
 }
 
-// computed reports whether the JSON of items depends on more than themselves:
-// on other items, or on the time.
+// computed reports whether the JSON of items depends on other items, or on the
+// time.
 func computed(c *engine.Class) bool {
 	if len(c.Needs()) > 0 || c.Label != nil {
 		return true
 	}
 	for _, p := range c.Properties {
-		if p.Formula != nil { // a cached one may be computed again for the account
+		if p.Formula != nil { // even a cached one may be computed again for the account
 			return true
 		}
 	}
 	return false
 }
 
-// list answers GET /:class. Its body, if there is one, is ignored.
+// list answers GET /:class. It ignores the body.
 func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.class(ctx, r, 0)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	}
 	page, total := *l.query, int64(0)
 	if page.Count > 0 {
-		page.Count++ // one more tells whether there is a next page
+		page.Count++ // one more shows whether there is a next page
 	}
 	if l.total {
 		page.Total = &total
@@ -166,8 +166,8 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	}
 	err = s.data.List(ctx, &page, visit)
 	for err == errNoRoom {
-		// The list is read again when there is room: no connection of the database
-		// is held while it waits.
+		// Read the list again when there is memory. No database connection is held
+		// during the wait.
 		learn(place, len(b), found, l.query.Count)
 		first.Release()
 		b = nil
@@ -200,10 +200,10 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 // made.
 type pageEnd struct {
 	last []engine.Position // of the last items of the page
-	next *engine.Position  // of the item behind it
+	next *engine.Position  // of the item after the page
 }
 
-// note takes the position of an item of a list, whose number counts from 1.
+// note records the position of an item of a list. Numbers begin with 1.
 func (e *pageEnd) note(it *engine.Item, number int, q *engine.Query) {
 	switch first := q.Count - engine.CursorItems; {
 	case it.Position == nil || number <= first || len(q.Sort) == 0 && number != q.Count:
@@ -218,14 +218,14 @@ func (e *pageEnd) note(it *engine.Item, number int, q *engine.Query) {
 	}
 }
 
-// tooLong refuses to answer more than memory should hold.
+// tooLong returns the error for an answer that would need too much memory.
 func tooLong() error {
 	return engine.Errorf(engine.Invalid, "answer", "the answer would be longer than %d MiB: ask for fewer objects (_count), attributes (_fields) or paths (_eager)", engine.MaxAnswer>>20)
 }
 
-// nextPage is the URL of the page after this one, relative to the server: the
-// same request with another place to begin, behind the last object of this page
-// or at an offset.
+// nextPage returns the URL of the next page, relative to the server: the same
+// request with another start, which is after the last object of this page or at an
+// offset.
 func (s *service) nextPage(r *engine.Request, l *listing, end *pageEnd) string {
 	next := maps.Clone(l.given)
 	if next == nil {

@@ -13,7 +13,7 @@ import (
 // room is the memory that is reserved for an answer. It grows with the answer
 // while memory is free.
 type room struct {
-	memory engine.Memory // nil for no limit other than engine.MaxAnswer
+	memory engine.Memory // if nil, engine.MaxAnswer is the only limit
 	most   int           // bytes that are reserved
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 // search answers SEARCH /:class, and POST /:class/_search for clients that
-// cannot send that: a list whose conditions are in the body. Parameters of the
-// URL count too and win where both say something, so that the URL of the next
-// page goes with the same body.
+// cannot send SEARCH. It is a list with conditions in the body. Parameters of
+// the URL are used too, and take precedence over the body, so that the URL of
+// the next page can be used with the same body.
 func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.class(ctx, r, 0)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Respon
 	return s.answerList(ctx, r, l)
 }
 
-// searchBody reads a JSON object; no body is an empty one.
+// searchBody reads a JSON object. No body counts as an empty object.
 func searchBody(r *engine.Request) (engine.Fields, error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
@@ -53,7 +53,7 @@ func searchBody(r *engine.Request) (engine.Fields, error) {
 	return fields, nil
 }
 
-// readMember reads one member of a search. null says nothing.
+// readMember reads one member of a search. null has no effect.
 func (s *service) readMember(l *listing, f engine.Field) error {
 	switch f.Name {
 	case "filter", "sort", "offset", "count", "forceEnrichment", "nestingDepth":
@@ -93,8 +93,8 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 	return err
 }
 
-// sort reads an order, of which terms that name no attribute are passed over,
-// as by the ancestor.
+// sort reads a sort order. It ignores terms that name unknown attributes, as
+// IONDV does.
 func (l *listing) sort(v any) error {
 	terms, ok := v.(engine.Fields)
 	if !ok {

@@ -25,8 +25,8 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 	return resp, nil
 }
 
-// update answers PATCH and PUT /:class/:id; both change what is given and
-// leave the rest.
+// update answers PATCH and PUT /:class/:id. Both change only the given
+// attributes.
 func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	in, err := s.bind(ctx, r, engine.MayWrite)
 	if err != nil {
@@ -42,15 +42,16 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	return s.written(ctx, r, it, in), nil
 }
 
-// written answers a write with the object, and what _eager asks for with it. The
-// write stands: when that cannot be answered, the object alone is.
+// written answers a write with the object, and the objects that _eager requests.
+// The write is already committed: if these cannot be read, the object alone is
+// answered.
 func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
 	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
 		if err == nil {
 			shown = full
-		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted since, or not for this account to read
+		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted since, or hidden from this account
 			s.log.Warn("what was written is answered without _eager", "request", r.ID, "service", r.Service, "error", err)
 		}
 	}
@@ -74,7 +75,7 @@ func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Respon
 	return nil, s.data.Delete(ctx, c, r.Param("id"), ifMatch(r))
 }
 
-// input is a request to write, read.
+// input is a parsed request to write.
 type input struct {
 	class   *engine.Class
 	values  engine.Values
@@ -82,8 +83,9 @@ type input struct {
 	unknown []string
 }
 
-// bind reads the class of the path and the values of the body, and stores the
-// files among them, for accounts that have the permission on some object.
+// bind reads the class in the path and the values of the body, and stores the
+// files in them. It first checks that the account has the permission on some
+// object of the class.
 func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
 	c, err := s.class(ctx, r, p)
 	if err != nil {
@@ -114,14 +116,14 @@ func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permissi
 	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
 }
 
-// decide finds out, before files are stored, whether the object may be changed:
-// by a change of nothing.
+// decide checks before files are stored that the object may be changed, with an
+// update that changes no values.
 func (s *service) decide(ctx context.Context, c *engine.Class, r *engine.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err
 }
 
-// uploads reports whether there are files among the values of the object itself.
+// uploads reports whether the values of the object itself contain files.
 func uploads(v engine.Values) bool {
 	return slices.ContainsFunc(v, func(value any) bool {
 		switch value.(type) {
@@ -132,8 +134,9 @@ func uploads(v engine.Values) bool {
 	})
 }
 
-// ifMatch reads If-Match; nil when the request has none. The revision is what
-// stands before the dot of an entity tag; weak or foreign tags match nothing.
+// ifMatch reads If-Match. It returns nil if the request has none. The revision
+// is the part of an entity tag before the dot. Weak and foreign tags never
+// match.
 func ifMatch(r *engine.Request) *engine.Match {
 	lines := r.Header["If-Match"]
 	if len(lines) == 0 {
@@ -155,9 +158,8 @@ func ifMatch(r *engine.Request) *engine.Match {
 	return m
 }
 
-// wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), with which a
-// client asks that the object does not exist: changing or deleting it then
-// fails either way.
+// wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), which requires
+// that the object does not exist. A change or deletion then fails in any case.
 func (s *service) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil

@@ -1,5 +1,6 @@
-// Package echo is the smallest service: it shows that a service is reached,
-// and by which authentication mode. Its twin in JavaScript is scripts/echo.js.
+// Package echo is the smallest service. Use it to test that a service is
+// reachable, and with which authentication mode. scripts/echo.js is the same
+// service in JavaScript.
 package echo
 
 import (
@@ -9,12 +10,12 @@ import (
 	"restsrv/engine"
 )
 
-// New is the module "builtin/echo". It takes no options.
+// New returns the module "builtin/echo". It has no options.
 func New(*engine.Env, engine.Options) (engine.Service, error) { return service{}, nil }
 
 type service struct{}
 
-// Routes answers GET and POST alike.
+// Routes implements engine.Service. GET and POST have the same answer.
 func (service) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/", Handler: echo},
@@ -22,7 +23,7 @@ func (service) Routes() []engine.Route {
 	}
 }
 
-// Errors is the form of custom services.
+// Errors implements engine.Service with the form of custom services.
 func (service) Errors() engine.ErrorForm { return engine.TextErrors }
 
 func echo(context.Context, *engine.Request) (*engine.Response, error) {

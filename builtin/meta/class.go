@@ -8,13 +8,13 @@ import (
 	"restsrv/engine"
 )
 
-// class is that of the path, as the account knows it.
+// class returns the class in the path, as the account sees it.
 func (s *service) class(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
 	return s.find(ctx, r.Param("class"), q)
 }
 
 // find returns the class name@namespace, or name in ?namespace, as the account
-// knows it.
+// sees it.
 func (s *service) find(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, q.Get("namespace"))
@@ -26,14 +26,15 @@ func (s *service) find(ctx context.Context, name string, q url.Values) (*engine.
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// describe is a class as JSON, made once for those who may know all of it.
+// describe returns a class as JSON. It caches the description if no attribute
+// is hidden.
 func (s *service) describe(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made
 	}
 	said := public(c.Describe())
 	if c.Base() != c {
-		return said // views come and go with accounts and permissions
+		return said // views change with accounts and permissions
 	}
 	made, _ := s.described.LoadOrStore(c, engine.JSONText(engine.AppendValue(nil, said)))
 	return made
@@ -48,8 +49,8 @@ func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) 
 	return s.describe(c), nil
 }
 
-// listMeta answers GET /listMeta: all classes, those of ?namespace, or those
-// below ?ancestor, which are all levels unless ?direct.
+// listMeta answers GET /listMeta: all classes, those in ?namespace, or those
+// below ?ancestor (only the direct descendants with ?direct).
 func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {
@@ -78,7 +79,7 @@ func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values)
 	return all, nil
 }
 
-// set reports whether a flag of the query says yes.
+// set reports whether a flag of the query is on.
 func set(q url.Values, name string) bool {
 	switch strings.ToLower(q.Get(name)) {
 	case "", "0", "false":
@@ -87,7 +88,8 @@ func set(q url.Values, name string) bool {
 	return true
 }
 
-// ancestor answers GET /ancestor/:class, with nothing where there is none.
+// ancestor answers GET /ancestor/:class. The body is empty if there is no
+// ancestor.
 func (s *service) ancestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.class(ctx, r, q)
 	if err != nil || c.Ancestor == nil {

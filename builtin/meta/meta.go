@@ -1,8 +1,8 @@
-// Package meta is the service that tells clients what the application is:
-// its classes, navigation, views, workflows, masks and validators
-// (iondv-data.md section 6.2, decisions.md section 2). It answers what class files
-// and their like say, as engine.Class.Describe and engine.Presentation have it;
-// what the account may not know of a class is missing everywhere.
+// Package meta is the service that describes the application to clients: its
+// classes, navigation, views, workflows, masks and validators. The answers have
+// the content of class files and other files of the application, as
+// engine.Class.Describe and engine.Presentation return it, without attributes that
+// are hidden from the account.
 package meta
 
 import (
@@ -17,21 +17,22 @@ import (
 	"restsrv/engine"
 )
 
-// service is one configured meta.
+// service is a configured instance of meta.
 type service struct {
 	meta      engine.MetaRepository
-	data      engine.Repository // whose items tell what an account may know of their class
+	data      engine.Repository // defines the attributes that are hidden from an account
 	shown     engine.Presentation
-	described sync.Map // by *engine.Class, which is no view: its description as engine.JSONText
+	described sync.Map // by *engine.Class (not views): the description as engine.JSONText
 }
 
-// known are the options; those after dataRepo are the ancestor's, accepted and
-// without effect here.
+// known are the options. Those after dataRepo are options of IONDV, which have no
+// effect here.
 var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 
-// New is the module "builtin/meta". Options, all optional: metaRepo, dataRepo.
-// The latter says what an account may know of classes: everything with
-// ion://dataRepo, what it is not denied with the default, the secured repository.
+// New returns the module "builtin/meta". All options are optional: metaRepo,
+// dataRepo. The latter decides which attributes are hidden from an account: none
+// with ion://dataRepo, those that it may not read with the default, the secured
+// repository.
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{shown: env.Presentation}
 	if s.shown == nil {
@@ -50,8 +51,9 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	return s, nil
 }
 
-// Routes is engine.Service's. ?namespace completes names that have none; of
-// ?version there is one for each class, and ?collection has no view of its own.
+// Routes implements engine.Service. ?namespace is the namespace of names without
+// one. ?version is ignored, because each class has only one, and so is
+// ?collection, because there are no views for it.
 func (s *service) Routes() []engine.Route {
 	get := func(path string, m method) engine.Route {
 		return engine.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
@@ -78,11 +80,11 @@ func (s *service) Routes() []engine.Route {
 	}
 }
 
-// Errors is engine.Service's.
+// Errors implements engine.Service.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
-// method answers a question as decoded JSON. nil is an empty body, as the
-// ancestor answers what is not there.
+// method returns the answer to a request as decoded JSON. nil is an empty body,
+// which IONDV returns for objects that do not exist.
 type method func(ctx context.Context, r *engine.Request, q url.Values) (any, error)
 
 func (m method) handle(ctx context.Context, r *engine.Request) (*engine.Response, error) {
@@ -100,8 +102,8 @@ func (m method) handle(ctx context.Context, r *engine.Request) (*engine.Response
 	return engine.JSON(engine.AppendValue(nil, public(answer))), nil
 }
 
-// public is decoded JSON without the members whose names begin with _, which the
-// ancestor keeps to itself.
+// public returns decoded JSON without members that begin with _, because IONDV
+// does not publish them.
 func public(v any) any {
 	switch v := v.(type) {
 	case []any:

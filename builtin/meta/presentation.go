@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// sections answers GET /getNavigationSections: those of ?namespace, or all, by
-// their names.
+// sections answers GET /getNavigationSections: all sections, or those in
+// ?namespace, by name.
 func (s *service) sections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	sections, err := s.shown.Sections()
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *service) sections(ctx context.Context, _ *engine.Request, q url.Values)
 	return byName, nil
 }
 
-// section answers GET /getNavigationSection/:code, with nothing where there is
-// none.
+// section answers GET /getNavigationSection/:code. The body is empty if there is
+// no such section.
 func (s *service) section(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	section, err := s.shown.Section(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || section == nil {
@@ -50,7 +50,7 @@ func (s *service) describeSection(ctx context.Context, section *engine.Navigatio
 	return append(section.Said[:len(section.Said):len(section.Said)], engine.Field{Name: "nodes", Value: nodes}), nil
 }
 
-// node answers GET /getNode/:code, with nothing where there is none.
+// node answers GET /getNode/:code. The body is empty if there is no such node.
 func (s *service) node(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	n, err := s.shown.Node(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || n == nil {
@@ -59,7 +59,8 @@ func (s *service) node(ctx context.Context, r *engine.Request, q url.Values) (an
 	return s.describeNode(ctx, n)
 }
 
-// nodes answers GET /getNodes/:section: those below no other, or below ?parent.
+// nodes answers GET /getNodes/:section: the top-level nodes, or those below
+// ?parent.
 func (s *service) nodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	namespace := q.Get("namespace")
 	nodes, err := s.shown.Nodes(engine.NodeCode(r.Param("section"), namespace), engine.NodeCode(q.Get("parent"), namespace))
@@ -114,7 +115,7 @@ func (s *service) viewModel(kind engine.ViewKind) method {
 	}
 }
 
-// noView is the error for a view that there is not.
+// noView returns the error for a view that does not exist.
 func noView(c *engine.Class, what string) *engine.Error {
 	e := engine.Errorf(engine.NotFound, "unknown-view", "class %s has no view %s", c.FullName, engine.Quote(what))
 	e.Class = c.FullName
@@ -138,8 +139,8 @@ func (s *service) workflows(ctx context.Context, r *engine.Request, q url.Values
 	return list, nil
 }
 
-// workflow answers GET /getWorkflow/:class/:workflow, with nothing where there is
-// none.
+// workflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
+// is no such workflow.
 func (s *service) workflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.class(ctx, r, q)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.V
 	return c.Told(m.Said), nil
 }
 
-// mask answers GET /getMask/:name, with {} where there is none.
+// mask answers GET /getMask/:name, with {} if there is no such mask.
 func (s *service) mask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
 	return s.shown.Mask(r.Param("name"))
 }

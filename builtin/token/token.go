@@ -1,7 +1,6 @@
 // Package token is the service under /rest/token: an account issues, lists and
-// revokes its own tokens. Issuing takes the permission use on
-// engine.TokenResource. What a token is and who it proves is decided in
-// engine/account.
+// revokes its own tokens. To issue a token, it needs the permission use on
+// engine.TokenResource. Package engine/account implements the tokens.
 package token
 
 import (
@@ -15,18 +14,18 @@ import (
 	"restsrv/engine/wire"
 )
 
-// maxBody is far more than a name and a lifetime need.
+// maxBody is more than enough for a name and a lifetime.
 const maxBody = 64 << 10
 
 type service struct {
 	tokens engine.TokenIssuer
 	access engine.Access
-	audit  engine.Auditor // nil for nobody
+	audit  engine.Auditor // may be nil
 }
 
-// New is the engine.Module of the service. It has no options: those of the
-// ancestor's token service are accepted and mean nothing, because there is
-// only one issuer.
+// New returns the module "builtin/token". It has no options. The options of
+// IONDV's token service are accepted and have no effect, because there is only
+// one issuer.
 func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 	if env.Tokens == nil {
 		return nil, errors.New("there is nothing that issues tokens")
@@ -40,8 +39,8 @@ func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 // Errors implements engine.Service.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
-// Routes implements engine.Service. HEAD has a route of its own, because a
-// GET of / issues a token and a HEAD must change nothing.
+// Routes implements engine.Service. HEAD has a route of its own, because GET /
+// issues a token and HEAD must not have an effect.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: "GET", Path: "/", Handler: s.bare},
@@ -52,8 +51,8 @@ func (s *service) Routes() []engine.Route {
 	}
 }
 
-// owner returns the account that asks. Whoever signs in without credentials
-// has no tokens.
+// owner returns the account of the request. The anonymous account cannot have
+// tokens.
 func owner(r *engine.Request) (string, error) {
 	if r.Account == nil || r.Account.ID == engine.Anonymous.ID {
 		return "", engine.Errorf(engine.Forbidden, "anonymous", "tokens are for accounts that sign in")
@@ -61,9 +60,10 @@ func owner(r *engine.Request) (string, error) {
 	return r.Account.ID, nil
 }
 
-// issues returns the account that asks if it may issue tokens; for its own ones
-// nothing else takes a permission. Who asks by a token of OAuth2 with a scope
-// may not: what is issued here has none, and outlives what the client was given.
+// issues returns the account of the request if it may issue tokens. The other
+// operations on its own tokens need no permission. An account that uses an
+// OAuth2 token with a scope may not issue tokens, because these have no scope
+// and stay valid after the client's grant has ended.
 func (s *service) issues(ctx context.Context, r *engine.Request) (string, error) {
 	account, err := owner(r)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *service) issues(ctx context.Context, r *engine.Request) (string, error)
 	return account, err
 }
 
-// tell lets the auditor know what happened to a token.
+// tell reports an event about a token to the auditor.
 func (s *service) tell(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
 	if s.audit != nil {
 		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
@@ -90,13 +90,13 @@ func (s *service) issued(ctx context.Context, r *engine.Request, t engine.Token)
 	s.tell(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
 }
 
-// secret marks an answer that holds a token.
+// secret adds a header for an answer that contains a token.
 func secret(r *engine.Response) *engine.Response {
 	r.SetHeader("Cache-Control", "no-store")
 	return r
 }
 
-// bare answers a new token as plain text. The content type is the ancestor's.
+// bare answers a new token as plain text, with the content type of IONDV.
 func (s *service) bare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := s.issues(ctx, r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *service) head(ctx context.Context, r *engine.Request) (*engine.Response
 	return secret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
 }
 
-// issue answers a new token with what is known of it.
+// issue answers a new token and its properties.
 func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := s.issues(ctx, r)
 	if err != nil {
@@ -178,8 +178,8 @@ func appendToken(b []byte, t engine.Token, text string) []byte {
 	return engine.AppendValue(b, fields)
 }
 
-// readOrder reads {"name","lifetime"}; both may be missing or null, and so may
-// the whole body.
+// readOrder reads {"name","lifetime"}. Both may be missing or null, and the body
+// may be empty.
 func readOrder(r *engine.Request) (name string, lifetime time.Duration, err error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
@@ -215,8 +215,8 @@ func readOrder(r *engine.Request) (name string, lifetime time.Duration, err erro
 	return name, lifetime, nil
 }
 
-// readLifetime reads whole seconds. What does not fit a Duration becomes the
-// longest one, which the issuer refuses, naming its limit.
+// readLifetime reads a number of seconds. A number that does not fit a Duration
+// becomes the longest Duration, which the issuer refuses with its limit.
 func readLifetime(v any) (time.Duration, error) {
 	number, ok := v.(json.Number)
 	if !ok {

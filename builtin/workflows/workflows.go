@@ -1,7 +1,7 @@
-// Package workflows is the service under /rest/workflows: where an object is in
-// its workflows, and moves by transitions or into states (iondv-data.md section
-// 6.3). It turns requests into calls of engine.Workflows: what may be done, and
-// doing it, is engine/workflow's business.
+// Package workflows is the service under /rest/workflows: it returns the states of
+// an object in its workflows, and moves it by transitions or into states. It
+// converts requests to calls of engine.Workflows. Package engine/workflow checks
+// and performs the moves.
 package workflows
 
 import (
@@ -27,11 +27,11 @@ type service struct {
 	workflows engine.Workflows
 }
 
-// known are the options; auth and log are the ancestor's, accepted and without
-// effect here.
+// known are the options. auth and log are options of IONDV, which have no effect
+// here.
 var known = []string{"metaRepo", "dataRepo", "workflow", "auth", "log"}
 
-// New is the module "builtin/workflows". Options, all optional: metaRepo,
+// New returns the module "builtin/workflows". All options are optional: metaRepo,
 // dataRepo (default: the secured repository), workflow (ion://workflows).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{workflows: env.Workflows}
@@ -54,7 +54,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	return s, nil
 }
 
-// Routes is engine.Service's.
+// Routes implements engine.Service.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.status},
@@ -63,7 +63,7 @@ func (s *service) Routes() []engine.Route {
 	}
 }
 
-// Errors is engine.Service's. Moves that are refused are no failures: they are
+// Errors implements engine.Service. Refused moves are not failures: they are
 // answered with 200.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
@@ -80,8 +80,8 @@ func (s *service) status(ctx context.Context, r *engine.Request) (*engine.Respon
 	return engine.JSON(engine.AppendValue(nil, status)), nil
 }
 
-// transitions answers PUT /:class/:id, whose body is ["workflow.transition", ...]
-// or {"workflow": ["transition", ...]}, where one transition may stand alone.
+// transitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
+// {"workflow": ["transition", ...]}, in which a single transition needs no array.
 func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	it, err := s.item(ctx, r)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.R
 	return s.perform(ctx, it, moves)
 }
 
-// states answers PATCH /:class/:id, whose body is ["workflow.state", ...].
+// states answers PATCH /:class/:id. The body is ["workflow.state", ...].
 func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	it, err := s.item(ctx, r)
 	if err != nil {
@@ -120,7 +120,8 @@ func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Respon
 	return s.perform(ctx, it, moves)
 }
 
-// item is what is to be moved: who may not read it is told nothing about the input.
+// item returns the item to be moved. It must be called before the body is read, so
+// that an account that may not read the item learns nothing about the input.
 func (s *service) item(ctx context.Context, r *engine.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
@@ -144,7 +145,7 @@ func readBody(r *engine.Request) (any, error) {
 	return wire.Decode(body)
 }
 
-// listed reads moves that are named workflow.name; what says what the name is of.
+// listed reads moves in the form workflow.name. what is "transition" or "state".
 func listed(body any, what string, set func(*engine.Move, string)) ([]engine.Move, error) {
 	list, ok := body.([]any)
 	if !ok {
@@ -163,7 +164,7 @@ func listed(body any, what string, set func(*engine.Move, string)) ([]engine.Mov
 	return moves, nil
 }
 
-// byWorkflow reads moves that stand under the name of their workflow.
+// byWorkflow reads moves that are grouped by the name of their workflow.
 func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	for _, f := range fields {
 		list, ok := f.Value.([]any)
@@ -181,9 +182,9 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	return moves, nil
 }
 
-// perform makes the moves, one after the other, each whole by itself: those
-// before one that is refused stay, and those after it are tried. The answer is an
-// array of what was refused.
+// perform performs the moves one after the other. Each move is atomic: if one is
+// refused, the moves before it are kept, and those after it are tried. The answer
+// is an array with the reasons of the refused moves.
 func (s *service) perform(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
