@@ -1,8 +1,7 @@
-// Package audit keeps what happens to the security of the server: each event
-// is a line of the structured log and, when that is switched on, a row in the
-// database. Who may do what, and what is an event, others decide; it sees to it
-// that neither a flood nor a database that is away does harm, and that no
-// secret gets in.
+// Package audit records security events: each event is a line of the structured
+// log and, if that is enabled, a row in the database. Other packages decide about
+// permissions and report the events. This package ensures that a flood of events
+// or an unreachable database does no harm, and that events contain no secrets.
 package audit
 
 import (
@@ -19,47 +18,48 @@ import (
 	"restsrv/engine"
 )
 
-// How long rows are kept, and how many, when nothing is configured.
+// Default limits of the age and the number of rows.
 const (
 	DefaultKeep = 90 * 24 * time.Hour
 	DefaultRows = 1_000_000
 )
 
-// capacity is how many events may wait to be written.
+// capacity is the maximum number of events that wait to be stored.
 const capacity = 4096
 
-// Config is what a Journal works with.
+// Config is the configuration of a Journal.
 type Config struct {
-	Log *slog.Logger // gets every event, at level info; nil means none
-	// Data and Class are where rows are kept; without Data there are none.
+	Log *slog.Logger // receives every event at level info; nil means no log
+	// Data and Class are the storage of the rows. If Data is nil, there are no
+	// rows.
 	Data  engine.Repository
 	Class *engine.Class
 	Keep  time.Duration    // 0 means DefaultKeep
-	Rows  int              // about; the oldest go first. 0 means DefaultRows
+	Rows  int              // approximate limit, above which the oldest rows are removed; 0 means DefaultRows
 	Now   func() time.Time // nil means time.Now
 }
 
-// Journal is engine.Auditor on a log and a repository. It is safe for
-// concurrent use, and no caller waits for the database.
+// Journal implements engine.Auditor with a log and a repository. It is safe for
+// concurrent use, and callers never wait for the database.
 type Journal struct {
 	cfg     Config
 	floods  floods
-	queue   chan entry // nil without rows
-	begin   sync.Once  // starts write with the first event: most commands have none
+	queue   chan entry // nil if there are no rows
+	begin   sync.Once  // starts write with the first event, since most commands have no events
 	written chan struct{}
-	hurry   chan struct{} // closed by Close: nothing waits for more events
+	hurry   chan struct{} // closed by Close: do not wait for more events
 	gone    chan struct{} // closed when Close gives up
 
-	mu     sync.RWMutex // held while sending, so that Close can end the queue
+	mu     sync.RWMutex // held while sending, so that Close can close the queue
 	closed bool
 
-	dropped atomic.Int64 // events that found the queue full and were not told of yet
-	unsaved atomic.Int64 // events that Close gave up
+	dropped atomic.Int64 // events lost because the queue was full, since the last report
+	unsaved atomic.Int64 // events that Close gave up on
 }
 
 var _ engine.Auditor = (*Journal)(nil)
 
-// New returns a Journal; Close ends it.
+// New returns a Journal, which must be closed with Close.
 func New(cfg Config) *Journal {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -83,14 +83,15 @@ func New(cfg Config) *Journal {
 	return j
 }
 
-// entry is an event as it is kept.
+// entry is an event with its time.
 type entry struct {
 	at time.Time
 	engine.Event
 }
 
-// Audit is engine.Auditor's. Events that clients can cause are kept one by one as
-// long as there are few; the others are counted, and reported once a minute.
+// Audit implements engine.Auditor. Events that clients can cause are recorded one
+// by one while there are few of them. Further ones are counted and reported once
+// a minute.
 func (j *Journal) Audit(_ context.Context, e engine.Event) {
 	one := entry{j.cfg.Now(), clean(e)}
 	if !j.floods.admit(one) {
@@ -99,7 +100,7 @@ func (j *Journal) Audit(_ context.Context, e engine.Event) {
 	j.keep(one)
 }
 
-// keep logs an event and has it stored.
+// keep logs an event and queues it for storage.
 func (j *Journal) keep(e entry) {
 	j.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "audit", e.attributes()...)
 	if j.queue == nil {
@@ -118,8 +119,8 @@ func (j *Journal) keep(e entry) {
 	}
 }
 
-// Close stores what has happened so far. The error says how many events were
-// not stored because ctx ended first. Later events are logged only.
+// Close stores all events so far. If ctx ends first, the error has the number of
+// events that were not stored. Later events are only logged.
 func (j *Journal) Close(ctx context.Context) error {
 	j.floods.close(j.cfg.Now())
 	j.mu.Lock()
@@ -153,7 +154,7 @@ func (e *entry) address() string {
 	return e.Caller.Address.String()
 }
 
-// attributes are those of the log line; what is empty is left out.
+// attributes returns the attributes of the log line without empty ones.
 func (e *entry) attributes() []slog.Attr {
 	all := []slog.Attr{slog.String("event", string(e.Kind))}
 	for _, a := range [...]struct{ name, value string }{
@@ -170,13 +171,14 @@ func (e *entry) attributes() []slog.Attr {
 }
 
 const (
-	maxName   = 255  // characters of an account, a service
-	maxDetail = 1000 // of a detail
+	maxName   = 255  // characters of an account or a service
+	maxDetail = 1000 // characters of a detail
 )
 
-// clean returns the event as it may be kept: bounded, without control
-// characters, and without what looks like a secret. No event should have one;
-// this is the second lock.
+// clean returns the event in the form that is recorded: with limited lengths,
+// without control characters, and with values that look like secrets redacted.
+// Events should not contain secrets in the first place; this is a second line of
+// defense.
 func clean(e engine.Event) engine.Event {
 	e.Account, e.Service = harmless(e.Account, maxName), harmless(e.Service, maxName)
 	e.Caller.Request = harmless(e.Caller.Request, maxName)
@@ -208,8 +210,8 @@ func secretNames(name string) bool {
 		"authorization", "cookie", "session"}, strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)))
 }
 
-// secretValue is the form of what proves somebody: tokens of ours, hashes of
-// passwords.
+// secretValue matches credentials: tokens of the server, hashes of passwords, and
+// Authorization headers.
 var secretValue = regexp.MustCompile(`\b[0-9a-f]{40,}\b|\$argon2id?\$\S*|pbkdf2\$\S*|(?i)\b(basic|bearer) [a-z0-9+/=._~-]{8,}`)
 
 func harmless(s string, most int) string {

@@ -9,31 +9,32 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of the events that are kept one by one within floodTime. Of a kind that
-// anyone can cause, maxFlood events are kept, and maxFloodFrom of one network. Of a
-// kind that an account causes, maxFloodOf events of each account are kept.
+// Limits of the events that are recorded one by one within floodTime. For a kind
+// that any client can cause, the limits are maxFlood events, and maxFloodFrom of
+// one network. For a kind that an account causes, the limit is maxFloodOf events of
+// each account.
 const (
 	floodTime      = time.Minute
 	maxFlood       = 300
 	maxFloodFrom   = 30
 	maxFloodOf     = 120
-	floodsRecorded = 10_000 // kinds and accounts that are counted at once
+	floodsRecorded = 10_000 // maximum number of counters
 )
 
-// floods bounds the events that clients can cause; those of the administration
-// are always kept.
+// floods limits the events that clients can cause. Events of the administration are
+// always recorded.
 type floods struct {
-	tell func(entry) // keeps an event
+	tell func(entry) // records an event
 
 	mu    sync.Mutex
 	all   map[floodKey]*flood
-	timer *time.Timer // runs while something is to be told
+	timer *time.Timer // runs while there are counts to be reported
 }
 
-// floodKey names the events that are counted together.
+// floodKey identifies the events that are counted together.
 type floodKey struct {
 	kind    engine.EventKind
-	account string // "" for the kinds that anyone can cause
+	account string // "" for the kinds that any client can cause
 }
 
 // flood counts events within floodTime.
@@ -41,10 +42,11 @@ type flood struct {
 	since time.Time
 	kept  int
 	from  map[netip.Prefix]int
-	left  int // not kept
+	left  int // number of events that were not recorded
 }
 
-// floodKeyOf returns how an event is counted; ok is false if it is always kept.
+// floodKeyOf returns the key under which an event is counted. ok is false if the
+// event is always recorded.
 func floodKeyOf(e entry) (key floodKey, ok bool) {
 	switch e.Kind {
 	case engine.SignInFailed, engine.RequestDenied:
@@ -55,7 +57,7 @@ func floodKeyOf(e entry) (key floodKey, ok bool) {
 	return key, false
 }
 
-// admit reports whether an event is to be kept; it counts those that are not.
+// admit reports whether an event should be recorded. It counts the others.
 func (f *floods) admit(e entry) bool {
 	key, ok := floodKeyOf(e)
 	if !ok {
@@ -86,7 +88,7 @@ func (f *floods) admit(e entry) bool {
 	return false
 }
 
-// of returns the flood of a key at a time; mu is held.
+// of returns the flood of a key at a time. The caller must hold mu.
 func (f *floods) of(key floodKey, at time.Time) *flood {
 	ended := func(of *flood) bool { return of.left == 0 && at.Sub(of.since) >= floodTime }
 	of := f.all[key]
@@ -107,7 +109,8 @@ func (f *floods) of(key floodKey, at time.Time) *flood {
 	return of
 }
 
-// close tells how many events were not kept, and begins anew.
+// close reports the numbers of events that were not recorded, and resets the
+// counters.
 func (f *floods) close(now time.Time) {
 	f.mu.Lock()
 	var summaries []entry

@@ -8,11 +8,12 @@ import (
 	"restsrv/engine"
 )
 
-// className is no name that a class of an application can have.
+// className cannot be the name of a class of an application.
 const className = "#audit"
 
-// How rows are written: so many in one transaction, after so long a gathering,
-// tried again after so long; rows that are too old are removed so often.
+// Rows are written in transactions of batchSize, which are collected for
+// gatherFor and retried after retryAfter. Old rows are removed every
+// sweepEvery.
 const (
 	batchSize  = 256
 	gatherFor  = 100 * time.Millisecond
@@ -20,8 +21,8 @@ const (
 	sweepEvery = time.Hour
 )
 
-// Class builds the system class of the rows. Open the store with it, and show
-// it to nobody else.
+// Class returns the system class of the rows. The store must be opened with it.
+// Other packages should not use it.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	id := property("id", engine.GUID)
@@ -34,7 +35,7 @@ func Class() *engine.Class {
 		property("address", engine.String),
 		property("request", engine.String),
 		property("service", engine.String),
-		property("details", engine.Text), // JSON, null for none
+		property("details", engine.Text), // JSON; null if empty
 	)
 }
 
@@ -57,13 +58,13 @@ func record(c *engine.Class, e entry) engine.Record {
 	return engine.Record{Class: c, Values: v}
 }
 
-// write stores what is in the queue until that ends and is empty.
+// write stores the events in the queue until it is closed and empty.
 func (j *Journal) write() {
 	defer close(j.written)
 	j.sweep()
 	hourly := time.NewTicker(sweepEvery)
 	defer hourly.Stop()
-	stored := 0 // since rows were last counted
+	stored := 0 // rows stored since the last sweep
 	for {
 		select {
 		case <-hourly.C:
@@ -83,7 +84,7 @@ func (j *Journal) write() {
 	}
 }
 
-// gather takes what else comes soon.
+// gather adds the events that arrive soon after first.
 func (j *Journal) gather(first entry) []engine.Record {
 	records := []engine.Record{record(j.cfg.Class, first)}
 	timer := time.NewTimer(gatherFor)
@@ -102,8 +103,8 @@ func (j *Journal) gather(first entry) []engine.Record {
 	return records
 }
 
-// store saves events, as often as it takes while the database is away: the
-// queue fills up meanwhile.
+// store saves events. It retries while the database cannot be reached;
+// meanwhile the queue fills up.
 func (j *Journal) store(records []engine.Record) {
 	for tries := 0; ; tries++ {
 		err := j.save(records)
@@ -133,14 +134,15 @@ func (j *Journal) save(records []engine.Record) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	again := make([]engine.Record, len(records))
-	for i, r := range records { // the repository may change them
+	for i, r := range records { // copied, because the repository may change the values
 		again[i] = engine.Record{Class: r.Class, Values: append(engine.Values(nil), r.Values...)}
 	}
 	_, err := j.cfg.Data.Save(ctx, again)
 	return err
 }
 
-// sweep removes rows that are too old, and the oldest if there are too many.
+// sweep removes rows that are too old, and the oldest rows if there are too
+// many.
 func (j *Journal) sweep() {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepEvery/2)
 	defer cancel()
@@ -184,17 +186,18 @@ func at(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 type Entry struct {
 	At                                       time.Time
 	Kind, Account, Address, Request, Service string
-	Details                                  string // JSON, "" for none
+	Details                                  string // JSON; "" if empty
 }
 
-// Selection says which events List visits; "" stands for any.
+// Selection selects events for List; "" matches any event.
 type Selection struct {
 	Since   time.Time
 	Account string
 	Kind    string
 }
 
-// List visits stored events, oldest first. The class is that which data keeps.
+// List calls visit for stored events, oldest first. c must be the class that
+// data was opened with.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Entry) error) error {
 	f, err := at(c, "$gte", s.Since)
 	for name, value := range map[string]string{"account": s.Account, "kind": s.Kind} {

@@ -1,13 +1,14 @@
-// Package image makes thumbnails of stored images: the engine.ImageStorage of a
-// server with a disk. It reads JPEG (turned as EXIF says), PNG, GIF (the first
-// picture) and WebP, and keeps each thumbnail beside the content that it is made
-// of, under its size. Nothing is ever enlarged. It knows no HTTP, and asks for no
-// permission.
+// Package image makes thumbnails of stored images. It implements
+// engine.ImageStorage for a server with a disk. It reads JPEG (rotated according
+// to EXIF), PNG, GIF (the first frame) and WebP, and stores each thumbnail beside
+// the content, with its size as name. Images are never enlarged. The package does
+// not use HTTP and does not check permissions.
 //
-// Pictures come from strangers: how large one is when it is unpacked is
-// estimated before, all that are unpacked at once share one bound, few may wait
-// for that, no account before those of others, and none may take longer than a
-// limit. That one cannot be read is found out once.
+// Images come from untrusted clients. The memory for decoding is estimated in
+// advance. All images that are decoded at the same time share one limit, and only
+// a limited number of requests can wait. Accounts do not block each other, and no
+// request may take longer than a time limit. If an image cannot be decoded, that
+// is remembered.
 package image
 
 import (
@@ -27,24 +28,26 @@ const (
 	DefaultTime    = 20 * time.Second
 )
 
-// Shelf keeps contents and what is made of them; engine/file.Storage is one.
+// Shelf stores contents and data derived from them; engine/file.Storage
+// implements it.
 type Shelf interface {
 	engine.FileStorage
-	// OpenDerived returns what Derive has kept under a name, nil for nothing.
+	// OpenDerived returns the data that Derive has stored under a name, or nil if
+	// they do not exist.
 	OpenDerived(f engine.StoredFile, name string) (io.ReadSeekCloser, error)
-	// Derive keeps what is made of the content of a file under a name.
+	// Derive stores data derived from the content of a file under a name.
 	Derive(f engine.StoredFile, name string, content []byte) error
 }
 
-// Config says how thumbnails are made.
+// Config is the configuration of a Storage.
 type Config struct {
 	Files   Shelf
-	Memory  int64         // bytes that all pictures that are unpacked at once may take; 0 for the default
-	Waiting int           // how many of one account may be unpacked or wait for it, of all four times as many; 0 for the default
-	Time    time.Duration // that one may take, waiting included; 0 for the default
+	Memory  int64         // maximum memory in bytes for all images that are decoded at the same time; 0 for the default
+	Waiting int           // maximum number of images of one account that are decoded or wait, a fourth of the maximum for all; 0 for the default
+	Time    time.Duration // time limit for one image including the wait; 0 for the default
 }
 
-// Storage is the engine.ImageStorage. It is safe for concurrent use.
+// Storage implements engine.ImageStorage. It is safe for concurrent use.
 type Storage struct {
 	Shelf
 	kinds  []engine.ThumbnailKind
@@ -53,7 +56,7 @@ type Storage struct {
 
 var _ engine.ImageStorage = (*Storage)(nil)
 
-// New returns a storage without thumbnails; With gives it some.
+// New returns a storage without kinds of thumbnails; use With to add some.
 func New(cfg Config) *Storage {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
@@ -67,16 +70,16 @@ func New(cfg Config) *Storage {
 	return &Storage{Shelf: cfg.Files, limits: newLimits(cfg)}
 }
 
-// With returns a storage of the same contents and limits with other kinds of
-// thumbnails.
+// With returns a storage with the same contents and limits, but with other kinds
+// of thumbnails.
 func (s *Storage) With(kinds []engine.ThumbnailKind) *Storage {
 	return &Storage{Shelf: s.Shelf, kinds: kinds, limits: s.limits}
 }
 
-// Kinds is engine.ImageStorage's.
+// Kinds implements engine.ImageStorage.
 func (s *Storage) Kinds() []engine.ThumbnailKind { return s.kinds }
 
-// Thumbnail is engine.ImageStorage's.
+// Thumbnail implements engine.ImageStorage.
 func (s *Storage) Thumbnail(ctx context.Context, f engine.StoredFile, kind string) (*engine.Thumbnail, error) {
 	for _, k := range s.kinds {
 		if k.Name == kind {
@@ -102,13 +105,14 @@ func (s *Storage) thumbnail(ctx context.Context, f engine.StoredFile, k engine.T
 	return t, err
 }
 
-// keptName is the name that thumbnails of a kind are kept under. Kinds that look
-// alike share them, and one that changes finds none.
+// keptName returns the name under which thumbnails of a kind are stored. Kinds
+// with the same size and format share thumbnails. If a kind changes, it gets new
+// ones.
 func keptName(k engine.ThumbnailKind) string {
 	return fmt.Sprintf("%dx%d%s", k.Width, k.Height, k.Format)
 }
 
-// kept is a thumbnail that was made before, nil for none.
+// kept returns a stored thumbnail, or nil if it does not exist.
 func (s *Storage) kept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thumbnail, error) {
 	content, err := s.OpenDerived(f, keptName(k))
 	if content == nil || err != nil {
@@ -129,7 +133,7 @@ func (s *Storage) kept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thu
 	return t, nil
 }
 
-// make makes a thumbnail and keeps it.
+// make makes a thumbnail and stores it.
 func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.ThumbnailKind) error {
 	content, err := s.Open(ctx, f)
 	if err != nil {
@@ -152,14 +156,14 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 		return err
 	}
 	defer done()
-	if t, err := s.kept(f, k); t != nil { // by who came before
+	if t, err := s.kept(f, k); t != nil { // made by another request in the meantime
 		return errors.Join(err, t.Content.Close())
 	}
 	small, err := p.thumbnail(ctx, content, k)
 	var u unusable
 	switch {
 	case errors.As(err, &u):
-		_ = s.Derive(f, unreadableName, []byte(u.why)) // else it is found out again
+		_ = s.Derive(f, unreadableName, []byte(u.why)) // if this fails, the next request decodes the image again
 		return err
 	case err != nil:
 		return err
@@ -167,12 +171,12 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 	return s.Derive(f, keptName(k), small)
 }
 
-// unreadableName is the name under which it is kept why a content cannot be
-// unpacked.
+// unreadableName is the name under which the reason is stored why a content
+// cannot be decoded.
 const unreadableName = "unusable"
 
-// unreadable is why a content cannot be unpacked, nil when nobody has found that
-// out.
+// unreadable returns the stored reason why a content cannot be decoded, or nil if
+// it is not known.
 func (s *Storage) unreadable(f engine.StoredFile) error {
 	kept, err := s.OpenDerived(f, unreadableName)
 	if kept == nil || err != nil {
@@ -185,14 +189,14 @@ func (s *Storage) unreadable(f engine.StoredFile) error {
 	return unusable{string(why)}
 }
 
-// unusable is why no thumbnail can be made of a content.
+// unusable is the reason why no thumbnail can be made of a content.
 type unusable struct{ why string }
 
 func (u unusable) Error() string { return u.why }
 
 func fault(format string, args ...any) error { return unusable{fmt.Sprintf(format, args...)} }
 
-// explained is an error as engine.ImageStorage has them.
+// explained converts an error to an error of engine.ImageStorage.
 func explained(err error, f engine.StoredFile) error {
 	var e *engine.Error
 	var u unusable

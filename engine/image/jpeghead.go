@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// jpegHead is what the segments before the pixels of a JPEG say.
+// jpegHead has the data from the segments before the pixels of a JPEG.
 type jpegHead struct {
-	orientation int     // of EXIF, 1 to 8; 0 for none
+	orientation int     // from EXIF, 1 to 8; 0 if unknown
 	samples     float64 // per pixel
-	progressive bool    // all coefficients are held until the end
+	progressive bool    // all coefficients stay in memory until the end
 }
 
-// jpegCost counts samples, four bytes for each coefficient, and the second
-// picture that is made of colours other than YCbCr.
+// jpegCost counts samples, four bytes for each coefficient, and a second
+// picture for color models other than YCbCr.
 func jpegCost(p *picture) float64 {
 	cost, progressive := p.jpeg.samples, p.jpeg.progressive
 	if cost == 0 {
-		cost, progressive = 4, true // nothing says how many: the most there can be
+		cost, progressive = 4, true // unknown: assume the maximum
 	}
 	if progressive {
 		cost += 4 * cost
@@ -32,7 +32,7 @@ func jpegCost(p *picture) float64 {
 
 // Markers of JPEG (ITU-T T.81, B.1).
 const (
-	markSOF0  = 0xc0 // baseline; to 0xcf, without the three below, other ways
+	markSOF0  = 0xc0 // baseline; other frames have numbers up to 0xcf, except for the three below
 	markSOF2  = 0xc2 // progressive
 	markDHT   = 0xc4
 	markJPG   = 0xc8
@@ -44,8 +44,8 @@ const (
 	markAPP1  = 0xe1
 )
 
-// readJPEGHead reads the segments up to the one that says how large the picture
-// is. What is wrong ends it: the decoder will say so.
+// readJPEGHead reads the segments up to the one with the size of the picture.
+// It stops at malformed data, which the decoder will report.
 func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 	if _, err := r.Discard(2); err != nil {
 		return h
@@ -56,7 +56,7 @@ func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 			return h
 		}
 		if mark == 0 || mark >= markRST0 && mark <= markRST7 {
-			continue // has no length, and the decoder passes over it as well
+			continue // has no length; the decoder skips it as well
 		}
 		var length [2]byte
 		if _, err := io.ReadFull(r, length[:]); err != nil {
@@ -74,7 +74,7 @@ func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 			}
 			if frame {
 				h.progressive, h.samples = mark == markSOF2, samplesOf(segment)
-				continue // EXIF may come behind
+				continue // EXIF may follow
 			}
 			h.orientation = orientationOf(segment)
 		default:
@@ -85,7 +85,7 @@ func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 	}
 }
 
-// nextMark is the next marker; any number of 0xff may come before it.
+// nextMark returns the next marker. Any number of 0xff may precede it.
 func nextMark(r *bufio.Reader) (byte, error) {
 	b, err := r.ReadByte()
 	for err == nil && b != 0xff {
@@ -97,10 +97,10 @@ func nextMark(r *bufio.Reader) (byte, error) {
 	return b, err
 }
 
-// samplesOf counts the samples per pixel that a frame has: three without
-// subsampling, one and a half as most cameras do it.
+// samplesOf returns the number of samples per pixel of a frame: three without
+// subsampling, one and a half for most cameras.
 func samplesOf(frame []byte) float64 {
-	const first, each = 6, 3 // bytes before the components, and of one
+	const first, each = 6, 3 // bytes before the components, and bytes of a component
 	var widest, highest, all float64
 	for at := first; at+each <= len(frame) && at < first+4*each; at += each {
 		w, h := float64(frame[at+1]>>4), float64(frame[at+1]&15)
@@ -112,7 +112,8 @@ func samplesOf(frame []byte) float64 {
 	return all / (widest * highest)
 }
 
-// orientationOf finds the orientation in a segment of EXIF; 0 for none.
+// orientationOf returns the orientation in an EXIF segment, or 0 if there is
+// none.
 func orientationOf(segment []byte) int {
 	const (
 		head        = "Exif\x00\x00"

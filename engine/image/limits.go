@@ -11,28 +11,28 @@ import (
 	"restsrv/engine"
 )
 
-// limits are what all storages share that are made of one.
+// limits are shared by all storages that were made from one.
 type limits struct {
 	memory *semaphore.Weighted
-	most   int64 // of memory
-	least  int64 // that one counts for, so that not all processors are busy
-	atOnce int64 // how many pictures that count so little are unpacked at once
+	most   int64 // size of memory
+	least  int64 // minimum that an image counts, so that not all processors are busy
+	atOnce int64 // maximum number of such images that are decoded at the same time
 	time   time.Duration
 
 	mu      sync.Mutex
-	queue   int // of one account
-	waiting int // of all
+	queue   int // limit for one account
+	waiting int // of all accounts
 	lanes   map[string]*lane
 }
 
-// lane is where the pictures of one account wait for each other, so that few of
-// them stand before those of others.
+// lane is the queue of the images of one account, which limits how many of them
+// are ahead of other accounts.
 type lane struct {
 	turn    *semaphore.Weighted
 	waiting int
 }
 
-// crowd is how many accounts may fill their queues.
+// crowd is the number of accounts that can fill their queues.
 const crowd = 4
 
 func newLimits(cfg Config) *limits {
@@ -43,8 +43,8 @@ func newLimits(cfg Config) *limits {
 	}
 }
 
-// wait waits until there is room for a picture that takes so many bytes, and
-// returns what gives it back.
+// wait waits until the given amount of memory is free. The caller must call
+// done to release it.
 func (l *limits) wait(ctx context.Context, need int64) (done func(), err error) {
 	account := ""
 	if a := engine.AccountFrom(ctx); a != nil {
@@ -71,7 +71,8 @@ func (l *limits) wait(ctx context.Context, need int64) (done func(), err error) 
 	}, nil
 }
 
-// enter has one more of the account wait; nil when too many do.
+// enter adds a waiting image of the account. It returns nil if too many are
+// waiting.
 func (l *limits) enter(account string) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,15 +18,15 @@ import (
 	"restsrv/engine"
 )
 
-// format is a kind of picture that can be read.
+// format is a supported image format.
 type format struct {
-	magic  string // how it begins; ? is any byte
+	magic  string // first bytes; ? matches any byte
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	cost   func(p *picture) float64 // bytes per pixel while it is unpacked
+	cost   func(p *picture) float64 // bytes per pixel while it is decoded
 }
 
-// formats are all of them.
+// formats returns all supported formats.
 func formats() []format {
 	return []format{
 		{"\xff\xd8\xff", jpeg.DecodeConfig, jpeg.Decode, jpegCost},
@@ -36,20 +36,20 @@ func formats() []format {
 	}
 }
 
-// headerBytes are what is read of a content to learn what it is: behind this
-// many no size is looked for.
+// headerBytes is the number of bytes in which the size of an image must be found.
 const headerBytes = 4 << 20
 
-// picture is what a content says of itself.
+// picture has the properties of an image that are known before it is decoded.
 type picture struct {
 	format        format
 	width, height int
 	model         color.Model
-	head          []byte // how it begins
+	head          []byte // first bytes
 	jpeg          jpegHead
 }
 
-// look reads how a content begins. What is no picture is unusable.
+// look reads the head of a content. If it is not a supported image, the error is
+// unusable.
 func look(content io.ReadSeeker) (*picture, error) {
 	head := make([]byte, 64)
 	n, err := io.ReadFull(content, head)
@@ -93,12 +93,12 @@ func begins(head []byte, magic string) bool {
 	return true
 }
 
-// memory estimates how many bytes are taken while a thumbnail of a kind is made of
-// the picture: it unpacked, and halved, and the thumbnail, which may be turned.
+// memory estimates the number of bytes in use while a thumbnail is made: for the
+// decoded image, half its size, and the thumbnail, which may be rotated.
 func (p *picture) memory(k engine.ThumbnailKind) int64 {
 	const (
-		block  = 32  // what decoders round sizes up to
-		halved = 1.4 // bytes per pixel: a quarter of four, and what comes of that
+		block  = 32  // decoders round sizes up to this
+		halved = 1.4 // bytes per pixel: a quarter of four, and further reductions
 		turned = 8   // bytes per pixel of two thumbnails
 	)
 	w, h := float64(p.width+block-1), float64(p.height+block-1)
@@ -106,14 +106,15 @@ func (p *picture) memory(k engine.ThumbnailKind) int64 {
 		w, h := fit(p.width, p.height, k)
 		return float64(w) * float64(h)
 	}
-	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // it may lie on its side
+	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // it may be rotated by 90 degrees
 	return int64(w*h*(p.format.cost(p)+halved)+small*turned) + 1<<20
 }
 
-// pngCost counts the passes of an interlaced picture, too, and that a colour of
-// a gray one may be transparent, which is said behind what is looked at.
+// pngCost also counts the passes of an interlaced image. It assumes that a gray
+// image has a transparent color, because that is declared after the part that look
+// reads.
 func pngCost(p *picture) float64 {
-	const nameAt, interlaceAt = 12, 28 // of the chunk IHDR, which should come first
+	const nameAt, interlaceAt = 12, 28 // offsets in the chunk IHDR, which should come first
 	cost := bytesOf(p.model)
 	if p.model == color.GrayModel || p.model == color.Gray16Model {
 		cost *= 4
@@ -139,7 +140,7 @@ func bytesOf(m color.Model) float64 {
 	return 4
 }
 
-// thumbnail makes the bytes of a thumbnail of the picture in content.
+// thumbnail returns an encoded thumbnail of the picture in content.
 func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine.ThumbnailKind) ([]byte, error) {
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -159,8 +160,8 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 	return encode(small, k.Format)
 }
 
-// source ends reading with its context, and tells failures of the disk from
-// those of the picture.
+// source stops reading when its context ends, and separates errors of the disk
+// from errors of the image.
 type source struct {
 	ctx    context.Context
 	r      io.Reader
@@ -177,7 +178,7 @@ func (s *source) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// safely takes a panic of a decoder for a picture that it cannot read.
+// safely converts a panic of a decoder to an error.
 func safely[T any](decode func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -187,7 +188,7 @@ func safely[T any](decode func() (T, error)) (v T, err error) {
 	return decode()
 }
 
-// quality is that of JPEG thumbnails.
+// quality is the quality of JPEG thumbnails.
 const quality = 85
 
 func encode(small *image.RGBA, format string) ([]byte, error) {

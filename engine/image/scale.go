@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// fit is the largest size of the form of w × h that a kind allows, w × h at
-// most.
+// fit returns the largest size with the proportions of w × h that a kind allows,
+// but at most w × h.
 func fit(w, h int, k engine.ThumbnailKind) (int, int) {
 	ratio := 1.0
 	if k.Width > 0 {
@@ -23,10 +23,10 @@ func fit(w, h int, k engine.ThumbnailKind) (int, int) {
 	return round(w), round(h)
 }
 
-// scale makes a picture as small as a kind asks, and turns it as its orientation
-// says. It halves it until the rest is less than half: exactly halved, two taps
-// see every pixel, and the only picture beside the full one has a quarter of its
-// pixels.
+// scale reduces an image to the size of a kind and rotates it according to its
+// orientation. It halves the image until the remaining ratio is less than two.
+// With a ratio of exactly two, bilinear scaling reads every pixel, and the
+// largest intermediate image has a quarter of the pixels.
 func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orientation int) (*image.RGBA, error) {
 	if orientation > 4 {
 		k.Width, k.Height = k.Height, k.Width
@@ -52,8 +52,8 @@ func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orient
 	}
 }
 
-// oriented turns and mirrors a picture that was taken with an orientation of
-// EXIF, 1 to 8.
+// oriented rotates and mirrors an image according to its EXIF orientation, 1 to
+// 8.
 func oriented(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 || orientation > 8 {
 		return m
@@ -88,7 +88,7 @@ func oriented(m *image.RGBA, orientation int) *image.RGBA {
 	return turned
 }
 
-// onWhite is a picture without transparency.
+// onWhite returns the image on a white background.
 func onWhite(m *image.RGBA) *image.RGBA {
 	if m.Opaque() {
 		return m

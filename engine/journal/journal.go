@@ -1,8 +1,8 @@
-// Package journal keeps what writes change of items of classes that say
-// "journaling": the change log of iondv-data.md section 4.4. It owns the form of
-// the records. Which writes leave one, and that each is stored in their
-// transaction, is engine/store's. What the records tell is not for those who use
-// services: it may be hidden from them.
+// Package journal records the changes of items of classes with "journaling". It
+// defines the form of the records. Package engine/store decides when a write is
+// recorded, and stores each record in the transaction of its write. Services
+// cannot read the records, because these may contain data that are hidden from
+// their callers.
 package journal
 
 import (
@@ -11,8 +11,9 @@ import (
 	"restsrv/engine"
 )
 
-// Class returns the system class of the records. Open the store with it beside
-// the classes of the application. Each call builds a new one.
+// Class returns the system class of the records. The store must be opened with
+// it in addition to the classes of the application. Each call returns a new
+// class.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	key := property("key", engine.GUID)
@@ -37,29 +38,31 @@ const (
 	Create = "CREATE"
 	Update = "UPDATE"
 	Delete = "DELETE"
-	Put    = "PUT"   // members have joined a collection of the item
-	Eject  = "EJECT" // members have left it
+	Put    = "PUT"   // members were added to a collection of the item
+	Eject  = "EJECT" // members were removed from it
 )
 
-// Types are the types of records.
+// Types returns the types of records.
 func Types() []string { return []string{Create, Update, Delete, Put, Eject} }
 
-// Journal is engine.Journal.
+// Journal implements engine.Journal.
 type Journal struct{ class *engine.Class }
 
 var _ engine.Journal = Journal{}
 
-// New returns the Journal whose records are of a class that Class has built.
+// New returns a Journal with records of the given class, which Class has
+// returned.
 func New(class *engine.Class) Journal { return Journal{class} }
 
-// Class is engine.Journal's.
+// Class implements engine.Journal.
 func (j Journal) Class() *engine.Class { return j.class }
 
-// Record is engine.Journal's. Of a new item data has the values, of one that was
-// deleted base, of one that was changed both, as far as they differ; of a
-// collection data has the ids of the members that have joined or left it. Who
-// changed an item and when is no change by itself. References and files are
-// their ids. Of passwords there is nothing, and of calculated attributes.
+// Record implements engine.Journal. For a new item, data has the values; for a
+// deleted item, base has them; for a changed item, both have the values that
+// differ. For a collection, data has the ids of the members that were added or
+// removed. A change of editor and change time alone is not recorded. References
+// and files are recorded as ids. Passwords and calculated attributes are not
+// recorded.
 func (j Journal) Record(ctx context.Context, c engine.Change) engine.Values {
 	var d difference
 	kind, at := d.of(c)
@@ -95,13 +98,13 @@ func (j Journal) Record(ctx context.Context, c engine.Change) engine.Values {
 	return v
 }
 
-// difference is what a record has of a change.
+// difference holds the values of a change for a record.
 type difference struct {
 	base, data object
 }
 
-// of finds the difference that a change makes, its type, "" for none, and the
-// item that it is told of.
+// of computes the difference of a change. It returns the type of the record, or
+// "" if there is no change, and the item that the record concerns.
 func (d *difference) of(c engine.Change) (kind string, at *engine.Item) {
 	switch {
 	case c.Collection != nil:
@@ -122,7 +125,8 @@ func (d *difference) of(c engine.Change) (kind string, at *engine.Item) {
 	return "", nil
 }
 
-// between finds out what has changed of an item, and whether anything has.
+// between computes the difference of two versions of an item, and reports
+// whether they differ.
 func (d *difference) between(was, is *engine.Item) (changed bool) {
 	if was.Class != is.Class {
 		d.base.text("_class", was.Class.FullName)
@@ -152,7 +156,7 @@ func (d *difference) between(was, is *engine.Item) (changed bool) {
 	return changed
 }
 
-// given is a value, nil for one that was not given.
+// given returns a value, or nil if it is Absent.
 func given(v any) any {
 	if v == engine.Absent {
 		return nil
@@ -160,7 +164,7 @@ func given(v any) any {
 	return v
 }
 
-// told reports whether records have values of a property.
+// told reports whether values of a property are recorded.
 func told(p *engine.Property) bool {
 	return p.Stored() && p.Formula == nil && p.Type != engine.Password
 }

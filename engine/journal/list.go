@@ -11,9 +11,9 @@ import (
 type Record struct {
 	Timestamp            time.Time
 	Type                 string
-	Class, Version       string // of what was changed
+	Class, Version       string // of the changed item
 	ID                   string
-	Base, Data           string // JSON objects of values before and after; "" for none
+	Base, Data           string // JSON objects with the values before and after; "" if there are none
 	Author, Name, Remote string // account, its name and its address; "" for the server itself
 }
 
@@ -25,7 +25,7 @@ func recordOf(it *engine.Item) Record {
 	}
 }
 
-// AppendJSON appends the record as iondv-data.md section 4.4 has it.
+// AppendJSON appends the record in the format of IONDV's change log.
 func (r Record) AppendJSON(b []byte) []byte {
 	object := func(json string) any {
 		if json == "" {
@@ -46,9 +46,9 @@ func (r Record) AppendJSON(b []byte) []byte {
 	})
 }
 
-// Selection says which records List visits; "" and the zero time stand for any.
+// Selection selects records for List; "" and the zero time match any record.
 type Selection struct {
-	Since, Until time.Time // Until is excluded
+	Since, Until time.Time // Until is exclusive
 	Type         string
 	Class, ID    string
 	Author       string
@@ -72,25 +72,25 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 	return f, err
 }
 
-// sortable is how many records a database may have to sort.
+// sortable is the maximum number of records that a database should have to sort.
 const sortable = 1_000_000
 
 func timed(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
-// List visits stored records in the order in which they were stored: those of an
-// object in the order of its writes, whatever the clocks of the servers say, and
-// those of a write behind those of every write that was answered before it began.
-// The class is that which data keeps. An error of visit ends the list and is
-// returned.
+// List calls visit for stored records in the order in which they were stored. The
+// records of an object are in the order of its writes, even if the clocks of the
+// servers differ. The records of a write follow those of every write that was
+// answered before it began. c must be the class that data was opened with. If
+// visit returns an error, List stops and returns it.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Record) error) error {
 	f, err := s.filter(c)
 	if err != nil {
 		return err
 	}
 	q := &engine.Query{Class: c, Filter: f, Count: -1}
-	if !s.Since.IsZero() && s.ID == "" { // those of one object are found by it
+	if !s.Since.IsZero() && s.ID == "" { // records of one object are found by its id
 		n, err := data.Count(ctx, q)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func List(ctx context.Context, data engine.Repository, c *engine.Class, s Select
 	return data.List(ctx, q, func(it *engine.Item) error { return visit(recordOf(it)) })
 }
 
-// Forget removes the records from before a time and returns how many these were.
+// Forget removes the records before a time and returns their number.
 func Forget(ctx context.Context, data engine.Repository, c *engine.Class, before time.Time) (int64, error) {
 	f, err := timed(c, "$lt", before)
 	if err != nil {

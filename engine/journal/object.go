@@ -2,7 +2,7 @@ package journal
 
 import "restsrv/engine"
 
-// object is JSON in the making: the members of an object, each behind a comma.
+// object builds a JSON object: its members, each preceded by a comma.
 type object []byte
 
 func (o object) json() engine.JSONText {
@@ -21,7 +21,7 @@ func (o *object) text(name, value string) {
 	*o = engine.AppendString(*o, value)
 }
 
-// values adds what an item has.
+// values adds the values of an item.
 func (o *object) values(it *engine.Item) {
 	for i, p := range it.Class.Properties {
 		if told(p) && given(it.Values[i]) != nil {
@@ -45,7 +45,7 @@ func (o *object) value(p *engine.Property, v any) {
 	}
 }
 
-// files adds the id of a file, or those of a list of files.
+// files adds the id of a file, or the ids of a list of files.
 func (o *object) files(p *engine.Property, files []engine.StoredFile) {
 	ids := make([]string, len(files))
 	for i, f := range files {
@@ -61,8 +61,8 @@ func (o *object) files(p *engine.Property, files []engine.StoredFile) {
 	}
 }
 
-// members adds the ids of members of a collection, or of what a reference
-// through another class's attribute names.
+// members adds the ids of members of a collection, or of the targets of a
+// virtual reference.
 func (o *object) members(p *engine.Property, ids []string) {
 	o.name(p.Name)
 	o.ids(ids)

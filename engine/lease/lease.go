@@ -1,11 +1,11 @@
-// Package lease lets one of the processes on a database do something while the
-// others wait. It is for work that does no harm when it is done again: a process
-// that was stopped for a while notices only then that another one has taken
+// Package lease lets one of the processes on a database do a task while the
+// others wait. The task must be harmless if it is done twice: if a process was
+// suspended for a while, it notices only afterwards that another one has taken
 // over.
 //
-// A lease is a row. Who holds it writes the row anew every second; who waits
-// takes it over when the row has stayed the same for a while, by its own clock,
-// so that clocks need not agree.
+// A lease is a row. Its holder writes the row every second. A waiting process
+// takes the row over when it has not changed for a while according to its own
+// clock, so the clocks of the processes do not have to agree.
 package lease
 
 import (
@@ -18,27 +18,28 @@ import (
 )
 
 const (
-	renewal = time.Second     // between two writes of who holds a lease
-	lost    = 5 * time.Second // without a write, after which the holder is taken for gone
+	renewal = time.Second     // between two writes of the holder
+	lost    = 5 * time.Second // time without a write after which the holder is considered dead
 	look    = 100 * time.Millisecond
 )
 
-// ErrTaken ends work whose lease another process has taken over.
+// ErrTaken is the cause of the end of work if another process has taken over its
+// lease.
 var ErrTaken = errors.New("another process has taken over")
 
-// className is no name that a class of an application can have.
+// className cannot be the name of a class of an application.
 const className = "#lease"
 
-// Class builds the system class of the leases that are held. Open the store
-// with it, and show it to nobody else.
+// Class returns the system class of the leases. The store must be opened with
+// it. Other packages should not use it.
 func Class() *engine.Class {
 	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("holder", engine.String),
-		engine.SystemProperty("renewed", engine.Int)) // how often
+		engine.SystemProperty("renewed", engine.Int)) // number of renewals
 }
 
-// Hold waits until nobody else holds the lease of that name, and has work done
-// while it holds it. The context of work ends with ErrTaken as its cause when
-// the lease is lost. waiting is called once if it has to wait; nil is nobody.
+// Hold waits until the lease with that name is free, and runs work while it
+// holds the lease. If the lease is lost, the context of work ends with ErrTaken
+// as its cause. waiting is called once if Hold has to wait; it may be nil.
 func Hold(ctx context.Context, data engine.Repository, c *engine.Class, name string, waiting func(), work func(context.Context) error) error {
 	h := &holder{data: data, class: c, name: name, id: rand.Text()}
 	if err := h.take(engine.AsServer(ctx), waiting); err != nil {
@@ -68,7 +69,7 @@ type holder struct {
 	revision uint64
 }
 
-// take waits until the row is this holder's.
+// take waits until this holder owns the row.
 func (h *holder) take(ctx context.Context, waiting func()) error {
 	var seen uint64
 	var since time.Time
@@ -109,7 +110,7 @@ func (h *holder) take(ctx context.Context, waiting func()) error {
 
 var errTryAgain = errors.New("somebody holds it")
 
-// again reports whether an error says that another one was faster.
+// again reports whether an error means that another process was faster.
 func again(err error) bool {
 	code := engine.CodeOf(err)
 	return errors.Is(err, errTryAgain) || code == engine.Unmatched || code == engine.NotFound || code == engine.Invalid
@@ -119,14 +120,14 @@ func (h *holder) row() engine.Values {
 	return engine.ValuesOf(h.class, engine.Named("id", h.name), engine.Named("holder", h.id), engine.Named("renewed", h.renewed))
 }
 
-// write writes the row if it is still the one of that revision.
+// write writes the row if it still has that revision.
 func (h *holder) write(ctx context.Context, revision uint64) (*engine.Item, error) {
 	h.renewed++
 	return h.data.Update(ctx, h.class, h.name, h.row(), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{revision}}})
 }
 
-// keep renews the lease until ctx ends. What fails otherwise than because it was
-// taken over is tried again, for as long as nobody can have done so.
+// keep renews the lease until ctx ends. It retries errors other than the loss of
+// the lease for as long as no other process can have taken over.
 func (h *holder) keep(ctx context.Context, end context.CancelCauseFunc) {
 	tick := time.NewTicker(renewal)
 	defer tick.Stop()
@@ -151,7 +152,7 @@ func (h *holder) keep(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// release gives the lease back. When that fails it ends by itself.
+// release gives the lease back. If that fails, the lease expires.
 func (h *holder) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lost)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package page is how the few pages look that the server itself shows to
-// people, to sign in, to consent, to be told of a failure: one frame, one style
-// sheet, no JavaScript, and the headers that keep other sites, caches and logs
-// away from them. What a page says and asks is its owner's. It is not for pages
-// of applications.
+// Package page renders the few HTML pages of the server itself, such as
+// sign-in, consent and errors, with a common frame, one style sheet and no
+// JavaScript. It sets headers that protect them from other sites, caches and
+// logs. The callers define the content. Pages of applications should not use
+// it.
 package page
 
 import (
@@ -21,10 +21,10 @@ var frame string
 //go:embed page.css
 var style string
 
-// policy lets a page have its one style sheet and nothing else: no script, no
-// image, no frame around it. It says nothing of where forms may lead, because
-// browsers hold that against every redirect after it, and the way of OAuth2
-// leads on to the client and whatever that leads to.
+// policy allows only the style sheet of the page: no scripts, images or frames.
+// It does not restrict the targets of forms, because browsers apply such a rule
+// to all redirects that follow, and OAuth2 redirects to the client and from
+// there to other sites.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
@@ -33,9 +33,9 @@ var policy = func() string {
 // Page is a kind of page. It is safe for concurrent use.
 type Page struct{ t func() *template.Template }
 
-// New makes a kind of page: body is the template of what stands below the
-// heading. It is parsed when it is first written, which panics if it cannot be:
-// it is a constant of the program.
+// New returns a kind of page. body is the template for the part below the
+// heading. It is parsed on first use and must be valid, since it is a constant
+// of the program: otherwise Write panics.
 func New(body string) *Page {
 	return &Page{sync.OnceValue(func() *template.Template {
 		t := template.Must(template.New("page").Parse(frame))
@@ -44,8 +44,8 @@ func New(body string) *Page {
 	})}
 }
 
-// Write answers with the page: of is what the body's template shows. Nothing
-// has been written if it fails.
+// Write answers with the page. of is the data for the template of the body. If
+// Write fails, it has not written any output.
 func (p *Page) Write(w http.ResponseWriter, status int, title string, of any) error {
 	var b bytes.Buffer
 	err := p.t().Execute(&b, struct {
@@ -59,18 +59,17 @@ func (p *Page) Write(w http.ResponseWriter, status int, title string, of any) er
 	Guard(w.Header())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone
+	_, _ = w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 
-// Guard sets the headers that keep an answer from other sites, caches and logs:
-// for pages, which Write gives them itself, and for what leads from one to the
-// next.
+// Guard sets headers that protect an answer from other sites, caches and logs.
+// Write calls it. Use it for redirects between pages.
 func Guard(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+	h.Set("X-Frame-Options", "DENY") // for browsers without support for frame-ancestors
 }

@@ -1,8 +1,9 @@
-// Package remember keeps in memory what was proven lately, such as a password
-// or a token, by a key that cannot be turned back, so that not every request
-// proves it again. How long something is believed, and when it is looked at
-// again, is its owner's (engine/account, engine/oauth); here is how much there
-// may be, and that what was forgotten does not come back.
+// Package remember caches proofs in memory, such as checked passwords and
+// tokens, so that not every request has to check them again. Entries are found
+// by a key that cannot be reversed. The owner (engine/account, engine/oauth)
+// decides how long an entry is valid and when it is checked again. This package
+// limits the number of entries, and ensures that a proof that was forgotten is
+// not stored again.
 package remember
 
 import (
@@ -12,44 +13,45 @@ import (
 	"time"
 )
 
-// Most bounds each memory.
+// Most is the maximum number of entries in each memory.
 const Most = 10_000
 
-// Key is what an entry is found by: a hash, or a keyed one of something that
-// can be guessed.
+// Key identifies an entry. It is a hash, or a keyed hash if the input can be
+// guessed.
 type Key [sha256.Size]byte
 
-// Entry is what every entry embeds.
+// Entry must be embedded in all entries.
 type Entry struct {
-	Expires time.Duration // since whatever moment the owner counts from
+	Expires time.Duration // measured from a time that the owner chooses
 	ended   atomic.Bool
 }
 
-// Ended reports whether the entry was dropped or forgotten: whoever still holds
-// it must not believe it.
+// Ended reports whether the entry was dropped or forgotten. An entry that has
+// ended must not be used any more.
 func (e *Entry) Ended() bool { return e.ended.Load() }
 
 func (e *Entry) base() *Entry { return e }
 
-// Remembered is a pointer to what embeds Entry.
+// Remembered is a pointer to a type that embeds Entry.
 type Remembered interface {
 	comparable
 	base() *Entry
 }
 
-// Memory remembers entries of one kind. Its generation changes with every
-// Forget: what was proven under an older one is not remembered, because it may
-// rest on what was forgotten. It is safe for concurrent use.
+// Memory stores entries of one kind. Its generation changes with every Forget.
+// A proof from an older generation is not stored, because it may be based on
+// data that have been revoked. It is safe for concurrent use.
 type Memory[E Remembered] struct {
 	mu         sync.RWMutex
 	entries    map[Key]E
 	generation uint64
 }
 
-// New makes an empty memory.
+// New returns an empty memory.
 func New[E Remembered]() *Memory[E] { return &Memory[E]{entries: map[Key]E{}} }
 
-// Find returns the entry of a key, nil for none. It may have expired.
+// Find returns the entry with that key, or nil if there is none. It may have
+// expired.
 func (m *Memory[E]) Find(key Key) E {
 	m.mu.RLock()
 	e := m.entries[key]
@@ -57,15 +59,16 @@ func (m *Memory[E]) Find(key Key) E {
 	return e
 }
 
-// Generation is asked for before something is proven, for Put.
+// Generation returns the current generation. Call it before a check, and pass
+// it to Put with the result.
 func (m *Memory[E]) Generation() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.generation
 }
 
-// Put remembers e, unless it has expired at the time at, or something was
-// forgotten since the generation.
+// Put stores e, unless it has expired at the time at, or Forget was called
+// since the generation.
 func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +81,7 @@ func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.entries[key] = e
 }
 
-// makeRoom removes what has expired, or any one if nothing has.
+// makeRoom removes expired entries, and any others if that is not enough.
 func (m *Memory[E]) makeRoom(at time.Duration) {
 	for key, e := range m.entries {
 		if at >= e.base().Expires {
@@ -93,7 +96,7 @@ func (m *Memory[E]) makeRoom(at time.Duration) {
 	}
 }
 
-// Drop ends one entry, which no longer holds.
+// Drop ends and removes an entry that is not valid any more.
 func (m *Memory[E]) Drop(key Key, e E) {
 	e.base().ended.Store(true)
 	m.mu.Lock()
@@ -103,8 +106,8 @@ func (m *Memory[E]) Drop(key Key, e E) {
 	}
 }
 
-// Forget ends every entry that the condition names, and whatever is being
-// proven now.
+// Forget ends and removes all entries for which the condition is true. Proofs
+// that are being made at the same time will not be stored.
 func (m *Memory[E]) Forget(which func(E) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package replay keeps the answers of requests that carry an Idempotency-Key in
-// the database, so that all processes on it know them (decisions.md section 3).
-// What a request means is its service's business.
+// Package replay stores the answers of requests with an Idempotency-Key in the
+// database, so that all processes of the database can repeat them. The service
+// of a request defines its meaning.
 //
-// A key has up to two rows. The claim is made first, by whoever is first, and
-// ends by itself after ClaimTime: a process that was cut off blocks nobody for
+// A key has up to two rows. The first request inserts the claim, which expires
+// after ClaimTime, so that a process that died does not block the key for
 // longer. The result is inserted in the transaction that saves the request's
-// items, and its key is unique: whatever the claims say, a request is done
-// once.
+// items, and its key is unique. Therefore a request takes effect only once,
+// whatever the claims say.
 package replay
 
 import (
@@ -25,44 +25,44 @@ import (
 	"restsrv/engine"
 )
 
-// How long keys are remembered.
+// How long keys are stored.
 const (
 	Lifetime  = 24 * time.Hour
 	ClaimTime = time.Minute
 )
 
-// className is no name that a class of an application can have.
+// className cannot be the name of a class of an application.
 const className = "#idempotency"
 
-// Class builds the system class of the rows. Open the store with it, and show
-// it to nobody else.
+// Class returns the system class of the rows. The store must be opened with it.
+// Other packages should not use it.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	id, key := property("id", engine.GUID), property("key", engine.String)
 	id.Autoassigned, key.Unique = true, true
 	return engine.SystemClass(className,
 		id,
-		key,                                // hash of scope and key, "run:" before it for a claim
+		key,                                // hash of scope and key, with the prefix "run:" for a claim
 		property("request", engine.String), // hash of the request
 		indexed("expires", engine.DateTime),
-		property("saved", engine.Text),  // the items, as JSON; of a result
-		property("answer", engine.Text), // status and headers, as JSON; null until there is one
+		property("saved", engine.Text),  // for a result: the saved items as JSON
+		property("answer", engine.Text), // status and headers as JSON; null until there is an answer
 		property("body", engine.Text),
-		indexed("account", engine.String), // account or network in whose share the row counts; null in rows of older versions
+		indexed("account", engine.String), // account or network that is charged for the row; null in rows of older versions
 		property("bytes", engine.Int),     // approximate size of a result; null for a claim
 	)
 }
 
-// Config is what a Keeper needs.
+// Config is the configuration of a Keeper.
 type Config struct {
 	Data   engine.Repository
-	Class  *engine.Class // of Class, as Data keeps it
+	Class  *engine.Class // the result of Class, as opened by Data
 	Limits Limits
 	Now    func() time.Time // nil means time.Now
-	Log    *slog.Logger     // nil means none
+	Log    *slog.Logger     // nil means no log
 }
 
-// Keeper is engine.Replays on a repository.
+// Keeper implements engine.Replays with a repository.
 type Keeper struct {
 	cfg     Config
 	sweeper *engine.Sweeper
@@ -86,7 +86,7 @@ func New(cfg Config) *Keeper {
 
 const claimPrefix = "run:"
 
-// Begin is engine.Replays's.
+// Begin implements engine.Replays.
 func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (engine.Attempt, error) {
 	if !printable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
@@ -94,13 +94,13 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request)), owner: engine.OwnerOf(ctx)}
 	k.sweeper.Begin()
 	if full := k.admit(ctx, a.owner); full != nil {
-		// A key that is stored already still gets its answer.
+		// If the key has a result, the request still gets its answer.
 		rows, err := a.rows(ctx)
 		if err != nil || rows[a.key] == nil {
 			return nil, full
 		}
 	}
-	// A few rounds: each removes what has expired, or finds what is there.
+	// In each round it removes expired rows or finds valid ones.
 	for range 4 {
 		claimed, err := a.claim(ctx)
 		if err != nil {
@@ -132,7 +132,8 @@ func printable(key string) bool {
 	return len(key) >= 1 && len(key) <= 255
 }
 
-// hash is that of texts, none of which can be taken for a part of another.
+// hash returns a hash of several texts. If they are split differently, the hash
+// differs.
 func hash(texts ...string) string {
 	sum := sha256.New()
 	for _, t := range texts {
@@ -142,16 +143,16 @@ func hash(texts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attempt is one request.
+// attempt implements engine.Attempt.
 type attempt struct {
 	keeper  *Keeper
 	key     string
 	request string
-	owner   string // account or network in whose share the key counts
-	rights  string // that the answer was made with
-	stored  int64  // bytes of the result, as in its row
-	claimID string // row of the claim, when it is ours
-	result  string // row of the result, when there is one
+	owner   string // account or network that is charged for the key
+	rights  string // rights with which the answer was made
+	stored  int64  // bytes of the result in its row
+	claimID string // row of the claim, if it belongs to this attempt
+	result  string // row of the result, if there is one
 	answer  *engine.Response
 	saved   []engine.SavedItem
 }
@@ -164,10 +165,10 @@ func (k *Keeper) after(d time.Duration) engine.Instant {
 	return engine.InstantOf(k.cfg.Now().Add(d))
 }
 
-// Sweep removes the rows that have expired.
+// Sweep removes expired rows.
 func (k *Keeper) Sweep(ctx context.Context) error { return k.sweeper.Sweep(ctx) }
 
-// claim inserts the claim; it reports whether it was the first.
+// claim inserts the claim. It reports whether this attempt has it.
 func (a *attempt) claim(ctx context.Context) (bool, error) {
 	if a.claimID != "" {
 		return true, nil
@@ -188,8 +189,8 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// look reads the rows of the key. done says that the attempt is ready, again
-// that a row was in the way and is gone.
+// look reads the rows of the key. done is true if the attempt is ready. again
+// is true if a row was in the way and has been removed.
 func (a *attempt) look(ctx context.Context, claimed bool) (done, again bool, err error) {
 	rows, err := a.rows(ctx)
 	if err != nil {
@@ -223,8 +224,8 @@ func other() error {
 	return engine.Errorf(engine.Unprocessable, "idempotency-key", "this Idempotency-Key came with another request before")
 }
 
-// repeat takes over the result of the first request. One without an answer is
-// still running, unless nobody claims that.
+// repeat takes over the result of the first request. A result without an answer
+// means that the request is still running, unless it is unclaimed.
 func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
 	if result.Text("request") != a.request {
 		return false, false, a.Failed(ctx, other())
@@ -240,7 +241,7 @@ func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed boo
 	return unclaimed, false, nil
 }
 
-// rows returns the rows of the key by their own keys.
+// rows returns the rows of the key, indexed by their own keys.
 func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
 	c := a.keeper.cfg.Class
 	f, err := engine.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
@@ -255,7 +256,8 @@ func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
 	return rows, err
 }
 
-// remove removes a row that has expired; another process may have been faster.
+// remove removes an expired row. It ignores that another process may have
+// removed it.
 func (a *attempt) remove(ctx context.Context, it *engine.Item) error {
 	err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, it.ID, nil)
 	if engine.CodeOf(err) == engine.NotFound {
@@ -264,13 +266,13 @@ func (a *attempt) remove(ctx context.Context, it *engine.Item) error {
 	return err
 }
 
-// answer is what a row holds of an answer, beside its body.
+// answer is the stored form of an answer without its body.
 type answer struct {
 	Status      int         `json:"status"`
 	ContentType string      `json:"contentType,omitempty"`
 	Header      http.Header `json:"header,omitempty"`
-	Base64      bool        `json:"base64,omitempty"` // the body is no text
-	Rights      string      `json:"rights,omitempty"` // of the account when it was made
+	Base64      bool        `json:"base64,omitempty"` // the body is not text
+	Rights      string      `json:"rights,omitempty"` // rights of the account when the answer was made
 }
 
 func (a *attempt) read(it *engine.Item) error {
@@ -303,16 +305,16 @@ func (a *attempt) read(it *engine.Item) error {
 	return nil
 }
 
-// Answer is engine.Attempt's.
+// Answer implements engine.Attempt.
 func (a *attempt) Answer() *engine.Response { return a.answer }
 
-// Rights is engine.Attempt's.
+// Rights implements engine.Attempt.
 func (a *attempt) Rights() string { return a.rights }
 
-// Saved is engine.Attempt's.
+// Saved implements engine.Attempt.
 func (a *attempt) Saved() []engine.SavedItem { return a.saved }
 
-// Record is engine.Attempt's.
+// Record implements engine.Attempt.
 func (a *attempt) Record() engine.Record {
 	k := a.keeper
 	return engine.Record{Class: k.cfg.Class, Make: func(items []*engine.Item) (engine.Values, error) {
@@ -330,21 +332,22 @@ func (a *attempt) Record() engine.Record {
 	}}
 }
 
-// ending is how long the end of an attempt may take once its request has gone.
+// ending is the time limit for the end of an attempt after its request has
+// ended.
 const ending = 5 * time.Second
 
-// Finish is engine.Attempt's.
+// Finish implements engine.Attempt.
 func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string) {
 	a.keeper.shares.Add(a.owner, 0, a.stored)
 	if int64(len(r.Body)) > a.keeper.cfg.Limits.Answer {
-		_ = a.Failed(ctx, nil) // a repetition makes it again from the saved items
+		_ = a.Failed(ctx, nil) // a repetition makes the answer again from the saved items
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
 	head := answer{Status: r.Status, ContentType: r.ContentType, Header: r.Header, Rights: rights}
 	body := string(r.Body)
-	if !utf8.ValidString(body) || strings.ContainsRune(body, 0) { // PostgreSQL stores neither as text
+	if !utf8.ValidString(body) || strings.ContainsRune(body, 0) { // PostgreSQL cannot store these as text
 		head.Base64, body = true, base64.StdEncoding.EncodeToString(r.Body)
 	}
 	text, err := json.Marshal(head)
@@ -375,7 +378,7 @@ func (a *attempt) keep(ctx context.Context, head, body string) error {
 	return err
 }
 
-// Failed is engine.Attempt's.
+// Failed implements engine.Attempt.
 func (a *attempt) Failed(ctx context.Context, failure error) error {
 	if a.claimID != "" {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
@@ -388,7 +391,7 @@ func (a *attempt) Failed(ctx context.Context, failure error) error {
 	}
 	var e *engine.Error
 	if errors.As(failure, &e) && e.Class == className && e.Reason == "duplicate" {
-		return running() // another attempt was done first: the next one gets its answer
+		return running() // another attempt was faster: the next repetition gets its answer
 	}
 	return failure
 }

@@ -9,12 +9,12 @@ import (
 	"restsrv/engine"
 )
 
-// Limits bound what is stored. A zero field means its default.
+// Limits are the limits of the stored data. A zero field means its default.
 type Limits struct {
 	Keys   int   // keys of one account
 	Bytes  int64 // approximate size of the answers and item names of one account
-	Total  int64 // the same of all accounts
-	Answer int64 // bytes of the longest answer that is stored; a longer one is made again from the saved items
+	Total  int64 // the same for all accounts
+	Answer int64 // maximum size of a stored answer in bytes; if an answer is longer, it is made again from the saved items
 }
 
 // The defaults of Limits.
@@ -40,8 +40,8 @@ func (l *Limits) complete() {
 	}
 }
 
-// Usage is read again after these times. In between, this process counts what it
-// adds itself, but not what other processes on the database add.
+// Usage is read again after these times. In between, this process counts its own
+// additions, but not those of other processes on the database.
 const (
 	ownUsageTime   = time.Second
 	totalUsageTime = 10 * time.Second
@@ -50,21 +50,21 @@ const (
 const (
 	rowBytes  = 300 // approximate size of a row without its answer and items
 	warnEvery = time.Minute
-	retryFull = time.Hour // after which some keys of a full share have likely expired
+	retryFull = time.Hour // after this time, some keys of a full share have probably expired
 )
 
 // shares tracks the usage of all accounts.
 type shares struct {
 	*engine.Quota
 	refused atomic.Int64
-	warned  atomic.Int64 // when, in ns since 1970
+	warned  atomic.Int64 // time in ns since 1970
 }
 
 // Refused returns how many requests were refused because a share was used up.
 func (k *Keeper) Refused() int64 { return k.shares.refused.Load() }
 
-// admit refuses another key of an account that has used its share up. Errors:
-// TooMany, or Unavailable when all accounts together have.
+// admit refuses a new key of an account that has used up its share. The error is
+// TooMany, or Unavailable if all accounts together have used up their total.
 func (k *Keeper) admit(ctx context.Context, owner string) error {
 	own, total, err := k.shares.Usage(ctx, owner)
 	if err != nil {

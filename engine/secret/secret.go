@@ -1,6 +1,6 @@
-// Package secret keeps random keys in the database, so that all processes on
-// it have the same ones and a restart changes none. It is for keys that the
-// server makes for itself; passwords and tokens are engine/account's.
+// Package secret stores random keys in the database, so that all processes
+// share them and they survive a restart. Use it for keys that the server
+// generates. Passwords and tokens belong to engine/account.
 package secret
 
 import (
@@ -15,17 +15,17 @@ import (
 // Size is the length of a key in bytes.
 const Size = 32
 
-// className is no name that a class of an application can have.
+// className cannot be the name of a class of an application.
 const className = "#secret"
 
-// Class builds the system class of the keys. Open the store with it, and show
-// it to nobody else.
+// Class returns the system class of the keys. The store must be opened with it.
+// Other packages should not use it.
 func Class() *engine.Class {
 	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("value", engine.String)) // hex
 }
 
-// Key returns the key of that name, made when it is first asked for; whoever
-// asks at the same time gets the same one.
+// Key returns the key with that name. The first call creates it. If several
+// processes call it at the same time, they get the same key.
 func Key(ctx context.Context, data engine.Repository, c *engine.Class, name string) ([]byte, error) {
 	it, err := data.Get(ctx, c, name)
 	for err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -35,7 +35,8 @@ func Key(ctx context.Context, data engine.Repository, c *engine.Class, name stri
 		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid || err == nil {
 			break
 		}
-		// Somebody was faster; the key may be seen a little later.
+		// Another process was faster. Its key may become visible a little
+		// later.
 		select {
 		case <-time.After(time.Millisecond):
 		case <-ctx.Done():

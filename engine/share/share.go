@@ -176,10 +176,10 @@ func (g *Grant) Held() bool { return g.pool != nil }
 // Discount takes off time that the units were held from the use of the key.
 func (g *Grant) Discount(d time.Duration) { g.since = g.since.Add(d) }
 
-// Yield lends the units to the other keys that go first, and returns when they
-// are granted again, which is before other requests of the same key. It returns
-// at once when no such key waits. MaxWait does not apply. After an error, which
-// is Timeout, the grant is released.
+// Yield lends the units to the other keys that go first, and returns when they are
+// granted again, which is before other requests of the same key. It returns at once if no
+// such key waits. MaxWait does not apply. After an error, which is Timeout, the grant is
+// released.
 func (g *Grant) Yield(ctx context.Context) error {
 	p, h := g.pool, g.key
 	if p == nil {
@@ -439,8 +439,8 @@ func ended(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
 }
 
-// Key returns the key of the caller of ctx: its account, or the network of its
-// address when it is anonymous. It is "" for the server itself.
+// Key returns the key of the caller of ctx: its account, or the network of its address if
+// it is anonymous. It is "" for the server itself.
 func Key(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil && a.ID != engine.Anonymous.ID {
 		return a.ID
@@ -470,13 +470,13 @@ func NetworkKey(a netip.Addr) string {
 	return name
 }
 
-// names has the keys of the networks seen last: a request should not allocate one.
+// names has the keys of recent networks, so that a request does not have to allocate one.
 var names struct {
 	mu sync.RWMutex
 	of map[netip.Prefix]string
 }
 
-// maxNames is how many keys of networks are kept in memory.
+// maxNames is the maximum number of keys of networks in memory.
 const maxNames = 1024
 
 // Network returns an IPv4 address, or the /64 of an IPv6 address: one customer
