@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fixed is a formula that gives one value.
+// fixed is a formula with a constant value.
 type fixed struct{ v any }
 
 func (f fixed) Needs() [][]*Property                                  { return nil }
@@ -25,7 +25,7 @@ func showLinks(l *Links) string {
 	return fmt.Sprint(word, " ", add, " ", l.Remove)
 }
 
-// show writes a value of Bind so that tests can be read.
+// show writes a value of Bind in a readable form.
 func show(v any) string {
 	switch v := v.(type) {
 	case *Record:
@@ -59,8 +59,8 @@ func showValues(c *Class, v Values) string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// TestBindNested is what crud and the acceptor make of nested input; what
-// follows "!" are the names that nobody knows.
+// TestBindNested checks the values for nested input of crud and the acceptor. Unknown
+// names follow a "!".
 func TestBindNested(t *testing.T) {
 	town, _, _ := towns(t)
 	for in, want := range map[string]string{
@@ -181,8 +181,8 @@ func TestSubclassesLimitWhatIsNested(t *testing.T) {
 	}
 }
 
-// FuzzBind feeds what strangers may send: it is refused as the client's fault,
-// or taken without what the class does not know.
+// FuzzBind checks untrusted input: it is either refused as an error of the client or
+// accepted without attributes that the class does not have.
 func FuzzBind(f *testing.F) {
 	for _, s := range []string{
 		`{"mayor":{"_id":"5","name":"Li"},"mayor.name":"Bo","country":"p_7"}`, `{"twins":{"add":[{"_class":"city@t"},"a"],"remove":[{"_id":1}]}}`,
@@ -219,8 +219,7 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// TestBindLimitsCosts holds that small input cannot ask for much work, however
-// deep it is in it.
+// TestBindLimitsCosts: small input cannot cause much work at any depth.
 func TestBindLimitsCosts(t *testing.T) {
 	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "secret", Type: Password},
 		{Name: "pages", Type: FileList}, {Name: "parts", Type: Collection}}}
@@ -254,8 +253,8 @@ func TestBindLimitsCosts(t *testing.T) {
 	}
 }
 
-// TestBindFitting checks that values that cannot be cast are left out one by one, also
-// in nested objects, and that an object whose key does not fit is left out as a whole.
+// TestBindFitting: values that cannot be cast are left out one by one, also in nested
+// objects. An object whose key does not fit is left out as a whole.
 func TestBindFitting(t *testing.T) {
 	town := &Class{Name: "town", Namespace: "a", Key: []string{"id"}, Properties: []*Property{
 		{Name: "id", Type: Int}, {Name: "size", Type: Int, Nullable: true}, {Name: "name", Type: String, Nullable: true}}}

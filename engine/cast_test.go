@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// decoded is JSON as package wire hands it on.
+// decoded returns JSON as package wire decodes it.
 func decoded(t testing.TB, text string) any {
 	t.Helper()
 	if text == "null" {
@@ -21,8 +21,8 @@ func decoded(t testing.TB, text string) any {
 	return v
 }
 
-// TestCastJSON lists what the types that are kept as JSON take; "" means the
-// value is refused, "=" that it is kept as it was sent.
+// TestCastJSON lists input for the types that are stored as JSON. "" means that
+// the value is refused, "=" that it is stored as it was sent.
 func TestCastJSON(t *testing.T) {
 	feature := `{"type":"Feature","properties":{},"options":{"fill":"#00f"},"geometry":{"type":"Point","coordinates":[135.07263111814402,48.50,1e1]}}`
 	ring := `[[0,0],[1,0],[1,1],[0,0.0]]`
@@ -102,8 +102,8 @@ func TestDecodeKeepsOrderAndNumbers(t *testing.T) {
 	}
 }
 
-// towns are classes that lead to each other: towns with streets (told by the
-// street), districts (n:m), a country with a composite key, and a mayor.
+// towns returns classes that refer to each other: towns with streets (a back
+// reference), districts (n:m), a country with a composite key, and a mayor.
 func towns(t testing.TB) (town, street, mayor *Class) {
 	t.Helper()
 	named := func(name string, key []string, properties ...*Property) *Class {
@@ -162,7 +162,7 @@ func TestCastReference(t *testing.T) {
 	for _, c := range []struct {
 		p    *Property
 		in   any
-		want any // nil: refused
+		want any // nil if the value is refused
 	}{
 		{town.Property("mayor"), json.Number("5"), int64(5)}, {town.Property("mayor"), "5", int64(5)}, {town.Property("mayor"), "five", nil},
 		{town.Property("mayor"), &Item{Class: mayor, ID: "7"}, int64(7)}, {town.Property("mayor"), Fields{}, nil}, {town.Property("mayor"), []any{"5"}, nil},

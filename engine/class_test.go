@@ -13,8 +13,8 @@ func initialised(t *testing.T, c *Class) *Class {
 	return c
 }
 
-// An id is looked up by the value of the key, in the form it is written in
-// only, so that one item has one address.
+// An id is looked up by the value of the key, but only in its canonical form, so
+// that an item has only one address.
 func TestKeyValues(t *testing.T) {
 	c := initialised(t, &Class{Name: "n", Key: []string{"k"}, Properties: []*Property{{Name: "k", Type: Int}}})
 	if v, ok := c.KeyValues("7"); !ok || len(v) != 1 || v[0] != int64(7) {
@@ -27,8 +27,8 @@ func TestKeyValues(t *testing.T) {
 	}
 }
 
-// A key of several parts is looked up as the id's text: where one part ends
-// cannot be told when the separator occurs in it.
+// A key of several parts is looked up by the text of the id, because the end of a
+// part is unknown if the separator occurs in it.
 func TestKeyValuesOfACompositeKey(t *testing.T) {
 	c := initialised(t, &Class{Name: "n", Key: []string{"a", "b"}, Properties: []*Property{{Name: "a", Type: String}, {Name: "b", Type: Int}}})
 	if id := c.ID(Values{"x_1", int64(7)}); id != "x_1_7" {
@@ -45,9 +45,9 @@ func TestKeyValuesOfACompositeKey(t *testing.T) {
 	}
 }
 
-// The fingerprint changes with whatever the JSON of an item depends on: also
-// with the display string of a class that a reference leads to, and with the
-// labels of that.
+// The fingerprint changes with all metadata on which the JSON of an item depends,
+// including the display string and the labels of a class that a reference leads
+// to.
 func TestFingerprintCoversTargets(t *testing.T) {
 	fingerprint := func(semantic, label string) string {
 		list := Fields{{"selectionProvider", Fields{{"list", []any{Fields{{"key", "m"}, {"value", label}}}}}}}

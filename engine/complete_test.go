@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// generated are the values that tests expect of the server.
+// generated returns the generated values that tests expect.
 func generated(account *Account) Generate {
 	return Generate{GUID: func() string { return "g" }, Now: func() Instant { return 1577934245678 }, Account: account}
 }
 
-// complete inserts an item of one property besides its key.
+// complete inserts an item with one property besides its key.
 func complete(t *testing.T, p *Property, g Generate) (any, error) {
 	t.Helper()
 	p.Name, p.OrderNumber = "p", 1

@@ -7,8 +7,8 @@ import (
 
 type guardOf struct{ Guard }
 
-// What goes with a request is found through everything that is put around it,
-// and the nearest counts.
+// The values of a request are found in all derived contexts, and inner values
+// override outer ones.
 func TestRequestContext(t *testing.T) {
 	type other struct{}
 	account, caller := &Account{ID: "ann@local"}, &Caller{Request: "r1"}
@@ -39,8 +39,8 @@ func TestRequestContext(t *testing.T) {
 	}
 }
 
-// TestRequestContextEnds sees to it that who waits for the request hears of its
-// end without a goroutine of its own.
+// TestRequestContextEnds: waiting for the end of a request needs no goroutine
+// for the context.
 func TestRequestContextEnds(t *testing.T) {
 	parent, cancel := context.WithCancel(context.Background())
 	ctx, stop := context.WithCancel(WithGuard(WithRequest(parent, Anonymous, &Caller{}), &guardOf{}))

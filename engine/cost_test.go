@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFilterCost holds that a filter is refused that makes more of the texts
-// it reads than it says: joins joined again, and many regular expressions.
+// TestFilterCost: filters are refused if their cost is much greater than their
+// size, such as nested concatenations and many regular expressions.
 func TestFilterCost(t *testing.T) {
 	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}}}
 	if err := c.Init(); err != nil {

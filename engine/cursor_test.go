@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A cursor shows nobody what is in it: neither values, nor how many items were
-// ever stored, which may be more than the account sees.
+// A cursor does not reveal its content: neither values nor the number of stored
+// items, which may be more than the account can see.
 func TestCursorIsUnreadable(t *testing.T) {
 	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "title", Type: String, Nullable: true}}}
 	if err := c.Init(); err != nil {
@@ -35,7 +35,7 @@ func TestCursorIsUnreadable(t *testing.T) {
 		if bytes.Contains(raw, []byte("12345")) || bytes.Contains(raw, []byte("title")) || bytes.Contains(raw, []byte("[")) && bytes.Contains(raw, []byte("null")) {
 			t.Errorf("%v can be read: %q", test.at, raw)
 		}
-		// What two cursors have in common is not told by their bytes either.
+		// The bytes do not reveal that two cursors have common parts.
 		if start := string(raw[sealSize : sealSize+5]); seen[start] {
 			t.Errorf("%v begins as another: %q", test.at, raw)
 		} else {
@@ -48,8 +48,8 @@ func TestCursorIsUnreadable(t *testing.T) {
 	}
 }
 
-// A cursor by long values is short, hides them too, and names the items of the
-// page and the one behind it.
+// A cursor for long values is short and does not reveal them. It refers to the
+// items of the page and the item after it.
 func TestCursorOfLongValues(t *testing.T) {
 	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "title", Type: String, Nullable: true}}}
 	if err := c.Init(); err != nil {
@@ -87,14 +87,15 @@ func TestCursorOfLongValues(t *testing.T) {
 	if want := []int64{13, 99, 12, 11, 10}; !slices.Equal(got, want) {
 		t.Errorf("landmarks %v, want %v", got, want)
 	}
-	// Behind a page of one item those of the cursor before are named, too.
+	// After a page of one item, the cursor also refers to items of the previous
+	// cursor.
 	q.After = at
 	if at, err = key.Decode(q, key.Encode(q, []Position{next}, nil)); err != nil || len(at.Landmarks) != CursorItems+1 || at.Landmarks[1].Sequence != 13 {
 		t.Errorf("after a page of one: %+v, %v", at, err)
 	}
 }
 
-// Values that differ have different digests.
+// Different values have different digests.
 func TestDigest(t *testing.T) {
 	seen := map[Digest][]any{}
 	for _, values := range [][]any{{}, {nil}, {nil, nil}, {""}, {"", nil}, {nil, ""}, {"a"}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {int64(1)}, {Instant(1)}, {1.0}, {true}, {false},
@@ -107,7 +108,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Earlier versions wrote long values into cursors, too: these still work.
+// Cursors of earlier versions contain long values and must still work.
 func TestCursorWithLongValues(t *testing.T) {
 	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "title", Type: String, Nullable: true}}}
 	if err := c.Init(); err != nil {

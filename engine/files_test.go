@@ -10,7 +10,7 @@ import (
 )
 
 // cabinet is a FileStorage in memory, and a repository of one item "i" that
-// holds what files say.
+// holds files.
 type cabinet struct {
 	Repository
 	class *Class
@@ -84,8 +84,7 @@ func wantCode(t *testing.T, what string, err error, code Code) {
 	}
 }
 
-// TestReadable holds that a file is found through the item that holds it, and
-// not otherwise.
+// TestReadable: a file is found only through the item that holds it.
 func TestReadable(t *testing.T) {
 	_, files := newCabinet(t)
 	if held, err := files.Readable(context.Background(), "f"); err != nil || held.Item != "i" || held.Hash != "hash" {
@@ -101,8 +100,8 @@ func TestReadable(t *testing.T) {
 
 func content(s string) *Upload { return &Upload{Content: strings.NewReader(s)} }
 
-// TestAccept holds what becomes of uploads: what is new is stored, what the
-// item holds stays, what another holds is copied; nested records too.
+// TestAccept: new uploads are stored, files that the item holds stay, and files
+// that another item holds are copied, also in nested records.
 func TestAccept(t *testing.T) {
 	s, files := newCabinet(t)
 	accept := func(id string, v Values) string {
@@ -150,7 +149,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestAcceptRefuses holds that nobody gets a file by claiming to know it.
+// TestAcceptRefuses: knowing the description of a file does not give access to
+// it.
 func TestAcceptRefuses(t *testing.T) {
 	s, files := newCabinet(t)
 	for what, u := range map[string]*Upload{
@@ -171,7 +171,7 @@ type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, Errorf(Invalid, "body", "gone") }
 
-// TestStoredFile holds that a description survives being kept.
+// TestStoredFile: a description is the same after it was stored and read.
 func TestStoredFile(t *testing.T) {
 	for _, f := range []StoredFile{{ID: "a", Size: 0, Hash: "h"}, {ID: "a", Name: "\"чай\"", MimeType: "text/plain", Size: 1 << 40, Hash: "h"}} {
 		if got := FilesIn(f.JSON()); len(got) != 1 || got[0] != f {

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// FuzzParseFilter feeds what strangers may send: whatever is accepted names
-// known properties only, and never a password.
+// FuzzParseFilter checks untrusted input: an accepted filter uses only existing
+// properties, and never a password.
 func FuzzParseFilter(f *testing.F) {
 	for _, s := range []string{
 		`{"eq":["$title","x"]}`, `{"title":{"$in":["a",null]},"age":{"$gt":1,"$lt":5}}`, `{"$nor":[{"age":1}]}`,

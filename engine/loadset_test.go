@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// atlas is a class of towns: region.country.towns, twin, mayor; a district
-// below it has a guide.
+// atlas returns a class of towns: region.country.towns, twin, mayor. Its
+// descendant district has a guide.
 func atlas(t testing.TB) *Class {
 	t.Helper()
 	class := func(name string, properties ...*Property) *Class {
@@ -39,7 +39,7 @@ func atlas(t testing.TB) *Class {
 	return town
 }
 
-// tree writes loads as a(b c) d.
+// tree writes loads in the form a(b c) d.
 func tree(level []*Load) string {
 	var parts []string
 	for _, l := range level {
@@ -55,7 +55,7 @@ func tree(level []*Load) string {
 	return strings.Join(parts, " ")
 }
 
-// TestEager holds what _eager names in each of its forms.
+// TestEager checks _eager in each of its forms.
 func TestEager(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                        "",
@@ -65,14 +65,14 @@ func TestEager(t *testing.T) {
 		"mayor|region":            "mayor region",
 		"region|country":          "region(country)",
 		"region|country|towns":    "region(country(towns))",
-		"region|twin":             "region(twin) twin", // fits both
+		"region|twin":             "region(twin) twin", // both meanings
 		"region|twin|mayor":       "region(twin) twin(mayor) mayor",
 		"region.country":          "region(country)",
 		"region.country|mayor":    "region(country) mayor",
 		"region.country.name":     "region(country)",
 		"region|region":           "region",
 		"|region||mayor|":         "region mayor",
-		"guide":                   "guide", // of a descendant
+		"guide":                   "guide", // attribute of a descendant
 		"guide.home.region":       "guide(home(region))",
 		"region.country.towns.id": "region(country(towns))",
 	} {
@@ -88,7 +88,7 @@ func TestEager(t *testing.T) {
 }
 
 func sorted(tree string) string {
-	// the order of siblings on the top level does not matter
+	// the order of siblings at the top level does not matter
 	parts, depth, start := []string{}, 0, 0
 	for i, c := range tree + " " {
 		switch {
@@ -108,8 +108,8 @@ func sorted(tree string) string {
 	return strings.Join(parts, " ")
 }
 
-// TestEagerRefused holds that a name that is neither an attribute nor the
-// continuation of a path is an error that names it.
+// TestEagerRefused: a name that is neither an attribute nor the continuation of
+// a path is an error, which contains the name.
 func TestEagerRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		"nothing":                            `class town has no attribute \"nothing\"`,
@@ -126,8 +126,8 @@ func TestEagerRefused(t *testing.T) {
 	}
 }
 
-// TestAlwaysEager holds that attributes with eagerLoading are loaded for the
-// class itself, and not below.
+// TestAlwaysEager: attributes with eagerLoading are loaded for items of the
+// class itself, but not for nested ones.
 func TestAlwaysEager(t *testing.T) {
 	c := atlas(t)
 	c.Property("region").Eager = true
@@ -137,8 +137,7 @@ func TestAlwaysEager(t *testing.T) {
 	}
 }
 
-// TestNested holds that nestingDepth loads all levels, and is bounded by the
-// number of paths.
+// TestNested: nestingDepth loads all levels, limited by the number of paths.
 func TestNested(t *testing.T) {
 	l := NewLoadSet(atlas(t))
 	if err := l.Nested(1); err != nil || sorted(tree(l.Roots)) != "guide mayor region twin" {
@@ -149,7 +148,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestEnrichment holds the forms of forceEnrichment.
+// TestEnrichment checks the forms of forceEnrichment.
 func TestEnrichment(t *testing.T) {
 	l := NewLoadSet(atlas(t))
 	if err := l.Enrichment([]any{[]any{"region", "country"}, "mayor|home", "twin"}); err != nil || tree(l.Roots) != "region(country) mayor(home) twin" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// needing is a formula that tells only what it needs.
+// needing is a formula that only reports its Needs.
 type needing [][]*Property
 
 func (n needing) Needs() [][]*Property { return n }

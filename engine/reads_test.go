@@ -60,7 +60,7 @@ func TestRowsRead(t *testing.T) {
 			got = append(got, c.Name)
 		}
 		desk.Properties = desk.Properties[:len(desk.Properties)-1]
-		if x.what == "a reference" { // and what clerks compute their names from
+		if x.what == "a reference" { // and the inputs of the names of clerks
 			x.want = []string{"person", "town"}
 		}
 		slices.Sort(got)

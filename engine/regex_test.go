@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestTranslateRegexp shows what becomes of an expression. That PostgreSQL
-// finds it where Go does is shown with PostgreSQL, in engine/store/postgres.
+// TestTranslateRegexp checks the translated expressions. A test in
+// engine/store/postgres shows that PostgreSQL matches the same texts as Go.
 func TestTranslateRegexp(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a.b`:           `a[^\u000a]b`,

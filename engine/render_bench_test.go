@@ -2,8 +2,8 @@ package engine
 
 import "testing"
 
-// BenchmarkAppendJSON is the hot path of every answer: no links, no files, no
-// projection.
+// BenchmarkAppendJSON measures the common case of an answer: no links, no
+// files, no projection.
 func BenchmarkAppendJSON(b *testing.B) {
 	it := &Item{Class: note(b), ID: "n1", Revision: 5, Creator: "a@local", Values: Values{"n1", "Tea", "secret", int64(42), false, Instant(1577934245000)}}
 	buf := make([]byte, 0, 512)

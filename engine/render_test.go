@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// townItem is an item of the classes of towns; rest are names and values.
+// townItem returns an item of the classes of towns. rest has names and values
+// alternately.
 func townItem(c *Class, id string, rest ...any) *Item {
 	v := make(Values, len(c.Properties))
 	it := &Item{Class: c, ID: id, Version: "1", Values: v}
@@ -25,7 +26,7 @@ func townItem(c *Class, id string, rest ...any) *Item {
 	return it
 }
 
-// TestLinksInJSON is decisions.md section 2 on references and collections.
+// TestLinksInJSON checks references and collections in answers.
 func TestLinksInJSON(t *testing.T) {
 	town, street, mayor := towns(t)
 	only := func(it *Item, names ...string) string {
@@ -75,7 +76,7 @@ func TestLinksInJSON(t *testing.T) {
 	}
 }
 
-// TestAnswersCanBeSentBack binds what AppendJSON writes.
+// TestAnswersCanBeSentBack binds the output of AppendJSON.
 func TestAnswersCanBeSentBack(t *testing.T) {
 	town, street, mayor := towns(t)
 	a := townItem(town, "A", "name", "Ay", "rank", int64(2), "mayor", int64(5), "post$zip", "9", "sum", int64(3),
@@ -173,7 +174,7 @@ func TestSelectionLabels(t *testing.T) {
 	}
 }
 
-// failing is a formula that its item does not suit.
+// failing is a formula that fails for its item.
 type failing struct{ fixed }
 
 func (failing) Eval(context.Context, *Item, FormulaData) (any, error) {

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// What a view lacks is missing in forms and lists, too; everything else of them
-// stays as it is written.
+// Attributes that are hidden in a view are omitted from forms and lists. The
+// rest of these is unchanged.
 func TestTold(t *testing.T) {
 	town := &engine.Class{Name: "town", Namespace: "t", FullName: "town@t", Key: []string{"id"}, Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "tax", Type: engine.Int, Nullable: true}}}

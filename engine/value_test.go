@@ -10,8 +10,8 @@ import (
 
 func property(t PropertyType) *Property { return &Property{Name: "p", Type: t} }
 
-// TestCast is decisions.md section 2, "Values": lossless casts only. The
-// result is given as JSON; "" means the value is refused.
+// TestCast: all casts are lossless. The result is given as JSON; "" means that
+// the value is refused.
 func TestCast(t *testing.T) {
 	number := func(s string) any { return json.Number(s) }
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestAppendStringIsJSON(t *testing.T) {
 	}
 }
 
-// note is the class that the tests of this package speak of.
+// note is the class that most tests of this package use.
 func note(t testing.TB) *Class {
 	t.Helper()
 	c := &Class{Name: "note", Namespace: "t", Caption: "Note", Key: []string{"id"}, Semantic: "title| (|age[0,1]|) |due", Properties: []*Property{

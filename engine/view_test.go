@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// What is hidden in these tests, and a name that nothing has.
+// name of the hidden attribute in these tests, and a name that does not exist
 const (
 	hiddenName = "hiddn"
 	noName     = "absnt"
 )
 
-// people are a class of persons, that of teams and that of the persons who lead
-// them. Where says the class that has the hidden property, of the type given.
+// people returns the classes person and team. person has the descendant lead.
+// where is the name of the class, person or lead, that has the hidden
+// properties.
 func people(t *testing.T, where string, hidden ...*Property) (person, team *Class) {
 	t.Helper()
 	person = &Class{Name: "person", Namespace: "t", Key: []string{"id"}, Semantic: "name", Properties: []*Property{
@@ -48,7 +49,7 @@ func people(t *testing.T, where string, hidden ...*Property) (person, team *Clas
 
 func hidesName(p *Property) bool { return strings.Contains(p.Name, hiddenName) }
 
-// hiddenKinds are properties of every type that parsers tell apart.
+// hiddenKinds are properties of every type that parsers distinguish.
 func hiddenKinds(t *testing.T) map[string][]*Property {
 	other := initialised(t, &Class{Name: "other", Namespace: "t", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "name", Type: String}}})
 	kinds := map[string][]*Property{
@@ -69,11 +70,12 @@ func hiddenKinds(t *testing.T) map[string][]*Property {
 }
 
 // mentioned are the ways to name a property N: itself, through references and
-// collections, as a part of a struct, as what leads on, in other letters.
+// collections, as a part of a struct, as a reference on a path, and in other
+// letter case.
 var mentioned = []string{"N", "boss.N", "boss.boss.N", "pals.N", "team.lead.N", "boss.team.lead.pals.N", "addr.N", "addr$N", "boss.addr.N",
 	"N.name", "N.id", "N._id", "N.__class", "N.n", "N$name", "boss.N.name", "N.N", "N_str", "$N"}
 
-// filters, each with the name written N.
+// mentioningFilters are filters with N for the name.
 var mentioningFilters = []string{
 	`{"N":1}`, `{"N":"a"}`, `{"N":null}`, `{"N":[1]}`, `{"N":{}}`, `{"N":{"$eq":1}}`, `{"N":{"$ne":"a"}}`, `{"N":{"$gt":"2020-01-01"}}`, `{"N":{"$in":[1,"a"]}}`,
 	`{"N":{"$nin":[]}}`, `{"N":{"$exists":true}}`, `{"N":{"$regex":"a","$options":"i"}}`, `{"N":{"$not":{"$eq":1}}}`, `{"N":{"0":1}}`, `{"name":"x","N":1}`,
@@ -93,7 +95,7 @@ var mentioningFilters = []string{
 	`[{"eq":["$N",1]}]`,
 }
 
-// other JSON that names properties, by what reads it.
+// mentioningOthers is other JSON that names properties, by its reader.
 var mentioningOthers = map[string][]string{
 	"sort":      {`{"N":1}`, `{"name":1,"N":-1}`, `[{"property":"N","mode":1}]`, `{"N":3}`},
 	"aggregate": {`{"fields":{"x":"$N"}}`, `{"fields":{"x":{"upper":["$N"]}}}`, `{"aggregates":{"x":{"count":["$N"]}}}`, `{"aggregates":{"x":{"sum":["$N"]}}}`, `{"aggregates":{"x":{"max":["$N"]}}}`, `{"fields":{"x":"$name"},"filter":{"N":1}}`, `{"fields":{"x":"$name"},"sort":{"N":1}}`},
@@ -102,8 +104,8 @@ var mentioningOthers = map[string][]string{
 		`{"addr":{"N":1,"city":"x"}}`, `{"addr":{"N":{"x":1}}}`, `{"boss.N":1}`, `{"boss.boss.N":"a","boss":7}`, `{"boss":{"id":4,"addr":{"N":1}}}`, `{"boss":{"_class":"lead@t","N":1}}`, `{"addr":null,"name":"q"}`},
 }
 
-// mentioningReaders are the public parsers: what each makes of JSON or of text
-// that names properties of a class, as text.
+// mentioningReaders are the public parsers of JSON or text that names properties
+// of a class. They return their result as text.
 var mentioningReaders = map[string]func(c *Class, source string) string{
 	"filter": func(c *Class, source string) string {
 		f, err := ParseFilter(c, jsonOf(source), time.Time{})
@@ -166,7 +168,7 @@ var mentioningReaders = map[string]func(c *Class, source string) string{
 	},
 }
 
-// hiddenItem has "leak" in whatever the class itself hides.
+// hiddenItem returns an item with "leak" in all attributes that are hidden.
 func hiddenItem(c *Class) *Item {
 	it := &Item{Class: c, ID: "1", Values: make(Values, len(c.Properties))}
 	for _, p := range c.Properties {
@@ -222,7 +224,7 @@ func projected(p *Projection) string {
 	return fmt.Sprint(len(names), strings.Count(strings.Join(names, " "), "leak"))
 }
 
-// sources are what a reader is given, with N for the name.
+// sources returns the input of a reader, with N for the name.
 func sources(reader string) []string {
 	switch {
 	case reader == "filter":
@@ -233,7 +235,7 @@ func sources(reader string) []string {
 	return mentioned
 }
 
-// named2 writes every way to mention a name into every source.
+// named2 combines all ways to mention a name with all sources.
 func named2(templates []string) (all []string) {
 	for _, s := range templates {
 		for _, way := range mentioned {
@@ -244,10 +246,10 @@ func named2(templates []string) (all []string) {
 	return all
 }
 
-// TestHiddenIsUnknown holds that in a view every parser and every answer says
-// of a hidden attribute, of whatever type, what it says of a name that nothing
-// has: the same bytes with the names exchanged (S1, S2). That the class itself
-// tells them apart shows that the test could fail.
+// TestHiddenIsUnknown: in a view, every parser and every answer treats a hidden
+// attribute of any type like an unknown name: the bytes are equal except for the
+// name. The class itself treats them differently, which shows that the test can
+// fail.
 func TestHiddenIsUnknown(t *testing.T) {
 	distinguished := map[string]bool{}
 	for kind, properties := range hiddenKinds(t) {
@@ -292,8 +294,8 @@ func compareMention(t *testing.T, what [5]string, c *Class, read func(*Class, st
 	}
 }
 
-// TestViewOfRelatives holds that whatever a view leads to is a view of the same
-// kind, and that Base and Root lead back.
+// TestViewOfRelatives: all classes that can be reached from a view are views of
+// the same kind, and Base and Root return the class itself.
 func TestViewOfRelatives(t *testing.T) {
 	person, team := people(t, "person", &Property{Name: hiddenName, Type: String})
 	views := NewViews(hidesName)
@@ -317,8 +319,8 @@ func TestViewOfRelatives(t *testing.T) {
 	}
 }
 
-// Records that Bind makes are of classes themselves, since whoever saves them
-// knows no views; the names in them are those of the view all the same.
+// Records that Bind makes refer to classes, not views, because repositories save
+// them. The names in them are checked with the view.
 func TestViewBindsRecordsOfClasses(t *testing.T) {
 	person, _ := people(t, "lead", &Property{Name: hiddenName, Type: String})
 	v := NewViews(hidesName).Of(person)
@@ -333,7 +335,7 @@ func TestViewBindsRecordsOfClasses(t *testing.T) {
 	}
 }
 
-// null for a struct clears the parts that the view has.
+// null for a struct clears only the parts that are visible in the view
 func TestViewKeepsHiddenParts(t *testing.T) {
 	person, _ := people(t, "person", &Property{Name: "addr$" + hiddenName, Type: String, Nullable: true})
 	v := NewViews(hidesName).Of(person)
@@ -343,8 +345,8 @@ func TestViewKeepsHiddenParts(t *testing.T) {
 	}
 }
 
-// What only shows the other side of a hidden reference is hidden with it; keys
-// never are.
+// A property that is only the other side of a hidden reference is hidden too.
+// Keys are never hidden.
 func TestViewHidesTheOtherSide(t *testing.T) {
 	task := &Class{Name: "task", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "code", Type: String, Unique: true}}}
 	note := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "task", Type: Reference, Target: task}, {Name: "about", Type: Reference, Target: task}}}
@@ -376,8 +378,8 @@ func TestViewHidesTheOtherSide(t *testing.T) {
 	}
 }
 
-// Display strings show nothing of what is hidden, neither of the item nor of
-// those it leads to, and whatever is written around it stays.
+// Display strings omit hidden attributes, both of the item and of its targets.
+// The text around them stays.
 func TestViewDisplaysNothingHidden(t *testing.T) {
 	person, team := people(t, "person", &Property{Name: hiddenName, Type: String}, &Property{Name: "h" + hiddenName, Type: Reference, Target: nil})
 	team.Semantic = "title| of |lead.hiddn|-|lead.name"
@@ -399,8 +401,8 @@ func TestViewDisplaysNothingHidden(t *testing.T) {
 	}
 }
 
-// Bodies that differ have different strong tags: those of the class, of views of
-// it. The revision, which If-Match compares, is the same.
+// Different bodies have different strong tags: those of the class and those of
+// its views. The revision, which If-Match compares, is the same.
 func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
 	person, team := people(t, "person", &Property{Name: hiddenName, Type: String}, &Property{Name: "h" + hiddenName, Type: String})
 	hides := func(names string) *Views {
@@ -422,8 +424,8 @@ func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Names of hidden attributes leave what the class says of itself; in the
-// envelope nobody is shown who is not shown without the view.
+// Hidden attributes are removed from the names in the class. The envelope is the
+// same as without the view.
 func TestViewForgetsNames(t *testing.T) {
 	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, CreatorTracker: hiddenName, EditorTracker: "editor", Container: "h" + hiddenName,
 		Indexes:    []CompositeIndex{{Properties: []string{"id", hiddenName}}, {Properties: []string{"id", "editor"}}},
@@ -443,8 +445,8 @@ func TestViewForgetsNames(t *testing.T) {
 	}
 }
 
-// TestHiddenFile holds that a file that only a hidden attribute holds is told
-// like one that there is not (S21).
+// TestHiddenFile: a file that only a hidden attribute holds is refused like a
+// file that does not exist.
 func TestHiddenFile(t *testing.T) {
 	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: hiddenName, Type: File}}})
 	held := StoredFile{ID: "f1", Hash: "h"}
@@ -463,7 +465,7 @@ func TestHiddenFile(t *testing.T) {
 	}
 }
 
-// warden is a repository that allows what it says, by class.
+// warden is a repository with permissions by class.
 type warden struct {
 	cabinet
 	may map[string]Permission
@@ -478,9 +480,8 @@ func (w *warden) Allow(_ context.Context, c *Class, p Permission) error {
 	return nil
 }
 
-// TestNothingIsStoredForTheDenied holds that no content is kept when one of the
-// records that it comes with is of a class of which the account may save
-// nothing (S21).
+// TestNothingIsStoredForTheDenied: no content is stored if one of the records is
+// of a class of which the account may not save any item.
 func TestNothingIsStoredForTheDenied(t *testing.T) {
 	inner := initialised(t, &Class{Name: "inner", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int, Nullable: true}, {Name: "scan", Type: File}}})
 	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "scan", Type: File}, {Name: "ref", Type: Reference, Target: inner}, {Name: "all", Type: Collection, Target: inner}}})

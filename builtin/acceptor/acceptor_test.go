@@ -16,7 +16,7 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// classes are an application of one class.
+// classes is a MetaRepository with the given classes.
 type classes []*engine.Class
 
 func (cs classes) Class(name string) (*engine.Class, error) {
@@ -30,7 +30,7 @@ func (cs classes) Class(name string) (*engine.Class, error) {
 
 func (cs classes) Classes() []*engine.Class { return cs }
 
-// fixture is an acceptor on a real database.
+// fixture is an acceptor with a real database.
 type fixture struct {
 	*testing.T
 	data    *store.Store
@@ -74,7 +74,7 @@ func open(t *testing.T, options engine.Options) *fixture {
 	return f
 }
 
-// post sends a body with headers given in pairs.
+// post sends a body with the given headers: names and values alternate.
 func (f *fixture) post(body string, header ...string) (*engine.Response, error) {
 	h := http.Header{"Content-Type": {"application/json"}}
 	for i := 0; i < len(header); i += 2 {
@@ -93,7 +93,7 @@ func (f *fixture) count() int64 {
 	return n
 }
 
-// lines is a converter for one title a line.
+// lines is a converter for bodies with one title per line.
 type lines struct{ silent bool }
 
 func (lines) Parse(_ context.Context, r *engine.Request, body any) (any, error) {
@@ -122,8 +122,8 @@ func (l lines) Respond(_ context.Context, _ *engine.Request, items []*engine.Ite
 	return &engine.Response{Status: 201, ContentType: "text/plain", Body: []byte(b.String())}, nil
 }
 
-// TestConverter holds that a converter makes the records and the answer, in
-// both spellings of the header, for any type of body.
+// TestConverter: a converter makes the records and the answer, with both names
+// of the header and any type of body.
 func TestConverter(t *testing.T) {
 	f := open(t, engine.Options{"lines": lines{}, "silent": lines{silent: true}})
 	for _, header := range []string{"svc-converter", "ion-converter"} {
@@ -158,8 +158,8 @@ func TestConverter(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKey holds that a request is done once for its key, account,
-// service and converter.
+// TestIdempotencyKey: a request takes effect once for its key, account, service
+// and converter.
 func TestIdempotencyKey(t *testing.T) {
 	f := open(t, engine.Options{"silent": lines{silent: true}})
 	const body = `[{"_class":"note@n","title":"tea","colour":"black"}]`
@@ -192,8 +192,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestCutOff holds that what a process saved before it ended is answered, not
-// saved again.
+// TestCutOff: if a process saved records and ended before it answered, a
+// repetition answers these records and does not save them again.
 func TestCutOff(t *testing.T) {
 	f := open(t, nil)
 	const body = `[{"_class":"note@n","title":"tea"}]`
@@ -210,7 +210,7 @@ func TestCutOff(t *testing.T) {
 	if _, err := f.post(body, "Idempotency-Key", "k"); engine.CodeOf(err) != engine.Conflict {
 		t.Errorf("while it may be running: %v", err)
 	}
-	_ = attempt.Failed(context.Background(), nil) // as when the claim expires
+	_ = attempt.Failed(context.Background(), nil) // as if the claim had expired
 	resp, err := f.post(body, "Idempotency-Key", "k")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// largeBody is so many records of about 250 bytes, numbered from first.
+// largeBody returns the given number of records of about 250 bytes, numbered
+// from first.
 func largeBody(first, records int, title string) string {
 	var b strings.Builder
 	before := '['
@@ -23,8 +24,8 @@ func largeBody(first, records int, title string) string {
 	return b.String() + "]"
 }
 
-// TestLargeSavesAreBounded holds what a save of 10,000 objects allocates, all in
-// all, to less than its memory may grow by: new ones and, again, updates.
+// TestLargeSavesAreBounded limits the memory that a request with 10,000 objects
+// allocates in total, for inserts and for updates.
 func TestLargeSavesAreBounded(t *testing.T) {
 	f := open(t, engine.Options{})
 	const records, most = 10_000, 32 << 20
@@ -51,8 +52,9 @@ func TestLargeSavesAreBounded(t *testing.T) {
 	}
 }
 
-// TestRefusedBodyIsTaken sends a large body whose second record is wrong: the
-// rest of it is read, because a client that still sends reads no answer.
+// TestRefusedBodyIsTaken sends a large body whose second record is invalid. The
+// server must read the rest of it, because a client that is still sending does
+// not read the answer.
 func TestRefusedBodyIsTaken(t *testing.T) {
 	f := open(t, engine.Options{})
 	body := strings.NewReader(`[{"_class":"note@n"},{"_class":"none@n"},` + largeBody(0, 1000, "Made")[1:])

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// gate is a store in which an account may do what may says, and knows no
-// "title".
+// gate is a repository in which the account has the permissions in may, and
+// "title" is hidden.
 type gate struct {
 	*store.Store
 	views *engine.Views
@@ -41,9 +41,9 @@ func (g *gate) Save(ctx context.Context, records []engine.Record) ([]*engine.Ite
 	return items, err
 }
 
-// Whoever may save no object of a class hears nothing of what is wrong with a
-// record of it; for the others a hidden attribute is one that there is not, in
-// the answer too (S2, S29).
+// An account that may not save any object of a class gets no errors about a
+// record of it. For other accounts, a hidden attribute behaves like one that
+// does not exist, also in the answer.
 func TestPermission(t *testing.T) {
 	g := &gate{views: engine.NewViews(func(p *engine.Property) bool { return p.Name == "title" })}
 	f := open(t, engine.Options{"dataRepo": g})

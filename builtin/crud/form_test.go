@@ -11,7 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// sink is a storage that counts what it is given, and how much at once.
+// sink is a storage that records the stored files and the size of the largest
+// read.
 type sink struct {
 	engine.FileStorage
 	stored []engine.StoredFile
@@ -46,7 +47,7 @@ func album(t *testing.T) *engine.Class {
 	return c
 }
 
-// readForm reads a body whose lines end in CRLF, with the boundary XX.
+// readForm reads a body with the boundary XX, whose lines must end in CRLF.
 func readForm(t *testing.T, s *sink, body io.Reader) (engine.Fields, error) {
 	t.Helper()
 	f := form{class: album(t), storage: s}
@@ -58,7 +59,7 @@ func part(disposition, content string) string {
 	return "--XX\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + content + "\r\n"
 }
 
-// TestForm holds what the parts of a form become.
+// TestForm checks the fields for the parts of a form.
 func TestForm(t *testing.T) {
 	for what, c := range map[string]struct{ body, want string }{
 		"text":                 {part(`name="title"`, "Tea"), `title="Tea" `},
@@ -110,8 +111,8 @@ func show(v any) string {
 	return string(engine.AppendValue(nil, v))
 }
 
-// TestFormRefused holds that a broken form is told as such, and keeps the
-// reason of whoever broke it.
+// TestFormRefused: a malformed form is refused, and errors of the body are
+// returned unchanged.
 func TestFormRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		body io.Reader
@@ -143,7 +144,7 @@ type tooLarge struct{}
 
 func (tooLarge) Read([]byte) (int, error) { return 0, engine.Errorf(engine.TooLarge, "too-large", "") }
 
-// TestFormStreams holds that a file passes through in small pieces.
+// TestFormStreams: a file is stored in small pieces.
 func TestFormStreams(t *testing.T) {
 	const size = 32 << 20
 	s := &sink{}

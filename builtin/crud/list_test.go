@@ -11,7 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// shelf is a repository of so many books, b0 to bn, and the classes around it.
+// shelf is a repository of books b0 to bn, and the MetaRepository of their
+// class.
 type shelf struct {
 	engine.Repository
 	class   *engine.Class
@@ -31,7 +32,7 @@ func (s *shelf) List(_ context.Context, q *engine.Query, visit func(*engine.Item
 	if q.After != nil {
 		first = int(q.After.Sequence) + 1
 	}
-	at := &engine.Position{} // of all items, as their memory is
+	at := &engine.Position{} // shared by all items, because real repositories reuse the memory
 	for i := first; i < s.books && (q.Count < 0 || i < first+q.Count); i++ {
 		it := &engine.Item{Class: s.class, ID: fmt.Sprint("b", i), Values: engine.Values{fmt.Sprint("b", i)}}
 		if q.WantPosition {
@@ -45,7 +46,7 @@ func (s *shelf) List(_ context.Context, q *engine.Query, visit func(*engine.Item
 	return nil
 }
 
-// plainCursors are cursors that everyone can read.
+// plainCursors are cursors without encryption.
 type plainCursors struct{}
 
 func (plainCursors) Encode(_ *engine.Query, page []engine.Position, _ *engine.Position) string {
@@ -84,8 +85,8 @@ func ask(list engine.Handler, query string) (*engine.Response, error) {
 		Params: []engine.Param{{Name: "class", Value: "book"}}, Account: engine.Anonymous})
 }
 
-// TestNextPage follows Link through all pages, in both ways to page, and holds
-// that every object is there once.
+// TestNextPage follows Link through all pages, in both ways of paging: every
+// object occurs once.
 func TestNextPage(t *testing.T) {
 	for _, books := range []int{0, 1, 3, 4, 6, 7} {
 		for _, start := range []string{"_count=3", "_after=&_count=3"} {
@@ -126,7 +127,8 @@ func (s *shelf) ids() (all []string) {
 	return all
 }
 
-// TestTotalOfAll: the total is that of all pages, and comes with the page.
+// TestTotalOfAll: the total covers all pages and is read together with the
+// page.
 func TestTotalOfAll(t *testing.T) {
 	s, list := newShelf(t, 9)
 	resp, err := ask(list, "_after=<4>&_count=2&_total=1")
@@ -138,7 +140,7 @@ func TestTotalOfAll(t *testing.T) {
 	}
 }
 
-// TestAfterRefused holds what is no way to page.
+// TestAfterRefused checks invalid combinations of paging parameters.
 func TestAfterRefused(t *testing.T) {
 	_, list := newShelf(t, 9)
 	for _, query := range []string{"_after=x", "_after=<4>&_offset=1", "_after=&_after="} {

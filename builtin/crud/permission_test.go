@@ -12,14 +12,14 @@ import (
 	"restsrv/engine"
 )
 
-// gate is a repository of albums in which "title" is hidden, for an account
-// that may do what it says. It keeps what it is asked to do.
+// gate is a repository of albums in which "title" is hidden and the account has
+// the permissions in may. It records the calls.
 type gate struct {
 	engine.Repository
 	class *engine.Class
 	views *engine.Views
 	may   engine.Permission
-	other string // an item that may not be written
+	other string // id of an item that the account may not write
 	asked []string
 }
 
@@ -71,7 +71,7 @@ func (g *gate) List(context.Context, *engine.Query, func(*engine.Item) error) er
 	return err
 }
 
-// send sends a request to a crud over the gate.
+// send sends a request to a crud with the gate as repository.
 func (g *gate) send(t *testing.T, method, path, contentType, body string, files engine.FileStorage) string {
 	t.Helper()
 	svc, err := New(&engine.Env{Meta: g, Data: g, Files: files, Log: slog.New(slog.DiscardHandler)}, engine.Options{})
@@ -104,9 +104,9 @@ func newGate(t *testing.T, may engine.Permission) *gate {
 	return &gate{class: album(t), may: may, views: engine.NewViews(func(p *engine.Property) bool { return p.Name == "title" })}
 }
 
-// Who may do with no object of the class what is asked, hears that before
-// anything of the input, and nothing is stored for him; but whether there is
-// the class is no secret (S2, S21).
+// If an account does not have the permission on any object of the class, it is
+// refused before there are errors about the input, and no files are stored. It
+// may know that the class exists.
 func TestPermissionBeforeInput(t *testing.T) {
 	const denied = "the account may not do this"
 	for _, test := range []struct {
@@ -151,7 +151,7 @@ func TestPermissionBeforeInput(t *testing.T) {
 }
 
 // Files for an object that the account may not change are not stored, even if it
-// may change others: the form is not read (S21).
+// may change other objects: the form is not read.
 func TestRowBeforeFiles(t *testing.T) {
 	form := part(`name="cover"; filename="a.png"`, "xyz") + "--XX--\r\n"
 	for contentType, body := range map[string]string{"multipart/form-data; boundary=XX": form, "application/json": `{"cover":"aGk="}`} {
@@ -169,8 +169,8 @@ func TestRowBeforeFiles(t *testing.T) {
 	}
 }
 
-// In every part of a request a hidden attribute is what a name is that nothing
-// has: the same answer, warnings included, with the names exchanged (S1).
+// In every part of a request, a hidden attribute behaves like an unknown name:
+// the answers and warnings are equal except for the name.
 func TestHiddenInRequests(t *testing.T) {
 	ask := func(views *engine.Views, name string, ask [4]string) string {
 		g := newGate(t, engine.MayAll)

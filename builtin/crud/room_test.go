@@ -13,7 +13,7 @@ import (
 type tight struct {
 	free  int
 	waits []int
-	err   error // of Wait
+	err   error // result of Wait
 }
 
 func (m *tight) Try(bytes int) bool { return bytes <= m.free }

@@ -9,13 +9,13 @@ import (
 	"restsrv/engine"
 )
 
-// shop is an application of two classes of which some things are told; err
-// stands for files that cannot be read.
+// shop is an application of two classes with a presentation; err stands for
+// files that cannot be read.
 type shop struct {
 	engine.Repository
 	engine.Presentation
 	classes []*engine.Class
-	views   *engine.Views // what the account sees, nil for everything
+	views   *engine.Views // as the account sees the classes; nil if no attributes are hidden
 	err     error
 }
 
@@ -64,7 +64,7 @@ func (s *shop) ViewModel(engine.ViewKind, *engine.Class, string) (*engine.ViewMo
 
 func (s *shop) Mask(string) (engine.Fields, error) { return engine.Fields{}, s.err }
 
-// ask calls the method of a path.
+// ask calls the handler of a path.
 func ask(t *testing.T, svc engine.Service, path, query string, params ...engine.Param) (string, error) {
 	t.Helper()
 	for _, r := range svc.Routes() {
@@ -93,7 +93,7 @@ func made(t *testing.T, s *shop) engine.Service {
 	return svc
 }
 
-// What cannot be is refused when the service is made.
+// Invalid options are refused when the service is created.
 func TestOptions(t *testing.T) {
 	s := newShop(t)
 	for _, c := range []struct {
@@ -114,8 +114,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A class is described once for all who may know all of it, and anew for those
-// who may not: neither gets what is the other's.
+// The description of a class without hidden attributes is cached; views are
+// described separately. Neither must get the description of the other.
 func TestDescribedForEach(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)
@@ -156,8 +156,8 @@ func described(svc engine.Service) (classes []*engine.Class) {
 	return classes
 }
 
-// What there is not is told by its code, and files that cannot be read are the
-// server's failure.
+// Missing objects have their own error codes, and files that cannot be read are
+// failures of the server.
 func TestMissing(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)

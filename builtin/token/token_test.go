@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// issuer records what it is asked; its clock stands still.
+// issuer records its calls; its clock stands still.
 type issuer struct {
 	asked  []string
 	tokens []engine.Token
@@ -49,7 +49,7 @@ func (i *issuer) Revoke(_ context.Context, account, id string) error {
 	return i.fail
 }
 
-// call finds the route and runs its handler.
+// call finds the route and calls its handler.
 func call(t *testing.T, i *issuer, method, path string, r *engine.Request) (*engine.Response, error) {
 	t.Helper()
 	s, err := token.New(&engine.Env{Tokens: i, Access: allowed(true)}, engine.Options{"auth": nil})
@@ -96,7 +96,7 @@ func TestHeadIssuesNothing(t *testing.T) {
 	}
 }
 
-// Tokens issued here have no scope, so that nobody gets one by a token that has.
+// Tokens issued here have no scope, so a token with a scope cannot issue any.
 func TestScopeGivesNoTokens(t *testing.T) {
 	scope, err := engine.ParseScope("token crud:read")
 	if err != nil {
@@ -217,7 +217,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// allowed answers all questions for permission alike.
+// allowed gives the same answer to all checks of permissions.
 type allowed bool
 
 func (a allowed) Check(_ context.Context, _ *engine.Account, resource string, p engine.Permission) (bool, error) {
@@ -227,16 +227,16 @@ func (a allowed) Check(_ context.Context, _ *engine.Account, resource string, p 
 	return bool(a), nil
 }
 
-// events is an engine.Auditor that keeps what it is told.
+// events is an engine.Auditor that records the events.
 type events []string
 
 func (e *events) Audit(_ context.Context, ev engine.Event) {
 	*e = append(*e, fmt.Sprint(ev.Kind, " ", ev.Account, " ", ev.Caller.Request, " ", ev.Service, " ", string(engine.AppendValue(nil, ev.Details))))
 }
 
-// Issuing takes use on ws:::gen-ws-token, which is refused before anything is
-// said about the input; own tokens can be listed and revoked without it. What
-// happened is audited, without the secret.
+// Issuing needs the permission use on ws:::gen-ws-token, which is checked before
+// the input. Own tokens can be listed and revoked without it. The events are
+// audited, without the secret.
 func TestIssuingTakesPermission(t *testing.T) {
 	const issued = `{"token":"t0","name":"","expires":"2024-05-31T12:00:00.000Z"}`
 	for _, test := range []struct {

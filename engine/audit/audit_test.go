@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// fixture is a Journal on a real database, a log that can be read, and a time
-// that moves when told.
+// fixture is a Journal with a real database, a readable log and a clock that tests
+// set.
 type fixture struct {
 	*testing.T
 	*Journal
@@ -31,7 +31,7 @@ type fixture struct {
 	log   bytes.Buffer
 }
 
-// held is a repository whose writes fail, or wait, when told.
+// held is a repository whose writes fail or block if a test requests it.
 type held struct {
 	engine.Repository
 	mu    sync.Mutex
@@ -74,7 +74,7 @@ func open(t *testing.T) *fixture {
 	return f
 }
 
-// start makes a Journal, as a start of the server does.
+// start creates a Journal, as the start of the server does.
 func (f *fixture) start() {
 	f.Journal = New(Config{Data: f.data, Class: f.class, Log: slog.New(slog.NewTextHandler(lockedLog{f}, nil)), Now: f.Now})
 }
@@ -93,7 +93,7 @@ func (f *fixture) logged() string {
 	return f.log.String()
 }
 
-// stored closes the Journal and returns what is stored.
+// stored closes the Journal and returns the stored events.
 func (f *fixture) stored(s Selection) (all []Entry) {
 	f.Helper()
 	if err := f.Journal.Close(context.Background()); err != nil {
@@ -160,7 +160,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// Closing loses nothing, however much has just happened.
+// Close stores all events, however many have just been recorded.
 func TestCloseStoresEverything(t *testing.T) {
 	f := open(t)
 	for i := range 3000 {
@@ -178,8 +178,8 @@ func TestCloseStoresEverything(t *testing.T) {
 	}
 }
 
-// While the database is away nobody waits, memory is bounded, and what was lost
-// is counted; what found room is stored later.
+// While the database cannot be reached, callers do not wait, memory is bounded,
+// and lost events are counted. Queued events are stored later.
 func TestDatabaseAway(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
@@ -200,8 +200,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// A database that never comes back does not keep the server from ending, and
-// that is told.
+// A database that does not come back does not prevent the server from ending, and
+// Close reports the lost events.
 func TestCloseGivesUp(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
@@ -215,7 +215,7 @@ func TestCloseGivesUp(t *testing.T) {
 	}
 }
 
-// An event that cannot be stored does not hold up those behind it.
+// An event that cannot be stored does not delay the events after it.
 func TestBadEventIsDropped(t *testing.T) {
 	f := open(t)
 	f.data.set(engine.Errorf(engine.Invalid, "x", "no"), nil)
@@ -230,8 +230,8 @@ func TestBadEventIsDropped(t *testing.T) {
 	}
 }
 
-// A flood of what anybody can cause fills neither the log nor the database; it
-// is counted, and other events are kept beside it.
+// A flood of events that any client can cause fills neither the log nor the
+// database. They are counted, and other events are still recorded.
 func TestFloodIsSummarized(t *testing.T) {
 	f := open(t)
 	for i := range 10_000 {
@@ -271,7 +271,7 @@ func TestFloodFromOneNetwork(t *testing.T) {
 	}
 }
 
-// When the minute is over events are kept again.
+// After a minute, events are recorded again.
 func TestFloodEnds(t *testing.T) {
 	f := open(t)
 	for i := range maxFloodFrom {
@@ -307,9 +307,9 @@ func TestOldRowsGo(t *testing.T) {
 	}
 }
 
-// TestFloodOfOneAccount checks that an account which signs in and takes tokens
-// without end fills neither the log nor the database, and that other accounts and
-// other events are kept beside it.
+// TestFloodOfOneAccount: an account that signs in and takes tokens without end
+// fills neither the log nor the database, and events of other accounts and other
+// kinds are still recorded.
 func TestFloodOfOneAccount(t *testing.T) {
 	f := open(t)
 	for range 1000 {
@@ -331,8 +331,8 @@ func TestFloodOfOneAccount(t *testing.T) {
 	}
 }
 
-// TestFloodsAreBounded checks that events of any number of accounts are counted in
-// bounded memory.
+// TestFloodsAreBounded: events of any number of accounts are counted in bounded
+// memory.
 func TestFloodsAreBounded(t *testing.T) {
 	f := &floods{tell: func(entry) {}}
 	for i := range 2*floodsRecorded + 1 {
@@ -343,7 +343,7 @@ func TestFloodsAreBounded(t *testing.T) {
 	}
 }
 
-// TestRowsAreBounded checks that the oldest rows go when there are too many, while
+// TestRowsAreBounded: the oldest rows are removed when there are too many, while
 // the Journal writes and when it starts.
 func TestRowsAreBounded(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
@@ -389,8 +389,8 @@ func TestWithoutRows(t *testing.T) {
 	}
 }
 
-// S26: what looks like a secret, or is named like one, gets neither into the log
-// nor into the database, whoever puts it into an event.
+// Values that look like secrets, or whose names suggest it, are redacted in the
+// log and in the database.
 func TestS26NoSecrets(t *testing.T) {
 	f := open(t)
 	token := strings.Repeat("c0ffee1234", 4)

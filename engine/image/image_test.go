@@ -23,7 +23,8 @@ import (
 
 var square = engine.ThumbnailKind{Name: "small", Width: 100, Height: 100}
 
-// open is a storage of files in a directory with one kind of thumbnails.
+// open returns a storage of files in a directory, with one kind of thumbnails by
+// default.
 func open(t testing.TB, cfg Config, kinds ...engine.ThumbnailKind) *Storage {
 	t.Helper()
 	cfg.Files = file.New(file.Config{Dir: t.TempDir()})
@@ -39,7 +40,7 @@ func put(t testing.TB, s *Storage, content []byte) engine.StoredFile {
 	return f
 }
 
-// thumbnail makes a thumbnail, and decodes it.
+// thumbnail makes a thumbnail and decodes it.
 func thumbnail(t testing.TB, s *Storage, content []byte, kind string) (image.Image, string) {
 	t.Helper()
 	small, err := s.Thumbnail(context.Background(), put(t, s, content), kind)
@@ -78,7 +79,7 @@ var (
 	white = color.RGBA{255, 255, 255, 255}
 )
 
-// quarters is a picture whose corners have these colours, in reading order.
+// quarters returns a picture whose quarters have these colors, in reading order.
 func quarters(w, h int, corners ...color.Color) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -100,7 +101,7 @@ func near(a, b color.Color) bool {
 	return true
 }
 
-// corners are the colours of the quarters of a picture, in reading order.
+// corners returns the colors of the quarters of a picture, in reading order.
 func corners(m image.Image) (all []color.Color) {
 	b := m.Bounds()
 	for _, y := range []int{1, 3} {
@@ -111,7 +112,8 @@ func corners(m image.Image) (all []color.Color) {
 	return all
 }
 
-// TestSizes holds that thumbnails keep their form, fit, and are never enlarged.
+// TestSizes: thumbnails keep the proportions, fit the size, and are never
+// enlarged.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		w, h         int
@@ -130,8 +132,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSeesEveryPixel holds that what is thinner than a pixel of the thumbnail
-// counts.
+// TestSeesEveryPixel: lines thinner than a pixel of the thumbnail affect it.
 func TestSeesEveryPixel(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 1600, 1600))
 	for i := range 1600 * 1600 {
@@ -145,8 +146,8 @@ func TestSeesEveryPixel(t *testing.T) {
 	}
 }
 
-// TestFormats holds which formats are read and which are written: colours stay,
-// and so does transparency, for which there is PNG.
+// TestFormats checks the supported formats. Colors and transparency are kept;
+// transparent thumbnails are PNG.
 func TestFormats(t *testing.T) {
 	clear := color.RGBA{}
 	opaque, through := quarters(400, 400, red, green, blue, white), quarters(400, 400, red, clear, blue, white)
@@ -166,7 +167,7 @@ func TestFormats(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		content []byte
-		format  string // asked for
+		format  string // requested format
 		want    string
 		corners []color.Color
 	}{
@@ -193,7 +194,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// withEXIF is a JPEG with an orientation, in either order of bytes.
+// withEXIF returns a JPEG with an orientation, in either byte order.
 func withEXIF(content []byte, orientation uint16, order binary.ByteOrder) []byte {
 	mark := "MM"
 	if order == binary.LittleEndian {
@@ -212,11 +213,11 @@ func withEXIF(content []byte, orientation uint16, order binary.ByteOrder) []byte
 	return append(append(out, segment...), content[2:]...)
 }
 
-// TestOrientation holds that pictures of cameras that were held otherwise stand
-// upright.
+// TestOrientation: thumbnails of rotated pictures are upright.
 func TestOrientation(t *testing.T) {
 	upright := []color.Color{red, green, blue, white}
-	// What a camera stores, so that it is upright when turned.
+	// The corners as a camera stores them for each orientation of the same
+	// picture.
 	for orientation, stored := range map[uint16][]color.Color{
 		1: {red, green, blue, white}, 2: {green, red, white, blue}, 3: {white, blue, green, red}, 4: {blue, white, red, green},
 		5: {red, blue, green, white}, 6: {green, white, red, blue}, 7: {white, green, blue, red}, 8: {blue, red, white, green},
@@ -241,7 +242,7 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// sized is a PNG that claims to be so large.
+// sized returns a PNG with the given size in its header.
 func sized(content []byte, w, h uint32) []byte {
 	b := bytes.Clone(content)
 	binary.BigEndian.PutUint32(b[16:], w)
@@ -250,8 +251,8 @@ func sized(content []byte, w, h uint32) []byte {
 	return b
 }
 
-// TestUnusable holds that what is no picture, or none that can be unpacked here,
-// is answered as a file without a thumbnail.
+// TestUnusable: a file that is not an image, or that cannot be decoded here, has
+// no thumbnail.
 func TestUnusable(t *testing.T) {
 	whole := asPNG(t, quarters(40, 40, red, green, blue, white))
 	photo := asJPEG(t, quarters(40, 40, red, green, blue, white))
@@ -279,7 +280,7 @@ func TestUnusable(t *testing.T) {
 	}
 	s := open(t, Config{}, square)
 	cut := put(t, s, whole[:len(whole)-30])
-	for _, waiting := range []int{1, 0} { // the second time nothing may be unpacked any more
+	for _, waiting := range []int{1, 0} { // the second time, no image may be decoded
 		s.limits.queue = waiting
 		if _, err := s.Thumbnail(context.Background(), cut, "small"); engine.CodeOf(err) != engine.NotFound || !strings.HasSuffix(err.Error(), "it is a picture that cannot be read") {
 			t.Errorf("what cannot be read, %d may be unpacked: %v", waiting, err)
@@ -294,7 +295,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestMemory holds what pictures are estimated at, as the bound is made of it.
+// TestMemory checks the estimates of memory, on which the limit is based.
 func TestMemory(t *testing.T) {
 	of := func(content []byte) float64 {
 		p, err := look(bytes.NewReader(content))
@@ -318,10 +319,11 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v bytes per pixel, want %v", name, c.got, c.want)
 		}
 	}
-	// What hides in pictures that are not as they seem costs no less.
+	// Pictures that hide their real cost must not be estimated lower.
 	frame := bytes.Index(progressive, []byte{0xff, markSOF2})
 	hidden := func(mark byte) []byte {
-		// Read as a segment, the marker hides the frame, which begins with 0xffc2.
+		// If the marker is read as a segment, it hides the frame, which begins
+		// with 0xffc2.
 		lies := append(bytes.Clone(progressive[:frame]), 0xff, mark)
 		return append(lies, progressive[frame:]...)
 	}
@@ -353,7 +355,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestKept holds that a thumbnail is made once, and again when its kind changes.
+// TestKept: a thumbnail is made once, and again if its kind changes.
 func TestKept(t *testing.T) {
 	s := open(t, Config{}, square)
 	f := put(t, s, asPNG(t, quarters(400, 400, red, green, blue, white)))
@@ -365,7 +367,7 @@ func TestKept(t *testing.T) {
 		return small.Tag + errorText(small.Content.Close())
 	}
 	first := tag(s)
-	s.limits.queue = 0 // nothing can be made any more
+	s.limits.queue = 0 // no more thumbnails can be made
 	if again := tag(s); again != first {
 		t.Errorf("the thumbnail is %s, was %s", again, first)
 	}
@@ -386,8 +388,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestQueue holds that few wait for memory, and that a request that ends does
-// not wait on.
+// TestQueue: the number of waiting requests is limited, and a request stops
+// waiting when it ends.
 func TestQueue(t *testing.T) {
 	s := open(t, Config{Waiting: 2, Time: 50 * time.Millisecond}, square)
 	done, err := s.limits.wait(context.Background(), s.limits.most)
@@ -434,8 +436,8 @@ func await(s *Storage, n int) {
 	}
 }
 
-// TestQueueOfOthers holds that an account that asks for many thumbnails at once
-// keeps no other from its own: that comes behind few of them.
+// TestQueueOfOthers: if an account requests many thumbnails at once, a request of
+// another account waits only for a few of them.
 func TestQueueOfOthers(t *testing.T) {
 	const many = 20
 	s := open(t, Config{Waiting: many}, square)
@@ -443,7 +445,7 @@ func TestQueueOfOthers(t *testing.T) {
 		return engine.WithAccount(context.Background(), &engine.Account{ID: id})
 	}
 	var waits sync.WaitGroup
-	end := make(chan bool) // of one picture
+	end := make(chan bool) // for one picture
 	for range many {
 		waits.Go(func() {
 			done, err := s.limits.wait(as("many@local"), 0)
@@ -475,7 +477,7 @@ func TestQueueOfOthers(t *testing.T) {
 		select {
 		case <-other:
 			waiting = false
-		case <-time.After(20 * time.Millisecond): // for who may come next
+		case <-time.After(20 * time.Millisecond): // time for the next request to get its turn
 			end <- true
 			ended++
 		}
@@ -487,7 +489,7 @@ func TestQueueOfOthers(t *testing.T) {
 	}
 }
 
-// TestAtOnce holds that many who ask for one thumbnail at once all get it.
+// TestAtOnce: concurrent requests for one thumbnail all succeed.
 func TestAtOnce(t *testing.T) {
 	s := open(t, Config{}, square)
 	f := put(t, s, asJPEG(t, quarters(800, 800, red, green, blue, white)))
@@ -508,8 +510,8 @@ func TestAtOnce(t *testing.T) {
 	asks.Wait()
 }
 
-// FuzzThumbnail holds that no content crashes, outlasts or fails the server:
-// there is a thumbnail, or there is none.
+// FuzzThumbnail: with any content there is either a thumbnail or an error of the
+// client, without a crash, a timeout or a failure of the server.
 func FuzzThumbnail(f *testing.F) {
 	m := quarters(9, 7, red, green, blue, color.RGBA{})
 	f.Add(asPNG(f, m))

@@ -2,8 +2,8 @@ package image
 
 import "encoding/binary"
 
-// webpPicture is a lossless WebP of one colour, half transparent red: every code
-// has one symbol, so that pixels take no bits.
+// webpPicture is a lossless WebP of one color, half transparent red. Every code
+// has one symbol, so pixels take no bits.
 var webpPicture = func() []byte {
 	var data []byte
 	var n int
@@ -21,14 +21,14 @@ var webpPicture = func() []byte {
 	write(64-1, 14)                                   // height
 	write(1, 1)                                       // with alpha
 	write(0, 3)                                       // version
-	write(0, 3)                                       // no transform, no cache of colours, no codes of codes
+	write(0, 3)                                       // no transform, no color cache, no meta codes
 	for _, symbol := range []uint32{0, 255, 0, 128} { // green, red, blue, alpha
 		write(1, 1) // a simple code
-		write(0, 1) // of one symbol
+		write(0, 1) // with one symbol
 		write(1, 1) // of eight bits
 		write(symbol, 8)
 	}
-	write(1, 1) // and of distances: 0
+	write(1, 1) // the code of distances: 0
 	write(0, 3)
 	if len(data)%2 != 0 {
 		data = append(data, 0)

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// diary is a store whose notes keep a journal, and whose clock is turned.
+// diary is a store of notes with a journal, and a clock that tests set.
 type diary struct {
 	*store.Store
 	*dbtest.Clock
@@ -31,7 +31,7 @@ func open(t *testing.T) *diary {
 	return d
 }
 
-// write sets the title of a note, a new one if need be.
+// write sets the title of a note, and creates the note if necessary.
 func (d *diary) write(t *testing.T, ctx context.Context, id, title string) {
 	t.Helper()
 	v := engine.NewValues(d.notes)
@@ -81,7 +81,7 @@ func TestListAndForget(t *testing.T) {
 	check(journal.Selection{}, "CREATE 1", "UPDATE 1", "UPDATE 2")
 }
 
-// The form is that of iondv-data.md section 4.4.
+// The format is that of IONDV's change log.
 func TestRecordJSON(t *testing.T) {
 	d := open(t)
 	d.write(t, engine.WithRequest(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"}, &engine.Caller{Address: netip.MustParseAddr("::1")}), "1", `"x"`)

@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// TestOneAtATime has processes do work under one lease and under another.
+// TestOneAtATime: processes with the same lease work one at a time,
+// independently of another lease.
 func TestOneAtATime(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		var inside, outside atomic.Int32
@@ -47,8 +48,8 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestTakenOver has a process take the lease of one that is gone, and end the
-// work of one that was only away.
+// TestTakenOver: a process takes over the lease of a dead process. If that was
+// only suspended, its work is ended.
 func TestTakenOver(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
@@ -60,7 +61,7 @@ func TestTakenOver(t *testing.T) {
 		}
 		waited := false
 		err := lease.Hold(t.Context(), data, class, "x", func() { waited = true }, func(ctx context.Context) error {
-			if err := data.Delete(ctx, class, "x", nil); err != nil { // as another one would have it
+			if err := data.Delete(ctx, class, "x", nil); err != nil { // as if another process had taken it
 				return err
 			}
 			<-ctx.Done()
@@ -72,8 +73,8 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestGivenBack shows that a lease ends with the work, whatever became of it,
-// and that nobody waits longer than he wants to.
+// TestGivenBack: a lease is released when the work ends, with or without an
+// error, and waiting ends with its context.
 func TestGivenBack(t *testing.T) {
 	class := lease.Class()
 	data := dbtest.New(t).Open(t, class)

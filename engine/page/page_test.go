@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A page shows what it is given as text, may run nothing and be framed by
-// nobody, and is kept by nobody.
+// A page escapes its data, and its headers prevent scripts, frames and caching.
 func TestPage(t *testing.T) {
 	w := httptest.NewRecorder()
 	if err := New(`<p>{{.}}</p>`).Write(w, 429, "Wait <b>", "<script>x</script>"); err != nil {
@@ -35,7 +34,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// What a body asks for and is not given fails before anything is written.
+// If data for the template are missing, Write fails before any output.
 func TestPageFails(t *testing.T) {
 	w := httptest.NewRecorder()
 	if err := New(`{{.Missing}}`).Write(w, 200, "Title", struct{}{}); err == nil || w.Body.Len() > 0 || len(w.Header()) > 0 {

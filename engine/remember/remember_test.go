@@ -14,7 +14,7 @@ func named(name string, expires time.Duration) *thing {
 	return &thing{Entry{Expires: expires}, name}
 }
 
-// A memory that is full makes room: for one, or of all that has expired.
+// A full memory makes room: it removes all expired entries, or another one.
 func TestMemoryIsBounded(t *testing.T) {
 	m := New[*thing]()
 	for i := range Most + 500 {
@@ -30,7 +30,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// What was proven before something was forgotten may rest on that.
+// Proofs from before a Forget are not stored.
 func TestMemoryForgets(t *testing.T) {
 	m := New[*thing]()
 	ann, bob := named("ann", time.Hour), named("bob", time.Hour)
@@ -51,7 +51,7 @@ func TestMemoryForgets(t *testing.T) {
 	}
 }
 
-// Dropping ends an entry, and not the one that came in its place.
+// Drop ends an entry, but not the entry that replaced it.
 func TestMemoryDrops(t *testing.T) {
 	m := New[*thing]()
 	old, young := named("old", time.Hour), named("young", time.Hour)

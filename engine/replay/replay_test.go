@@ -16,7 +16,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// fixture is a Keeper on a real database with a class of notes.
+// fixture is a Keeper with a real database and a class of notes.
 type fixture struct {
 	*testing.T
 	keeper *replay.Keeper
@@ -94,8 +94,8 @@ func want(t *testing.T, what string, err error, code engine.Code) {
 	}
 }
 
-// TestReplay holds that a request that is done is answered as the first time,
-// and only that request.
+// TestReplay: a repeated request gets the first answer, and other requests do
+// not.
 func TestReplay(t *testing.T) {
 	f := open(t)
 	a := f.mustBegin("body")
@@ -124,8 +124,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestBinaryAnswer checks that a stored answer comes back byte for byte: one that
-// is no text, and texts with characters that PostgreSQL does not store.
+// TestBinaryAnswer: a stored answer is returned byte for byte, even if it is not
+// text or has characters that PostgreSQL cannot store.
 func TestBinaryAnswer(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		f := openOn(t, db)
@@ -143,8 +143,8 @@ func TestBinaryAnswer(t *testing.T) {
 	})
 }
 
-// TestRunning holds that a request waits for the first one, which blocks the
-// key for ClaimTime at most.
+// TestRunning: a request is refused while the first one is running, which blocks
+// the key for ClaimTime at most.
 func TestRunning(t *testing.T) {
 	f := open(t)
 	slow := f.mustBegin("body")
@@ -157,7 +157,7 @@ func TestRunning(t *testing.T) {
 	if _, err := f.save(second); err != nil {
 		t.Fatal(err)
 	}
-	// The first was only slow: it must not save a second time.
+	// The first request was only slow: it must not save a second time.
 	_, err = f.save(slow)
 	want(t, "the slow one", err, engine.Invalid)
 	want(t, "its answer", slow.Failed(context.Background(), err), engine.Conflict)
@@ -166,7 +166,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestFailed holds that a request that failed leaves the key free.
+// TestFailed: a failed request releases its key.
 func TestFailed(t *testing.T) {
 	f := open(t)
 	a := f.mustBegin("body")
@@ -179,8 +179,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestCutOff holds that a request that was done by a process that ended before
-// it answered is not done again.
+// TestCutOff: if a process saved the request and ended before it answered, the
+// request is not executed again.
 func TestCutOff(t *testing.T) {
 	f := open(t)
 	id, err := f.save(f.mustBegin("body"))
@@ -200,7 +200,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestTogether holds that of many equal requests at once one is done.
+// TestTogether: of many equal concurrent requests, only one takes effect.
 func TestTogether(t *testing.T) {
 	f := open(t)
 	var wg sync.WaitGroup
@@ -229,7 +229,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSweep holds that what has expired goes, and nothing else.
+// TestSweep: only expired rows are removed.
 func TestSweep(t *testing.T) {
 	f := open(t)
 	if _, err := f.save(f.mustBegin("body")); err != nil {
@@ -249,7 +249,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestKeys holds which keys are taken.
+// TestKeys checks the rules for valid keys.
 func TestKeys(t *testing.T) {
 	f := open(t)
 	long := make([]byte, 256)
@@ -264,9 +264,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestShares checks that the keys and bytes of an account are limited, that this
-// does not affect other accounts and stored answers, and that the share is free
-// again when the keys expire.
+// TestShares: the keys and bytes of an account are limited. This does not affect
+// other accounts and stored answers, and the share is free again when the keys
+// expire.
 func TestShares(t *testing.T) {
 	f := open(t)
 	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Now: func() time.Time { return f.now }, Limits: replay.Limits{Keys: 3, Bytes: 3000, Answer: 1000}})
@@ -291,7 +291,7 @@ func TestShares(t *testing.T) {
 	for range 2 {
 		_, err := begin("ann@local", "4")
 		want(t, "a key too many", err, engine.TooMany)
-		f.later(2 * time.Second) // the count is read again
+		f.later(2 * time.Second) // the usage is read again
 	}
 	if got := f.keeper.Refused(); got != 2 {
 		t.Errorf("got %d refused requests, want 2", got)

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// TestKey holds that a key is made once, whoever asks and however often the
-// database is opened, and that names have keys of their own.
+// TestKey: a key is created once, with concurrent callers and when the database
+// is opened again. Different names have different keys.
 func TestKey(t *testing.T) {
 	ctx, class, path := context.Background(), secret.Class(), filepath.Join(t.TempDir(), "test.db")
 	s := dbtest.File(path).Open(t, class)

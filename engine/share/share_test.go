@@ -57,7 +57,7 @@ func TestKeysWithTheLeastUseGoFirst(t *testing.T) {
 	g := acquire(t, p, "heavy", 1)
 	heavy := []<-chan *Grant{enqueue(t, p, "heavy", 1), enqueue(t, p, "heavy", 1)}
 	c.advance(10 * time.Second)
-	g.Release() // heavy has used 10 s and gets the second grant, for no other key waits
+	g.Release() // heavy has used 10 s and gets the second grant, because no other key waits
 	second := <-heavy[0]
 	light := []<-chan *Grant{enqueue(t, p, "light", 1), enqueue(t, p, "light", 1), enqueue(t, p, "light", 1)}
 	c.advance(10 * time.Second)
@@ -133,7 +133,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("refused: got %d, want 2", got)
 	}
 	g.Release()
-	// The order of the queues is not what this test is about.
+	// The order of the queues does not matter here.
 	for _, q := range []<-chan *Grant{queued[2], queued[0], queued[1]} {
 		(<-q).Release()
 	}
@@ -157,8 +157,8 @@ func TestWaitingEnds(t *testing.T) {
 	acquire(t, p, "b", 1).Release()
 }
 
-// TestInvariants has many keys acquire and release random numbers of units, some
-// with contexts that end, and checks the bounds all the time.
+// TestInvariants: many keys acquire and release random numbers of units, some
+// with contexts that end, and the limits always hold.
 func TestInvariants(t *testing.T) {
 	const capacity, perKey = 20, 12
 	p := New(Config{Name: "things", Capacity: capacity, PerKey: perKey, MaxWait: 50 * time.Millisecond})
