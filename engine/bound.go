@@ -184,6 +184,6 @@ func (b *Bound) report(what string, limit int, account string, ended int) {
 	}
 	b.mu.Unlock()
 	if due {
-		b.cfg.Log.Warn("the oldest rows of a table are deleted, because it has reached a limit", "table", b.cfg.Class.FullName, "limit", limit, "counts", what, "account", account, "deleted", all)
+		b.cfg.Log.Warn("a table has reached a limit; the oldest rows were deleted", "table", b.cfg.Class.FullName, "limit", limit, "counts", what, "account", account, "deleted", all)
 	}
 }

@@ -27,15 +27,15 @@ func TestRequestContext(t *testing.T) {
 	guarded := WithGuard(ctx, first)
 	switch {
 	case GuardFrom(ctx) != nil:
-		t.Error("a guard of nobody's")
+		t.Error("a context without a guard has one")
 	case GuardFrom(guarded) != first:
 		t.Error("the guard is not found")
 	case WithGuard(guarded, first) != guarded:
-		t.Error("the same guard is put there again")
+		t.Error("setting the same guard made a new context")
 	case GuardFrom(WithGuard(guarded, second)) != second:
-		t.Error("the nearest guard does not count")
+		t.Error("the inner guard does not override the outer one")
 	case GuardFrom(WithGuard(guarded, nil)) != nil:
-		t.Error("the guard is not lifted")
+		t.Error("a nil guard does not remove the guard")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestRequestContextEnds(t *testing.T) {
 	defer stop()
 	cancel()
 	if ctx.Err() == nil { // a goroutine would not have run yet
-		t.Error("the end of the request is not that of what it does")
+		t.Error("a derived context did not end with the request")
 	}
 }
 

@@ -33,11 +33,11 @@ func TestCursorIsUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(raw, []byte("12345")) || bytes.Contains(raw, []byte("title")) || bytes.Contains(raw, []byte("[")) && bytes.Contains(raw, []byte("null")) {
-			t.Errorf("%v can be read: %q", test.at, raw)
+			t.Errorf("the cursor of %v contains readable values: %q", test.at, raw)
 		}
 		// The bytes do not reveal that two cursors have common parts.
 		if start := string(raw[sealSize : sealSize+5]); seen[start] {
-			t.Errorf("%v begins as another: %q", test.at, raw)
+			t.Errorf("the cursor of %v begins like another one: %q", test.at, raw)
 		} else {
 			seen[start] = true
 		}
@@ -71,7 +71,7 @@ func TestCursorOfLongValues(t *testing.T) {
 		t.Errorf("the cursor has %d bytes, want less than 1024", len(cursor))
 	}
 	if raw, err := base64.RawURLEncoding.DecodeString(cursor); err != nil || bytes.Contains(raw, []byte("long")) || raw[sealSize] == landmarksMark {
-		t.Errorf("the cursor can be read: %q, %v", raw, err)
+		t.Errorf("the cursor contains readable values: %q, %v", raw, err)
 	}
 	at, err := key.Decode(q, cursor)
 	if err != nil {

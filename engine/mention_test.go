@@ -53,7 +53,7 @@ func TestMentions(t *testing.T) {
 	}
 	condition.Condition(And(f, searchFilter("words")))
 	if !condition.Unknown {
-		t.Error("nobody knows which attributes a search reads")
+		t.Error("a search must set Unknown")
 	}
 	var formula Mentions
 	formula.Formula(nil, nil)

@@ -45,7 +45,7 @@ func (s *Sweeper) Begin() {
 		ctx, cancel := context.WithTimeout(context.Background(), sweepEvery)
 		defer cancel()
 		if err := s.Sweep(ctx); err != nil {
-			s.log.Debug("what has expired stays until the next time", "class", s.classes[0].FullName, "error", err)
+			s.log.Debug("expired rows could not be removed; the next sweep retries", "class", s.classes[0].FullName, "error", err)
 		}
 	}()
 }

@@ -48,7 +48,7 @@ func TestTold(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
 		if got := string(engine.AppendValue(nil, person.Told(said))); got != in {
-			t.Errorf("to those who may know all:\n%s\n%s", in, got)
+			t.Errorf("without hidden attributes:\ngot  %[2]s\nwant %[1]s", in, got)
 		}
 	}
 }

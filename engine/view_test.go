@@ -279,7 +279,7 @@ func TestHiddenIsUnknown(t *testing.T) {
 	}
 	for reader := range mentioningReaders {
 		if !distinguished[reader] {
-			t.Errorf("%s tells nothing apart: the test cannot fail", reader)
+			t.Errorf("%s reads all names alike, so this test cannot fail", reader)
 		}
 	}
 }
@@ -305,17 +305,17 @@ func TestViewOfRelatives(t *testing.T) {
 		t.Errorf("the descendant of a view: base %v, ancestor %v", lead.Base() == person.Descendants[0], lead.Ancestor == v)
 	}
 	if got := v.Leads(v.Property("team")); got != views.Of(team) || got.Leads(got.Property("lead")) != v {
-		t.Error("references of a view lead out of it")
+		t.Error("the target of a reference is not a view")
 	}
 	if v.Base() != person || v.Root() != person || lead.Root() != person || views.Of(v) != v || views.Of(lead.Base()) != lead {
-		t.Error("base, root or the view of a view")
+		t.Error("Base, Root or the view of a view is wrong")
 	}
 	if !v.Property("boss").Allows(lead) || !v.Property("boss").Allows(lead.Base()) || v.Property("boss").Allows(views.Of(team)) {
-		t.Error("what a reference allows")
+		t.Error("Allows differs between a class and its view")
 	}
 	var none *Views
 	if none.Of(person) != person || none.Hides(person.Property(hiddenName)) || person.Lacks(person.Property(hiddenName)) {
-		t.Error("without views classes are shown themselves")
+		t.Error("nil Views did not return the class itself")
 	}
 }
 
@@ -420,7 +420,7 @@ func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
 		t.Error("the tag of the same view changes")
 	}
 	if hides(" title ").Of(person).Fingerprint() != person.Fingerprint() || hides(" title ").Of(team).Fingerprint() == team.Fingerprint() {
-		t.Error("a view that lacks nothing has the tag of the class, one that does another")
+		t.Error("a view without hidden attributes must have the tag of the class, and other views must not")
 	}
 }
 
@@ -440,7 +440,7 @@ func TestViewForgetsNames(t *testing.T) {
 	}
 	for written, want := range map[string]bool{`"id|hiddn"`: true, `"$.hiddn"`: true, `{"eq":["$boss.hhiddn",1]}`: true, `{"hiddn":1}`: true, `["id","editor"]`: false, `{"hiddnx":1}`: false} {
 		if v.Conceals(jsonOf(written)) != want || c.Conceals(jsonOf(written)) {
-			t.Errorf("%s mentions something: not %v", written, want)
+			t.Errorf("Conceals(%s): want %v", written, want)
 		}
 	}
 }

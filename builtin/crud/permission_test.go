@@ -197,7 +197,7 @@ func TestHiddenInRequests(t *testing.T) {
 				t.Errorf("%q with %s:\nhidden  %s\nunknown %s", request, name, hidden, unknown)
 			}
 			if name == "title" && !strings.Contains(request[1], "_eager") && !strings.Contains(request[3], "forceEnrichment") && !strings.Contains(request[1], ".x") && ask(nil, name, request) == unknown {
-				t.Errorf("%q: shown and unknown are told alike: the test cannot fail", request)
+				t.Errorf("%q: a visible and an unknown name have the same answer, so this test cannot fail", request)
 			}
 		}
 	}

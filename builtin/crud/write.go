@@ -52,7 +52,7 @@ func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Ite
 		if err == nil {
 			shown = full
 		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted since, or hidden from this account
-			s.log.Warn("what was written is answered without _eager", "request", r.ID, "service", r.Service, "error", err)
+			s.log.Warn("a saved object could not be read with _eager; it is answered without", "request", r.ID, "service", r.Service, "error", err)
 		}
 	}
 	resp := itemResponse(shown, in.shape)

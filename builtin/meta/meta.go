@@ -36,7 +36,7 @@ var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{shown: env.Presentation}
 	if s.shown == nil {
-		return nil, errors.New("there is no application here whose presentation is known")
+		return nil, errors.New("there is no application here with a presentation")
 	}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {

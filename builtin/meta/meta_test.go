@@ -144,7 +144,7 @@ func TestDescribedForEach(t *testing.T) {
 		}
 	}
 	if n := len(described(svc)); n != 2 {
-		t.Errorf("%d classes are kept, expected the 2 that are no views", n)
+		t.Errorf("got %d cached classes, want 2, without views", n)
 	}
 }
 
@@ -184,9 +184,9 @@ func TestMissing(t *testing.T) {
 	}
 	s.err = nil
 	if body, err := ask(t, svc, "/ancestor/:class", "", engine.Param{Name: "class", Value: "goods@s"}); body != "" || err != nil {
-		t.Errorf("the ancestor of none: %q, %v", body, err)
+		t.Errorf("a class without an ancestor: %q, %v", body, err)
 	}
 	if body, err := ask(t, svc, "/getMask/:name", "", engine.Param{Name: "name", Value: "m"}); body != "{}" || err != nil {
-		t.Errorf("a mask that there is not: %q, %v", body, err)
+		t.Errorf("an unknown mask: %q, %v", body, err)
 	}
 }

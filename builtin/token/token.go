@@ -28,10 +28,10 @@ type service struct {
 // one issuer.
 func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 	if env.Tokens == nil {
-		return nil, errors.New("there is nothing that issues tokens")
+		return nil, errors.New("this server has no token issuer")
 	}
 	if env.Access == nil {
-		return nil, errors.New("there is nothing that knows who may issue tokens")
+		return nil, errors.New("this server cannot check who may issue tokens")
 	}
 	return &service{env.Tokens, env.Access, env.Audit}, nil
 }

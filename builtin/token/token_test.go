@@ -209,7 +209,7 @@ func TestAnonymousGetsNothing(t *testing.T) {
 
 func TestModule(t *testing.T) {
 	if _, err := token.New(&engine.Env{}, nil); err == nil {
-		t.Error("a service without an issuer")
+		t.Error("a service without an issuer was created")
 	}
 	s, err := token.New(&engine.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
 	if err != nil || s.Errors() != engine.ProblemErrors {
@@ -280,6 +280,6 @@ func TestIssuingTakesPermission(t *testing.T) {
 		}
 	}
 	if _, err := token.New(&engine.Env{Tokens: &issuer{}}, nil); err == nil {
-		t.Error("a service that cannot ask for permissions starts")
+		t.Error("a service without Access was created")
 	}
 }

@@ -193,7 +193,7 @@ func TestDatabaseAway(t *testing.T) {
 		t.Errorf("%d events stored", stored)
 	}
 	if want := fmt.Sprintf("lost=%d", all-stored); !strings.Contains(f.logged(), want) {
-		t.Errorf("the log does not tell %s", want)
+		t.Errorf("the log does not contain %s", want)
 	}
 	if n := strings.Count(f.logged(), "msg=audit "); n != all {
 		t.Errorf("%d events logged, want all %d", n, all)
@@ -252,7 +252,7 @@ func TestFloodIsSummarized(t *testing.T) {
 		t.Errorf("%d failures and %d others are stored", failures, others)
 	}
 	if want := `"notKept":9700,`; !strings.Contains(fmt.Sprint(all), want) || !strings.Contains(f.logged(), "details.notKept=9700") {
-		t.Errorf("nothing tells %s", want)
+		t.Errorf("the events and the log do not contain %s", want)
 	}
 	if n := len(f.logged()); n > 100_000 {
 		t.Errorf("the log has %d bytes", n)

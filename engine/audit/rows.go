@@ -112,11 +112,11 @@ func (j *Journal) store(records []engine.Record) {
 			break
 		}
 		if code := engine.CodeOf(err); code != engine.Unavailable && code != engine.Timeout && !errors.Is(err, context.DeadlineExceeded) {
-			j.cfg.Log.Error("audit events cannot be stored", "lost", len(records), "error", err)
+			j.cfg.Log.Error("audit events cannot be stored and were dropped", "lost", len(records), "error", err)
 			return
 		}
 		if tries == 0 {
-			j.cfg.Log.Warn("audit events wait for the database", "waiting", len(j.queue)+len(records), "error", err)
+			j.cfg.Log.Warn("the database cannot be reached; audit events wait in the queue", "waiting", len(j.queue)+len(records), "error", err)
 		}
 		select {
 		case <-time.After(retryAfter):
@@ -126,7 +126,7 @@ func (j *Journal) store(records []engine.Record) {
 		}
 	}
 	if n := j.dropped.Swap(0); n > 0 {
-		j.cfg.Log.Warn("audit events were not stored: more came than the database takes", "lost", n)
+		j.cfg.Log.Warn("the audit queue was full; events were dropped", "lost", n)
 	}
 }
 
@@ -155,7 +155,7 @@ func (j *Journal) sweep() {
 		err = j.removeOldest(ctx)
 	}
 	if err != nil {
-		j.cfg.Log.Debug("old audit events stay until the next time", "error", err)
+		j.cfg.Log.Debug("old audit events could not be removed; the next sweep retries", "error", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func (j *Journal) removeOldest(ctx context.Context) error {
 	}
 	n, err := j.cfg.Data.DeleteAll(ctx, &engine.Query{Class: c, Filter: f, Count: -1})
 	if n > 0 {
-		j.cfg.Log.Warn("the oldest audit events were removed from the database, because there are more than the limit", "table", className, "limit", j.cfg.Rows, "removed", n)
+		j.cfg.Log.Warn("more audit events than the limit; the oldest were removed from the database", "table", className, "limit", j.cfg.Rows, "removed", n)
 	}
 	return err
 }

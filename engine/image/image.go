@@ -184,7 +184,7 @@ func (s *Storage) unreadable(f engine.StoredFile) error {
 	}
 	why, err := io.ReadAll(kept)
 	if err = errors.Join(err, kept.Close()); err != nil {
-		return engine.Wrap(err, "what is known of a picture could not be read")
+		return engine.Wrap(err, "the stored reason why an image cannot be decoded could not be read")
 	}
 	return unusable{string(why)}
 }

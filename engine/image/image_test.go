@@ -141,7 +141,7 @@ func TestSeesEveryPixel(t *testing.T) {
 	small, _ := thumbnail(t, open(t, Config{}, square), asPNG(t, m), "small")
 	for _, c := range corners(small) {
 		if !near(c, color.Gray{Y: 127}) {
-			t.Errorf("black and white lines become %v", c)
+			t.Errorf("black and white lines: got %v, want gray", c)
 		}
 	}
 }
@@ -283,15 +283,15 @@ func TestUnusable(t *testing.T) {
 	for _, waiting := range []int{1, 0} { // the second time, no image may be decoded
 		s.limits.queue = waiting
 		if _, err := s.Thumbnail(context.Background(), cut, "small"); engine.CodeOf(err) != engine.NotFound || !strings.HasSuffix(err.Error(), "it is a picture that cannot be read") {
-			t.Errorf("what cannot be read, %d may be unpacked: %v", waiting, err)
+			t.Errorf("an image that cannot be decoded, with a queue of %d: got %v", waiting, err)
 		}
 	}
 	var e *engine.Error
 	if _, err := s.Thumbnail(context.Background(), put(t, s, whole), "large"); !errors.As(err, &e) || e.Reason != "unknown-thumbnail" {
-		t.Errorf("a kind that there is not: %v", err)
+		t.Errorf("an unknown kind: got %v", err)
 	}
 	if _, err := s.Thumbnail(context.Background(), engine.StoredFile{ID: "x", Hash: strings.Repeat("0", 64)}, "small"); !errors.As(err, &e) || e.Reason != "lost-file" {
-		t.Errorf("content that is lost: %v", err)
+		t.Errorf("missing content: got %v", err)
 	}
 }
 
@@ -369,11 +369,11 @@ func TestKept(t *testing.T) {
 	first := tag(s)
 	s.limits.queue = 0 // no more thumbnails can be made
 	if again := tag(s); again != first {
-		t.Errorf("the thumbnail is %s, was %s", again, first)
+		t.Errorf("second thumbnail: got %s, want %s", again, first)
 	}
 	smaller := s.With([]engine.ThumbnailKind{{Name: "small", Width: 50}})
 	if _, err := smaller.Thumbnail(context.Background(), f, "small"); engine.CodeOf(err) != engine.Unavailable {
-		t.Errorf("a thumbnail of another size was there: %v", err)
+		t.Errorf("a kind of another size: got %v, want a new thumbnail", err)
 	}
 	s.limits.queue = 1
 	if again := tag(smaller); again == first {
@@ -398,14 +398,14 @@ func TestQueue(t *testing.T) {
 	}
 	f := put(t, s, asPNG(t, quarters(400, 400, red, green, blue, white)))
 	if _, err := s.Thumbnail(context.Background(), f, "small"); engine.CodeOf(err) != engine.Timeout {
-		t.Errorf("who waited too long: %v", err)
+		t.Errorf("after the time limit: got %v", err)
 	}
 	s.limits.time = time.Minute
 	var waits sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
 	waits.Go(func() {
 		if _, err := s.Thumbnail(ctx, f, "small"); engine.CodeOf(err) != engine.Timeout {
-			t.Errorf("who went away: %v", err)
+			t.Errorf("after the end of the request: got %v", err)
 		}
 	})
 	await(s, 2)
@@ -420,7 +420,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 	if n := waiting(s); n != 0 || len(s.limits.lanes) != 0 {
-		t.Errorf("%d still wait, in %d lanes", n, len(s.limits.lanes))
+		t.Errorf("at the end: got %d waiting in %d lanes, want 0", n, len(s.limits.lanes))
 	}
 }
 
@@ -485,12 +485,12 @@ func TestQueueOfOthers(t *testing.T) {
 	close(end)
 	waits.Wait()
 	if most := int(s.limits.atOnce) + many/4; ended > most {
-		t.Errorf("%d pictures of another account came first, want at most %d", ended, most)
+		t.Errorf("%d images of another account were decoded first, want at most %d", ended, most)
 	}
 }
 
-// TestAtOnce: concurrent requests for one thumbnail all succeed.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentThumbnails: concurrent requests for one thumbnail all succeed.
+func TestConcurrentThumbnails(t *testing.T) {
 	s := open(t, Config{}, square)
 	f := put(t, s, asJPEG(t, quarters(800, 800, red, green, blue, white)))
 	var asks sync.WaitGroup

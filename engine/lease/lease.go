@@ -108,7 +108,7 @@ func (h *holder) take(ctx context.Context, waiting func()) error {
 	}
 }
 
-var errTryAgain = errors.New("somebody holds it")
+var errTryAgain = errors.New("another process holds the lease")
 
 // again reports whether an error means that another process was faster.
 func again(err error) bool {

@@ -82,7 +82,7 @@ func TestGivenBack(t *testing.T) {
 	err := lease.Hold(t.Context(), data, class, "x", nil, func(ctx context.Context) error {
 		short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 		defer cancel()
-		never := func(context.Context) error { t.Error("held twice"); return nil }
+		never := func(context.Context) error { t.Error("the lease was held twice"); return nil }
 		if err := lease.Hold(short, data, class, "x", nil, never); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("waiting ends with %v", err)
 		}

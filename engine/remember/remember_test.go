@@ -39,15 +39,15 @@ func TestMemoryForgets(t *testing.T) {
 	before := m.Generation()
 	m.Forget(func(e *thing) bool { return e.name == "ann" })
 	if m.Find(Key{1}) != nil || !ann.Ended() || m.Find(Key{2}) != bob || bob.Ended() {
-		t.Error("not ann alone was forgotten")
+		t.Error("Forget did not remove exactly the entry of ann")
 	}
 	m.Put(Key{3}, named("late", time.Hour), before, 0)
 	if m.Find(Key{3}) != nil {
-		t.Error("what was proven before is remembered")
+		t.Error("a proof from before Forget was stored")
 	}
 	m.Put(Key{3}, named("late", time.Hour), m.Generation(), time.Hour)
 	if m.Find(Key{3}) != nil {
-		t.Error("what has expired is remembered")
+		t.Error("an expired entry was stored")
 	}
 }
 
@@ -59,10 +59,10 @@ func TestMemoryDrops(t *testing.T) {
 	m.Put(Key{1}, young, 0, 0)
 	m.Drop(Key{1}, old)
 	if !old.Ended() || young.Ended() || m.Find(Key{1}) != young {
-		t.Error("dropping the old entry has ended the young one")
+		t.Error("dropping the old entry ended its replacement")
 	}
 	m.Drop(Key{1}, young)
 	if m.Find(Key{1}) != nil || m.Generation() != 0 {
-		t.Error("the entry is still there, or others were doubted")
+		t.Error("the entry was not removed, or the generation changed")
 	}
 }

@@ -355,7 +355,7 @@ func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string)
 		err = a.keep(ctx, string(text), body)
 	}
 	if err != nil {
-		a.keeper.cfg.Log.Warn("the answer of a request with an Idempotency-Key could not be kept: it would be made again", "error", err)
+		a.keeper.cfg.Log.Warn("the answer of a request with an Idempotency-Key could not be stored; a repetition will make it again", "error", err)
 	}
 	_ = a.Failed(ctx, nil)
 }
@@ -368,7 +368,7 @@ func (a *attempt) keep(ctx context.Context, head, body string) error {
 			return err
 		}
 		if rows[a.key] == nil {
-			return errors.New("it saved nothing")
+			return errors.New("the request saved no records")
 		}
 		a.result = rows[a.key].ID
 	}
@@ -385,7 +385,7 @@ func (a *attempt) Failed(ctx context.Context, failure error) error {
 		defer cancel()
 		err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, a.claimID, nil)
 		if err != nil && engine.CodeOf(err) != engine.NotFound {
-			a.keeper.cfg.Log.Debug("a claim stays until it expires", "error", err)
+			a.keeper.cfg.Log.Debug("the claim of an Idempotency-Key could not be deleted; it stays until it expires", "error", err)
 		}
 		a.claimID = ""
 	}

@@ -85,7 +85,7 @@ func (k *Keeper) admit(ctx context.Context, owner string) error {
 	k.shares.refused.Add(1)
 	now, last := k.cfg.Now(), k.shares.warned.Load()
 	if now.UnixNano()-last >= int64(warnEvery) && k.shares.warned.CompareAndSwap(last, now.UnixNano()) {
-		k.cfg.Log.Warn("requests with an Idempotency-Key are refused: too many answers are stored", "table", className, "account", owner, "limit", limit, "refused", k.Refused())
+		k.cfg.Log.Warn("too many answers of requests with an Idempotency-Key are stored; new keys are refused", "table", className, "account", owner, "limit", limit, "refused", k.Refused())
 	}
 	e := engine.Errorf(engine.TooMany, "idempotency-full", "no more Idempotency-Keys are taken: the answers of earlier ones are stored for %d hours, and the limit is %s", int(Lifetime/time.Hour), limit)
 	if own.Rows < int64(l.Keys) && own.Bytes < l.Bytes {
