@@ -20,25 +20,25 @@ func itemMember(name string) bool {
 	}, name)
 }
 
-// value returns the type that item.get returns for a property.
-func (w *writer) value(p *engine.Property) string {
-	t := w.bare(p)
+// valueType returns the type that item.get returns for a property.
+func (w *writer) valueType(p *engine.Property) string {
+	t := w.bareType(p)
 	if p.Nullable || p.Type == engine.Collection || p.Formula != nil || p.Back != nil {
 		return t + " | null"
 	}
 	return t
 }
 
-func (w *writer) bare(p *engine.Property) string {
-	if keys := offered(p); keys != "" {
+func (w *writer) bareType(p *engine.Property) string {
+	if keys := selectionType(p); keys != "" {
 		return keys
 	}
 	switch p.Type {
 	case engine.Reference:
-		return scalar(p.ValueType())
+		return scalarType(p.ValueType())
 	case engine.Collection:
 		if w.names[p.Target] != "" {
-			return "ItemOf<" + quoted(p.Target.FullName) + ">[]"
+			return "ItemOf<" + quoteString(p.Target.FullName) + ">[]"
 		}
 		return "AnyItem[]"
 	case engine.Image:
@@ -48,10 +48,10 @@ func (w *writer) bare(p *engine.Property) string {
 	case engine.FileList:
 		return "FileInfo[]"
 	}
-	return scalar(p.Type)
+	return scalarType(p.Type)
 }
 
-func scalar(t engine.PropertyType) string {
+func scalarType(t engine.PropertyType) string {
 	switch t {
 	case engine.Int:
 		return "Int"
@@ -70,20 +70,20 @@ func scalar(t engine.PropertyType) string {
 	return "any"
 }
 
-// input returns the type that a write accepts for a property.
-func (w *writer) input(p *engine.Property) string {
-	t := written(p)
+// inputType returns the type that a write accepts for a property.
+func (w *writer) inputType(p *engine.Property) string {
+	t := writtenType(p)
 	switch {
 	case p.Type == engine.Reference && p.Nullable, p.Type == engine.Collection:
 		return t // includes null already, or never accepts it
-	case p.Nullable || optional(p) != "":
+	case p.Nullable || optionalMark(p) != "":
 		return t + " | null"
 	}
 	return t
 }
 
-func written(p *engine.Property) string {
-	if keys := offered(p); keys != "" {
+func writtenType(p *engine.Property) string {
+	if keys := selectionType(p); keys != "" {
 		return keys
 	}
 	switch p.Type {
@@ -108,16 +108,16 @@ func written(p *engine.Property) string {
 	return "any"
 }
 
-// offered returns the union of the keys of a selection list. It returns "" if the property has no list or if a key
+// selectionType returns the union of the keys of a selection list. It returns "" if the property has no list or if a key
 // cannot be written as a literal type.
-func offered(p *engine.Property) string {
+func selectionType(p *engine.Property) string {
 	if p.Selection == nil || p.Type == engine.Reference {
 		return ""
 	}
 	var keys []string
 	for _, row := range p.Selection.Rows {
 		for _, v := range row.Values {
-			key := literal(p.Type, v.Key)
+			key := literalType(p.Type, v.Key)
 			if key == "" {
 				return ""
 			}
@@ -129,7 +129,7 @@ func offered(p *engine.Property) string {
 	return strings.Join(keys, " | ")
 }
 
-func literal(t engine.PropertyType, key any) string {
+func literalType(t engine.PropertyType, key any) string {
 	text := ""
 	switch key := key.(type) {
 	case string:
@@ -145,7 +145,7 @@ func literal(t engine.PropertyType, key any) string {
 	}
 	switch {
 	case t.Textual():
-		return quoted(text)
+		return quoteString(text)
 	case t == engine.Int:
 		if _, err := strconv.ParseInt(text, 10, 53); err == nil {
 			return text

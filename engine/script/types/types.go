@@ -36,7 +36,7 @@ func Declarations(classes []*engine.Class) ([]byte, error) {
 		b.WriteByte('\n')
 	}
 	w := &writer{b: &b, names: map[*engine.Class]string{}}
-	w.application(classes)
+	w.writeApplication(classes)
 	return b.Bytes(), nil
 }
 
@@ -46,87 +46,87 @@ type writer struct {
 	names map[*engine.Class]string // the names of the interfaces
 }
 
-func (w *writer) line(format string, args ...any) { fmt.Fprintf(w.b, format+"\n", args...) }
+func (w *writer) writeLine(format string, args ...any) { fmt.Fprintf(w.b, format+"\n", args...) }
 
-func (w *writer) application(classes []*engine.Class) {
+func (w *writer) writeApplication(classes []*engine.Class) {
 	taken := map[string]bool{}
 	count := map[string]int{}
 	for _, c := range classes {
-		w.names[c] = identifier(c.FullName, taken)
+		w.names[c] = interfaceName(c.FullName, taken)
 		count[c.Name]++
 	}
-	w.line("declare namespace restsrv {")
-	w.line("  /** The classes of this application. */")
-	w.line("  interface Classes {")
+	w.writeLine("declare namespace restsrv {")
+	w.writeLine("  /** The classes of this application. */")
+	w.writeLine("  interface Classes {")
 	for _, c := range classes {
-		w.entry(c)
+		w.writeEntry(c)
 		if c.Namespace != "" && count[c.Name] == 1 {
-			w.line("    %s: Classes[%s];", quoted(c.Name), quoted(c.FullName))
+			w.writeLine("    %s: Classes[%s];", quoteString(c.Name), quoteString(c.FullName))
 		}
 	}
-	w.line("  }")
+	w.writeLine("  }")
 	for _, c := range classes {
-		w.class(c)
+		w.writeClass(c)
 	}
-	w.line("}")
+	w.writeLine("}")
 }
 
-// entry writes the entry of a class in the interface Classes, which the generic declarations refer to.
-func (w *writer) entry(c *engine.Class) {
+// writeEntry writes the entry of a class in the interface Classes, which the generic declarations refer to.
+func (w *writer) writeEntry(c *engine.Class) {
 	var links, collections []string
 	for _, p := range c.Properties {
 		if p.Target == nil || w.names[p.Target] == "" {
 			continue
 		}
-		links = append(links, fmt.Sprintf("%s: %s", quoted(p.Name), quoted(p.Target.FullName)))
+		links = append(links, fmt.Sprintf("%s: %s", quoteString(p.Name), quoteString(p.Target.FullName)))
 		if p.Type == engine.Collection {
-			collections = append(collections, quoted(p.Name))
+			collections = append(collections, quoteString(p.Name))
 		}
 	}
 	name := w.names[c]
-	w.line("    %s: {", quoted(c.FullName))
-	w.line("      item: %s; values: %s_values; input: %s_input;", name, name, name)
-	w.line("      links: { %s };", strings.Join(links, "; "))
-	w.line("      collections: %s; structs: %s;", union(collections), union(quotedAll(structs(c))))
-	w.line("    };")
+	w.writeLine("    %s: {", quoteString(c.FullName))
+	w.writeLine("      item: %s; values: %s_values; input: %s_input;", name, name, name)
+	w.writeLine("      links: { %s };", strings.Join(links, "; "))
+	w.writeLine("      collections: %s; structs: %s;", unionType(collections), unionType(quotedAll(structNames(c))))
+	w.writeLine("    };")
 }
 
-func (w *writer) class(c *engine.Class) {
+func (w *writer) writeClass(c *engine.Class) {
 	name := w.names[c]
-	w.comment("  ", c.FullName, c.Caption, "")
-	w.line("  interface %s extends Item<%s> {", name, quoted(c.FullName))
+	w.writeComment("  ", c.FullName, c.Caption, "")
+	w.writeLine("  interface %s extends Item<%s> {", name, quoteString(c.FullName))
 	for _, p := range c.Properties {
 		if p.Type != engine.Password && !itemMember(p.Name) {
-			w.comment("    ", p.Caption, p.Hint, note(p))
-			w.line("    readonly %s: %s;", member(p.Name), w.value(p))
+			w.writeComment("    ", p.Caption, p.Hint, propertyNote(p))
+			w.writeLine("    readonly %s: %s;", memberName(p.Name), w.valueType(p))
 		}
 	}
-	w.line("  }")
-	w.line("  interface %s_values {", name)
+	w.writeLine("  }")
+	w.writeLine("  interface %s_values {", name)
 	for _, p := range c.Properties {
 		if p.Type != engine.Password {
-			w.comment("    ", p.Caption, p.Hint, note(p))
-			w.line("    %s: %s;", member(p.Name), w.value(p))
+			w.writeComment("    ", p.Caption, p.Hint, propertyNote(p))
+			w.writeLine("    %s: %s;", memberName(p.Name), w.valueType(p))
 		}
 	}
-	w.line("  }")
-	w.line("  interface %s_input {", name)
+	w.writeLine("  }")
+	w.writeLine("  interface %s_input {", name)
 	for _, p := range c.Properties {
 		if p.Formula == nil {
-			w.comment("    ", p.Caption, p.Hint, note(p))
-			w.line("    %s%s: %s;", member(p.Name), optional(p), w.input(p))
+			w.writeComment("    ", p.Caption, p.Hint, propertyNote(p))
+			w.writeLine("    %s%s: %s;", memberName(p.Name), optionalMark(p), w.inputType(p))
 		}
 	}
-	for _, s := range structs(c) {
-		w.line("    %s?: { [attribute: string]: unknown };", member(s))
+	for _, s := range structNames(c) {
+		w.writeLine("    %s?: { [attribute: string]: unknown };", memberName(s))
 	}
-	w.line("    _class?: string;")
-	w.line("    _classVer?: string | null;")
-	w.line("  }")
+	w.writeLine("    _class?: string;")
+	w.writeLine("    _classVer?: string | null;")
+	w.writeLine("  }")
 }
 
-// comment writes a JSDoc comment of the texts that are not empty.
-func (w *writer) comment(indent string, texts ...string) {
+// writeComment writes a JSDoc comment of the texts that are not empty.
+func (w *writer) writeComment(indent string, texts ...string) {
 	var parts []string
 	for _, t := range texts {
 		t = strings.Join(strings.Fields(strings.ReplaceAll(t, "*/", "* /")), " ")
@@ -135,20 +135,20 @@ func (w *writer) comment(indent string, texts ...string) {
 		}
 	}
 	if len(parts) > 0 {
-		w.line("%s/** %s */", indent, strings.Join(parts, ". "))
+		w.writeLine("%s/** %s */", indent, strings.Join(parts, ". "))
 	}
 }
 
-// optional returns "?" if createItem does not require a value of the property.
-func optional(p *engine.Property) string {
+// optionalMark returns "?" if createItem does not require a value of the property.
+func optionalMark(p *engine.Property) string {
 	if p.Nullable || p.Optional || p.Autoassigned || p.Default != nil || p.Computed != nil || p.Type == engine.Collection || p.Back != nil {
 		return "?"
 	}
 	return ""
 }
 
-// note returns a remark for the facts about a property that its type does not express.
-func note(p *engine.Property) string {
+// propertyNote returns a remark for the facts about a property that its type does not express.
+func propertyNote(p *engine.Property) string {
 	switch {
 	case p.Formula != nil:
 		return "Calculated."
@@ -162,8 +162,8 @@ func note(p *engine.Property) string {
 	return ""
 }
 
-// structs returns the names of structs: the part before the $ in the names of their attributes.
-func structs(c *engine.Class) []string {
+// structNames returns the names of structs: the part before the $ in the names of their attributes.
+func structNames(c *engine.Class) []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, p := range c.Properties {
@@ -176,8 +176,8 @@ func structs(c *engine.Class) []string {
 	return names
 }
 
-// quoted returns a TypeScript string literal. JSON string literals are valid TypeScript.
-func quoted(s string) string {
+// quoteString returns a TypeScript string literal. JSON string literals are valid TypeScript.
+func quoteString(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -188,23 +188,23 @@ func quoted(s string) string {
 func quotedAll(names []string) []string {
 	var all []string
 	for _, n := range names {
-		all = append(all, quoted(n))
+		all = append(all, quoteString(n))
 	}
 	return all
 }
 
-func union(types []string) string {
+func unionType(types []string) string {
 	if len(types) == 0 {
 		return "never"
 	}
 	return strings.Join(types, " | ")
 }
 
-// member returns a name as a member of an interface, quoted if it is not an identifier.
-func member(name string) string {
+// memberName returns a name as a member of an interface, quoted if it is not an identifier.
+func memberName(name string) string {
 	for i, r := range name {
-		if !letter(r) && (i == 0 || r < '0' || r > '9') {
-			return quoted(name)
+		if !isLetter(r) && (i == 0 || r < '0' || r > '9') {
+			return quoteString(name)
 		}
 	}
 	if name == "" {
@@ -213,15 +213,15 @@ func member(name string) string {
 	return name
 }
 
-func letter(r rune) bool {
+func isLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '$'
 }
 
-// identifier returns the name of the interface of a class. It is different from all names in taken, and is added to
+// interfaceName returns the name of the interface of a class. It is different from all names in taken, and is added to
 // them.
-func identifier(name string, taken map[string]bool) string {
+func interfaceName(name string, taken map[string]bool) string {
 	mapped := strings.Map(func(r rune) rune {
-		if letter(r) || r >= '0' && r <= '9' {
+		if isLetter(r) || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
