@@ -42,16 +42,16 @@ func mapOf(text []byte, in Input) (Map, error) {
 	lines := strings.Split(m.Mappings, ";")
 	for i, line := range lines {
 		if line != "" {
-			lines[i], first = shifted(line, first), false
+			lines[i], first = shiftColumns(line, first), false
 		}
 	}
-	return consumer(in.Ours, in.File, ";"+strings.Join(lines, ";")+";AAAA")
+	return newMap(in.Ours, in.File, ";"+strings.Join(lines, ";")+";AAAA")
 }
 
-// shifted adds 1 to the columns of a line of mappings: the engine counts columns from 1, source maps from 0. The
+// shiftColumns adds 1 to the columns of a line of mappings: the engine counts columns from 1, source maps from 0. The
 // first mapping of a file also selects the second source, because mappings are relative to firstOfOurs, which is in
 // the first.
-func shifted(line string, first bool) string {
+func shiftColumns(line string, first bool) string {
 	column, rest := cutVLQ(line)
 	b := appendVLQ(nil, column+1)
 	if first {
@@ -83,7 +83,7 @@ func FirstLine(ours, file, head, text string) (Map, error) {
 		last = i
 	}
 	segment(1<<24, 0, 0) // the engine uses a position that it does not find as it is
-	return consumer(ours, file, string(b))
+	return newMap(ours, file, string(b))
 }
 
 func inWord(c byte) bool {
@@ -93,9 +93,9 @@ func inWord(c byte) bool {
 // firstOfOurs is the mapping of column 1 in source 0. The engine would ignore column 0 of the first line.
 const firstOfOurs = "AAAC"
 
-// consumer returns a map from mappings. They must be relative to column 1 of the source ours, which becomes the first
+// newMap returns a map from mappings. They must be relative to column 1 of the source ours, which becomes the first
 // mapping.
-func consumer(ours, file, mappings string) (Map, error) {
+func newMap(ours, file, mappings string) (Map, error) {
 	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: firstOfOurs + mappings})
 	if err != nil {
 		return Map{}, err

@@ -16,7 +16,7 @@ func Pattern(pattern, flags string) (string, error) {
 	if !strings.Contains(flags, "u") {
 		return pattern, nil
 	}
-	turned, err := properties(pattern)
+	turned, err := replaceProperties(pattern)
 	if err == nil && namedGroup.MatchString(pattern) {
 		turned = "(?=)" + turned
 	}
@@ -32,7 +32,7 @@ func hasProperties(text string) bool {
 	return strings.Contains(text, `\p`) || strings.Contains(text, `\P`)
 }
 
-func properties(pattern string) (string, error) {
+func replaceProperties(pattern string) (string, error) {
 	if !hasProperties(pattern) {
 		return pattern, nil
 	}
@@ -50,11 +50,11 @@ func properties(pattern string) (string, error) {
 				b.WriteByte(c)
 				break
 			}
-			name, ok := braced(pattern[i+1:])
+			name, ok := cutBraces(pattern[i+1:])
 			if !ok {
 				return "", fmt.Errorf(`\%c is no escape under the flag u: write \%c{name of a property}`, pattern[i], pattern[i])
 			}
-			set, err := property(name)
+			set, err := propertySet(name)
 			if err != nil {
 				return "", err
 			}
@@ -70,7 +70,7 @@ func properties(pattern string) (string, error) {
 	return b.String(), nil
 }
 
-func braced(s string) (name string, ok bool) {
+func cutBraces(s string) (name string, ok bool) {
 	if !strings.HasPrefix(s, "{") {
 		return "", false
 	}
@@ -84,7 +84,7 @@ type runeRange struct{ lo, hi rune }
 // runeSet is a sorted list of ranges. Ranges neither overlap nor touch.
 type runeSet []runeRange
 
-func union(tables ...*unicode.RangeTable) runeSet {
+func unionOf(tables ...*unicode.RangeTable) runeSet {
 	var all runeSet
 	for _, t := range tables {
 		for _, r := range t.R16 {

@@ -64,7 +64,7 @@ const config = `{"compilerOptions":{"target":"ES2022","useDefineForClassFields":
 
 // Transform compiles a file into a CommonJS module. The error is a *Fault.
 func Transform(in Input) (Output, error) {
-	r, err := run(in)
+	r, err := runCompiler(in)
 	if err != nil {
 		return Output{}, err
 	}
@@ -82,9 +82,9 @@ func Transform(in Input) (Output, error) {
 // patience is the time limit for one file. A few milliseconds are usual.
 const patience = 5 * time.Second
 
-// run calls the compiler, which cannot be stopped. If it exceeds the time limit, its goroutine goes on and the
+// runCompiler calls the compiler, which cannot be stopped. If it exceeds the time limit, its goroutine goes on and the
 // result is discarded.
-func run(in Input) (api.TransformResult, error) {
+func runCompiler(in Input) (api.TransformResult, error) {
 	loader := api.LoaderJS
 	if typeScript(in.File) {
 		loader = api.LoaderTS

@@ -21,20 +21,20 @@ func (s runeSet) sorted() runeSet {
 	return out
 }
 
-// property returns the characters with a property. The name is the text between the braces. It returns an error if the
+// propertySet returns the characters with a property. The name is the text between the braces. It returns an error if the
 // property does not exist or is not supported.
-func property(name string) (runeSet, error) {
+func propertySet(name string) (runeSet, error) {
 	key, value, ok := strings.Cut(name, "=")
 	switch {
 	case !ok:
-		if s := category(name); s != nil {
+		if s := categorySet(name); s != nil {
 			return s, nil
 		}
 		if make := binary[name]; make != nil {
 			return make(), nil
 		}
 	case key == "General_Category" || key == "gc":
-		if s := category(value); s != nil {
+		if s := categorySet(value); s != nil {
 			return s, nil
 		}
 	case key == "Script" || key == "sc":
@@ -42,7 +42,7 @@ func property(name string) (runeSet, error) {
 			value = long
 		}
 		if t := unicode.Scripts[value]; t != nil {
-			return union(t), nil
+			return unionOf(t), nil
 		}
 	case key == "Script_Extensions" || key == "scx":
 		return nil, errors.New(`\p{` + name + `}: Script_Extensions is not supported; Script=` + value + ` is, for characters of one script`)
@@ -50,27 +50,27 @@ func property(name string) (runeSet, error) {
 	return nil, errors.New(`\p{` + name + `}: there is no such property, or it is not supported`)
 }
 
-// category returns the characters of a general category, given by its short or long name, or nil if it does not
+// categorySet returns the characters of a general category, given by its short or long name, or nil if it does not
 // exist.
-func category(name string) runeSet {
+func categorySet(name string) runeSet {
 	if long, ok := unicode.CategoryAliases[name]; ok {
 		name = long
 	}
 	if t := unicode.Categories[name]; t != nil {
-		return union(t)
+		return unionOf(t)
 	}
 	return nil
 }
 
-func all() runeSet { return runeSet{{0, unicode.MaxRune}} }
+func allRunes() runeSet { return runeSet{{0, unicode.MaxRune}} }
 
-// tables returns a function that makes the union of the tables.
-func tables(list ...*unicode.RangeTable) func() runeSet {
-	return func() runeSet { return union(list...) }
+// tableSet returns a function that makes the union of the tables.
+func tableSet(list ...*unicode.RangeTable) func() runeSet {
+	return func() runeSet { return unionOf(list...) }
 }
 
-// ranges returns a function that makes the set of the ranges in pairs.
-func ranges(pairs ...rune) func() runeSet {
+// rangeSet returns a function that makes the set of the ranges in pairs.
+func rangeSet(pairs ...rune) func() runeSet {
 	return func() runeSet {
 		var s runeSet
 		for i := 0; i < len(pairs); i += 2 {
@@ -82,47 +82,47 @@ func ranges(pairs ...rune) func() runeSet {
 
 // binary lists the boolean properties by the names that ECMAScript gives them.
 var binary = withShortNames(map[string]func() runeSet{
-	"Any":                     all,
-	"ASCII":                   ranges(0, 0x7F),
-	"Assigned":                func() runeSet { return category("Cn").inverted() },
-	"Alphabetic":              tables(unicode.L, unicode.Nl, unicode.Other_Alphabetic),
-	"Lowercase":               tables(unicode.Ll, unicode.Other_Lowercase),
-	"Uppercase":               tables(unicode.Lu, unicode.Other_Uppercase),
-	"Cased":                   tables(unicode.Ll, unicode.Lu, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase),
-	"White_Space":             tables(unicode.White_Space),
-	"Math":                    tables(unicode.Sm, unicode.Other_Math),
-	"ASCII_Hex_Digit":         tables(unicode.ASCII_Hex_Digit),
-	"Hex_Digit":               tables(unicode.Hex_Digit),
-	"Dash":                    tables(unicode.Dash),
-	"Deprecated":              tables(unicode.Deprecated),
-	"Diacritic":               tables(unicode.Diacritic),
-	"Extender":                tables(unicode.Extender),
-	"Ideographic":             tables(unicode.Ideographic),
-	"Unified_Ideograph":       tables(unicode.Unified_Ideograph),
-	"Radical":                 tables(unicode.Radical),
-	"Join_Control":            tables(unicode.Join_Control),
-	"Logical_Order_Exception": tables(unicode.Logical_Order_Exception),
-	"Noncharacter_Code_Point": tables(unicode.Noncharacter_Code_Point),
-	"Pattern_Syntax":          tables(unicode.Pattern_Syntax),
-	"Pattern_White_Space":     tables(unicode.Pattern_White_Space),
-	"Quotation_Mark":          tables(unicode.Quotation_Mark),
-	"Regional_Indicator":      tables(unicode.Regional_Indicator),
-	"Sentence_Terminal":       tables(unicode.STerm),
-	"Soft_Dotted":             tables(unicode.Soft_Dotted),
-	"Terminal_Punctuation":    tables(unicode.Terminal_Punctuation),
-	"Variation_Selector":      tables(unicode.Variation_Selector),
-	"Grapheme_Extend":         tables(unicode.Me, unicode.Mn, unicode.Other_Grapheme_Extend),
+	"Any":                     allRunes,
+	"ASCII":                   rangeSet(0, 0x7F),
+	"Assigned":                func() runeSet { return categorySet("Cn").inverted() },
+	"Alphabetic":              tableSet(unicode.L, unicode.Nl, unicode.Other_Alphabetic),
+	"Lowercase":               tableSet(unicode.Ll, unicode.Other_Lowercase),
+	"Uppercase":               tableSet(unicode.Lu, unicode.Other_Uppercase),
+	"Cased":                   tableSet(unicode.Ll, unicode.Lu, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase),
+	"White_Space":             tableSet(unicode.White_Space),
+	"Math":                    tableSet(unicode.Sm, unicode.Other_Math),
+	"ASCII_Hex_Digit":         tableSet(unicode.ASCII_Hex_Digit),
+	"Hex_Digit":               tableSet(unicode.Hex_Digit),
+	"Dash":                    tableSet(unicode.Dash),
+	"Deprecated":              tableSet(unicode.Deprecated),
+	"Diacritic":               tableSet(unicode.Diacritic),
+	"Extender":                tableSet(unicode.Extender),
+	"Ideographic":             tableSet(unicode.Ideographic),
+	"Unified_Ideograph":       tableSet(unicode.Unified_Ideograph),
+	"Radical":                 tableSet(unicode.Radical),
+	"Join_Control":            tableSet(unicode.Join_Control),
+	"Logical_Order_Exception": tableSet(unicode.Logical_Order_Exception),
+	"Noncharacter_Code_Point": tableSet(unicode.Noncharacter_Code_Point),
+	"Pattern_Syntax":          tableSet(unicode.Pattern_Syntax),
+	"Pattern_White_Space":     tableSet(unicode.Pattern_White_Space),
+	"Quotation_Mark":          tableSet(unicode.Quotation_Mark),
+	"Regional_Indicator":      tableSet(unicode.Regional_Indicator),
+	"Sentence_Terminal":       tableSet(unicode.STerm),
+	"Soft_Dotted":             tableSet(unicode.Soft_Dotted),
+	"Terminal_Punctuation":    tableSet(unicode.Terminal_Punctuation),
+	"Variation_Selector":      tableSet(unicode.Variation_Selector),
+	"Grapheme_Extend":         tableSet(unicode.Me, unicode.Mn, unicode.Other_Grapheme_Extend),
 	"ID_Start":                idStart,
 	"ID_Continue": func() runeSet {
-		return append(idStart(), union(unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue).
-			without(union(unicode.Pattern_Syntax, unicode.Pattern_White_Space))...).sorted()
+		return append(idStart(), unionOf(unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue).
+			without(unionOf(unicode.Pattern_Syntax, unicode.Pattern_White_Space))...).sorted()
 	},
-	"Emoji":                 ranges(emoji...),
-	"Emoji_Presentation":    ranges(emojiPresentation...),
-	"Emoji_Modifier":        ranges(0x1F3FB, 0x1F3FF),
-	"Emoji_Modifier_Base":   ranges(emojiModifierBase...),
-	"Emoji_Component":       ranges('#', '#', '*', '*', '0', '9', 0x200D, 0x200D, 0x20E3, 0x20E3, 0xFE0F, 0xFE0F, 0x1F1E6, 0x1F1FF, 0x1F3FB, 0x1F3FF, 0x1F9B0, 0x1F9B3, 0xE0020, 0xE007F),
-	"Extended_Pictographic": ranges(extendedPictographic...),
+	"Emoji":                 rangeSet(emoji...),
+	"Emoji_Presentation":    rangeSet(emojiPresentation...),
+	"Emoji_Modifier":        rangeSet(0x1F3FB, 0x1F3FF),
+	"Emoji_Modifier_Base":   rangeSet(emojiModifierBase...),
+	"Emoji_Component":       rangeSet('#', '#', '*', '*', '0', '9', 0x200D, 0x200D, 0x20E3, 0x20E3, 0xFE0F, 0xFE0F, 0x1F1E6, 0x1F1FF, 0x1F3FB, 0x1F3FF, 0x1F9B0, 0x1F9B3, 0xE0020, 0xE007F),
+	"Extended_Pictographic": rangeSet(extendedPictographic...),
 }, map[string]string{
 	"Alpha": "Alphabetic", "Lower": "Lowercase", "Upper": "Uppercase", "space": "White_Space", "AHex": "ASCII_Hex_Digit", "Hex": "Hex_Digit",
 	"Dep": "Deprecated", "Dia": "Diacritic", "Ext": "Extender", "Ideo": "Ideographic", "UIdeo": "Unified_Ideograph", "Join_C": "Join_Control",
@@ -133,7 +133,7 @@ var binary = withShortNames(map[string]func() runeSet{
 })
 
 func idStart() runeSet {
-	return union(unicode.L, unicode.Nl, unicode.Other_ID_Start).without(union(unicode.Pattern_Syntax, unicode.Pattern_White_Space))
+	return unionOf(unicode.L, unicode.Nl, unicode.Other_ID_Start).without(unionOf(unicode.Pattern_Syntax, unicode.Pattern_White_Space))
 }
 
 func withShortNames(all map[string]func() runeSet, short map[string]string) map[string]func() runeSet {
