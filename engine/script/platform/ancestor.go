@@ -10,27 +10,27 @@ func ancestorModules() map[string]module {
 		"core/util/normalize":                     {file: "ancestor/normalize"},
 		"core/interfaces/DataRepository":          {file: "ancestor/data"},
 		"core/interfaces/DataRepository/lib/util": {file: "ancestor/filters"},
-		"core/interfaces/DataRepository/lib/Item": part("core/interfaces/DataRepository", "Item"),
-		"core/User":                               part("core/interfaces/DataRepository", "User"),
+		"core/interfaces/DataRepository/lib/Item": memberModule("core/interfaces/DataRepository", "Item"),
+		"core/User":                               memberModule("core/interfaces/DataRepository", "User"),
 		"core/impl/meta/keyProvider":              {file: "ancestor/keys"},
 		"#errors":                                 {file: "ancestor/errors"},
 		"#codes":                                  {file: "ancestor/codes"},
 		"#packages":                               {file: "ancestor/packages"},
 		"#request":                                {file: "ancestor/request"},
 		"#stream":                                 {file: "ancestor/stream"},
-		"modules/rest/errors/backend-errors":      part("#errors", "rest.backend"),
+		"modules/rest/errors/backend-errors":      memberModule("#errors", "rest.backend"),
 		"modules/rest/lib/interfaces/Service":     {own: "Service"},
 		"modules/rest/backend/multipart":          {file: "ancestor/multipart"},
 		"modules/rest/backend/util":               {file: "ancestor/updates"},
 	}
 	for _, name := range []string{"FunctionCodes", "PropertyTypes", "Permissions", "UserTypes", "SortingModes", "DateTypes", "DateSizes"} {
-		all["core/"+name] = part("#codes", name)
+		all["core/"+name] = memberModule("#codes", name)
 	}
 	for _, name := range errorBases {
-		all["core/errors/"+name] = part("#errors", name)
+		all["core/errors/"+name] = memberModule("#errors", name)
 	}
 	for _, name := range []string{"core", "i18n", "meta-model", "meta-model-contracts", "acl-contracts", "auth-contracts"} {
-		all["@iondv/"+name] = part("#packages", name)
+		all["@iondv/"+name] = memberModule("#packages", name)
 	}
 	return all
 }
@@ -40,12 +40,12 @@ var errorBases = []string{
 	"auth", "conditions", "data-repo", "data-source", "file-storage", "front-end", "meta-repo", "validation", "workflow",
 }
 
-// part returns a module that is a member of another module.
-func part(of, name string) module { return module{of: of, member: name} }
+// memberModule returns a module that is a member of another module.
+func memberModule(of, name string) module { return module{of: of, member: name} }
 
-// spellings maps the names of modules in framework 5 to the names in framework 4. It lists only modules whose new
+// moduleSpellings maps the names of modules in framework 5 to the names in framework 4. It lists only modules whose new
 // name is not @iondv/ and the old name.
-func spellings() map[string]string {
+func moduleSpellings() map[string]string {
 	all := map[string]string{
 		"@iondv/core/classes/IonError":                        "core/IonError",
 		"@iondv/core/utils/strings":                           "core/strings",
@@ -67,4 +67,4 @@ func spellings() map[string]string {
 	return all
 }
 
-var spellingTable = spellings()
+var spellingTable = moduleSpellings()

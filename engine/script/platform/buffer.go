@@ -13,21 +13,21 @@ import (
 // bufferNative returns the native functions of the module buffer: encodings, allocation, and operations on single
 // bytes.
 func bufferNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"alloc": func(call goja.FunctionCall) goja.Value {
 			return p.arrayBuffer(p.allocate(call.Argument(0).ToInteger(), "Buffer"))
 		},
 		"encode": func(call goja.FunctionCall) goja.Value {
-			return p.arrayBuffer(p.encoded(call.Argument(0), p.encoding(call.Argument(1))))
+			return p.arrayBuffer(p.encodeText(call.Argument(0), p.encodingName(call.Argument(1))))
 		},
 		"decode": func(call goja.FunctionCall) goja.Value {
-			return p.decoded(p.needBytes(call.Argument(0), "toString"), p.encoding(call.Argument(1)))
+			return p.decodeBytes(p.needBytes(call.Argument(0), "toString"), p.encodingName(call.Argument(1)))
 		},
 		"length": func(call goja.FunctionCall) goja.Value {
-			return p.js.ToValue(len(p.encoded(call.Argument(0), p.encoding(call.Argument(1)))))
+			return p.js.ToValue(len(p.encodeText(call.Argument(0), p.encodingName(call.Argument(1)))))
 		},
 		"known": func(call goja.FunctionCall) goja.Value {
-			_, ok := encodings[text(call, 0)]
+			_, ok := encodings[textArgument(call, 0)]
 			return p.js.ToValue(ok)
 		},
 		"methods": func(call goja.FunctionCall) goja.Value {
@@ -39,7 +39,7 @@ func bufferNative(p *Platform) goja.Value {
 		},
 		"className": func(call goja.FunctionCall) goja.Value {
 			o, _ := call.Argument(0).(*goja.Object)
-			return p.js.ToValue(cmpOr(p.inspector(InspectOptions{}).class(o), "Object"))
+			return p.js.ToValue(cmpOr(p.newInspector(InspectOptions{}).className(o), "Object"))
 		},
 		"compare": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(bytes.Compare(p.needBytes(call.Argument(0), "compare"), p.needBytes(call.Argument(1), "compare")))
@@ -96,8 +96,8 @@ func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
 // writeText implements write(bytes, text, encoding). It writes as many complete characters as fit and returns the
 // number of bytes written.
 func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
-	to, encoding := p.needBytes(call.Argument(0), "write"), p.encoding(call.Argument(2))
-	b := p.encoded(call.Argument(1), encoding)
+	to, encoding := p.needBytes(call.Argument(0), "write"), p.encodingName(call.Argument(2))
+	b := p.encodeText(call.Argument(1), encoding)
 	if len(b) > len(to) {
 		b = b[:len(to)]
 		switch encoding {
@@ -121,8 +121,8 @@ func (p *Platform) swapBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// wide copies the bytes of a number into eight bytes, right-aligned and the most significant byte first.
-func wide(b []byte, little bool) (w [8]byte) {
+// widenBytes copies the bytes of a number into eight bytes, right-aligned and the most significant byte first.
+func widenBytes(b []byte, little bool) (w [8]byte) {
 	for i, c := range b {
 		if little {
 			w[7-i] = c
@@ -141,10 +141,10 @@ func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
 	if at < 0 || size < 1 || size > 8 || at+size > len(b) {
 		p.fail("RangeError", "ERR_OUT_OF_RANGE", "the offset %d is outside of the buffer", at)
 	}
-	w := wide(b[at:at+size], call.Argument(3).ToBoolean())
+	w := widenBytes(b[at:at+size], call.Argument(3).ToBoolean())
 	n := binary.BigEndian.Uint64(w[:])
 	signed := int64(n<<(64-8*size)) >> (64 - 8*size)
-	switch text(call, 4) {
+	switch textArgument(call, 4) {
 	case "i":
 		return p.js.ToValue(signed)
 	case "U":
@@ -169,7 +169,7 @@ func (p *Platform) setNumber(call goja.FunctionCall) goja.Value {
 	}
 	var n uint64
 	v := call.Argument(5)
-	switch text(call, 4) {
+	switch textArgument(call, 4) {
 	case "f":
 		if n = math.Float64bits(v.ToFloat()); size == 4 {
 			n = uint64(math.Float32bits(float32(v.ToFloat())))

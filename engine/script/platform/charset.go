@@ -10,14 +10,14 @@ import (
 // single lists single-byte encodings. Each value holds the characters of the bytes from 0x80. NUL stands for the
 // control character with the number of its byte.
 var single = map[string][]rune{
-	"windows-1251": []rune("ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\x00™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕї" + series('А', 'я')),
-	"windows-1252": []rune("€\x00‚ƒ„…†‡ˆ‰Š‹Œ\x00Ž\x00\x00‘’“”•–—˜™š›œ\x00žŸ" + series('\u00a0', 'ÿ')),
+	"windows-1251": []rune("ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\x00™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕї" + runeSeries('А', 'я')),
+	"windows-1252": []rune("€\x00‚ƒ„…†‡ˆ‰Š‹Œ\x00Ž\x00\x00‘’“”•–—˜™š›œ\x00žŸ" + runeSeries('\u00a0', 'ÿ')),
 	"koi8-r": []rune("─│┌┐└┘├┤┬┴┼▀▄█▌▐░▒▓⌠■∙√≈≤≥\u00a0⌡°²·÷═║╒ё╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡Ё╢╣╤╥╦╧╨╩╪╫╬©" +
 		"юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ"),
-	"ibm866": []rune(series('А', 'п') + "░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀" + series('р', 'я') + "ЁёЄєЇїЎў°∙·√№¤■\u00a0"),
+	"ibm866": []rune(runeSeries('А', 'п') + "░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀" + runeSeries('р', 'я') + "ЁёЄєЇїЎў°∙·√№¤■\u00a0"),
 }
 
-func series(from, to rune) string {
+func runeSeries(from, to rune) string {
 	var b strings.Builder
 	for c := from; c <= to; c++ {
 		b.WriteRune(c)
@@ -90,7 +90,7 @@ func (d *decoder) decodeUTF8(b []byte, last bool) goja.Value {
 func openUTF8(b []byte) int {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		if c := b[len(b)-n]; c >= 0xC2 {
-			if length, open := subpart(b[len(b)-n:]); open && length == n {
+			if length, open := partialLength(b[len(b)-n:]); open && length == n {
 				return n
 			}
 			return 0
@@ -101,9 +101,9 @@ func openUTF8(b []byte) int {
 	return 0
 }
 
-// subpart returns the number of bytes at the start of b that may belong to one character. The result open is true if
+// partialLength returns the number of bytes at the start of b that may belong to one character. The result open is true if
 // the character is incomplete at the end of b.
-func subpart(b []byte) (n int, open bool) {
+func partialLength(b []byte) (n int, open bool) {
 	low, high, more := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {
 	case c < 0x80:
@@ -148,7 +148,7 @@ func validUTF8(b []byte) (string, bool) {
 	for len(b) > 0 {
 		c, n := utf8.DecodeRune(b)
 		if c == utf8.RuneError && n == 1 {
-			n, _ = subpart(b)
+			n, _ = partialLength(b)
 		}
 		out.WriteRune(c)
 		b = b[n:]
@@ -198,22 +198,22 @@ func (d *decoder) decodeUTF16(b []byte, last bool) goja.Value {
 // decoderNative returns the native functions of TextDecoder and TextEncoder: decoder(label, fatal, keepBOM) and
 // encode(text).
 func decoderNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"decoder": func(call goja.FunctionCall) goja.Value {
-			label := strings.ToLower(strings.Trim(text(call, 0), " \t\n\r\f"))
+			label := strings.ToLower(strings.Trim(textArgument(call, 0), " \t\n\r\f"))
 			charset, ok := charsets[label]
 			if !ok {
 				p.fail("RangeError", "ERR_ENCODING_NOT_SUPPORTED", "the encoding %q is not supported; utf-8, utf-16le, utf-16be, windows-1251, windows-1252 (latin1), koi8-r and ibm866 are", label)
 			}
 			d := &decoder{js: p.js, charset: charset, keepBOM: call.Argument(2).ToBoolean()}
 			fatal := call.Argument(1).ToBoolean()
-			o := p.natives(natives{"decode": func(call goja.FunctionCall) goja.Value {
+			o := p.newNatives(natives{"decode": func(call goja.FunctionCall) goja.Value {
 				last := !call.Argument(1).ToBoolean()
 				var b []byte
 				if v := call.Argument(0); !goja.IsUndefined(v) {
 					b = p.needBytes(v, "decode")
 				}
-				p.fits(int64(len(b)), "decode")
+				p.checkSize(int64(len(b)), "decode")
 				s := d.decode(b, last)
 				if last {
 					d.started, d.pending = false, nil
@@ -227,6 +227,6 @@ func decoderNative(p *Platform) goja.Value {
 			_ = o.Set("encoding", charset)
 			return o
 		},
-		"encode": func(call goja.FunctionCall) goja.Value { return p.arrayBuffer(p.encoded(call.Argument(0), "utf8")) },
+		"encode": func(call goja.FunctionCall) goja.Value { return p.arrayBuffer(p.encodeText(call.Argument(0), "utf8")) },
 	})
 }

@@ -15,7 +15,7 @@ const (
 // structuredClone copies a value deeply. It runs in Go, so that the limit on the call depth of scripts does not
 // limit the nesting of values.
 func structuredClone(p *Platform) goja.Value {
-	return p.function("structuredClone", func(call goja.FunctionCall) goja.Value {
+	return p.newFunction("structuredClone", func(call goja.FunctionCall) goja.Value {
 		if len(call.Arguments) == 0 {
 			p.fail("TypeError", "ERR_MISSING_ARGS", "The \"value\" argument must be specified")
 		}
@@ -25,7 +25,7 @@ func structuredClone(p *Platform) goja.Value {
 			}
 		}
 		c := cloner{p: p, done: map[*goja.Object]goja.Value{}}
-		return c.value(call.Argument(0))
+		return c.cloneValue(call.Argument(0))
 	})
 }
 
@@ -36,17 +36,17 @@ type cloner struct {
 	parts int
 }
 
-func (c *cloner) refuse(what string) {
+func (c *cloner) refuseClone(what string) {
 	panic(c.p.domException("DataCloneError", what+" could not be cloned."))
 }
 
-func (c *cloner) value(v goja.Value) goja.Value {
+func (c *cloner) cloneValue(v goja.Value) goja.Value {
 	if c.parts++; c.parts > maxCloneParts {
 		panic(c.p.domException("DataCloneError", "structuredClone: the value has more than "+decimal(maxCloneParts)+" parts"))
 	}
 	switch v := v.(type) {
 	case *goja.Symbol:
-		c.refuse("Symbol(" + v.String() + ")")
+		c.refuseClone("Symbol(" + v.String() + ")")
 	case *goja.Object:
 		if known := c.done[v]; known != nil {
 			return known
@@ -55,50 +55,50 @@ func (c *cloner) value(v goja.Value) goja.Value {
 			panic(c.p.domException("DataCloneError", "structuredClone: the value is nested deeper than "+decimal(maxCloneDepth)+" levels"))
 		}
 		defer func() { c.depth-- }()
-		return c.object(v)
+		return c.cloneObject(v)
 	}
 	return v
 }
 
-// construct creates an object of a built-in class and remembers it as the copy of from.
-func (c *cloner) construct(from *goja.Object, class string, args ...goja.Value) *goja.Object {
+// constructCopy creates an object of a built-in class and remembers it as the copy of from.
+func (c *cloner) constructCopy(from *goja.Object, class string, args ...goja.Value) *goja.Object {
 	o, err := c.p.js.New(c.p.js.GlobalObject().Get(class), args...)
 	must(err)
 	c.done[from] = o
 	return o
 }
 
-func (c *cloner) object(o *goja.Object) goja.Value {
+func (c *cloner) cloneObject(o *goja.Object) goja.Value {
 	t, js := o.ExportType(), c.p.js
 	switch name := o.ClassName(); {
 	case name == "Array":
 		list := js.NewArray()
 		c.done[o] = list
 		_ = list.Set("length", o.Get("length"))
-		c.properties(o, list)
+		c.copyProperties(o, list)
 		return list
 	case name == "Date":
-		return c.construct(o, "Date", o.ToNumber())
+		return c.constructCopy(o, "Date", o.ToNumber())
 	case name == "RegExp":
-		return c.construct(o, "RegExp", o.Get("source"), o.Get("flags"))
+		return c.constructCopy(o, "RegExp", o.Get("source"), o.Get("flags"))
 	case name == "Error":
-		return c.error(o)
+		return c.cloneError(o)
 	case name == "Number" || name == "String" || name == "Boolean":
-		return c.remember(o, js.ToValue(o.Export()).ToObject(js))
+		return c.rememberCopy(o, js.ToValue(o.Export()).ToObject(js))
 	case t == mapType:
 		return c.mapOf(o)
 	case t == setType && name == "Object":
 		return c.setOf(o)
 	case t == bufferType:
-		b, _ := c.p.bytes(o)
-		return c.remember(o, c.p.arrayBuffer(append(c.p.allocate(int64(len(b)), "structuredClone")[:0], b...)))
+		b, _ := c.p.bytesOf(o)
+		return c.rememberCopy(o, c.p.arrayBuffer(append(c.p.allocate(int64(len(b)), "structuredClone")[:0], b...)))
 	case t != nil && t.Kind() == reflect.Slice && name == "Object":
-		return c.view(o, "length")
+		return c.cloneView(o, "length")
 	}
-	return c.plain(o)
+	return c.clonePlain(o)
 }
 
-func (c *cloner) remember(from *goja.Object, v goja.Value) goja.Value {
+func (c *cloner) rememberCopy(from *goja.Object, v goja.Value) goja.Value {
 	c.done[from] = v
 	return v
 }
@@ -110,10 +110,10 @@ var unclonable = map[string]bool{
 	"Response": true, "FormData": true, "Blob": true, "File": true, "TextEncoder": true, "TextDecoder": true, "Crypto": true, "process": true,
 }
 
-// plain copies the properties of an object of any other class. The copy is a plain object.
-func (c *cloner) plain(o *goja.Object) goja.Value {
+// clonePlain copies the properties of an object of any other class. The copy is a plain object.
+func (c *cloner) clonePlain(o *goja.Object) goja.Value {
 	if _, ok := goja.AssertFunction(o); ok {
-		c.refuse("A function")
+		c.refuseClone("A function")
 	}
 	tag := ""
 	if v := o.GetSymbol(goja.SymToStringTag); v != nil && goja.IsString(v) {
@@ -121,34 +121,34 @@ func (c *cloner) plain(o *goja.Object) goja.Value {
 	}
 	switch t := o.ExportType(); {
 	case t == promiseType:
-		c.refuse("A Promise")
+		c.refuseClone("A Promise")
 	case t == proxyType:
-		c.refuse("A Proxy")
+		c.refuseClone("A Proxy")
 	case tag == "DataView":
-		return c.view(o, "byteLength")
+		return c.cloneView(o, "byteLength")
 	case unclonable[tag]:
-		c.refuse("An object of the class " + tag)
+		c.refuseClone("An object of the class " + tag)
 	}
 	copied := c.p.js.NewObject()
 	c.done[o] = copied
-	c.properties(o, copied)
+	c.copyProperties(o, copied)
 	return copied
 }
 
-func (c *cloner) properties(from, to *goja.Object) {
+func (c *cloner) copyProperties(from, to *goja.Object) {
 	for _, k := range from.Keys() {
-		_ = to.DefineDataProperty(k, c.value(from.Get(k)), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		_ = to.DefineDataProperty(k, c.cloneValue(from.Get(k)), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 	}
 }
 
-// view copies a typed array or DataView together with its whole buffer.
-func (c *cloner) view(o *goja.Object, length string) goja.Value {
-	buffer := c.value(o.Get("buffer"))
-	return c.construct(o, o.GetSymbol(goja.SymToStringTag).String(), buffer, o.Get("byteOffset"), o.Get(length))
+// cloneView copies a typed array or DataView together with its whole buffer.
+func (c *cloner) cloneView(o *goja.Object, length string) goja.Value {
+	buffer := c.cloneValue(o.Get("buffer"))
+	return c.constructCopy(o, o.GetSymbol(goja.SymToStringTag).String(), buffer, o.Get("byteOffset"), o.Get(length))
 }
 
 func (c *cloner) mapOf(o *goja.Object) goja.Value {
-	copied := c.construct(o, "Map")
+	copied := c.constructCopy(o, "Map")
 	set, _ := goja.AssertFunction(copied.Get("set"))
 	var pairs []*goja.Object
 	c.p.js.ForOf(o, func(v goja.Value) bool {
@@ -156,14 +156,14 @@ func (c *cloner) mapOf(o *goja.Object) goja.Value {
 		return len(pairs) <= maxCloneParts
 	})
 	for _, pair := range pairs {
-		_, err := set(copied, c.value(pair.Get("0")), c.value(pair.Get("1")))
+		_, err := set(copied, c.cloneValue(pair.Get("0")), c.cloneValue(pair.Get("1")))
 		must(err)
 	}
 	return copied
 }
 
 func (c *cloner) setOf(o *goja.Object) goja.Value {
-	copied := c.construct(o, "Set")
+	copied := c.constructCopy(o, "Set")
 	add, _ := goja.AssertFunction(copied.Get("add"))
 	var values []goja.Value
 	c.p.js.ForOf(o, func(v goja.Value) bool {
@@ -171,14 +171,14 @@ func (c *cloner) setOf(o *goja.Object) goja.Value {
 		return len(values) <= maxCloneParts
 	})
 	for _, v := range values {
-		_, err := add(copied, c.value(v))
+		_, err := add(copied, c.cloneValue(v))
 		must(err)
 	}
 	return copied
 }
 
-// error copies the class, message, stack and cause of an error. Properties that a script added are not copied.
-func (c *cloner) error(o *goja.Object) goja.Value {
+// cloneError copies the class, message, stack and cause of an error. Properties that a script added are not copied.
+func (c *cloner) cloneError(o *goja.Object) goja.Value {
 	class := "Error"
 	switch name := o.Get("name"); {
 	case name == nil:
@@ -186,10 +186,10 @@ func (c *cloner) error(o *goja.Object) goja.Value {
 		name.String() == "TypeError", name.String() == "URIError":
 		class = name.String()
 	}
-	copied := c.construct(o, class, o.Get("message"))
+	copied := c.constructCopy(o, class, o.Get("message"))
 	for _, name := range []string{"stack", "cause"} {
 		if v := o.Get(name); v != nil && !goja.IsUndefined(v) {
-			_ = copied.DefineDataProperty(name, c.value(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+			_ = copied.DefineDataProperty(name, c.cloneValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		}
 	}
 	return copied

@@ -35,9 +35,9 @@ func hashNames() []string {
 	return names
 }
 
-// algorithm returns a hash algorithm by any of its spellings, such as SHA-256, sha256 or RSA-SHA256. It throws if
+// findHash returns a hash algorithm by any of its spellings, such as SHA-256, sha256 or RSA-SHA256. It throws if
 // the algorithm is not known.
-func (p *Platform) algorithm(name string) func() hash.Hash {
+func (p *Platform) findHash(name string) func() hash.Hash {
 	plain := strings.TrimPrefix(strings.ToLower(name), "rsa-")
 	if f := hashes[plain]; f != nil {
 		return f
@@ -63,7 +63,7 @@ var derivations = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 // cryptoNative returns the native functions of the module crypto. They accept ArrayBuffers and typed arrays and
 // return ArrayBuffers.
 func cryptoNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"uuid": func(goja.FunctionCall) goja.Value { return p.js.ToValue(newUUID()) },
 		"fill": func(call goja.FunctionCall) goja.Value {
 			_, _ = rand.Read(p.needBytes(call.Argument(0), "getRandomValues"))
@@ -87,10 +87,10 @@ func cryptoNative(p *Platform) goja.Value {
 			return p.js.NewArray(list...)
 		},
 		"hash": func(call goja.FunctionCall) goja.Value {
-			return p.hasher(p.algorithm(text(call, 0))())
+			return p.newHasher(p.findHash(textArgument(call, 0))())
 		},
 		"hmac": func(call goja.FunctionCall) goja.Value {
-			return p.hasher(hmac.New(p.algorithm(text(call, 0)), p.needBytes(call.Argument(1), "createHmac")))
+			return p.newHasher(hmac.New(p.findHash(textArgument(call, 0)), p.needBytes(call.Argument(1), "createHmac")))
 		},
 		"equal": func(call goja.FunctionCall) goja.Value {
 			a, b := p.needBytes(call.Argument(0), "timingSafeEqual"), p.needBytes(call.Argument(1), "timingSafeEqual")
@@ -112,9 +112,9 @@ func newUUID() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// hasher returns {update(bytes), digest(), copy()} for a hash.
-func (p *Platform) hasher(h hash.Hash) goja.Value {
-	return p.natives(natives{
+// newHasher returns {update(bytes), digest(), copy()} for a hash.
+func (p *Platform) newHasher(h hash.Hash) goja.Value {
+	return p.newNatives(natives{
 		"update": func(call goja.FunctionCall) goja.Value {
 			_, _ = h.Write(p.needBytes(call.Argument(0), "update"))
 			return goja.Undefined()
@@ -127,7 +127,7 @@ func (p *Platform) hasher(h hash.Hash) goja.Value {
 			}
 			c, err := cloner.Clone()
 			must(err)
-			return p.hasher(c)
+			return p.newHasher(c)
 		},
 	})
 }
@@ -137,7 +137,7 @@ func (p *Platform) hasher(h hash.Hash) goja.Value {
 func (p *Platform) deriveKey(call goja.FunctionCall) goja.Value {
 	password, salt := p.needBytes(call.Argument(0), "pbkdf2"), p.needBytes(call.Argument(1), "pbkdf2")
 	iterations, length := call.Argument(2).ToInteger(), call.Argument(3).ToInteger()
-	algorithm, wait := p.algorithm(text(call, 4)), call.Argument(5).ToBoolean()
+	algorithm, wait := p.findHash(textArgument(call, 4)), call.Argument(5).ToBoolean()
 	most := int64(maxSyncIterations)
 	if wait {
 		most = maxIterations

@@ -15,9 +15,9 @@ var encodings = map[string]string{
 	"ucs2": "utf16le", "ucs-2": "utf16le", "utf16le": "utf16le", "utf-16le": "utf16le",
 }
 
-// encoding returns the canonical name of an encoding; undefined and null mean UTF-8. It throws if the encoding is
+// encodingName returns the canonical name of an encoding; undefined and null mean UTF-8. It throws if the encoding is
 // not known.
-func (p *Platform) encoding(v goja.Value) string {
+func (p *Platform) encodingName(v goja.Value) string {
 	if goja.IsUndefined(v) || goja.IsNull(v) {
 		return "utf8"
 	}
@@ -28,13 +28,13 @@ func (p *Platform) encoding(v goja.Value) string {
 	return name
 }
 
-// encoded returns the bytes of a text in an encoding.
-func (p *Platform) encoded(v goja.Value, encoding string) []byte {
+// encodeText returns the bytes of a text in an encoding.
+func (p *Platform) encodeText(v goja.Value, encoding string) []byte {
 	s, ok := v.(goja.String)
 	if !ok {
 		s = v.ToString().(goja.String)
 	}
-	p.fits(int64(s.Length()), "text")
+	p.checkSize(int64(s.Length()), "text")
 	switch encoding {
 	case "latin1", "ascii":
 		b := make([]byte, s.Length())
@@ -88,9 +88,9 @@ func unbase64(s string) []byte {
 	return b[:n]
 }
 
-// decoded returns the text of bytes in an encoding.
-func (p *Platform) decoded(b []byte, encoding string) goja.Value {
-	p.fits(int64(len(b)), "text")
+// decodeBytes returns the text of bytes in an encoding.
+func (p *Platform) decodeBytes(b []byte, encoding string) goja.Value {
+	p.checkSize(int64(len(b)), "text")
 	switch encoding {
 	case "hex":
 		return p.js.ToValue(hex.EncodeToString(b))
@@ -120,7 +120,7 @@ func (p *Platform) decoded(b []byte, encoding string) goja.Value {
 
 // atob and btoa are the functions of the web. Each character of the decoded text is one byte.
 func atob(p *Platform) goja.Value {
-	return p.function("atob", func(call goja.FunctionCall) goja.Value {
+	return p.newFunction("atob", func(call goja.FunctionCall) goja.Value {
 		s := strings.Map(func(c rune) rune {
 			if strings.ContainsRune(" \t\n\r\f", c) {
 				return -1
@@ -134,19 +134,19 @@ func atob(p *Platform) goja.Value {
 		if err != nil {
 			panic(p.domException("InvalidCharacterError", "atob: the text is no base64"))
 		}
-		return p.decoded(b, "latin1")
+		return p.decodeBytes(b, "latin1")
 	})
 }
 
 func btoa(p *Platform) goja.Value {
-	return p.function("btoa", func(call goja.FunctionCall) goja.Value {
+	return p.newFunction("btoa", func(call goja.FunctionCall) goja.Value {
 		s := call.Argument(0).ToString().(goja.String)
 		for i := range s.Length() {
 			if s.CharAt(i) > 0xff {
 				panic(p.domException("InvalidCharacterError", "btoa: the text has characters above U+00FF; encode it first: Buffer.from(text).toString('base64')"))
 			}
 		}
-		return p.decoded(p.encoded(s, "latin1"), "base64")
+		return p.decodeBytes(p.encodeText(s, "latin1"), "base64")
 	})
 }
 

@@ -16,7 +16,7 @@ func sinceStart() float64 {
 
 // eventNative returns now() and later(milliseconds, f). If f throws, the error is logged.
 func eventNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
 		"later": func(call goja.FunctionCall) goja.Value {
 			f, _ := goja.AssertFunction(call.Argument(1))
@@ -32,15 +32,15 @@ func eventNative(p *Platform) goja.Value {
 
 // performance returns an object with now() and timeOrigin.
 func performance(p *Platform) goja.Value {
-	o := p.natives(natives{
+	o := p.newNatives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
 	})
 	_ = o.Set("timeOrigin", float64(processStart.UnixMicro())/1000)
-	p.tag(o, "Performance")
+	p.setTag(o, "Performance")
 	return o
 }
 
-// tag sets the Symbol.toStringTag of an object.
-func (p *Platform) tag(o *goja.Object, name string) {
+// setTag sets the Symbol.toStringTag of an object.
+func (p *Platform) setTag(o *goja.Object, name string) {
 	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, p.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

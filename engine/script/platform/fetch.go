@@ -61,12 +61,12 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 		if err := checkMessage(m); err != nil {
 			return nil, err
 		}
-		if err := f.allows(m.url); err != nil {
+		if err := f.checkHost(m.url); err != nil {
 			return nil, err
 		}
-		response, err := f.once(ctx, m)
+		response, err := f.sendOnce(ctx, m)
 		if err != nil {
-			return nil, explain(ctx, m, err)
+			return nil, explainError(ctx, m, err)
 		}
 		next := ""
 		switch response.StatusCode {
@@ -74,18 +74,18 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 			next = response.Header.Get("Location")
 		}
 		if next == "" || m.redirect == "manual" {
-			f.read(ctx, m, r, response)
+			f.readResponse(ctx, m, r, response)
 			return r, nil
 		}
 		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
 		_ = response.Body.Close()
 		switch {
 		case m.redirect == "error":
-			return nil, refused("fetch: %s answered with a redirect, which redirect: 'error' refuses", m.url.hostPort())
+			return nil, refusedError("fetch: %s answered with a redirect, which redirect: 'error' refuses", m.url.hostPort())
 		case hop == maxRedirects:
-			return nil, refused("fetch: more than %d redirects", maxRedirects)
+			return nil, refusedError("fetch: more than %d redirects", maxRedirects)
 		}
-		if err := m.follow(next, response.StatusCode); err != nil {
+		if err := m.followRedirect(next, response.StatusCode); err != nil {
 			return nil, err
 		}
 		r.redirected = true
@@ -96,15 +96,15 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 func checkMessage(m *message) error {
 	switch {
 	case m.url.scheme != "http" && m.url.scheme != "https":
-		return refused("fetch: URLs begin with http: or https:, not %s:", m.url.scheme)
+		return refusedError("fetch: URLs begin with http: or https:, not %s:", m.url.scheme)
 	case m.url.username != "" || m.url.password != "":
-		return refused("fetch: the URL has a user name or a password; send the header Authorization instead")
+		return refusedError("fetch: the URL has a user name or a password; send the header Authorization instead")
 	}
 	return nil
 }
 
-// once sends one request and does not follow redirects.
-func (f *Fetch) once(ctx context.Context, m *message) (*http.Response, error) {
+// sendOnce sends one request and does not follow redirects.
+func (f *Fetch) sendOnce(ctx context.Context, m *message) (*http.Response, error) {
 	target := &url.URL{Scheme: m.url.scheme, Host: m.url.hostPort(), RawPath: m.url.pathname()}
 	target.Path = string(percentDecode(target.RawPath))
 	if target.EscapedPath() != target.RawPath {
@@ -127,11 +127,11 @@ func (f *Fetch) once(ctx context.Context, m *message) (*http.Response, error) {
 	return f.httpClient().Do(r.WithContext(ctx))
 }
 
-// follow changes the request to the target of a redirect. If the origin changes, it removes the credentials.
-func (m *message) follow(location string, status int) error {
+// followRedirect changes the request to the target of a redirect. If the origin changes, it removes the credentials.
+func (m *message) followRedirect(location string, status int) error {
 	next := parseURL(location, m.url, nil)
 	if next == nil {
-		return refused("fetch: the server redirects to what is no URL")
+		return refusedError("fetch: the server redirects to what is no URL")
 	}
 	if next.fragment == nil {
 		next.fragment = m.url.fragment
@@ -153,8 +153,8 @@ func (m *message) follow(location string, status int) error {
 	return nil
 }
 
-// read copies the response into r. The body is limited to MaxBytes.
-func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.Response) {
+// readResponse copies the response into r. The body is limited to MaxBytes.
+func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response *http.Response) {
 	defer response.Body.Close()
 	r.status, r.url = response.StatusCode, m.url.href()
 	r.statusText = strings.TrimSpace(strings.TrimPrefix(response.Status, decimal(response.StatusCode)))
@@ -178,16 +178,16 @@ func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.R
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
-		r.broken = explain(ctx, m, err)
+		r.broken = explainError(ctx, m, err)
 	case int64(len(body)) > limit:
-		r.broken = refused("fetch: the answer of %s is longer than %d bytes, the limit globals.scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
+		r.broken = refusedError("fetch: the answer of %s is longer than %d bytes, the limit globals.scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
 	default:
 		r.body = body
 	}
 }
 
-// explain returns the error to report for a failed request. The error contains no addresses of the internal network.
-func explain(ctx context.Context, m *message, err error) error {
+// explainError returns the error to report for a failed request. The error contains no addresses of the internal network.
+func explainError(ctx context.Context, m *message, err error) error {
 	var late errTimeout
 	switch {
 	case errors.As(context.Cause(ctx), &late):
@@ -195,7 +195,7 @@ func explain(ctx context.Context, m *message, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, errInner):
-		return refused("fetch: %s leads to a private address, which is refused; globals.scripts.fetch.private of deploy.json allows such", m.url.hostPort())
+		return refusedError("fetch: %s leads to a private address, which is refused; globals.scripts.fetch.private of deploy.json allows such", m.url.hostPort())
 	}
 	return &errNetwork{m.url.hostPort(), err}
 }
@@ -223,14 +223,14 @@ func newMessage(u *webURL, method string, headers []string, body []byte, redirec
 	m := &message{url: u, method: method, header: http.Header{}, body: body, redirect: redirect}
 	switch strings.ToUpper(method) {
 	case "CONNECT", "TRACE", "TRACK":
-		return nil, refused("fetch: the method %s is not allowed", method)
+		return nil, refusedError("fetch: the method %s is not allowed", method)
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 		m.method = strings.ToUpper(method)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		name := textproto.CanonicalMIMEHeaderKey(headers[i])
 		if slices.Contains(forbiddenHeaders, name) {
-			return nil, refused("fetch: the header %s is set by the server itself: leave it out", name)
+			return nil, refusedError("fetch: the header %s is set by the server itself: leave it out", name)
 		}
 		m.header.Add(name, headers[i+1])
 	}

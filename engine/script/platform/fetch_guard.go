@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// allows returns an error if the host of a URL is not in the allowlist of the setting.
-func (f *Fetch) allows(u *webURL) error {
+// checkHost returns an error if the host of a URL is not in the allowlist of the setting.
+func (f *Fetch) checkHost(u *webURL) error {
 	host, port := strings.TrimSuffix(u.host, "."), u.port
 	usual := port == ""
 	if usual {
@@ -36,7 +36,7 @@ func (f *Fetch) allows(u *webURL) error {
 			return nil
 		}
 	}
-	return refused("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
+	return refusedError("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
 }
 
 // splitHost splits an entry of the allowlist, host or host:port, and normalizes the host as the URL parser does.
@@ -64,7 +64,7 @@ type errRefused struct{ message string }
 
 func (e *errRefused) Error() string { return e.message }
 
-func refused(format string, args ...any) error {
+func refusedError(format string, args ...any) error {
 	return &errRefused{fmt.Sprintf(format, args...)}
 }
 
@@ -80,8 +80,8 @@ var innerNetworks = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"), netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// inner reports whether an address belongs to this machine or to a network that is not public.
-func inner(a netip.Addr) bool {
+// isInternal reports whether an address belongs to this machine or to a network that is not public.
+func isInternal(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return true
@@ -122,7 +122,7 @@ func newClient(pass func(netip.Addr) bool) *http.Client {
 // The clients of the process: one for public addresses only, one for all addresses.
 var (
 	publicClient = sync.OnceValue(func() *http.Client {
-		return newClient(func(a netip.Addr) bool { return !inner(a) })
+		return newClient(func(a netip.Addr) bool { return !isInternal(a) })
 	})
 	anyClient = sync.OnceValue(func() *http.Client {
 		return newClient(func(netip.Addr) bool { return true })

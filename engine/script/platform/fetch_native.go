@@ -18,15 +18,15 @@ import (
 // fetchNative returns the native functions of fetch: send(request), which returns {promise, cancel}, and functions
 // that read and make bodies.
 func fetchNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"send": p.fetchSend,
 		"join": p.joinBytes,
 		"encode": func(call goja.FunctionCall) goja.Value {
-			return p.arrayBuffer(p.encoded(call.Argument(0), "utf8"))
+			return p.arrayBuffer(p.encodeText(call.Argument(0), "utf8"))
 		},
 		"decode": func(call goja.FunctionCall) goja.Value {
 			b := p.needBytes(call.Argument(0), "text")
-			return p.decoded(bytes.TrimPrefix(b, []byte("\ufeff")), "utf8")
+			return p.decodeBytes(bytes.TrimPrefix(b, []byte("\ufeff")), "utf8")
 		},
 		"boundary":  func(goja.FunctionCall) goja.Value { return p.js.ToValue("----restsrv" + rand.Text()) },
 		"multipart": p.readMultipart,
@@ -54,7 +54,7 @@ func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
 		headers = append(headers, v.String())
 		return true
 	})
-	body, _ := p.bytes(in.Get("body"))
+	body, _ := p.bytesOf(in.Get("body"))
 	if body == nil && !goja.IsNull(in.Get("body")) {
 		body = []byte{}
 	}
@@ -77,7 +77,7 @@ func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
 			return p.fetchReply(r)
 		}
 	})
-	out := p.natives(natives{"cancel": func(goja.FunctionCall) goja.Value {
+	out := p.newNatives(natives{"cancel": func(goja.FunctionCall) goja.Value {
 		stop()
 		return goja.Undefined()
 	}})
@@ -154,13 +154,13 @@ func (p *Platform) joinBytes(call goja.FunctionCall) goja.Value {
 	var parts [][]byte
 	total := int64(0)
 	p.js.ForOf(call.Argument(0), func(v goja.Value) bool {
-		b, ok := p.bytes(v)
+		b, ok := p.bytesOf(v)
 		if !ok {
-			b = p.encoded(v, "utf8")
+			b = p.encodeText(v, "utf8")
 		}
 		parts = append(parts, b)
 		total += int64(len(b))
-		p.fits(total, "body")
+		p.checkSize(total, "body")
 		return true
 	})
 	return p.arrayBuffer(bytes.Join(parts, nil))
@@ -172,7 +172,7 @@ const maxFormParts = 10_000
 // readMultipart implements multipart(bytes, contentType). It returns [name, file name or null, type, bytes] for each
 // part, and undefined if the bytes are not a valid form.
 func (p *Platform) readMultipart(call goja.FunctionCall) goja.Value {
-	_, parameters, err := mime.ParseMediaType(text(call, 1))
+	_, parameters, err := mime.ParseMediaType(textArgument(call, 1))
 	if err != nil || parameters["boundary"] == "" {
 		return goja.Undefined()
 	}

@@ -19,12 +19,12 @@ func TestS23Addresses(t *testing.T) {
 		"::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::8.8.8.8",
 		"64:ff9b:1::1", "2002:7f00:1::", "2001::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12:3456::1", "fec0::1", "ff02::1", "2001:db8::1", "100::1",
 	} {
-		if !inner(netip.MustParseAddr(s)) {
+		if !isInternal(netip.MustParseAddr(s)) {
 			t.Errorf("%s counts as a public address, want internal", s)
 		}
 	}
 	for _, s := range []string{"8.8.8.8", "1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "192.169.0.1", "::ffff:8.8.8.8", "2606:4700::1111", "2a00:1450::1"} {
-		if inner(netip.MustParseAddr(s)) {
+		if isInternal(netip.MustParseAddr(s)) {
 			t.Errorf("%s counts as an internal address, want public", s)
 		}
 	}
@@ -67,11 +67,11 @@ func TestS23Hosts(t *testing.T) {
 	} {
 		f := &Fetch{Hosts: []string{c.entry}}
 		u := parseURL(c.url, nil, nil)
-		if got := u != nil && f.allows(u) == nil; got != c.want {
+		if got := u != nil && f.checkHost(u) == nil; got != c.want {
 			t.Errorf("entry %s, URL %s: allowed: got %v, want %v", c.entry, c.url, got, c.want)
 		}
 	}
-	if (&Fetch{}).allows(parseURL("http://example.com/", nil, nil)) == nil {
+	if (&Fetch{}).checkHost(parseURL("http://example.com/", nil, nil)) == nil {
 		t.Error("without the setting, http://example.com/ is allowed")
 	}
 }

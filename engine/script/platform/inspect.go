@@ -43,8 +43,8 @@ func (o InspectOptions) withDefaults() InspectOptions {
 // Inspect prints a value in the format of Node's util.inspect, up to a limited size. It may run code of the script,
 // such as custom inspect methods, and that code may throw.
 func (p *Platform) Inspect(v goja.Value, o InspectOptions) string {
-	i := p.inspector(o)
-	return i.value(v, 0)
+	i := p.newInspector(o)
+	return i.inspectValue(v, 0)
 }
 
 // InspectWith prints a value on one line with options of a script, in about size bytes at most.
@@ -57,7 +57,7 @@ func (p *Platform) InspectWith(v, options goja.Value, size int) string {
 // inspectNative returns the native functions of the module util: inspect(value, options) and format(options,
 // ...values).
 func inspectNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"inspect": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(p.Inspect(call.Argument(0), inspectOptions(call.Argument(1))))
 		},
@@ -116,7 +116,7 @@ type inspector struct {
 	custom   *goja.Symbol
 }
 
-func (p *Platform) inspector(o InspectOptions) *inspector {
+func (p *Platform) newInspector(o InspectOptions) *inspector {
 	o = o.withDefaults()
 	i := &inspector{p: p, o: o, left: o.Size, custom: p.inspectSymbol()}
 	i.describe, _ = goja.AssertFunction(p.js.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
@@ -135,14 +135,14 @@ func (p *Platform) inspectSymbol() *goja.Symbol {
 	return p.inspectSym
 }
 
-// take subtracts the length of s from the remaining bytes and returns s.
-func (i *inspector) take(s string) string {
+// countText subtracts the length of s from the remaining bytes and returns s.
+func (i *inspector) countText(s string) string {
 	i.left -= len(s)
 	return s
 }
 
-// value prints any value. The level is its nesting depth.
-func (i *inspector) value(v goja.Value, level int) string {
+// inspectValue prints any value. The level is its nesting depth.
+func (i *inspector) inspectValue(v goja.Value, level int) string {
 	switch v := v.(type) {
 	case nil:
 		return "undefined"
@@ -150,18 +150,18 @@ func (i *inspector) value(v goja.Value, level int) string {
 		if i.left < 0 {
 			return "..."
 		}
-		return i.object(v, level)
+		return i.inspectObject(v, level)
 	case *goja.Symbol:
-		return i.take("Symbol(" + v.String() + ")")
+		return i.countText("Symbol(" + v.String() + ")")
 	}
 	if goja.IsString(v) {
-		return i.take(i.quoted(v.String()))
+		return i.countText(i.quoteText(v.String()))
 	}
-	return i.take(primitive(v))
+	return i.countText(formatPrimitive(v))
 }
 
-// primitive prints a value that is neither a string nor an object.
-func primitive(v goja.Value) string {
+// formatPrimitive prints a value that is neither a string nor an object.
+func formatPrimitive(v goja.Value) string {
 	if goja.IsBigInt(v) {
 		return v.String() + "n"
 	}
@@ -171,8 +171,8 @@ func primitive(v goja.Value) string {
 	return v.String()
 }
 
-// quoted prints a string in quotes. It chooses quotes that the string does not contain, if possible.
-func (i *inspector) quoted(s string) string {
+// quoteText prints a string in quotes. It chooses quotes that the string does not contain, if possible.
+func (i *inspector) quoteText(s string) string {
 	more := ""
 	if len(s) > i.o.Chars {
 		more = "... " + plural(len(s)-i.o.Chars, "more character")
@@ -212,26 +212,26 @@ func (i *inspector) quoted(s string) string {
 	return b.String() + more
 }
 
-// object prints an object and the values in it.
-func (i *inspector) object(o *goja.Object, level int) string {
+// inspectObject prints an object and the values in it.
+func (i *inspector) inspectObject(o *goja.Object, level int) string {
 	if o.ExportType() == proxyType {
 		target := o.Export().(goja.Proxy).Target()
 		if target == nil {
 			return "<Revoked Proxy>"
 		}
-		return i.object(target, level)
+		return i.inspectObject(target, level)
 	}
-	if s, ok := i.own(o, level); ok {
-		return i.take(s)
+	if s, ok := i.inspectCustom(o, level); ok {
+		return i.countText(s)
 	}
 	for _, outer := range i.seen {
 		if outer == o {
-			return i.take("[Circular *" + i.reference(o) + "]")
+			return i.countText("[Circular *" + i.referenceNumber(o) + "]")
 		}
 	}
-	s := i.shape(o, level)
+	s := i.shapeOf(o, level)
 	if level > i.o.Depth && (len(s.keys) > 0 || s.elements != nil) {
-		return i.take("[" + s.brief() + "]")
+		return i.countText("[" + s.briefName() + "]")
 	}
 	i.seen = append(i.seen, o)
 	i.deepest = level
@@ -239,19 +239,19 @@ func (i *inspector) object(o *goja.Object, level int) string {
 	if s.elements != nil {
 		parts = s.elements(level)
 	}
-	parts = append(parts, i.properties(o, s, level)...)
+	parts = append(parts, i.inspectProperties(o, s, level)...)
 	i.seen = i.seen[:len(i.seen)-1]
 	for _, c := range i.circular {
 		if c == o {
-			s.prefix = "<ref *" + i.reference(o) + "> " + s.prefix
+			s.prefix = "<ref *" + i.referenceNumber(o) + "> " + s.prefix
 			break
 		}
 	}
-	return i.join(s, parts, level)
+	return i.joinParts(s, parts, level)
 }
 
-// reference returns the number of an object that contains itself. It assigns a number at the first call.
-func (i *inspector) reference(o *goja.Object) string {
+// referenceNumber returns the number of an object that contains itself. It assigns a number at the first call.
+func (i *inspector) referenceNumber(o *goja.Object) string {
 	for n, c := range i.circular {
 		if c == o {
 			return decimal(n + 1)
@@ -261,9 +261,9 @@ func (i *inspector) reference(o *goja.Object) string {
 	return decimal(len(i.circular))
 }
 
-// own calls the custom inspect method of an object. It returns false if the object has none or if such methods are
+// inspectCustom calls the custom inspect method of an object. It returns false if the object has none or if such methods are
 // disabled.
-func (i *inspector) own(o *goja.Object, level int) (string, bool) {
+func (i *inspector) inspectCustom(o *goja.Object, level int) (string, bool) {
 	if i.o.Plain {
 		return "", false
 	}
@@ -275,7 +275,7 @@ func (i *inspector) own(o *goja.Object, level int) (string, bool) {
 	if options == nil {
 		options = i.p.js.NewObject()
 	}
-	again := i.p.function("inspect", func(call goja.FunctionCall) goja.Value {
+	again := i.p.newFunction("inspect", func(call goja.FunctionCall) goja.Value {
 		return i.p.js.ToValue(i.p.Inspect(call.Argument(0), inspectOptions(call.Argument(1))))
 	})
 	v, err := how(o, i.p.js.ToValue(i.o.Depth-level), options, again)
@@ -286,7 +286,7 @@ func (i *inspector) own(o *goja.Object, level int) (string, bool) {
 	if v == goja.Value(o) {
 		return "", false
 	}
-	return i.value(v, level), true
+	return i.inspectValue(v, level), true
 }
 
 var (

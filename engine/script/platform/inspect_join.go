@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// descriptor returns the descriptor of a property, or nil if the property does not exist. It does not call getters.
-func (i *inspector) descriptor(o *goja.Object, key goja.Value) *goja.Object {
+// propertyDescriptor returns the descriptor of a property, or nil if the property does not exist. It does not call getters.
+func (i *inspector) propertyDescriptor(o *goja.Object, key goja.Value) *goja.Object {
 	v, err := i.describe(goja.Undefined(), o, key)
 	must(err)
 	d, _ := v.(*goja.Object)
@@ -18,31 +18,31 @@ func (i *inspector) descriptor(o *goja.Object, key goja.Value) *goja.Object {
 
 var plainKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
 
-// properties prints the enumerable properties.
-func (i *inspector) properties(o *goja.Object, s *shape, level int) []string {
+// inspectProperties prints the enumerable properties.
+func (i *inspector) inspectProperties(o *goja.Object, s *shape, level int) []string {
 	var parts []string
 	for n, k := range s.keys {
 		if i.left < 0 {
-			return i.more(parts, len(s.keys)-n)
+			return i.appendMore(parts, len(s.keys)-n)
 		}
 		name := k
 		if !plainKey.MatchString(k) {
-			name = i.quoted(k)
+			name = i.quoteText(k)
 		}
 		if s.bare && (k == "cause" || k == "errors") && o.ClassName() == "Error" {
 			name = "[" + k + "]"
 		}
-		parts = append(parts, i.property(o, i.p.js.ToValue(k), name, level))
+		parts = append(parts, i.inspectProperty(o, i.p.js.ToValue(k), name, level))
 	}
 	for _, symbol := range s.symbols {
-		parts = append(parts, i.property(o, symbol, "[Symbol("+symbol.String()+")]", level))
+		parts = append(parts, i.inspectProperty(o, symbol, "[Symbol("+symbol.String()+")]", level))
 	}
 	return parts
 }
 
-func (i *inspector) property(o *goja.Object, key goja.Value, name string, level int) string {
-	i.take(name)
-	d := i.descriptor(o, key)
+func (i *inspector) inspectProperty(o *goja.Object, key goja.Value, name string, level int) string {
+	i.countText(name)
+	d := i.propertyDescriptor(o, key)
 	if d == nil {
 		return name + ": undefined"
 	}
@@ -56,21 +56,21 @@ func (i *inspector) property(o *goja.Object, key goja.Value, name string, level 
 	case has(set):
 		return name + ": [Setter]"
 	}
-	return name + ": " + i.nested(d.Get("value"), level)
+	return name + ": " + i.inspectNested(d.Get("value"), level)
 }
 
 // joinLevels is the number of nesting levels that are printed on one line if they fit.
 const joinLevels = 3
 
-// join combines the parts of an object, on one line if they fit.
-func (i *inspector) join(s *shape, parts []string, level int) string {
+// joinParts combines the parts of an object, on one line if they fit.
+func (i *inspector) joinParts(s *shape, parts []string, level int) string {
 	if len(parts) == 0 {
 		if s.bare {
-			return i.take(s.prefix)
+			return i.countText(s.prefix)
 		}
-		return i.take(s.prefix + s.open + s.close)
+		return i.countText(s.prefix + s.open + s.close)
 	}
-	i.take(strings.Repeat("  ", len(parts)))
+	i.countText(strings.Repeat("  ", len(parts)))
 	if i.o.OneLine {
 		return s.prefix + s.open + " " + strings.Join(parts, ", ") + " " + s.close
 	}
@@ -96,7 +96,7 @@ func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 	var b strings.Builder
 	rest := args
 	if len(args) > 1 && goja.IsString(args[0]) && strings.Contains(args[0].String(), "%") {
-		rest = p.directives(&b, args[0].String(), args[1:], o)
+		rest = p.writeDirectives(&b, args[0].String(), args[1:], o)
 	}
 	for n, v := range rest {
 		if b.Len() > o.Size {
@@ -105,12 +105,12 @@ func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 		if n > 0 || len(rest) < len(args) {
 			b.WriteByte(' ')
 		}
-		p.formatted(&b, v, o)
+		p.writeFormatted(&b, v, o)
 	}
 	return b.String()
 }
 
-func (p *Platform) formatted(b *strings.Builder, v goja.Value, o InspectOptions) {
+func (p *Platform) writeFormatted(b *strings.Builder, v goja.Value, o InspectOptions) {
 	if goja.IsString(v) {
 		s := v.String()
 		b.WriteString(s[:min(len(s), o.Size+1)])
@@ -120,8 +120,8 @@ func (p *Platform) formatted(b *strings.Builder, v goja.Value, o InspectOptions)
 	b.WriteString(p.Inspect(v, o))
 }
 
-// directives prints a string with its directives replaced, and returns the unused values.
-func (p *Platform) directives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
+// writeDirectives prints a string with its directives replaced, and returns the unused values.
+func (p *Platform) writeDirectives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
 	for {
 		at := strings.IndexByte(s, '%')
 		if at < 0 || at+1 == len(s) || b.Len() > o.Size {
@@ -140,12 +140,12 @@ func (p *Platform) directives(b *strings.Builder, s string, args []goja.Value, o
 			b.WriteByte(letter)
 			continue
 		}
-		p.directive(b, letter, args[0], o)
+		p.writeDirective(b, letter, args[0], o)
 		args = args[1:]
 	}
 }
 
-func (p *Platform) directive(b *strings.Builder, letter byte, v goja.Value, o InspectOptions) {
+func (p *Platform) writeDirective(b *strings.Builder, letter byte, v goja.Value, o InspectOptions) {
 	o.Size = max(1, o.Size-b.Len())
 	_, isObject := v.(*goja.Object)
 	_, isSymbol := v.(*goja.Symbol)
@@ -153,7 +153,7 @@ func (p *Platform) directive(b *strings.Builder, letter byte, v goja.Value, o In
 	case 's':
 		switch {
 		case goja.IsString(v):
-			p.formatted(b, v, o)
+			p.writeFormatted(b, v, o)
 		case isObject && v.(*goja.Object).ClassName() == "Error":
 			b.WriteString(v.String())
 		case isObject:
@@ -163,9 +163,9 @@ func (p *Platform) directive(b *strings.Builder, letter byte, v goja.Value, o In
 			b.WriteString(p.Inspect(v, o))
 		}
 	case 'd', 'i', 'f':
-		b.WriteString(p.numeric(letter, v, isObject || isSymbol))
+		b.WriteString(p.formatNumber(letter, v, isObject || isSymbol))
 	case 'j':
-		b.WriteString(p.json(v))
+		b.WriteString(p.stringifyJSON(v))
 	case 'o':
 		o.Depth = 4
 		b.WriteString(p.Inspect(v, o))
@@ -175,7 +175,7 @@ func (p *Platform) directive(b *strings.Builder, letter byte, v goja.Value, o In
 	}
 }
 
-func (p *Platform) numeric(letter byte, v goja.Value, never bool) string {
+func (p *Platform) formatNumber(letter byte, v goja.Value, never bool) string {
 	switch {
 	case goja.IsBigInt(v) && letter != 'f':
 		return v.String() + "n"
@@ -186,11 +186,11 @@ func (p *Platform) numeric(letter byte, v goja.Value, never bool) string {
 	f, _ := goja.AssertFunction(p.js.GlobalObject().Get(name))
 	n, err := f(goja.Undefined(), v)
 	must(err)
-	return primitive(n)
+	return formatPrimitive(n)
 }
 
-// json returns JSON.stringify of a value, or "[Circular]" if that throws.
-func (p *Platform) json(v goja.Value) (s string) {
+// stringifyJSON returns JSON.stringify of a value, or "[Circular]" if that throws.
+func (p *Platform) stringifyJSON(v goja.Value) (s string) {
 	stringify, _ := goja.AssertFunction(p.js.Get("JSON").(*goja.Object).Get("stringify"))
 	out, err := stringify(goja.Undefined(), v)
 	if _, thrown := err.(*goja.Exception); thrown {

@@ -23,8 +23,8 @@ type shape struct {
 	list     bool
 }
 
-// brief returns the text for an object at a level that is not printed.
-func (s *shape) brief() string {
+// briefName returns the text for an object at a level that is not printed.
+func (s *shape) briefName() string {
 	if s.list && s.class == "" {
 		return "Array"
 	}
@@ -43,12 +43,12 @@ func plural(n int, what string) string {
 	return decimal(n) + " " + what
 }
 
-// shape determines the kind of an object.
-func (i *inspector) shape(o *goja.Object, level int) *shape {
-	s := &shape{class: i.class(o), open: "{", close: "}"}
+// shapeOf determines the kind of an object.
+func (i *inspector) shapeOf(o *goja.Object, level int) *shape {
+	s := &shape{class: i.className(o), open: "{", close: "}"}
 	s.keys = o.Keys()
 	for _, symbol := range o.Symbols() {
-		if d := i.descriptor(o, symbol); d != nil && d.Get("enumerable").ToBoolean() {
+		if d := i.propertyDescriptor(o, symbol); d != nil && d.Get("enumerable").ToBoolean() {
 			s.symbols = append(s.symbols, symbol)
 		}
 	}
@@ -83,8 +83,8 @@ func (i *inspector) shape(o *goja.Object, level int) *shape {
 	return s
 }
 
-// class returns the name of the constructor.
-func (i *inspector) class(o *goja.Object) (name string) {
+// className returns the name of the constructor.
+func (i *inspector) className(o *goja.Object) (name string) {
 	i.p.js.Try(func() {
 		proto := o.Prototype()
 		if proto == nil {
@@ -99,8 +99,8 @@ func (i *inspector) class(o *goja.Object) (name string) {
 	return name
 }
 
-// tag returns the text of Symbol.toStringTag.
-func (i *inspector) tag(o *goja.Object) (tag string) {
+// tagOf returns the text of Symbol.toStringTag.
+func (i *inspector) tagOf(o *goja.Object) (tag string) {
 	i.p.js.Try(func() {
 		if v := o.GetSymbol(goja.SymToStringTag); v != nil && goja.IsString(v) {
 			tag = v.String()
@@ -109,9 +109,9 @@ func (i *inspector) tag(o *goja.Object) (tag string) {
 	return tag
 }
 
-// titled sets the prefix to the name of the class and the size. The ordinary name is used if the object has no
+// setTitle sets the prefix to the name of the class and the size. The ordinary name is used if the object has no
 // class.
-func (s *shape) titled(ordinary, size string) {
+func (s *shape) setTitle(ordinary, size string) {
 	name := s.class
 	if name == "" {
 		name = "[" + ordinary + ": null prototype]"
@@ -120,14 +120,14 @@ func (s *shape) titled(ordinary, size string) {
 }
 
 func (i *inspector) plainShape(o *goja.Object, s *shape) {
-	tag := i.tag(o)
+	tag := i.tagOf(o)
 	switch {
 	case o.ClassName() == "Arguments":
 		s.prefix, s.open, s.close, s.list = "[Arguments] ", "[", "]", true
 		i.elementsOf(o, s)
 		return
 	case s.class == "" || s.class != "Object":
-		s.titled("Object", "")
+		s.setTitle("Object", "")
 	}
 	if tag != "" && tag != s.class {
 		if s.prefix == "" {
@@ -143,7 +143,7 @@ func (i *inspector) plainShape(o *goja.Object, s *shape) {
 func (i *inspector) arrayShape(o *goja.Object, s *shape) {
 	s.open, s.close, s.list = "[", "]", true
 	if s.class != "Array" {
-		s.titled("Array", "("+o.Get("length").String()+")")
+		s.setTitle("Array", "("+o.Get("length").String()+")")
 	}
 	i.elementsOf(o, s)
 }
@@ -178,83 +178,83 @@ func (i *inspector) elementsOf(o *goja.Object, s *shape) {
 			if index == n || len(parts) >= i.o.Elements {
 				break
 			}
-			parts = append(parts, i.nested(o.Get(decimal(index)), level))
+			parts = append(parts, i.inspectNested(o.Get(decimal(index)), level))
 			at++
 		}
-		return i.more(parts, n-at)
+		return i.appendMore(parts, n-at)
 	}
 }
 
-// more appends the number of parts that are not printed.
-func (i *inspector) more(parts []string, n int) []string {
+// appendMore appends the number of parts that are not printed.
+func (i *inspector) appendMore(parts []string, n int) []string {
 	if n > 0 {
 		parts = append(parts, "... "+plural(n, "more item"))
 	}
 	return parts
 }
 
-// nested prints a value inside an object.
-func (i *inspector) nested(v goja.Value, level int) string {
+// inspectNested prints a value inside an object.
+func (i *inspector) inspectNested(v goja.Value, level int) string {
 	i.indent += 2
-	s := i.value(v, level+1)
+	s := i.inspectValue(v, level+1)
 	i.indent -= 2
 	return s
 }
 
 func (i *inspector) mapShape(o *goja.Object, s *shape) {
-	s.titled("Map", "("+o.Get("size").String()+")")
+	s.setTitle("Map", "("+o.Get("size").String()+")")
 	s.elements = func(level int) []string {
 		var parts []string
 		n := int(o.Get("size").ToInteger())
 		i.p.js.ForOf(o, func(pair goja.Value) bool {
 			p := pair.(*goja.Object)
-			parts = append(parts, i.nested(p.Get("0"), level)+" => "+i.nested(p.Get("1"), level))
+			parts = append(parts, i.inspectNested(p.Get("0"), level)+" => "+i.inspectNested(p.Get("1"), level))
 			return len(parts) < i.o.Elements && i.left >= 0
 		})
-		return i.more(parts, n-len(parts))
+		return i.appendMore(parts, n-len(parts))
 	}
 }
 
 func (i *inspector) setShape(o *goja.Object, s *shape) {
-	s.titled("Set", "("+o.Get("size").String()+")")
+	s.setTitle("Set", "("+o.Get("size").String()+")")
 	s.elements = func(level int) []string {
 		var parts []string
 		n := int(o.Get("size").ToInteger())
 		i.p.js.ForOf(o, func(v goja.Value) bool {
-			parts = append(parts, i.nested(v, level))
+			parts = append(parts, i.inspectNested(v, level))
 			return len(parts) < i.o.Elements && i.left >= 0
 		})
-		return i.more(parts, n-len(parts))
+		return i.appendMore(parts, n-len(parts))
 	}
 }
 
 func (i *inspector) promiseShape(o *goja.Object, s *shape) {
-	s.titled("Promise", "")
+	s.setTitle("Promise", "")
 	s.elements = func(level int) []string {
 		p := o.Export().(*goja.Promise)
 		switch p.State() {
 		case goja.PromiseStatePending:
 			return []string{"<pending>"}
 		case goja.PromiseStateRejected:
-			return []string{"<rejected> " + i.nested(p.Result(), level)}
+			return []string{"<rejected> " + i.inspectNested(p.Result(), level)}
 		}
-		return []string{i.nested(p.Result(), level)}
+		return []string{i.inspectNested(p.Result(), level)}
 	}
 }
 
 func (i *inspector) bufferShape(o *goja.Object, s *shape) {
-	s.titled("ArrayBuffer", "")
+	s.setTitle("ArrayBuffer", "")
 	s.elements = func(int) []string {
-		b, _ := i.p.bytes(o)
-		return []string{"[Uint8Contents]: <" + i.hex(b) + ">", "byteLength: " + decimal(len(b))}
+		b, _ := i.p.bytesOf(o)
+		return []string{"[Uint8Contents]: <" + i.formatHex(b) + ">", "byteLength: " + decimal(len(b))}
 	}
 }
 
-// hex prints bytes in hexadecimal, separated by spaces.
-func (i *inspector) hex(b []byte) string {
+// formatHex prints bytes in hexadecimal, separated by spaces.
+func (i *inspector) formatHex(b []byte) string {
 	const shown = 50
 	n := min(len(b), shown)
-	s := i.take(strings.TrimSpace(fmt.Sprintf("% x", b[:n])))
+	s := i.countText(strings.TrimSpace(fmt.Sprintf("% x", b[:n])))
 	if len(b) > n {
 		s += " ... " + plural(len(b)-n, "more byte")
 	}
@@ -262,12 +262,12 @@ func (i *inspector) hex(b []byte) string {
 }
 
 func (i *inspector) typedShape(o *goja.Object, s *shape) {
-	b, _ := i.p.bytes(o)
+	b, _ := i.p.bytesOf(o)
 	if s.class == "Buffer" {
-		s.prefix, s.bare, s.keys = strings.TrimRight("<Buffer "+i.hex(b), " ")+">", true, nil
+		s.prefix, s.bare, s.keys = strings.TrimRight("<Buffer "+i.formatHex(b), " ")+">", true, nil
 		return
 	}
-	s.titled(i.tag(o), "("+o.Get("length").String()+")")
+	s.setTitle(i.tagOf(o), "("+o.Get("length").String()+")")
 	s.open, s.close, s.list, s.keys = "[", "]", true, nil
 	n := int(o.Get("length").ToInteger())
 	if n == 0 {
@@ -276,9 +276,9 @@ func (i *inspector) typedShape(o *goja.Object, s *shape) {
 	s.elements = func(level int) []string {
 		var parts []string
 		for at := 0; at < n && at < i.o.Elements && i.left >= 0; at++ {
-			parts = append(parts, i.nested(o.Get(decimal(at)), level))
+			parts = append(parts, i.inspectNested(o.Get(decimal(at)), level))
 		}
-		return i.more(parts, n-len(parts))
+		return i.appendMore(parts, n-len(parts))
 	}
 }
 
@@ -303,14 +303,14 @@ func (i *inspector) valueShape(o *goja.Object, s *shape, name string) {
 	case "Date":
 		s.prefix = "Invalid Date"
 		if f := o.ToFloat(); f == f {
-			s.prefix = i.text(o, "toISOString")
+			s.prefix = i.callText(o, "toISOString")
 		}
 	case "RegExp":
 		s.prefix = o.String()
 	default:
 		s.prefix = "[" + name + ": "
 		if name == "String" {
-			s.prefix += i.quoted(o.String()) + "]"
+			s.prefix += i.quoteText(o.String()) + "]"
 			s.keys = slices.DeleteFunc(s.keys, func(k string) bool { return k != "" && k[0] >= '0' && k[0] <= '9' })
 		} else {
 			s.prefix += o.String() + "]"
@@ -321,8 +321,8 @@ func (i *inspector) valueShape(o *goja.Object, s *shape, name string) {
 	}
 }
 
-// text calls a method of an object and returns the result as a string.
-func (i *inspector) text(o *goja.Object, method string) string {
+// callText calls a method of an object and returns the result as a string.
+func (i *inspector) callText(o *goja.Object, method string) string {
 	f, ok := goja.AssertFunction(o.Get(method))
 	if !ok {
 		return ""

@@ -32,7 +32,7 @@ func intlNative(p *Platform) goja.Value {
 	if !ok {
 		p.fail("TypeError", "", "String.prototype.localeCompare was replaced by something else")
 	}
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"define": p.addHidden,
 		"compare": func(call goja.FunctionCall) goja.Value {
 			v, err := compare(call.Argument(0), call.Argument(1))
@@ -43,13 +43,13 @@ func intlNative(p *Platform) goja.Value {
 }
 
 func defineNative(p *Platform) goja.Value {
-	return p.natives(natives{"define": p.addHidden})
+	return p.newNatives(natives{"define": p.addHidden})
 }
 
 // zoneNative provides the time zones of the machine.
 func zoneNative(p *Platform) goja.Value {
 	zones := map[string]*time.Location{}
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"define": p.addHidden,
 		// localZone returns the name of the server's zone.
 		"localZone": func(goja.FunctionCall) goja.Value {
@@ -59,7 +59,7 @@ func zoneNative(p *Platform) goja.Value {
 		},
 		// zone returns the canonical name of a zone, or undefined if the zone does not exist.
 		"zone": func(call goja.FunctionCall) goja.Value {
-			name, zone := findZone(text(call, 0))
+			name, zone := findZone(textArgument(call, 0))
 			if zone == nil {
 				return goja.Undefined()
 			}
@@ -70,7 +70,7 @@ func zoneNative(p *Platform) goja.Value {
 		// zone at that time.
 		"offset": func(call goja.FunctionCall) goja.Value {
 			at := time.UnixMilli(call.Argument(1).ToInteger())
-			name, offset := at.In(zones[text(call, 0)]).Zone()
+			name, offset := at.In(zones[textArgument(call, 0)]).Zone()
 			return p.js.NewArray(offset, name)
 		},
 	})

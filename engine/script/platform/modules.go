@@ -69,9 +69,9 @@ func packageModules() map[string]module {
 	}
 }
 
-// canonical returns the name that a module is listed under: node:path is path, @iondv/core/IonError is
+// canonicalName returns the name that a module is listed under: node:path is path, @iondv/core/IonError is
 // core/IonError. The suffix .js is optional.
-func canonical(name string) (string, bool) {
+func canonicalName(name string) (string, bool) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "node:"), ".js")
 	if _, ok := moduleTable[name]; ok {
 		return name, true
@@ -91,7 +91,7 @@ func canonical(name string) (string, bool) {
 
 // HasModule reports whether a built-in module with this name exists.
 func HasModule(name string) bool {
-	name, ok := canonical(name)
+	name, ok := canonicalName(name)
 	return ok && name[0] != '#'
 }
 
@@ -106,7 +106,7 @@ func (p *Platform) Made(name string) goja.Value {
 // Module returns the exports of a built-in module. The first call makes them. It returns nil if HasModule returns
 // false for the name.
 func (p *Platform) Module(name string) goja.Value {
-	name, ok := canonical(name)
+	name, ok := canonicalName(name)
 	if !ok {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (p *Platform) Module(name string) goja.Value {
 	case m.of != "":
 		_ = record.Set("exports", p.Module(m.of).(*goja.Object).Get(m.member))
 	default:
-		p.run(m, record)
+		p.runModule(m, record)
 	}
 	done = true
 	return record.Get("exports")
@@ -152,8 +152,8 @@ var texts = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// run evaluates the file of a module.
-func (p *Platform) run(m module, record *goja.Object) {
+// runModule evaluates the file of a module.
+func (p *Platform) runModule(m module, record *goja.Object) {
 	text := texts()[m.file]
 	p.host.Provide(text)
 	wrapper, err := p.js.RunProgram(p.host.Program(text))

@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// function returns a JavaScript function with the given name. If f returns nil, the result is undefined.
-func (p *Platform) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+// newFunction returns a JavaScript function with the given name. If f returns nil, the result is undefined.
+func (p *Platform) newFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
 		if v := f(call); v != nil {
 			return v
@@ -21,20 +21,20 @@ func (p *Platform) function(name string, f func(goja.FunctionCall) goja.Value) *
 // natives are the Go functions for a file of a built-in module, by name.
 type natives map[string]func(goja.FunctionCall) goja.Value
 
-func (p *Platform) natives(all natives) *goja.Object {
+func (p *Platform) newNatives(all natives) *goja.Object {
 	o := p.js.NewObject()
 	for name, f := range all {
-		_ = o.Set(name, p.function(name, f))
+		_ = o.Set(name, p.newFunction(name, f))
 	}
 	return o
 }
 
 // fail throws an error of a built-in class, with a code if it is not empty.
 func (p *Platform) fail(class, code, format string, args ...any) {
-	panic(p.failure(class, code, format, args...))
+	panic(p.newError(class, code, format, args...))
 }
 
-func (p *Platform) failure(class, code, format string, args ...any) *goja.Object {
+func (p *Platform) newError(class, code, format string, args ...any) *goja.Object {
 	o, err := p.js.New(p.js.GlobalObject().Get(class), p.js.ToValue(fmt.Sprintf(format, args...)))
 	must(err)
 	if code != "" {
@@ -43,13 +43,13 @@ func (p *Platform) failure(class, code, format string, args ...any) *goja.Object
 	return o
 }
 
-// exported returns the builder of a global that is an export of a built-in module.
-func exported(module, name string) builder {
+// exportedGlobal returns the builder of a global that is an export of a built-in module.
+func exportedGlobal(module, name string) builder {
 	return func(p *Platform) goja.Value { return p.Module(module).(*goja.Object).Get(name) }
 }
 
-// text returns an argument as a string; undefined is "".
-func text(call goja.FunctionCall, i int) string {
+// textArgument returns an argument as a string; undefined is "".
+func textArgument(call goja.FunctionCall, i int) string {
 	if v := call.Argument(i); !goja.IsUndefined(v) {
 		return v.String()
 	}
@@ -58,12 +58,12 @@ func text(call goja.FunctionCall, i int) string {
 
 // allocate returns n bytes. It throws if n exceeds the limit of one call.
 func (p *Platform) allocate(n int64, what string) []byte {
-	p.fits(n, what)
+	p.checkSize(n, what)
 	return make([]byte, n)
 }
 
-// fits throws if n bytes exceed the limit of one call.
-func (p *Platform) fits(n int64, what string) {
+// checkSize throws if n bytes exceed the limit of one call.
+func (p *Platform) checkSize(n int64, what string) {
 	if limit := p.limit(); n < 0 || n > limit {
 		p.fail("RangeError", "ERR_OUT_OF_RANGE", "%s: %d bytes are more than the %d that one call may take", what, n, limit)
 	}
@@ -78,8 +78,8 @@ func (p *Platform) limit() int64 {
 	return defaultText
 }
 
-// bytes returns the bytes of an ArrayBuffer, a typed array or a DataView. The memory is shared with the script.
-func (p *Platform) bytes(v goja.Value) ([]byte, bool) {
+// bytesOf returns the bytes of an ArrayBuffer, a typed array or a DataView. The memory is shared with the script.
+func (p *Platform) bytesOf(v goja.Value) ([]byte, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return nil, false
@@ -107,7 +107,7 @@ func (p *Platform) bytes(v goja.Value) ([]byte, bool) {
 
 // needBytes returns the bytes of an argument. It throws if the argument is of another type.
 func (p *Platform) needBytes(v goja.Value, what string) []byte {
-	b, ok := p.bytes(v)
+	b, ok := p.bytesOf(v)
 	if !ok {
 		p.fail("TypeError", "ERR_INVALID_ARG_TYPE", "%s: expected bytes (a Buffer, a typed array, a DataView or an ArrayBuffer)", what)
 	}

@@ -33,7 +33,7 @@ func nodeModules() map[string]module {
 func refusedModules() map[string]module {
 	all := map[string]module{}
 	for name, why := range refusals() {
-		all[name] = module{build: refuse(name, why)}
+		all[name] = module{build: refuseModule(name, why)}
 	}
 	return all
 }
@@ -65,8 +65,8 @@ func refusals() map[string]string {
 	return all
 }
 
-// refuse returns the builder of an unsupported module, which throws the reason.
-func refuse(name, why string) builder {
+// refuseModule returns the builder of an unsupported module, which throws the reason.
+func refuseModule(name, why string) builder {
 	return func(p *Platform) goja.Value {
 		o, err := p.js.New(p.js.Get("Error"), p.js.ToValue("cannot find module \""+name+"\": "+why))
 		must(err)

@@ -31,14 +31,14 @@ type Needs struct{ set needs }
 func NeedsOf(text string, all bool) Needs {
 	var n Needs
 	for i, p := range patchTable {
-		if all || p.needed(text) {
+		if all || p.neededBy(text) {
 			n.set |= 1 << i
 		}
 	}
 	return n
 }
 
-func (p *patch) needed(text string) bool {
+func (p *patch) neededBy(text string) bool {
 	return slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(text, w) })
 }
 

@@ -62,7 +62,7 @@ func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 // weakNative implements weak references with those of Go. References to symbols are strong, because symbols are
 // small.
 func weakNative(p *Platform) goja.Value {
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"weak": func(call goja.FunctionCall) goja.Value {
 			o, ok := call.Argument(0).(*goja.Object)
 			if !ok {
@@ -89,7 +89,7 @@ func transferNative(p *Platform) goja.Value {
 		}
 		panic(p.js.NewTypeError("this is no ArrayBuffer"))
 	}
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"detached": func(call goja.FunctionCall) goja.Value { return p.js.ToValue(buffer(call).Detached()) },
 		"detach":   func(call goja.FunctionCall) goja.Value { b := buffer(call); return p.js.ToValue(b.Detach()) },
 	})

@@ -12,7 +12,7 @@ import (
 // process returns the global process. It contains the environment variables that globals.scripts.env of deploy.json
 // lists, and the time. It gives scripts no control over the process.
 func process(p *Platform) goja.Value {
-	o := p.natives(natives{
+	o := p.newNatives(natives{
 		"nextTick": p.nextTick,
 		"uptime": func(goja.FunctionCall) goja.Value {
 			return p.js.ToValue(time.Since(processStart).Seconds())
@@ -27,11 +27,11 @@ func process(p *Platform) goja.Value {
 		},
 	})
 	hrtime := o.Get("hrtime").(*goja.Object)
-	_ = hrtime.Set("bigint", p.function("bigint", func(goja.FunctionCall) goja.Value {
+	_ = hrtime.Set("bigint", p.newFunction("bigint", func(goja.FunctionCall) goja.Value {
 		return p.js.ToValue(big.NewInt(time.Since(processStart).Nanoseconds()))
 	}))
 	refuse := func(name, why string) {
-		_ = o.Set(name, p.function(name, func(goja.FunctionCall) goja.Value {
+		_ = o.Set(name, p.newFunction(name, func(goja.FunctionCall) goja.Value {
 			p.fail("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", "process.%s is not supported: %s", name, why)
 			return nil
 		}))
@@ -58,7 +58,7 @@ func process(p *Platform) goja.Value {
 	release := p.js.NewObject()
 	_ = release.Set("name", "restsrv")
 	_ = o.Set("release", release)
-	p.tag(o, "process")
+	p.setTag(o, "process")
 	return o
 }
 
@@ -95,7 +95,7 @@ func (p *Platform) nextTick(call goja.FunctionCall) goja.Value {
 	args := append([]goja.Value(nil), call.Arguments[1:]...)
 	p.host.Provide("queueMicrotask")
 	queue, _ := goja.AssertFunction(p.js.Get("queueMicrotask"))
-	_, err := queue(goja.Undefined(), p.function("nextTick", func(goja.FunctionCall) goja.Value {
+	_, err := queue(goja.Undefined(), p.newFunction("nextTick", func(goja.FunctionCall) goja.Value {
 		_, err := f(goja.Undefined(), args...)
 		must(err)
 		return goja.Undefined()

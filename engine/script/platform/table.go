@@ -20,13 +20,13 @@ func (p *Platform) Table(data, columns goja.Value) string {
 	t := logTable{p: p, header: []string{"(index)"}, at: map[string]int{}}
 	if list, ok := columns.(*goja.Object); ok && list.ClassName() == "Array" {
 		for _, k := range list.Keys() {
-			t.column(list.Get(k).String())
+			t.columnIndex(list.Get(k).String())
 		}
 		t.fixed = true
 	}
 	keys := o.Keys()
 	for _, k := range keys[:min(len(keys), maxTable)] {
-		t.row(k, o.Get(k))
+		t.addRow(k, o.Get(k))
 	}
 	return t.write()
 }
@@ -41,9 +41,9 @@ type logTable struct {
 	plain  bool
 }
 
-// column returns the index of a column. It adds the column if it does not exist. It returns -1 if the table is full
+// columnIndex returns the index of a column. It adds the column if it does not exist. It returns -1 if the table is full
 // or its columns are fixed.
-func (t *logTable) column(name string) int {
+func (t *logTable) columnIndex(name string) int {
 	i, ok := t.at[name]
 	if !ok {
 		if t.fixed || len(t.header) > maxTable {
@@ -56,25 +56,25 @@ func (t *logTable) column(name string) int {
 	return i
 }
 
-func (t *logTable) text(v goja.Value) string {
+func (t *logTable) cellText(v goja.Value) string {
 	return t.p.Inspect(v, InspectOptions{OneLine: true, Size: 1000})
 }
 
-func (t *logTable) row(name string, v goja.Value) {
+func (t *logTable) addRow(name string, v goja.Value) {
 	row, value := []string{name}, ""
 	o, ok := v.(*goja.Object)
 	if _, callable := goja.AssertFunction(v); !ok || callable {
-		value, t.plain = t.text(v), true
+		value, t.plain = t.cellText(v), true
 	} else {
 		for _, k := range o.Keys() {
-			i := t.column(k)
+			i := t.columnIndex(k)
 			if i < 0 {
 				continue
 			}
 			for len(row) <= i {
 				row = append(row, "")
 			}
-			row[i] = t.text(o.Get(k))
+			row[i] = t.cellText(o.Get(k))
 		}
 	}
 	t.rows, t.values = append(t.rows, row), append(t.values, value)

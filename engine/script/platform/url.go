@@ -24,7 +24,7 @@ type webURL struct {
 // specialPorts maps the special schemes, whose URLs must have a host, to their default ports.
 var specialPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
 
-func special(scheme string) bool {
+func isSpecial(scheme string) bool {
 	_, ok := specialPorts[scheme]
 	return ok
 }
@@ -104,7 +104,7 @@ func urlNative(p *Platform) goja.Value {
 		}
 		return p.parseURL(v.String(), nil)
 	}
-	return p.natives(natives{
+	return p.newNatives(natives{
 		"parse": func(call goja.FunctionCall) goja.Value {
 			base := read(call.Argument(1))
 			if base == nil && !goja.IsUndefined(call.Argument(1)) {
@@ -118,12 +118,12 @@ func urlNative(p *Platform) goja.Value {
 		},
 		"assign": func(call goja.FunctionCall) goja.Value {
 			u := read(call.Argument(0))
-			u.assign(text(call, 1), call.Argument(2).String(), p.normalize)
+			u.assignPart(textArgument(call, 1), call.Argument(2).String(), p.normalize)
 			return p.js.NewArray(u.parts()...)
 		},
 		"query": func(call goja.FunctionCall) goja.Value {
 			var list []any
-			for _, s := range parseForm(text(call, 0)) {
+			for _, s := range parseForm(textArgument(call, 0)) {
 				list = append(list, s)
 			}
 			return p.js.NewArray(list...)
@@ -137,7 +137,7 @@ func urlNative(p *Platform) goja.Value {
 			return p.js.ToValue(writeForm(list))
 		},
 		"host": func(call goja.FunctionCall) goja.Value {
-			host, _ := parseHost(text(call, 0), true, p.normalize)
+			host, _ := parseHost(textArgument(call, 0), true, p.normalize)
 			return p.js.ToValue(host)
 		},
 	})

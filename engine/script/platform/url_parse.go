@@ -14,7 +14,7 @@ func parseURL(s string, base *webURL, normalize func(string) string) *webURL {
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
 	p := &urlParser{u: &webURL{}, normalize: normalize}
 	rest, fragment, hasFragment := strings.Cut(s, "#")
-	if !p.start(rest, base) {
+	if !p.parseStart(rest, base) {
 		return nil
 	}
 	if hasFragment {
@@ -29,13 +29,13 @@ type urlParser struct {
 	normalize func(string) string
 }
 
-// slash reports whether s begins with a path separator of the scheme.
-func (u *webURL) slash(s string) bool {
-	return s != "" && (s[0] == '/' || s[0] == '\\' && special(u.scheme))
+// startsWithSlash reports whether s begins with a path separator of the scheme.
+func (u *webURL) startsWithSlash(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] == '\\' && isSpecial(u.scheme))
 }
 
-// start parses the scheme and selects the parser for the rest.
-func (p *urlParser) start(s string, base *webURL) bool {
+// parseStart parses the scheme and selects the parser for the rest.
+func (p *urlParser) parseStart(s string, base *webURL) bool {
 	u := p.u
 	scheme := schemePattern.FindString(s)
 	if scheme == "" {
@@ -48,7 +48,7 @@ func (p *urlParser) start(s string, base *webURL) bool {
 			return true
 		}
 		u.scheme = base.scheme
-		return p.relative(s, base)
+		return p.parseRelative(s, base)
 	}
 	u.scheme = strings.ToLower(scheme[:len(scheme)-1])
 	s = s[len(scheme):]
@@ -57,61 +57,61 @@ func (p *urlParser) start(s string, base *webURL) bool {
 		if base != nil && base.scheme != "file" {
 			base = nil
 		}
-		return p.file(s, base)
-	case special(u.scheme) && base != nil && base.scheme == u.scheme && !strings.HasPrefix(s, "//"):
-		return p.relative(s, base)
-	case special(u.scheme):
-		return p.authority(strings.TrimLeft(s, `/\`))
+		return p.parseFile(s, base)
+	case isSpecial(u.scheme) && base != nil && base.scheme == u.scheme && !strings.HasPrefix(s, "//"):
+		return p.parseRelative(s, base)
+	case isSpecial(u.scheme):
+		return p.parseAuthority(strings.TrimLeft(s, `/\`))
 	case strings.HasPrefix(s, "//"):
-		return p.authority(s[2:])
+		return p.parseAuthority(s[2:])
 	case strings.HasPrefix(s, "/"):
 		return p.pathAndQuery(s)
 	}
 	path, query, hasQuery := strings.Cut(s, "?")
 	u.isOpaque, u.opaque = true, percentEncode(path, "")
-	p.query(query, hasQuery)
+	p.setQuery(query, hasQuery)
 	return true
 }
 
-// relative parses a text that has no scheme or the scheme of its base.
-func (p *urlParser) relative(s string, base *webURL) bool {
+// parseRelative parses a text that has no scheme or the scheme of its base.
+func (p *urlParser) parseRelative(s string, base *webURL) bool {
 	u := p.u
 	if u.scheme == "file" {
-		return p.file(s, base)
+		return p.parseFile(s, base)
 	}
-	if u.slash(s) && u.slash(s[1:]) {
-		if special(u.scheme) {
-			return p.authority(strings.TrimLeft(s, `/\`))
+	if u.startsWithSlash(s) && u.startsWithSlash(s[1:]) {
+		if isSpecial(u.scheme) {
+			return p.parseAuthority(strings.TrimLeft(s, `/\`))
 		}
-		return p.authority(s[2:])
+		return p.parseAuthority(s[2:])
 	}
 	u.username, u.password, u.host, u.hasHost, u.port = base.username, base.password, base.host, base.hasHost, base.port
-	return p.resolve(s, base)
+	return p.resolvePath(s, base)
 }
 
-// resolve parses a path and a query relative to those of the base.
-func (p *urlParser) resolve(s string, base *webURL) bool {
+// resolvePath parses a path and a query relative to those of the base.
+func (p *urlParser) resolvePath(s string, base *webURL) bool {
 	u := p.u
 	switch {
-	case u.slash(s):
+	case u.startsWithSlash(s):
 		return p.pathAndQuery(s)
 	case s == "" || s[0] == '?':
 		u.path, u.query = append([]string(nil), base.path...), base.query
 		if s != "" {
-			p.query(s[1:], true)
+			p.setQuery(s[1:], true)
 		}
 		return true
 	}
 	u.path = append([]string(nil), base.path...)
-	u.shorten()
+	u.shortenPath()
 	return p.pathAndQuery(s)
 }
 
-// authority parses user, password, host, port and the rest of the URL.
-func (p *urlParser) authority(s string) bool {
+// parseAuthority parses user, password, host, port and the rest of the URL.
+func (p *urlParser) parseAuthority(s string) bool {
 	u := p.u
 	end := strings.IndexAny(s, "/?")
-	if special(u.scheme) {
+	if isSpecial(u.scheme) {
 		end = strings.IndexAny(s, `/?\`)
 	}
 	if end < 0 {
@@ -138,10 +138,10 @@ func (p *urlParser) hostAndPort(s string) bool {
 			return false
 		}
 	}
-	if host == "" && special(u.scheme) {
+	if host == "" && isSpecial(u.scheme) {
 		return false
 	}
-	parsed, ok := parseHost(host, special(u.scheme), p.normalize)
+	parsed, ok := parseHost(host, isSpecial(u.scheme), p.normalize)
 	if !ok {
 		return false
 	}
@@ -169,12 +169,12 @@ func (u *webURL) setPort(s string) bool {
 
 var driveLetter = regexp.MustCompile(`^[a-zA-Z][:|]$`)
 
-// file parses the part of a URL after "file:".
-func (p *urlParser) file(s string, base *webURL) bool {
+// parseFile parses the part of a URL after "file:".
+func (p *urlParser) parseFile(s string, base *webURL) bool {
 	u := p.u
 	u.hasHost = true
 	switch {
-	case u.slash(s) && u.slash(s[1:]):
+	case u.startsWithSlash(s) && u.startsWithSlash(s[1:]):
 		end := strings.IndexAny(s[2:], `/\?`)
 		if end < 0 {
 			end = len(s) - 2
@@ -198,23 +198,23 @@ func (p *urlParser) file(s string, base *webURL) bool {
 		return p.pathAndQuery(s)
 	}
 	u.host = base.host
-	return p.resolve(s, base)
+	return p.resolvePath(s, base)
 }
 
 // pathAndQuery parses a path and a query.
 func (p *urlParser) pathAndQuery(s string) bool {
 	path, query, hasQuery := strings.Cut(s, "?")
 	p.u.addPath(path)
-	p.query(query, hasQuery)
+	p.setQuery(query, hasQuery)
 	return true
 }
 
-func (p *urlParser) query(s string, is bool) {
+func (p *urlParser) setQuery(s string, is bool) {
 	if !is {
 		return
 	}
 	set := querySet
-	if special(p.u.scheme) {
+	if isSpecial(p.u.scheme) {
 		set = specialQuery
 	}
 	q := percentEncode(s, set)
@@ -224,12 +224,12 @@ func (p *urlParser) query(s string, is bool) {
 // addPath appends the segments of a path and resolves "." and "..".
 func (u *webURL) addPath(s string) {
 	if s == "" {
-		if special(u.scheme) && len(u.path) == 0 {
+		if isSpecial(u.scheme) && len(u.path) == 0 {
 			u.path = []string{""}
 		}
 		return
 	}
-	if special(u.scheme) {
+	if isSpecial(u.scheme) {
 		s = strings.ReplaceAll(s, `\`, "/")
 	}
 	segments := strings.Split(strings.TrimPrefix(s, "/"), "/")
@@ -237,7 +237,7 @@ func (u *webURL) addPath(s string) {
 		last := i == len(segments)-1
 		switch strings.ReplaceAll(strings.ToLower(segment), "%2e", ".") {
 		case "..":
-			u.shorten()
+			u.shortenPath()
 			if last {
 				u.path = append(u.path, "")
 			}
@@ -254,8 +254,8 @@ func (u *webURL) addPath(s string) {
 	}
 }
 
-// shorten removes the last segment. It keeps the drive letter of a file URL.
-func (u *webURL) shorten() {
+// shortenPath removes the last segment. It keeps the drive letter of a file URL.
+func (u *webURL) shortenPath() {
 	n := len(u.path)
 	if n == 0 || u.scheme == "file" && n == 1 && len(u.path[0]) == 2 && driveLetter.MatchString(u.path[0]) && u.path[0][1] == ':' {
 		return
@@ -263,8 +263,8 @@ func (u *webURL) shorten() {
 	u.path = u.path[:n-1]
 }
 
-// assign sets a property of a URL. It ignores values that would make the URL invalid.
-func (u *webURL) assign(name, value string, normalize func(string) string) {
+// assignPart sets a property of a URL. It ignores values that would make the URL invalid.
+func (u *webURL) assignPart(name, value string, normalize func(string) string) {
 	value = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(value)
 	p := &urlParser{u: u, normalize: normalize}
 	named := u.host != "" && u.scheme != "file"
@@ -296,7 +296,7 @@ func (u *webURL) assign(name, value string, normalize func(string) string) {
 	case "search":
 		u.query = nil
 		if value != "" {
-			p.query(strings.ReplaceAll(strings.TrimPrefix(value, "?"), "#", "%23"), true)
+			p.setQuery(strings.ReplaceAll(strings.TrimPrefix(value, "?"), "#", "%23"), true)
 		}
 	case "hash":
 		u.fragment = nil
@@ -313,7 +313,7 @@ func (u *webURL) assignScheme(value string) {
 		return
 	}
 	scheme = strings.ToLower(scheme[:len(scheme)-1])
-	if special(scheme) != special(u.scheme) || scheme == "file" && (u.username != "" || u.password != "" || u.port != "") || u.scheme == "file" && u.host == "" {
+	if isSpecial(scheme) != isSpecial(u.scheme) || scheme == "file" && (u.username != "" || u.password != "" || u.port != "") || u.scheme == "file" && u.host == "" {
 		return
 	}
 	u.scheme = scheme
@@ -327,7 +327,7 @@ func (u *webURL) assignHost(p *urlParser, name, value string) {
 		return
 	}
 	end := strings.IndexAny(value, "/?#")
-	if special(u.scheme) {
+	if isSpecial(u.scheme) {
 		end = strings.IndexAny(value, `/?#\`)
 	}
 	if end >= 0 {
@@ -340,10 +340,10 @@ func (u *webURL) assignHost(p *urlParser, name, value string) {
 			return
 		}
 	}
-	if value == "" && (special(u.scheme) && u.scheme != "file" || u.username != "" || u.password != "" || u.port != "") {
+	if value == "" && (isSpecial(u.scheme) && u.scheme != "file" || u.username != "" || u.password != "" || u.port != "") {
 		return
 	}
-	if host, ok := parseHost(value, special(u.scheme), p.normalize); ok {
+	if host, ok := parseHost(value, isSpecial(u.scheme), p.normalize); ok {
 		u.host, u.hasHost = host, true
 		if port != "" {
 			u.setPort(port)
