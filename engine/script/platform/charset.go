@@ -101,8 +101,8 @@ func openUTF8(b []byte) int {
 	return 0
 }
 
-// partialLength returns the number of bytes at the start of b that may belong to one character. The result open is true if
-// the character is incomplete at the end of b.
+// partialLength returns the number of bytes at the start of b that may belong to one character. The result open is
+// true if the character is incomplete at the end of b.
 func partialLength(b []byte) (n int, open bool) {
 	low, high, more := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {

@@ -186,7 +186,8 @@ func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response
 	}
 }
 
-// explainError returns the error to report for a failed request. The error contains no addresses of the internal network.
+// explainError returns the error to report for a failed request. The error contains no addresses of the internal
+// network.
 func explainError(ctx context.Context, m *message, err error) error {
 	var late errTimeout
 	switch {

@@ -261,8 +261,8 @@ func (i *inspector) referenceNumber(o *goja.Object) string {
 	return decimal(len(i.circular))
 }
 
-// inspectCustom calls the custom inspect method of an object. It returns false if the object has none or if such methods are
-// disabled.
+// inspectCustom calls the custom inspect method of an object. It returns false if the object has none or if such
+// methods are disabled.
 func (i *inspector) inspectCustom(o *goja.Object, level int) (string, bool) {
 	if i.o.Plain {
 		return "", false

@@ -8,7 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// propertyDescriptor returns the descriptor of a property, or nil if the property does not exist. It does not call getters.
+// propertyDescriptor returns the descriptor of a property, or nil if the property does not exist. It does not call
+// getters.
 func (i *inspector) propertyDescriptor(o *goja.Object, key goja.Value) *goja.Object {
 	v, err := i.describe(goja.Undefined(), o, key)
 	must(err)

@@ -21,8 +21,8 @@ func (s runeSet) sorted() runeSet {
 	return out
 }
 
-// propertySet returns the characters with a property. The name is the text between the braces. It returns an error if the
-// property does not exist or is not supported.
+// propertySet returns the characters with a property. The name is the text between the braces. It returns an error
+// if the property does not exist or is not supported.
 func propertySet(name string) (runeSet, error) {
 	key, value, ok := strings.Cut(name, "=")
 	switch {
