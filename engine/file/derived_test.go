@@ -27,8 +27,8 @@ func derived(t *testing.T, s *file.Storage, f engine.StoredFile, name string) st
 	return string(b)
 }
 
-// TestDerived holds that what is made of a content is kept under its name as a
-// whole, for nobody but the owner of the process.
+// TestDerived checks that derived content is stored atomically under its name,
+// readable only by the owner of the process.
 func TestDerived(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	s := file.New(file.Config{Dir: dir})
@@ -60,8 +60,8 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestDerivedGoes holds that what is made of a content goes with it, and what
-// outlived its content is found.
+// TestDerivedGoes checks that derived content is removed with its original, and
+// that Orphans finds it if the original is missing.
 func TestDerivedGoes(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, db, class, dir := open(t, c)

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestDiskFull holds that a disk that is full, cannot be written or fails is
-// answered as something that passes, and not as a failure of the server's.
+// TestDiskFull checks that a disk that is full, read-only or broken is reported
+// as a temporary failure and not as an internal error.
 func TestDiskFull(t *testing.T) {
 	for _, why := range []error{syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EIO} {
 		err := failure(&os.PathError{Op: "write", Path: "x", Err: why})

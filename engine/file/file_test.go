@@ -41,7 +41,7 @@ func put(t *testing.T, s *file.Storage, content string) engine.StoredFile {
 	return f
 }
 
-// files lists what is in a directory, as slash paths, without the markers of
+// files lists the content of a directory as slash paths, without the markers of
 // requests.
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()
@@ -61,8 +61,8 @@ func files(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestPut holds that the same content is kept once, under ids of its own, for
-// nobody but the owner of the process.
+// TestPut checks that equal content is stored once under several ids, readable
+// only by the owner of the process.
 func TestPut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	s := file.New(file.Config{Dir: dir})
@@ -89,8 +89,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestReady holds that looking whether files can be kept leaves nothing behind,
-// neither in an application directory without files nor in one with some.
+// TestReady checks that Ready leaves no files behind, whether or not the
+// directory exists.
 func TestReady(t *testing.T) {
 	app := t.TempDir()
 	s := file.New(file.Config{Dir: filepath.Join(app, "files")})
@@ -112,8 +112,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestPutFails holds that an upload that fails leaves nothing and keeps its
-// reason.
+// TestPutFails checks that a failed upload leaves no files and returns its
+// cause.
 func TestPutFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	s := file.New(file.Config{Dir: dir, MaxFile: 10})
@@ -145,7 +145,7 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// TestStreams holds that content is never in memory as a whole.
+// TestStreams checks that content is never in memory as a whole.
 func TestStreams(t *testing.T) {
 	s := file.New(file.Config{Dir: t.TempDir()})
 	r := &counting{left: 64 << 20}
@@ -171,7 +171,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestConcurrentPut holds that uploads of the same content at once all
+// TestConcurrentPut checks that concurrent uploads of the same content all
 // succeed.
 func TestConcurrentPut(t *testing.T) {
 	dir := t.TempDir()
@@ -191,7 +191,7 @@ func TestConcurrentPut(t *testing.T) {
 	}
 }
 
-// TestNames holds that names and types are harmless metadata.
+// TestNames checks that names and types are cleaned.
 func TestNames(t *testing.T) {
 	s := file.New(file.Config{Dir: t.TempDir()})
 	for in, want := range map[string]string{
@@ -211,8 +211,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses holds that no description leads out of the directory, and
-// that lost content is not found.
+// TestOpenRefuses checks that no description leads out of the directory, and
+// that missing content is reported as not found.
 func TestOpenRefuses(t *testing.T) {
 	s := file.New(file.Config{Dir: t.TempDir()})
 	for _, hash := range []string{"", "ab", "../../../../etc/passwd", strings.Repeat("A", 64), strings.Repeat("a", 64)} {
@@ -222,7 +222,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// clock is a time that tests set.
+// clock is a time that tests can set.
 type clock struct{ now time.Time }
 
 func (c *clock) time() time.Time { return c.now }

@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// application is one of a single class, note@sample, with a file.
+// application is an application with one class, note@sample, with a file.
 type application struct{ note *engine.Class }
 
 func (a application) Class(name string) (*engine.Class, error) {
@@ -38,7 +38,7 @@ func note(t *testing.T) *engine.Class {
 	return c
 }
 
-// open is a storage beside a real database.
+// open returns a storage with a real database.
 func open(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class *engine.Class, dir string) {
 	t.Helper()
 	s, db, class, _, dir = openWith(t, c)
@@ -53,7 +53,8 @@ func openWith(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, cl
 	return file.New(file.Config{Dir: dir, Data: data, Class: class, Now: c.time}), data, class, notes, dir
 }
 
-// hold makes a row like those the store makes for the items of a class.
+// hold creates a row like those that the store creates for the items of a
+// class.
 func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.StoredFile) {
 	t.Helper()
 	v := engine.NewValues(class)
@@ -66,8 +67,8 @@ func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.Stor
 	}
 }
 
-// orphans asks as an application without classes: their objects are kept, and
-// so are their files.
+// orphans calls Orphans for an application without classes, whose items and
+// files are kept.
 func orphans(t *testing.T, s *file.Storage) []file.Orphan {
 	t.Helper()
 	return orphansOf(t, s, file.Holders{Meta: application{note(t)}})
@@ -85,8 +86,8 @@ func orphansOf(t *testing.T, s *file.Storage, holders file.Holders) (all []file.
 	return all
 }
 
-// TestOrphans holds that content that nothing names for an hour is found and
-// removed, and what is named or young stays.
+// TestOrphans checks that content is found and removed if no row has named it
+// for an hour, and that other content stays.
 func TestOrphans(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, db, class, dir := open(t, c)
@@ -121,8 +122,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestOrphanComesBack holds that an orphan that is uploaded again before it is
-// removed stays.
+// TestOrphanComesBack checks that an orphan stays if it is uploaded again
+// before it is removed.
 func TestOrphanComesBack(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, _, _, _ := open(t, c)
@@ -141,8 +142,8 @@ func TestOrphanComesBack(t *testing.T) {
 	}
 }
 
-// TestRemovalBrokeOff holds that content whose removal was cut off is read, and
-// back in its place when somebody looks for orphans.
+// TestRemovalBrokeOff checks that content can be read after an interrupted
+// removal, and that Orphans restores it.
 func TestRemovalBrokeOff(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, _, _, dir := open(t, c)
@@ -162,7 +163,7 @@ func TestRemovalBrokeOff(t *testing.T) {
 	}
 }
 
-// TestFind holds that a file is found by its id with the item that holds it.
+// TestFind checks that a file is found by its id, with the item that holds it.
 func TestFind(t *testing.T) {
 	s, db, class, _ := open(t, &clock{now: time.Now()})
 	f := put(t, s, "tea")
@@ -176,9 +177,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestStaleRows holds that a row whose item does not hold its file is an
-// orphan, that removing it frees the content, and that what an item holds by
-// then stays.
+// TestStaleRows checks that a row is an orphan if its item does not hold its
+// file, that removing the row releases the content, and that the row stays if
+// the item holds the file by then.
 func TestStaleRows(t *testing.T) {
 	ctx, c := context.Background(), &clock{now: time.Now()}
 	s, db, class, notes, _ := openWith(t, c)
@@ -206,7 +207,7 @@ func TestStaleRows(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("got %+v", found)
 	}
-	create("n2", missing) // the item comes after all
+	create("n2", missing) // the item is created late
 	for _, o := range found {
 		if err := s.Remove(ctx, o); err != nil {
 			t.Error(err)

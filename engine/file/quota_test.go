@@ -17,9 +17,9 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// TestBytesOfFiles checks that the files of an account, and of all, are bounded:
-// stored ones, those of requests that have not ended, and what is being sent; and
-// that there is room again when objects are deleted.
+// TestBytesOfFiles checks the limits for the files of an account and of all
+// accounts. They include stored files, files of requests that have not ended,
+// and running uploads. There is room again when objects are deleted.
 func TestBytesOfFiles(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		class, notes, clock := file.Class(), note(t), dbtest.NewClock()
@@ -28,7 +28,7 @@ func TestBytesOfFiles(t *testing.T) {
 		data := db.OpenWith(t, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class, Unheld: func(hashes []string) { s.Unheld(hashes) }})
 		s = file.New(file.Config{Dir: t.TempDir(), Data: data, Class: class, Now: clock.Now, Limits: file.Limits{PerAccount: 100_000, All: 150_000},
 			Log: slog.New(slog.NewTextHandler(&log, nil))})
-		t.Cleanup(s.Wait) // before the folder and the database go
+		t.Cleanup(s.Wait) // before the folder and the database are removed
 		as := func(account string) context.Context {
 			return engine.WithAccount(context.Background(), &engine.Account{ID: account})
 		}
@@ -67,13 +67,13 @@ func TestBytesOfFiles(t *testing.T) {
 	})
 }
 
-// TestUploadsUnderWay checks that uploads which are sent at the same time have no
-// more room together than one after the other, and give it back when they fail.
+// TestUploadsUnderWay checks that concurrent uploads have the same limit as
+// sequential ones, and that a failed upload releases its bytes.
 func TestUploadsUnderWay(t *testing.T) {
 	class := file.Class()
 	data := dbtest.New(t).Open(t, class)
 	s := file.New(file.Config{Dir: t.TempDir(), Data: data, Class: class, Limits: file.Limits{PerAccount: 100_000}})
-	for range 2 { // what failed takes no room
+	for range 2 { // a failed upload takes no room
 		var uploads sync.WaitGroup
 		var mu sync.Mutex
 		held, most, refused := 0, 0, 0
@@ -100,7 +100,7 @@ func TestUploadsUnderWay(t *testing.T) {
 			})
 		}
 		uploads.Wait()
-		if most > 200_000 || refused == 0 { // of 1,000,000; what is refused is counted a moment longer here
+		if most > 200_000 || refused == 0 { // of 1,000,000; refused uploads count a little longer
 			t.Errorf("got %d bytes at the same time and %d refusals, want about 100,000 bytes at most, and refusals", most, refused)
 		}
 	}
@@ -111,7 +111,7 @@ func TestUploadsUnderWay(t *testing.T) {
 	}
 }
 
-// slowly is a content that is sent in pieces, and breaks off at its end.
+// slowly is a content that is sent in pieces and ends with an error.
 type slowly struct {
 	size, read int
 	letter     byte
@@ -120,7 +120,7 @@ type slowly struct {
 
 func (s *slowly) Read(p []byte) (int, error) {
 	if s.read >= s.size {
-		time.Sleep(50 * time.Millisecond) // until the others have come that far
+		time.Sleep(50 * time.Millisecond) // wait until the other uploads have come that far
 		return 0, fmt.Errorf("broken off: %w", io.ErrUnexpectedEOF)
 	}
 	time.Sleep(time.Millisecond)

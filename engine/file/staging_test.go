@@ -28,7 +28,7 @@ type server struct {
 	notes *engine.Class
 }
 
-// serve opens a database and a folder as another process would.
+// serve opens a database and a folder like another process.
 func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server {
 	t.Helper()
 	s := &server{notes: note(t)}
@@ -36,7 +36,7 @@ func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server
 	s.data = db.OpenWith(t, store.Config{Classes: []*engine.Class{s.notes, class}, FileClass: class,
 		Unheld: func(hashes []string) { s.Unheld(hashes) }})
 	s.Storage = file.New(file.Config{Dir: dir, Data: s.data, Class: class, Now: now})
-	t.Cleanup(s.Wait) // before the folder and the database go
+	t.Cleanup(s.Wait) // before the folder and the database are removed
 	return s
 }
 
@@ -47,7 +47,8 @@ func request(work func(ctx context.Context) error) error {
 	return work(ctx)
 }
 
-// create stores a content and an item that holds it, unless fail is set.
+// create stores a content and an item that holds it. If fail is set, it stores
+// no item.
 func (s *server) create(id, content string, fail bool) error {
 	return request(func(ctx context.Context) error {
 		f, err := s.Put(ctx, "a.txt", "text/plain", strings.NewReader(content))
@@ -66,9 +67,9 @@ func wantFiles(t *testing.T, what, dir string, want int) {
 	}
 }
 
-// TestContentsFollowItems checks that a content is removed when its request fails,
-// when the attribute is set to another file or to null, and when the last item
-// that holds it is deleted, and that it stays otherwise.
+// TestContentsFollowItems checks that a content is removed when its request
+// fails, when the attribute is set to another file or to null, and when the
+// last item that holds it is deleted, and that it stays otherwise.
 func TestContentsFollowItems(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -118,8 +119,9 @@ func TestContentsFollowItems(t *testing.T) {
 	})
 }
 
-// TestHeldWhileCopied checks that a request that is about to name a stored file
-// keeps its content, although the item that held it is deleted meanwhile.
+// TestHeldWhileCopied checks that the content of a stored file stays if a
+// request is about to name the file, although the item that held it is deleted
+// meanwhile.
 func TestHeldWhileCopied(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	ctx, s := context.Background(), serve(t, dbtest.New(t), dir, nil)
@@ -161,8 +163,8 @@ func TestHeldWhileCopied(t *testing.T) {
 }
 
 // TestConcurrentContents uploads and deletes three contents at random from two
-// processes, in requests some of which fail. In the end each item's content can be
-// read, and there is no other content.
+// processes, in requests some of which fail. In the end each item's content can
+// be read, and there is no other content.
 func TestConcurrentContents(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -206,14 +208,14 @@ func TestConcurrentContents(t *testing.T) {
 	})
 }
 
-// TestSweep checks that contents and parts of contents of a process that died
-// are removed after an hour, and that what an item holds by then stays.
+// TestSweep checks that the contents and partial uploads of a crashed process
+// are removed after an hour, except contents that an item holds by then.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}
 	s := serve(t, dbtest.New(t), dir, c.time)
 	ctx := context.Background()
-	lost, kept := put(t, s.Storage, "lost"), put(t, s.Storage, "kept") // by no request: nothing releases them
+	lost, kept := put(t, s.Storage, "lost"), put(t, s.Storage, "kept") // without a request, so they are not released
 	if _, err := s.data.Create(ctx, s.notes, engine.Values{"n1", kept.JSON()}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +239,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestUnsettledCommit checks that the content of a request whose commit may yet count
-// stays for an hour, also when another request with the same content fails, and is
-// removed then unless an item holds it.
+// TestUnsettledCommit checks that the content of a request with an uncertain
+// commit stays for an hour, even if another request with the same content
+// fails, and is removed then unless an item holds it.
 func TestUnsettledCommit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}
@@ -265,7 +267,7 @@ func TestUnsettledCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, "at once", dir, 2)
-	if _, err := s.data.Create(ctx, s.notes, engine.Values{"n1", kept.JSON()}, engine.WriteOptions{}); err != nil { // as a restart may show
+	if _, err := s.data.Create(ctx, s.notes, engine.Values{"n1", kept.JSON()}, engine.WriteOptions{}); err != nil { // the commit turns out to have succeeded
 		t.Fatal(err)
 	}
 	c.now = c.now.Add(file.Grace + time.Minute)
@@ -278,8 +280,8 @@ func TestUnsettledCommit(t *testing.T) {
 	}
 }
 
-// TestPause checks that Pause prevents the removal of contents, and that a later
-// sweep removes them.
+// TestPause checks that Pause prevents the removal of contents, and that a
+// later sweep removes them.
 func TestPause(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}

@@ -18,15 +18,15 @@ import (
 	"restsrv/engine"
 )
 
-// service is a server behind a gateway. It issues numbered tokens and takes the
-// last one, and answers what it was asked.
+// service is a server behind a gateway. It issues numbered tokens, accepts the
+// last one, and answers with the request that it got.
 type service struct {
 	issued  atomic.Int64
-	refuse  atomic.Int64 // requests that are refused whatever their token
-	status  int          // of refusals, 403 when 0
-	bodies  atomic.Int64 // requests that it read the body of
+	refuse  atomic.Int64 // requests that are refused with any token
+	status  int          // of refusals, 403 if 0
+	bodies  atomic.Int64 // number of requests with a body that was read
 	mu      sync.Mutex
-	seen    []string // what it was asked, in order
+	seen    []string // the requests in order
 	headers http.Header
 	remote  string
 }
@@ -67,7 +67,7 @@ func (s *service) asked() []string {
 	return append([]string(nil), s.seen...)
 }
 
-// failing answers failures with their status, as rest does.
+// failing writes errors with their status, as engine/rest does.
 type failing struct{ http.ResponseWriter }
 
 func (f failing) Fail(err error) {
@@ -78,8 +78,8 @@ func (f failing) Fail(err error) {
 
 func (f failing) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-// browse serves gateways in front of a service, reached over HTTP or in this
-// process, to browsers whose cookie is "in".
+// browse serves gateways for a service, which is reached over HTTP or in this
+// process, to browsers with the cookie "in".
 func browse(t *testing.T, s http.Handler, inProcess bool, change func(*Server, *Config)) (url string, gs *Gateways) {
 	t.Helper()
 	server := Server{Log: slog.New(slog.DiscardHandler), Local: s}
@@ -192,8 +192,9 @@ func TestOtherPathsAreNot(t *testing.T) {
 	}
 }
 
-// S11, S26: neither what proves who the browser is nor what it says of hosts
-// reaches the service; nor does an override make a request another one.
+// TestHeadersStayApart checks that the service gets neither the credentials of
+// the browser nor its statements about hosts, and that an override header does
+// not change the method.
 func TestHeadersStayApart(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
 		s := &service{}
@@ -240,7 +241,7 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 			t.Fatal(status)
 		}
 		now = now.Add(time.Minute)
-		s.issued.Add(1) // the token that the gateway has ends
+		s.issued.Add(1) // invalidates the token of the gateway
 		if status, _, body := ask(t, "POST", url+"/api/rest/echo", "body"); status != http.StatusCreated || body != "POST /rest/echo body" {
 			t.Errorf("with a new token: %d %s", status, body)
 		}
@@ -258,7 +259,7 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 			t.Errorf("the service was asked %v", seen)
 		}
 		tokens := s.issued.Load()
-		for range 20 { // it is not the token: no more are made of it
+		for range 20 { // the token is not the cause, so no more tokens are fetched
 			now = now.Add(100 * time.Millisecond)
 			ask(t, "GET", url+"/api/rest/echo", "")
 		}
@@ -273,8 +274,8 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 	})
 }
 
-// Where it can be told whether the token still holds, a refusal of what the
-// account may not do costs no new one.
+// TestValidTokensAreKept checks that a refusal does not cost a new token if the
+// gateway can check that its token is valid.
 func TestValidTokensAreKept(t *testing.T) {
 	s := &service{status: http.StatusForbidden}
 	url, _ := browse(t, s, true, func(server *Server, _ *Config) {
@@ -434,7 +435,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// A handler that panics as net/http allows cuts the answer off.
+// TestAbort checks that a panic with http.ErrAbortHandler aborts the response.
 func TestAbort(t *testing.T) {
 	s := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" {

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// fixture is a database that Keepers of several processes count in, and a time
-// that moves when told.
+// fixture is a database for the Keepers of several processes, and a time that
+// tests set.
 type fixture struct {
 	*testing.T
 	*dbtest.Clock
@@ -23,7 +23,7 @@ type fixture struct {
 	class *engine.Class
 }
 
-// counted is a repository that counts its writes and can be away.
+// counted is a repository that counts its writes and can be made to fail.
 type counted struct {
 	engine.Repository
 	mu          sync.Mutex
@@ -71,8 +71,8 @@ func usual() Limits {
 	return Limits{PerAccount: 20, PerAddress: 100, DelayFrom: 10, MaxDelay: 5 * time.Second}
 }
 
-// process is a Keeper as each process has one; it writes when the test ends,
-// or when told.
+// process returns the Keeper of a new process. It writes when the test ends, or
+// when the test flushes it.
 func (f *fixture) process() *Keeper {
 	k := New(Config{Data: f.data, Class: f.class, Limits: usual(), Now: f.Now})
 	f.Cleanup(func() {
@@ -96,7 +96,7 @@ func fail(k *Keeper, n int, account, address string) {
 	}
 }
 
-// wantAdmitted wants a wait, and returns no rest.
+// wantAdmitted checks the wait of an attempt that must be admitted.
 func wantAdmitted(t *testing.T, k *Keeper, account, address string, wait time.Duration) {
 	t.Helper()
 	got, err := k.Admit(context.Background(), account, from(address))
@@ -105,7 +105,7 @@ func wantAdmitted(t *testing.T, k *Keeper, account, address string, wait time.Du
 	}
 }
 
-// wantRefused returns how long the refusal lasts.
+// wantRefused checks that an attempt is refused and returns for how long.
 func wantRefused(t *testing.T, k *Keeper, account, address string) time.Duration {
 	t.Helper()
 	_, err := k.Admit(context.Background(), account, from(address))
@@ -114,7 +114,7 @@ func wantRefused(t *testing.T, k *Keeper, account, address string) time.Duration
 		t.Errorf("%s from %s: %#v, want a refusal", account, address, err)
 		return 0
 	}
-	if e.Message != "too many failed attempts, try again later" { // whoever it is about
+	if e.Message != "too many failed attempts, try again later" { // the same text for all accounts
 		t.Errorf("the refusal says %s", e.Message)
 	}
 	return e.RetryAfter
@@ -135,7 +135,7 @@ func TestAccountFromOneAddress(t *testing.T) {
 	f.Advance(17 * time.Second)
 	fail(k, 1, "ann@local", "10.0.0.1")
 	rest := wantRefused(t, k, "ann@local", "10.0.0.1")
-	wantRefused(t, k, "ANN@Local", "::ffff:10.0.0.1") // the same in other words
+	wantRefused(t, k, "ANN@Local", "::ffff:10.0.0.1") // the same account and address in another notation
 	wantAdmitted(t, k, "ann@local", "10.0.0.2", 5*time.Second)
 	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0)
 	if rest < 43*time.Second || rest > 48*time.Second {
@@ -146,15 +146,16 @@ func TestAccountFromOneAddress(t *testing.T) {
 	f.Advance(time.Millisecond)
 	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
 	fail(k, 19, "ann@local", "10.0.0.1")
-	wantRefused(t, k, "ann@local", "10.0.0.1") // the one of before still counts
+	wantRefused(t, k, "ann@local", "10.0.0.1") // the earlier failure still counts
 }
 
-// Whatever the rhythm of the failures, no minute has more than the limit.
+// TestNoMinuteHasMore checks that no minute has more failures than the limit,
+// in any rhythm.
 func TestNoMinuteHasMore(t *testing.T) {
 	f := open(t)
 	k := f.process()
 	var admitted []time.Time
-	for range 900 { // 15 minutes, a try every second
+	for range 900 { // 15 minutes, one attempt per second
 		if _, err := k.Admit(context.Background(), "ann@local", from("10.0.0.1")); err == nil {
 			k.Failed(context.Background(), "ann@local", from("10.0.0.1"))
 			admitted = append(admitted, f.Now())
@@ -184,7 +185,7 @@ func TestAddress(t *testing.T) {
 				fail(k, 1, fmt.Sprintf("nobody%d@local", i), c.attacks)
 			}
 			wantAdmitted(t, k, "ann@local", c.same, 0)
-			fail(k, 1, "", c.attacks) // a code, which is no account's
+			fail(k, 1, "", c.attacks) // a code, which belongs to no account
 			wantRefused(t, k, "ann@local", c.same)
 			wantRefused(t, k, "", c.same)
 			wantAdmitted(t, k, "ann@local", c.other, 0)
@@ -194,8 +195,9 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// Who signed in from an office within a day is not kept out by colleagues, and
-// does not keep them out.
+// TestKnownAtTheAddress checks that an account that signed in from an address
+// within a day is not blocked by the failures of others there, and does not
+// block them.
 func TestKnownAtTheAddress(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -207,14 +209,14 @@ func TestKnownAtTheAddress(t *testing.T) {
 	wantAdmitted(t, k, "Ann@local", "10.0.0.1", 0)
 	wantRefused(t, k, "bob@local", "10.0.0.1")
 	fail(k, 20, "ann@local", "10.0.0.1")
-	wantRefused(t, k, "ann@local", "10.0.0.1") // her own limit holds
+	wantRefused(t, k, "ann@local", "10.0.0.1") // her own limit applies
 
 	f.Advance(2 * Window)
 	fail(k, 15, "ann@local", "10.0.0.1")
 	for i := range 90 {
 		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
 	}
-	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0) // her failures are not the address's
+	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0) // her failures do not count for the address
 
 	f.Advance(24*time.Hour - 2*Window)
 	for i := range 100 {
@@ -234,7 +236,8 @@ func (f *fixture) restarted(k *Keeper) *Keeper {
 	return f.process()
 }
 
-// An account that is guessed at from everywhere is never refused elsewhere.
+// TestDelayGrows checks that an account is never refused at other addresses,
+// even if it is attacked from many.
 func TestDelayGrows(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -255,8 +258,9 @@ func TestDelayGrows(t *testing.T) {
 	wantAdmitted(t, k, "ann@local", "10.0.2.1", 0)
 }
 
-// When the clock is put back, what was counted before counts no more: nobody
-// stays out until the clock has caught up, and new failures count.
+// TestClockPutBack checks that older failures no longer count when the clock is
+// set back, so that no account stays blocked until the clock has caught up, and
+// that new failures count.
 func TestClockPutBack(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -265,7 +269,7 @@ func TestClockPutBack(t *testing.T) {
 	wantRefused(t, k, "bob@local", "10.0.0.2")
 	f.flush(k)
 	f.Advance(-10 * 365 * 24 * time.Hour)
-	wantAdmitted(t, f.process(), "bob@local", "10.0.0.2", 0) // although the rows are there
+	wantAdmitted(t, f.process(), "bob@local", "10.0.0.2", 0) // although the rows exist
 	started := time.Now()
 	wantAdmitted(t, k, "bob@local", "10.0.0.2", 0)
 	if took := time.Since(started); took > time.Second {
@@ -282,7 +286,7 @@ func TestProcessesCountTogether(t *testing.T) {
 	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
 	fail(one, 10, "ann@local", "10.0.0.1")
 	fail(two, 9, "ann@local", "10.0.0.1")
-	for range 3 { // what was read before is not counted again
+	for range 3 { // rows that were read before are not counted again
 		f.flush(one)
 		f.flush(two)
 		f.Advance(FlushEvery)
@@ -294,10 +298,11 @@ func TestProcessesCountTogether(t *testing.T) {
 	f.Advance(FlushEvery)
 	wantRefused(t, one, "ann@local", "10.0.0.1")
 	wantRefused(t, two, "ann@local", "10.0.0.1")
-	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // one that starts now
+	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // a process that starts now
 }
 
-// Without being told, a process writes soon and another sees it.
+// TestSeenWithinASecond checks that a process writes soon without a call of
+// Close, and that another one sees it.
 func TestSeenWithinASecond(t *testing.T) {
 	f := open(t)
 	limits := usual()
@@ -321,7 +326,8 @@ func TestSeenWithinASecond(t *testing.T) {
 	}
 }
 
-// 10,000 failures are few rows and bounded memory, and both end.
+// TestAttackIsCheap checks that 10,000 failures make few rows and need bounded
+// memory, and that both are removed later.
 func TestAttackIsCheap(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -347,8 +353,8 @@ func TestAttackIsCheap(t *testing.T) {
 	}
 }
 
-// Making up accounts and addresses neither fills the memory nor makes a
-// process forget a limit that holds.
+// TestMemoryIsBounded checks that invented accounts and addresses neither fill
+// the memory nor make a process forget a limit.
 func TestMemoryIsBounded(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -385,7 +391,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A name may be a password that was typed into the wrong field.
+// TestRowsTellNoNames checks that rows contain no names, because a name may be
+// a password in the wrong field.
 func TestRowsTellNoNames(t *testing.T) {
 	f := open(t)
 	k := f.process()
@@ -435,7 +442,7 @@ func TestNoLimits(t *testing.T) {
 func TestAdmitEndsWithItsRequest(t *testing.T) {
 	f := open(t)
 	k := f.process()
-	k.reading <- struct{}{} // somebody reads for long
+	k.reading <- struct{}{} // a long read is running
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := k.Admit(ctx, "ann@local", from("10.0.0.1")); engine.CodeOf(err) != engine.Timeout {

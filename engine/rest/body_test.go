@@ -16,8 +16,8 @@ import (
 	"restsrv/engine"
 )
 
-// impatient serves an open service and a closed one, and gives bodies little
-// time.
+// impatient serves a service without and one with authentication, with a short
+// time limit for bodies.
 func impatient(t *testing.T, grace time.Duration) (addr string) {
 	t.Helper()
 	s := New(Config{Auth: nobody{}, Log: slog.New(slog.DiscardHandler), BodyGrace: grace})
@@ -63,8 +63,8 @@ func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
 }
 
 // TestBodyThatNeverComes announces a body that is small enough for net/http to
-// wait for it, and stays silent: whoever answers, the answer comes and the
-// connection ends.
+// wait for it, and does not send it. The response must arrive and the
+// connection must end, for all handlers.
 func TestBodyThatNeverComes(t *testing.T) {
 	addr := impatient(t, 100*time.Millisecond)
 	for _, c := range []struct {
@@ -87,7 +87,7 @@ func TestBodyThatNeverComes(t *testing.T) {
 				t.Parallel()
 				want := c.status
 				if want == 413 && strings.HasPrefix(body, "Transfer") {
-					want = 400 // how much is to come is not said
+					want = 400 // the length of the body is unknown
 				}
 				conn, in := dial(t, addr)
 				fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n%s", c.request, body)
@@ -107,15 +107,15 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 }
 
-// TestBodyThenAnother sends requests with bodies on one connection, with
-// pauses longer than a body may take: each is answered, and none finds its
-// context ended by the time limit of the one before.
+// TestBodyThenAnother sends requests with bodies on one connection, with pauses
+// longer than the time limit of a body. Each request must be answered, and the
+// time limit of one request must not end the context of the next.
 func TestBodyThenAnother(t *testing.T) {
 	const grace = 200 * time.Millisecond
 	conn, in := dial(t, impatient(t, grace))
 	for _, path := range []string{"read", "unread", "read", "unread", "read"} {
 		fmt.Fprintf(conn, "POST /rest/open/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", path)
-		time.Sleep(grace + grace/2) // the long answer cannot be sent meanwhile
+		time.Sleep(grace + grace/2) // the long response cannot be sent meanwhile
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
 			t.Fatal(path, err)
@@ -127,8 +127,8 @@ func TestBodyThenAnother(t *testing.T) {
 	}
 }
 
-// TestBodyGoesOnArriving sends a body that takes longer than its grace, at the
-// rate that is asked for.
+// TestBodyGoesOnArriving sends a body at the minimum rate for longer than the
+// grace time.
 func TestBodyGoesOnArriving(t *testing.T) {
 	conn, in := dial(t, impatient(t, 300*time.Millisecond))
 	fmt.Fprint(conn, "POST /rest/open/read HTTP/1.1\r\nHost: x\r\nContent-Length: 16384\r\n\r\n")

@@ -59,7 +59,8 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// TestServiceCaller: services and authenticators see the client's address.
+// TestServiceCaller checks that services and authenticators get the client's
+// address.
 func TestServiceCaller(t *testing.T) {
 	var offered engine.Credentials
 	var log bytes.Buffer
@@ -106,13 +107,13 @@ func (f authFunc) Authenticate(ctx context.Context, mode engine.AuthMode, c engi
 	return f(ctx, mode, c)
 }
 
-// events keeps what it is told.
+// events stores audit events.
 type events []engine.Event
 
 func (e *events) Audit(_ context.Context, one engine.Event) { *e = append(*e, one) }
 
-// oauthServer has a service of mode oauth, tokens "all", "crud" and "none", and
-// the ordinary token "t".
+// oauthServer has a service of mode oauth, the tokens "all", "crud" and "none",
+// and the ordinary token "t".
 func oauthServer(t *testing.T, audit engine.Auditor) *Server {
 	t.Helper()
 	scope := func(text string) *engine.Scope {

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine"
 )
 
-// shelf is a storage of one content, under the ids of an item's files, and the
-// data and classes around it.
+// shelf is a storage with one content, under the ids of an item's files, and
+// the data and classes for it.
 type shelf struct {
 	engine.Repository
 	class *engine.Class
@@ -65,7 +65,7 @@ func (s *shelf) Get(ctx context.Context, c *engine.Class, id string, _ ...*engin
 	return &engine.Item{Class: c, ID: id, Values: engine.Values{id, s.value}}, nil
 }
 
-// keys lets one user and one token in.
+// keys authenticates one user and one token.
 type keys struct{}
 
 func (keys) Authenticate(_ context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
@@ -108,7 +108,7 @@ func serveFiles(t *testing.T) string {
 	return srv.URL + "/files/"
 }
 
-// TestFileTypes holds that no file is served as something that can act.
+// TestFileTypes checks that no file is served as active content.
 func TestFileTypes(t *testing.T) {
 	url := serveFiles(t)
 	for mimeType, want := range map[string]string{
@@ -135,7 +135,7 @@ func TestFileTypes(t *testing.T) {
 	}
 }
 
-// TestFileNames holds that a name survives as it is and breaks no header.
+// TestFileNames checks that names are kept and cannot break a header.
 func TestFileNames(t *testing.T) {
 	url := serveFiles(t)
 	for id, want := range map[string]string{
@@ -148,7 +148,8 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestFilesNotFound holds that what the account may not read is not there.
+// TestFilesNotFound checks that a file which the account may not read is
+// reported as missing.
 func TestFilesNotFound(t *testing.T) {
 	url := serveFiles(t)
 	for id, want := range map[string]int{
@@ -171,8 +172,7 @@ func TestFilesNotFound(t *testing.T) {
 	}
 }
 
-// TestFileRanges holds that parts of a file and conditions are as RFC 9110
-// says.
+// TestFileRanges checks ranges and conditional requests (RFC 9110).
 func TestFileRanges(t *testing.T) {
 	url := serveFiles(t) + "as:text%2Fplain"
 	for _, c := range []struct {

@@ -139,7 +139,8 @@ func TestHandlersAreAudited(t *testing.T) {
 	}
 }
 
-// TestFileCredentials: a file is read with any credential, or a session.
+// TestFileCredentials checks that a file can be read with any credentials, or
+// with a session.
 func TestFileCredentials(t *testing.T) {
 	s := oauthServer(t, nil)
 	session := engine.Errorf(engine.Unauthenticated, "no-session", "sign in")

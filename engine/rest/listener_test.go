@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// content is larger than what the kernel keeps of an answer that is not read.
+// content is larger than the buffers of the kernel for an unread response.
 func content() []byte {
 	b := make([]byte, 16<<20)
 	r := rand.NewChaCha8([32]byte{1})
@@ -25,8 +25,8 @@ func content() []byte {
 	return b
 }
 
-// slowly serves content as one write, as small writes, as a file, and as a
-// stream, and returns the address and the number of handlers that run.
+// slowly serves content in one write, in small writes, as a file and as a
+// stream. It returns the address and the number of running handlers.
 func slowly(t *testing.T, rate int, grace time.Duration) (addr string, running *atomic.Int64, body []byte) {
 	t.Helper()
 	body = content()
@@ -86,7 +86,8 @@ func request(t *testing.T, addr, path string) (net.Conn, *http.Response) {
 	return c, resp
 }
 
-// TestUnreadAnswersEnd: a client that stops reading does not keep a handler.
+// TestUnreadAnswersEnd checks that a client that stops reading does not block a
+// handler.
 func TestUnreadAnswersEnd(t *testing.T) {
 	addr, running, _ := slowly(t, 1<<10, 200*time.Millisecond)
 	for _, path := range []string{"/write", "/small", "/file", "/stream"} {
@@ -101,8 +102,8 @@ func TestUnreadAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestUnreadSmallAnswersEnd: the same for a client that sends requests on one
-// connection and reads none of the small answers.
+// TestUnreadSmallAnswersEnd checks the same for a client that sends requests on
+// one connection and reads none of the small responses.
 func TestUnreadSmallAnswersEnd(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -132,8 +133,8 @@ func TestUnreadSmallAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestSlowReadersGetWholeAnswers: a client that pauses for longer than a
-// deadline, but reads fast enough on the whole, gets every byte.
+// TestSlowReadersGetWholeAnswers checks that a client gets every byte if it
+// pauses for longer than a deadline but reads fast enough on average.
 func TestSlowReadersGetWholeAnswers(t *testing.T) {
 	addr, _, body := slowly(t, 1<<10, time.Second)
 	want := sha256.Sum256(body)

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// fake is a service of given routes.
+// fake is a service with given routes.
 type fake struct {
 	routes []engine.Route
 	form   engine.ErrorForm
@@ -22,7 +22,7 @@ type fake struct {
 func (f fake) Routes() []engine.Route   { return f.routes }
 func (f fake) Errors() engine.ErrorForm { return f.form }
 
-// nobody refuses everyone.
+// nobody is an authenticator that rejects all credentials.
 type nobody struct{}
 
 func (nobody) Authenticate(context.Context, engine.AuthMode, engine.Credentials) (*engine.Account, error) {
@@ -35,7 +35,7 @@ func text(s string) engine.Handler {
 	}
 }
 
-// params answers the decoded path parameters.
+// params is a handler that answers with the decoded path parameters.
 func params(_ context.Context, r *engine.Request) (*engine.Response, error) {
 	var b strings.Builder
 	for _, p := range r.Params {
@@ -166,8 +166,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// FuzzAuthorization holds that whatever stands in the header, at most one kind
-// of credential comes out and nothing panics.
+// FuzzAuthorization checks that a header never panics and gives at most one
+// kind of credential.
 func FuzzAuthorization(f *testing.F) {
 	for _, s := range []string{"Basic YTpi", "Basic a:b", "Bearer x", "basic", "Basic ====", "Bearer ", " "} {
 		f.Add(s)
@@ -180,8 +180,8 @@ func FuzzAuthorization(f *testing.F) {
 	})
 }
 
-// FuzzMatch holds that any path is matched or not, without a panic, and that
-// what matches gives its parameters.
+// FuzzMatch checks that matching a path never panics and that the parameters of
+// a match are set.
 func FuzzMatch(f *testing.F) {
 	for _, s := range []string{"/", "/a@b/c", "/%", "/%2F/%00", "//", "/a/b/c/d"} {
 		f.Add(s)
@@ -213,7 +213,7 @@ func TestFailures(t *testing.T) {
 		form         engine.ErrorForm
 		path, accept string
 		status       int
-		typ, body    string // body is a part of what is answered
+		typ, body    string // body is a part of the response
 	}{
 		{engine.ProblemErrors, "/bad", "", 400, problemJSON, exact},
 		{engine.ProblemErrors, "/ours", "", 500, problemJSON, `"detail":"Internal server error","code":"internal"`},
@@ -243,8 +243,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestOwnFailureBeforeTheHandler holds that a client that accepts problems learns
-// no more of a failure of ours than others, when who it is cannot be found out.
+// TestOwnFailureBeforeTheHandler checks that a client that accepts problems
+// gets no details of an internal error that occurs during authentication.
 func TestOwnFailureBeforeTheHandler(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler), Auth: authFunc(func(context.Context, engine.AuthMode, engine.Credentials) (*engine.Account, error) {
 		return nil, engine.Wrap(io.ErrClosedPipe, "reading sql: /etc/passwd")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// typical is a service as people write them: a few routes over a class, a
-// module of its own, messages, dates and lists.
+// typical is a service of usual size: a few routes for a class, a module,
+// messages, dates and lists.
 const typical = `
 	const { shown, Checked } = require('./shown.js');
 	const CLASS = 'note@demo';
@@ -35,10 +35,10 @@ const typicalModule = `
 	exports.Checked = Checked;
 	exports.shown = (n) => ({ id: n.id, title: n.get('title'), n: n.get('n') + 1, label: String(n.get('title')).toUpperCase().replace(/\s+/g, '-') });`
 
-// maxLoadedVM is what a VM of a typical service may keep before its first
-// request: the target of the design. Once it has answered, it also keeps the
-// built-ins and the functions of ours that its handlers have used: the regular
-// expressions of the engine alone are 15 KiB.
+// maxLoadedVM is the maximum memory of a VM of a typical service before its
+// first request, in bytes. After a request it also has the built-in functions
+// that its handlers have used. The regular expressions of goja alone take 15
+// KiB.
 const (
 	maxLoadedVM = 64 << 10
 	maxUsedVM   = 96 << 10
@@ -51,9 +51,9 @@ func loadTypical(t testing.TB) *Generation {
 	return a.load(typical)
 }
 
-// retained returns how many bytes each of n things of make keeps.
+// retained returns how many bytes each of n results of make keeps.
 func retained(n int, make func() any) uint64 {
-	things := append([]any(nil), make()) // what the first one makes for all
+	things := append([]any(nil), make()) // the first one also makes shared state
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -68,7 +68,7 @@ func retained(n int, make func() any) uint64 {
 	return (after.HeapAlloc - before.HeapAlloc) / uint64(n)
 }
 
-// TestIdleVM measures VMs that were only loaded, and VMs that have answered.
+// TestIdleVM measures VMs that are only loaded, and VMs that have answered.
 func TestIdleVM(t *testing.T) {
 	g := loadTypical(t)
 	another := func() *vm {

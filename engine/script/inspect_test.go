@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// TestInspect holds how values look in the log.
+// TestInspect checks the text of values in the log.
 func TestInspect(t *testing.T) {
 	for _, p := range []probe{
 		{`'text'`, `text`},
@@ -52,8 +52,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestInspectIsBounded holds that nothing that is logged takes much time or
-// space, however large it is.
+// TestInspectIsBounded checks that logging a value takes little time and space,
+// even if the value is large.
 func TestInspectIsBounded(t *testing.T) {
 	for name, code := range map[string]string{
 		"wide":   `Array.from({length: 1e4}, () => ({a: 'x'.repeat(1000)}))`,

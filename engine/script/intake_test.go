@@ -11,12 +11,13 @@ import (
 	"restsrv/engine"
 )
 
-// TestBodyOfIndexes sends an object whose names are numbers, the largest first:
-// the engine took minutes to list them, and no limit could end it.
+// TestBodyOfIndexes sends an object with numbers as names, the largest first.
+// Without indexesFirst, goja takes minutes to list them and cannot be
+// interrupted.
 func TestBodyOfIndexes(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'POST /': (req) => [Object.keys(req.body).length, Object.keys(req.body)[1], Object.keys(JSON.parse(req.query.x))]}")
-	const n = 99_999 // and x: as many as there may be
+	const n = 99_999 // with x as many members as allowed
 	var b strings.Builder
 	b.WriteString(`{"x":0`)
 	for i := n; i > 0; i-- {
@@ -30,7 +31,7 @@ func TestBodyOfIndexes(t *testing.T) {
 	}
 }
 
-// TestJSONParseOfManyArrays has values that no comma stands before.
+// TestJSONParseOfManyArrays parses values without commas before them.
 func TestJSONParseOfManyArrays(t *testing.T) {
 	a := newApp(t, Limits{Elements: 2000}, false)
 	g := a.load("module.exports = {'GET /': () => { const deep = '['.repeat(100) + ']'.repeat(100); try { return JSON.parse('[' + Array(30).fill(deep).join() + ']').length } catch (e) { return String(e) } }}")
@@ -55,10 +56,10 @@ func TestTooManyValues(t *testing.T) {
 	}
 }
 
-// TestIntake has bodies come in while others are inside.
+// TestIntake admits bodies while others are inside.
 func TestIntake(t *testing.T) {
 	const mb = 1 << 20
-	in := newIntake(32 * 10 * mb) // 10 MiB at once, 80 MiB wait
+	in := newIntake(32 * 10 * mb) // 10 MiB at once, 80 MiB in the queue
 	ctx := t.Context()
 	enter := func(n int) func() {
 		leave, err := in.enter(ctx, n)
@@ -79,13 +80,13 @@ func TestIntake(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	wait(0, 20*mb) // larger than all: alone
+	wait(0, 20*mb) // larger than the limit: admitted alone
 	wait(1, mb)
 	wait(2, 59*mb)
 	if _, err := in.enter(ctx, mb); engine.CodeOf(err) != engine.Unavailable {
 		t.Errorf("one too many: %v", err)
 	}
-	enter(smallBody)() // waits for nobody
+	enter(smallBody)() // admitted without waiting
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := in.enter(gone, smallBody+1); engine.CodeOf(err) != engine.Unavailable {
@@ -117,8 +118,8 @@ func (in *intake) queued() (all []int) {
 	return all
 }
 
-// TestLargeBodiesLeave has requests with large bodies end in all ways: the next
-// one gets in.
+// TestLargeBodiesLeave ends requests with large bodies in all possible ways.
+// The next one must be admitted.
 func TestLargeBodiesLeave(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.rt.intake.most = smallBody + 1

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Turns that end just when their time is up: whatever becomes of them, no turn
-// after them is interrupted in their place, and who did not begin or only read
-// is answered as if nothing had been.
+// TestLateInterrupts runs turns that end at their time limit. No later turn may
+// be interrupted in their place, and calls that have not begun or have only
+// read must be answered normally.
 func TestLateInterrupts(t *testing.T) {
 	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
 	g := a.load(`module.exports = {
 		'GET /': (req) => { const end = Date.now() + Number(req.query.ms); while (Date.now() < end) ; return 'slow' },
 		'PUT /': () => 'quick', 'PATCH /': async () => { await null; await 1; return 'quick' }}`)
-	stop := time.Now().Add(4 * time.Second) // a limit that no busy machine makes of a quick turn
+	stop := time.Now().Add(4 * time.Second) // a quick turn must not reach the limit on a busy machine
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
@@ -31,7 +31,8 @@ func TestLateInterrupts(t *testing.T) {
 	for time.Now().Before(stop) {
 		for _, method := range []string{"PUT", "PATCH"} {
 			got := answer(send(t, g, request{method: method}))
-			// A PATCH that waited for its turn when the VM went is told so.
+			// A PATCH that waited for its turn when the VM was lost gets an
+			// error.
 			if got != jsonType+`"quick"` && (method == "PUT" || got != "503 text/plain; charset=utf-8 the service was restarted, try again") {
 				t.Errorf("%s: %s", method, got)
 			}
@@ -44,8 +45,8 @@ func TestLateInterrupts(t *testing.T) {
 	}
 }
 
-// What had not begun is run elsewhere, whatever its method; what began and
-// wrote is not.
+// TestWhoIsRunAgain checks that calls that have not begun are run on another
+// VM, with any method, and that calls that have written are not.
 func TestWhoIsRunAgain(t *testing.T) {
 	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
 	a.repo.fill(t, 1)

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine"
 )
 
-// killers end a process that does not guard against them, or run for long where
-// no interrupt reaches them. Each fails its own request only.
+// killers contains scripts that would end a process without limits, or run for
+// a long time without an interrupt. Each must fail only its own request.
 var killers = map[string]string{
 	"repeat":           `'x'.repeat(2**40)`,
 	"padStart":         `'a'.padStart(1e11)`,
@@ -55,7 +55,7 @@ var killers = map[string]string{
 	"digits":           `BigInt('9'.repeat(5e7))`,
 	"big array":        `(() => { const a = []; a[4e9] = 1; return a.indexOf(7) })()`,
 
-	// What an interrupt ends.
+	// Scripts that an interrupt stops.
 	"loop":            `(() => { for (;;) ; })()`,
 	"try":             `(() => { for (;;) { try { for (;;) ; } catch (e) { } finally { continue } } })()`,
 	"async loop":      `(async () => { for (;;) await null })()`,
@@ -68,7 +68,7 @@ var killers = map[string]string{
 	"concatenation":   `(() => { let s = ''; for (;;) s += 'xxxxxxxxxx' })()`,
 	"thenable":        `(() => { const t = {then(f) { f(t) }}; return t })()`,
 
-	// What the limit on nested calls ends.
+	// Scripts that the limit for nested calls stops.
 	"recursion":           `(function f() { f() })()`,
 	"getter recursion":    `({get a() { return this.a }}).a`,
 	"toString recursion":  `String({toString() { return '' + this }})`,
@@ -81,7 +81,7 @@ var killers = map[string]string{
 	"Proxy by __proto__":  `(() => { const t = {}; t.__proto__ = new Proxy(t, {}); return 'x' in t })()`,
 	"handler of itself":   `(() => { const h = {}, p = new Proxy({}, h); Reflect.setPrototypeOf(h, p); return p.x })()`,
 
-	// Regular expressions that track back, or are too large.
+	// Regular expressions that backtrack or are too large.
 	"backtracking":   `/(?=a)(a+)+$/.test('a'.repeat(30) + 'b')`,
 	"backreference":  `/^(a+)+\1$/.test('a'.repeat(30) + 'b')`,
 	"caught":         `(() => { for (;;) { try { if (/(?=a)(a+)+$/.test('a'.repeat(30) + 'b')) return 1 } catch (e) { } } })()`,
@@ -90,7 +90,8 @@ var killers = map[string]string{
 	"many matches":   `'x'.repeat(6e7).match(/x/g)`,
 	"long subject":   `/(x+x+)+y/.test('x'.repeat(6e7))`,
 
-	// Built-ins in Go that run, or take memory, as much as a number says.
+	// Built-in Go functions with an argument that determines their time or
+	// memory.
 	"new Array":         `Array(1e9).map(x => 1)`,
 	"sparse map":        `(() => { const a = []; a[4e9] = 1; return a.map(x => 1) })()`,
 	"sparse forEach":    `(() => { const a = []; a.length = 4e9; a.forEach(x => 1) })()`,
@@ -128,20 +129,20 @@ var killers = map[string]string{
 	"arrows":            `new Function('return ' + 'a=>'.repeat(2e4) + '1')`,
 }
 
-// verdict is what the process of one killer found out.
+// verdict is the result of the process of one killer.
 type verdict struct {
 	Cause  string
 	Budget time.Duration
 	Took   time.Duration
-	Asked  int           // requests that another service answered meanwhile
-	Median time.Duration // of those
+	Asked  int           // number of requests that another service answered meanwhile
+	Median time.Duration // median duration of these requests
 	P99    time.Duration
 }
 
 const verdictMark = "verdict: "
 
-// TestKillers runs each killer in a process of its own: a guard that fails
-// ends that process only. With RESTSRV_LONG it prints the table.
+// TestKillers runs each killer in a separate process, because a limit that
+// fails ends the process. With RESTSRV_LONG it prints the table.
 func TestKillers(t *testing.T) {
 	if name := os.Getenv("SCRIPT_KILLER"); name != "" {
 		v, err := json.Marshal(kill(t, name))
@@ -172,8 +173,8 @@ func TestKillers(t *testing.T) {
 				mu.Lock()
 				table[name] = v
 				mu.Unlock()
-				// A clock that others use too: what no interrupt reaches would
-				// take minutes, or end the process.
+				// The time includes other load. A script without an interrupt
+				// would take minutes, or end the process.
 				if over := v.Took - v.Budget; over > 20*time.Second {
 					t.Errorf("it took %v longer than its budget", over)
 				}
@@ -185,14 +186,14 @@ func TestKillers(t *testing.T) {
 	}
 }
 
-// kill is the process of one killer: its request fails, another service goes
-// on answering, and so does the service itself.
+// kill runs in the process of one killer. The request of the killer must fail,
+// and another service and the service itself must still answer.
 func kill(t *testing.T, name string) verdict {
 	v := verdict{Budget: 500 * time.Millisecond}
 	if strings.HasPrefix(name, "nested") {
-		v.Budget = 2 * time.Second // they take long to make what is nested
+		v.Budget = 2 * time.Second // they need time to create the nested values
 	}
-	const load = 2 * time.Second // of what is no killer yet; others run beside it
+	const load = 2 * time.Second // for loading; other processes run at the same time
 	a := startApp(t, Config{MaxCPU: load, Limits: Limits{CPU: v.Budget, Load: load}})
 	other := a.load("module.exports = {'GET /': async () => ({hello: 'world'})}")
 	g := a.load("module.exports = {'GET /': async () => " + killers[name] + ", 'PUT /': () => 1}")
@@ -215,7 +216,7 @@ func kill(t *testing.T, name string) verdict {
 	return v
 }
 
-// ask asks another service again and again; each time must be answered.
+// ask sends requests to another service in a loop. Each must be answered.
 func ask(t *testing.T, g *Generation, stop chan struct{}, asked chan []time.Duration) {
 	var waits []time.Duration
 	for {

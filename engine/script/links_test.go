@@ -8,9 +8,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestUntouchedLinks holds that an item with what was loaded for it is answered
-// without a JavaScript object for any of it, and that touching one changes no
-// byte of the answer.
+// TestUntouchedLinks checks that an item and its loaded items are written
+// without JavaScript objects, and that reading one of them does not change the
+// response.
 func TestUntouchedLinks(t *testing.T) {
 	c := newNode(t)
 	target, members := c.Property("to"), c.Property("members")
@@ -21,10 +21,10 @@ func TestUntouchedLinks(t *testing.T) {
 	}
 	a, b := node("a"), node("b")
 	b.Links = make([]engine.Link, len(c.Properties))
-	b.Links[members.Index] = engine.Link{Loaded: true, Shown: true, Items: []*engine.Item{a, node("c")}} // a is cut short in a
+	b.Links[members.Index] = engine.Link{Loaded: true, Shown: true, Items: []*engine.Item{a, node("c")}} // a is shortened within a
 	a.Links = make([]engine.Link, len(c.Properties))
 	a.Links[target.Index] = engine.Link{Loaded: true, Shown: true, Item: b}
-	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // serves to compute only
+	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // loaded only for computations
 
 	app := newApp(t, Limits{}, false)
 	v, _, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
@@ -48,7 +48,7 @@ func TestUntouchedLinks(t *testing.T) {
 	}}, true)
 }
 
-// newNode makes a class whose items point at each other.
+// newNode creates a class with references between its items.
 func newNode(t *testing.T) *engine.Class {
 	t.Helper()
 	target := &engine.Property{Name: "to", Type: engine.Reference, Nullable: true}
@@ -65,8 +65,8 @@ func newNode(t *testing.T) *engine.Class {
 	return c
 }
 
-// Few items that are loaded into each other make any number of bytes: a result
-// of one alone is bounded too.
+// TestLoadedItemIsBounded checks the size limit for a single item, because a
+// few items that are loaded into each other can have any size.
 func TestLoadedItemIsBounded(t *testing.T) {
 	node := newNode(t)
 	to, members := node.Property("to"), node.Property("members")

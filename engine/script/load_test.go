@@ -225,10 +225,12 @@ func TestOptions(t *testing.T) {
 	expectIn(t, a.log.String(), "option=strange")
 }
 
-// repo2 is the repository of the app as an option that is a Repository only.
+// repo2 is the repository of the app as an option that implements only
+// engine.Repository.
 func (a *app) repo2() engine.Repository { return struct{ engine.Repository }{a.repo} }
 
-// TestHandlersOfExpress: who writes (req, res) is told at load what to do instead.
+// TestHandlersOfExpress checks that loading a handler (req, res) fails with an
+// explanation.
 func TestHandlersOfExpress(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'GET /': (req, res) => res.json({a: 1}), 'PUT /': (req, extra = 1) => extra};")
@@ -239,7 +241,8 @@ func TestHandlersOfExpress(t *testing.T) {
 	}
 }
 
-// TestServiceOptions: the base keeps what its constructor got.
+// TestServiceOptions checks that the base class stores the argument of its
+// constructor.
 func TestServiceOptions(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.opts = map[string]any{"word": "tea"}

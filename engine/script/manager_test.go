@@ -18,7 +18,7 @@ import (
 	"restsrv/engine"
 )
 
-// mounted is what the server would answer with now.
+// mounted contains the active services.
 type mounted struct {
 	current atomic.Pointer[engine.Service]
 }
@@ -51,7 +51,7 @@ func TestReload(t *testing.T) {
 	m.Reload(file("svc.js"))
 	expectIn(t, a.log.String(), `svc.js:1:20: Error: cannot find module`, "answers 503")
 	a.write("lib/text.js", "module.exports = 'one'")
-	m.Reload(file("lib")) // a new folder is reported as such
+	m.Reload(file("lib")) // a new folder is reported as a folder
 	expect(t, get(t, at.service()), jsonType+`"one"`)
 	if len(m.Faults()) != 0 {
 		t.Errorf("faults: %v", m.Faults())
@@ -84,7 +84,7 @@ func TestReload(t *testing.T) {
 	}
 	m.Reload(file("lib/text.js"))
 	expect(t, get(t, at.service()), jsonType+`"two"`)
-	a.write("lib/text.js", "module.exports = 'two'") // as the good version had it
+	a.write("lib/text.js", "module.exports = 'two'") // the content of the good version
 	m.Reload(file("lib/text.js"))
 	if len(m.Faults()) != 0 {
 		t.Errorf("mended, but faults: %v", m.Faults())
@@ -115,8 +115,8 @@ func TestMountRefuses(t *testing.T) {
 	}
 }
 
-// Good and broken versions alternate under load: no request fails, and what
-// old versions held is released.
+// TestReloadUnderLoad alternates good and broken versions under load. No
+// request may fail, and old versions must be released.
 func TestReloadUnderLoad(t *testing.T) {
 	a := newApp(t, Limits{VMs: 2, CPU: longestCPU}, false)
 	var at mounted
@@ -202,8 +202,8 @@ func TestTooManyTimers(t *testing.T) {
 	expectIn(t, err.Error(), "too many timers")
 }
 
-// TestTimersLeftBehind has more requests leave a timer behind than there may be
-// timers, as Promise.race with a timeout does.
+// TestTimersLeftBehind sends more requests than the limit for timers, and each
+// leaves a timer, as Promise.race with a timeout does.
 func TestTimersLeftBehind(t *testing.T) {
 	a := newApp(t, Limits{Timers: 10, VMs: 1}, false)
 	g := a.load(`let ticks = 0; setInterval(() => ticks++, 1);
@@ -241,8 +241,8 @@ func TestCPULimitOfOneService(t *testing.T) {
 	expectIn(t, err.Error(), "more than 30ms of CPU")
 }
 
-// Runtimes may start while others run scripts: under the race detector this
-// fails if one of them changes what all share.
+// TestRuntimesSideBySide starts Runtimes while others run scripts. The race
+// detector reports changes of shared state.
 func TestRuntimesSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -255,7 +255,8 @@ func TestRuntimesSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// Whatever the limits are, an expression gives up after the turn it is in.
+// TestRegexpsOutlastTurns checks that an expression times out after its turn,
+// with all limits.
 func TestRegexpsOutlastTurns(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	if longest := max(a.rt.limits.CPU, a.rt.limits.Load); regexp2.DefaultMatchTimeout <= longest || regexp2.DefaultMatchTimeout > 60*time.Second {

@@ -2,8 +2,8 @@ package script
 
 import "testing"
 
-// Functions of ours are made when they are first read, and are as if they had
-// been there: only what a script puts in the place of one is listed.
+// TestMethods checks that functions that are created on first use behave like
+// existing ones. Only a replacement by a script is enumerable.
 func TestMethods(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.repo.fill(t, 1)

@@ -30,7 +30,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// What a service did is told, and survives its versions.
+// TestMetrics checks that the metrics of a service survive its versions.
 func TestMetrics(t *testing.T) {
 	a := newApp(t, Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
 	a.repo.fill(t, 3)
@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// BenchmarkMetrics is what the metrics cost a request of one turn.
+// BenchmarkMetrics measures the cost of metrics for a request of one turn.
 func BenchmarkMetrics(b *testing.B) {
 	a := newApp(b, Limits{}, false)
 	g := a.load(`module.exports = {'GET /': () => 1}`)

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// tree writes files; the names stand before the texts.
+// tree writes files. Its arguments are names, each followed by the content.
 func (a *app) tree(files ...string) {
 	for i := 0; i < len(files); i += 2 {
 		a.write(files[i], files[i+1])
 	}
 }
 
-// answers loads svc.EXT and expects what GET / answers.
+// answers loads svc.EXT and checks the response to GET /.
 func (a *app) answers(file, want string) {
 	a.t.Helper()
 	g, err := a.rt.Load(a.service(file))
@@ -164,7 +164,8 @@ func TestModuleFaults(t *testing.T) {
 	}
 }
 
-// TestModulesThatAppear loads again when something is there that was missing.
+// TestModulesThatAppear checks that a service is loaded again when a missing
+// file is created.
 func TestModulesThatAppear(t *testing.T) {
 	for name, c := range map[string]struct{ text, file, content string }{
 		"file":        {"require('./lib')", "lib.cts", ""},
@@ -215,7 +216,7 @@ func readFile(t *testing.T, a *app, name string) string {
 	return string(text)
 }
 
-// TestBecomesTypeScript replaces a file by one of another extension.
+// TestBecomesTypeScript replaces a file by one with another extension.
 func TestBecomesTypeScript(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.tree("svc.js", "module.exports = {'GET /': () => require('./lib').n}", "lib.js", "exports.n = 1")
@@ -237,8 +238,8 @@ func TestBecomesTypeScript(t *testing.T) {
 	a.answers("svc.js", "2")
 }
 
-// A Runtime made of another one has the namespace that it is given: applications
-// are renamed while the server runs.
+// TestWithNamespace checks that With sets the namespace, because applications
+// may be renamed while the server runs.
 func TestWithNamespace(t *testing.T) {
 	a := startApp(t, Config{Namespace: "one"})
 	a.write("lib/x.js", "module.exports = 7")

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/script/transpile"
 )
 
-// deepSources are texts whose compilation ends a process, or takes minutes and
-// all the memory, where nothing bounds how deep and how long they go on.
+// deepSources are texts that are nested too deep or too long. Without a limit,
+// their compilation ends the process, or takes minutes and all memory.
 func deepSources() map[string]string {
 	all := map[string]string{}
 	const n = 500_000
@@ -45,8 +45,8 @@ func deepSources() map[string]string {
 	return all
 }
 
-// TestDeepSources compiles each of them as JavaScript and as TypeScript, all in
-// one process beside this: it must live, and not take for ever.
+// TestDeepSources compiles each of them as JavaScript and as TypeScript in a
+// separate process, which must survive and end in time.
 func TestDeepSources(t *testing.T) {
 	if dir := os.Getenv("SCRIPT_DEEP"); dir != "" {
 		for name, text := range deepSources() {
@@ -73,7 +73,7 @@ func TestDeepSources(t *testing.T) {
 	}
 }
 
-// TestLongSources are ordinary texts that go on for long.
+// TestLongSources compiles ordinary long texts.
 func TestLongSources(t *testing.T) {
 	for name, text := range map[string]string{
 		"list":               "x = [" + strings.Repeat("1.5, -2, 'a b c',\n", 20_000) + "]",
@@ -96,7 +96,7 @@ func TestLongSources(t *testing.T) {
 	}
 }
 
-// BenchmarkCompile is the first load of a file of 30 lines.
+// BenchmarkCompile measures the first load of a file with 30 lines.
 func BenchmarkCompile(b *testing.B) {
 	plain := strings.Repeat("async function f@(a, b) {\n  for (const x of [a]) await g(x, b);\n}\n", 10)
 	for name, c := range map[string]struct{ file, text string }{

@@ -11,13 +11,14 @@ import (
 	"restsrv/engine/wire"
 )
 
-// nodeCase is an expression and what Node shows of its value.
+// nodeCase is an expression and the text that Node.js prints for its value.
 type nodeCase struct{ code, want string }
 
-// TestNode evaluates the expressions of testdata/node and compares with what
-// Node printed: with -update, and Node installed, it is asked again. A file
-// holds an expression on each line, and below it, after a tab, the value; a
-// line that begins with # is a comment, one with > is run before all.
+// TestNode evaluates the expressions of testdata/node and compares the results
+// with the output of Node.js. With -update, and if Node.js is installed, it
+// updates the files. A file contains one expression per line, followed by a
+// line with a tab and the value. Lines that begin with # are comments. Lines
+// that begin with > are run before all expressions.
 func TestNode(t *testing.T) {
 	names, err := filepath.Glob("testdata/node/*.txt")
 	if err != nil || len(names) == 0 {
@@ -60,7 +61,7 @@ func readCases(text string) (head string, cases []nodeCase) {
 	return head, cases
 }
 
-// program makes code whose function run answers a list of texts.
+// program returns code with a function run that returns a list of texts.
 func program(head string, cases []nodeCase) string {
 	var b strings.Builder
 	b.WriteString("const { show } = require('./check.js');\n" + head + "const cases = [\n")
@@ -71,7 +72,7 @@ func program(head string, cases []nodeCase) string {
 async function run() {
   const out = [];
   for (const f of cases) {
-    if (out.length % 10 === 0) await new Promise((next) => setTimeout(next, 0)); // a turn of its own
+    if (out.length % 10 === 0) await new Promise((next) => setTimeout(next, 0)); // start a new turn
     try {
       out.push(show(await f()).replace(/\n/g, '\\n'));
     } catch (e) {
@@ -93,7 +94,7 @@ func helper(t *testing.T) string {
 	return string(text)
 }
 
-// evaluate has restsrv run the cases.
+// evaluate runs the cases in restsrv.
 func evaluate(t *testing.T, head string, cases []nodeCase) []string {
 	t.Helper()
 	a := newApp(t, Limits{}, false)
@@ -102,7 +103,7 @@ func evaluate(t *testing.T, head string, cases []nodeCase) []string {
 	return decodeTexts(t, strings.TrimPrefix(got, jsonType))
 }
 
-// askNode has Node run them.
+// askNode runs the cases in Node.js.
 func askNode(t *testing.T, head string, cases []nodeCase) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -136,7 +137,7 @@ func decodeTexts(t *testing.T, text string) []string {
 	return texts
 }
 
-// writeCases puts the values into the file.
+// writeCases writes the values into the file.
 func writeCases(t *testing.T, name, text string, values []string) {
 	t.Helper()
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// packages are what scripts do with packages that this project did not write,
-// and what is answered.
+// packages are scripts that use packages of other projects, and the expected
+// responses.
 var packages = map[string][2]string{
 	"lodash": {`import _, {chunk} from 'lodash';
 		export default {'GET /': () => [chunk([1, 2, 3], 2), _.camelCase('the long way'), _.groupBy([1.2, 1.4, 2.1], Math.floor), _.template('<%= a %>!')({a: 1})]}`,
@@ -33,9 +33,9 @@ var packages = map[string][2]string{
 	"nanoid": {`import {customAlphabet, nanoid} from 'nanoid'; export default {'GET /': () => [nanoid().length, customAlphabet('a', 5)()]}`, `[21,"aaaaa"]`},
 }
 
-// TestPackages runs packages that npm installs as testdata/npm/package-lock.json
-// pins them. Without npm, or without what it would install, it is skipped,
-// unless RESTSRV_TEST_NPM is "require".
+// TestPackages runs packages that npm installs according to
+// testdata/npm/package-lock.json. If npm or the packages are not available, the
+// test is skipped, unless RESTSRV_TEST_NPM is "require".
 func TestPackages(t *testing.T) {
 	a := startApp(t, Config{NodeModules: true})
 	if err := os.CopyFS(a.dir, os.DirFS(filepath.Join("testdata", "npm"))); err != nil {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestLongNumberInBody: a JSON number of 3,000,000 digits in a body is refused
-// before a script or a conversion sees it; JSON.parse refuses it too.
+// TestLongNumberInBody checks that a JSON number of 3,000,000 digits in a body
+// is refused before a script or a conversion sees it, and that JSON.parse
+// refuses it, too.
 func TestLongNumberInBody(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.write("svc.js", `module.exports = {'POST /': (req) => typeof req.body.n,

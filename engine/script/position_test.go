@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// TestPlaces fails at a known place in files of every kind, and looks where the
-// failure is told to be: in the answer, in the log, in the stack that the
-// script itself reads.
+// TestPlaces fails at a known position in files of every kind, and checks the
+// position in the response, in the log and in the stack that scripts read.
 func TestPlaces(t *testing.T) {
 	cases := []struct{ name, file, text, place string }{
 		{"CommonJS", "svc.js", "module.exports = {'GET /': () => {\n  throw new Error(/*@*/'x') }}", "svc.js:2:9"},
@@ -46,7 +45,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestStackText is what scripts read themselves.
+// TestStackText checks the stack that scripts read.
 func TestStackText(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.tree("lib.ts", "type X = 1;\nexport function fails(): void {\n  throw new Error('x');\n}",

@@ -2,7 +2,8 @@ package script
 
 import "testing"
 
-// Where no presentation is known, what would tell of it says so.
+// TestNoPresentation checks the error of the methods for the presentation if
+// there is none.
 func TestNoPresentation(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	expect(t, a.as("bob@local", `try { metaRepo.getNodes() } catch (e) { return [e.code, e.message] }`),

@@ -8,7 +8,8 @@ import (
 
 var moduleVariable = regexp.MustCompile(`module variable (\S+) of (\S+) was changed during a request`)
 
-// changedVariables are those that the log tells, as name file:line.
+// changedVariables returns the variables that the log reports, as name
+// file:line.
 func changedVariables(a *app) string {
 	var all []string
 	for _, m := range moduleVariable.FindAllStringSubmatch(a.log.String(), -1) {
@@ -17,8 +18,8 @@ func changedVariables(a *app) string {
 	return strings.Join(all, ", ")
 }
 
-// TestModuleVariables shows which changes of a module's variables are reported
-// while developing: each once for a load, with the place of the declaration.
+// TestModuleVariables checks which changes of module variables are reported in
+// development mode: each once per load, with the position of the declaration.
 func TestModuleVariables(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
 		{"counter", "svc.js", "let count = 0;\nmodule.exports = {'GET /': () => ++count};", "count svc.js:1"},
@@ -68,8 +69,8 @@ func TestModuleVariables(t *testing.T) {
 	}
 }
 
-// TestModuleVariablesOfOthers shows it for a file that is required by the
-// handler, and not for packages of others.
+// TestModuleVariablesOfOthers checks the reports for a file that the handler
+// requires, and for packages, which have none.
 func TestModuleVariablesOfOthers(t *testing.T) {
 	a := startApp(t, Config{Dev: true, NodeModules: true, Limits: Limits{VMs: 1}})
 	a.write("node_modules/counter/index.js", "let n = 0;\nmodule.exports = () => ++n;")
@@ -82,8 +83,8 @@ func TestModuleVariablesOfOthers(t *testing.T) {
 	expectIn(t, a.log.String(), "level=WARN", "service=svc", "request=r1", "> 1 | let n = 0;\\n    |     ^", "belongs in shared")
 }
 
-// TestModuleVariablesOfPackages: what classes of packages keep in themselves is
-// not the script's to change, what its own classes do is.
+// TestModuleVariablesOfPackages checks that private state of classes from
+// packages is not reported, and that state of the script's own classes is.
 func TestModuleVariablesOfPackages(t *testing.T) {
 	a := newApp(t, Limits{}, true)
 	a.rt.nodeModules = true
@@ -96,8 +97,8 @@ func TestModuleVariablesOfPackages(t *testing.T) {
 	expect(t, changedVariables(a), "counter lib.js:2")
 }
 
-// TestModuleVariablesExclusive: who asks for VMs with one request at a time has
-// thought of them.
+// TestModuleVariablesExclusive checks that there are no reports if the VMs take
+// one request at a time.
 func TestModuleVariablesExclusive(t *testing.T) {
 	a := newApp(t, Limits{}, true)
 	a.opts = map[string]any{"isolation": "exclusive"}

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// slowly begins a script that has an expression which tracks back for longer
-// than anybody waits, and a text that it does not match in the end.
+// slowly is the beginning of a script. It has an expression that backtracks for
+// a very long time and a text that it does not match.
 const slowly = `const text = 'a'.repeat(60) + '!', re = (flags) => flags === undefined ? /^(a|aa)+$(?!b)/ : new RegExp('^(a|aa)+$(?!b)', flags);
 `
 
-// The engine of expressions gives up after a while and tells "no match". No
-// script may act on that: its turn has ended by then, wherever the expression
-// stands.
+// TestExpressionsNeverTellNoMatch checks that no script continues with the
+// result "no match" of an expression that has timed out. The turn must have
+// ended by then, wherever the script uses the expression.
 func TestExpressionsNeverTellNoMatch(t *testing.T) {
-	var all sync.WaitGroup // each takes seconds, whatever else goes on
+	var all sync.WaitGroup // each takes seconds, also without other load
 	for name, handler := range map[string]string{
 		"literal":     `() => re().test(text)`,
 		"exec":        `() => re().exec(text) === null`,

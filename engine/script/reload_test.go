@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// fleet is a Manager with what its services answer and what it has reported.
+// fleet is a Manager with the responses of its services and its reports.
 type fleet struct {
 	*app
 	m       *Manager
@@ -58,8 +58,8 @@ func (f *fleet) reload(names ...string) Report {
 	return f.reports[len(f.reports)-1]
 }
 
-// One library of many services: a change of it loads them all, and only them,
-// and one report says so.
+// TestReloadOfLibrary checks that a change of a library loads exactly the
+// services that use it, with one report.
 func TestReloadOfLibrary(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("lib.js", "module.exports = 1")
@@ -107,8 +107,8 @@ func TestReportOfFailure(t *testing.T) {
 	expect(t, f.get("b"), jsonType+`"b"`)
 }
 
-// A script that does not end while it is loaded holds up no other, neither in
-// the same reload nor in the next one.
+// TestEndlessLoadHoldsUpNobody checks that a script whose load does not end
+// delays no other service, in the same reload and in the next one.
 func TestEndlessLoadHoldsUpNobody(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{Load: 1500 * time.Millisecond}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 'a'}")
@@ -137,7 +137,8 @@ func TestEndlessLoadHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A failure that came of a file that was being written is nobody's concern.
+// TestFileChangesWhileLoading checks that a failure caused by a file that was
+// being written is not reported.
 func TestFileChangesWhileLoading(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("flag.js", "module.exports = 'good'")
@@ -156,8 +157,8 @@ func TestFileChangesWhileLoading(t *testing.T) {
 	}
 }
 
-// A file that is half written when it is loaded is loaded again, and nobody is
-// told of half a file.
+// TestHalfWrittenFile checks that a file that is incomplete when it is loaded
+// is loaded again without a report.
 func TestHalfWrittenFile(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 1}")
@@ -173,8 +174,8 @@ func TestHalfWrittenFile(t *testing.T) {
 	expect(t, f.get("a"), jsonType+"2")
 }
 
-// A file that only the new version reads, and that changes while that is
-// loaded, counts too.
+// TestNewFileChangesWhileLoading checks the case that only the new version
+// reads the file that changes during the load.
 func TestNewFileChangesWhileLoading(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 0}")
@@ -194,8 +195,8 @@ func TestNewFileChangesWhileLoading(t *testing.T) {
 	expect(t, f.get("a"), jsonType+"2")
 }
 
-// What was last good in one Manager goes on in the next, with other options,
-// while the files are broken.
+// TestManagerFollows checks that the last good version of one Manager is used
+// by the next, with other options, while the files are broken.
 func TestManagerFollows(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("lib.js", "module.exports = 'last good'")
@@ -233,8 +234,9 @@ func TestManagerFollows(t *testing.T) {
 	}
 }
 
-// An old version finishes what it has begun, at most until the time of a
-// request is over; then its timers end and its machines are released.
+// TestOldVersionDrains checks that an old version finishes its requests within
+// the time limit of a request, and that its timers and VMs are released
+// afterwards.
 func TestOldVersionDrains(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{Wall: 400 * time.Millisecond}, false))
 	f.write("a.js", `setInterval(() => console.log('old one ticks'), 10);
@@ -271,8 +273,8 @@ module.exports = {'GET /': () => new Promise(ok => setTimeout(ok, 150, 'finished
 	}
 }
 
-// A removed file is as good as a broken one, and a folder that is moved away
-// counts for what was in it.
+// TestRemovedFiles checks that a removed file is treated like a broken one, and
+// that a folder that is moved away stands for its files.
 func TestRemovedFiles(t *testing.T) {
 	f := newFleet(t, newApp(t, Limits{}, false))
 	f.write("lib/x.js", "module.exports = 1")

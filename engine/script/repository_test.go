@@ -78,8 +78,8 @@ func TestMetaRepo(t *testing.T) {
 	expect(t, a.as("bob@local", `try { metaRepo.getMeta('x@y') } catch (e) { return [e.code, e.message] }`), `["unknown-class","class \"x@y\" does not exist"]`)
 }
 
-// Two requests share one VM and interleave: each call of the repository must
-// act for the account of its own request.
+// TestAccountFollowsContext runs two interleaved requests on one VM. Each
+// operation must act for the account of its own request.
 func TestAccountFollowsContext(t *testing.T) {
 	a := newApp(t, Limits{VMs: 1}, false)
 	a.repo.fill(t, 1)

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestRows has what came from the database leave again: untouched it never enters
-// JavaScript, touched it looks the same.
+// TestRows returns rows of the database. They must look the same whether or not
+// a script reads them.
 func TestRows(t *testing.T) {
 	const list = `const l = await dataRepo.getList('note', {countTotal: true, sort: {n: 1}});`
 	const rows = `const l = await dataRepo.aggregate('note', {fields: {title: '$title', n: '$n', price: '$price', at: '$at', done: '$done'}, aggregates: {sum: {sum: ['$price']}, all: {count: []}}, sort: {n: 1}});`
@@ -68,7 +68,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// fillNotes stores notes with values that JavaScript has no number for.
+// fillNotes stores notes with values that JavaScript numbers cannot represent.
 func fillNotes(t *testing.T, a *app) {
 	t.Helper()
 	for _, f := range []engine.Fields{

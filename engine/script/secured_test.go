@@ -9,8 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// secured is a memory whose "title" only ann@local knows, and in which others
-// than ann may do what may says.
+// secured is a memory repository in which "title" is hidden from all accounts
+// except ann@local, and in which the other accounts have the permissions in
+// may.
 type secured struct {
 	*memory
 	views *engine.Views
@@ -39,7 +40,7 @@ func (s *secured) Allow(ctx context.Context, _ *engine.Class, p engine.Permissio
 	return nil
 }
 
-// show is an item as the account sees it.
+// show returns an item in the view of the account.
 func (s *secured) show(ctx context.Context, it *engine.Item, err error) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
@@ -76,16 +77,15 @@ func (s *secured) Update(ctx context.Context, c *engine.Class, id string, v engi
 	return s.show(ctx, it, err)
 }
 
-// secure makes the repository of the services of a one that hides.
+// secure returns the repository for services, which hides attributes.
 func (a *app) secure() *secured {
 	s := newSecured(a.repo)
 	a.data = s
 	return s
 }
 
-// TestHiddenInScripts holds that through the secured repository an attribute
-// that the account may not read is one that there is not, and that this is so
-// for one account at a time on the same VM.
+// TestHiddenInScripts checks that an attribute that is hidden from the account
+// looks like a missing one, separately for each account on the same VM.
 func TestHiddenInScripts(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.secure()
@@ -115,9 +115,10 @@ func TestHiddenInScripts(t *testing.T) {
 	}
 }
 
-// Items that go back into a repository keep what their view lacks, whichever
-// repository it is; those of another account are conditions only as far as this
-// one knows them.
+// TestHiddenSurvivesWrites checks that writing an item does not change the
+// attributes that are hidden in its view. It also checks that values of another
+// account's item are used as conditions only if they are not hidden from this
+// account.
 func TestHiddenSurvivesWrites(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.secure()
@@ -130,8 +131,8 @@ func TestHiddenSurvivesWrites(t *testing.T) {
 	expect(t, a.as("ann@local", `return (await dataRepo.getItem('note', 'g1')).get('title')`), `"note 0"`)
 }
 
-// metaRepo shows what the account knows, unless the service has a repository
-// that hides nothing from it.
+// TestMetaRepoShowsViews checks that metaRepo returns views for the account,
+// unless the service has a repository without permission checks.
 func TestMetaRepoShowsViews(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	s := a.secure()
@@ -153,9 +154,9 @@ func TestMetaRepoShowsViews(t *testing.T) {
 	}
 }
 
-// What the account may not do is refused before anything is said about the data
-// given, as an error of the promise with the code 403; not caught, it is the
-// answer, with that status (reference, "script result").
+// TestDeniedInScripts checks that a denied operation rejects its promise with
+// the code 403 before the data is checked. If the script does not catch the
+// error, the response has that status.
 func TestDeniedInScripts(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	s := a.secure()
@@ -176,8 +177,8 @@ func TestDeniedInScripts(t *testing.T) {
 	}
 }
 
-// What was written and may not be read is answered without what the options want
-// loaded: it was written all the same.
+// TestWrittenNotRead checks that a write succeeds without the objects to load
+// if the account may not read the item afterwards.
 func TestWrittenNotRead(t *testing.T) {
 	c := newNode(t)
 	r := &jsRepository{repo: unread{}}
@@ -188,14 +189,15 @@ func TestWrittenNotRead(t *testing.T) {
 	}
 }
 
-// unread is a repository of which nothing can be read.
+// unread is a repository without read permission.
 type unread struct{ engine.Repository }
 
 func (unread) Get(context.Context, *engine.Class, string, ...*engine.Load) (*engine.Item, error) {
 	return nil, engine.Denied()
 }
 
-// Classes of the server itself are none of a script's, however it names them.
+// TestSystemClassesInScripts checks that scripts cannot use system classes,
+// with any notation of the name.
 func TestSystemClassesInScripts(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.opts = engine.Options{"open": a.repo}
@@ -217,10 +219,10 @@ func TestUser(t *testing.T) {
 	expect(t, answer(send(t, g, request{account: bob})), jsonType+`["bob@local","Bob",["clerk","unit-7"],{"unit":{"n":7},"tags":["a"]},[true,true,true,false,false,false,false],[],"{}"]`)
 }
 
-// signIn is engine.Accounts that are never asked.
+// signIn is an engine.Accounts that must not be called.
 type signIn struct{ engine.Accounts }
 
-// TestAuthGetUser is the ancestor's auth.getUser(req).
+// TestAuthGetUser checks IONDV's auth.getUser(req).
 func TestAuthGetUser(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.opts = engine.Options{"auth": engine.Auth{Accounts: signIn{}}}
@@ -230,7 +232,7 @@ func TestAuthGetUser(t *testing.T) {
 	expect(t, answer(send(t, g, request{})), jsonType+`"this method must be called on the request"`)
 }
 
-// rights is an engine.Access and engine.Policy over grants.
+// rights implements engine.Access and engine.Policy with grants.
 type rights struct{ *engine.Grants }
 
 func (r rights) Check(_ context.Context, a *engine.Account, resource string, p engine.Permission) (bool, error) {
@@ -242,7 +244,8 @@ type policy struct{ rights }
 
 func (p policy) Grants(context.Context) (*engine.Grants, error) { return p.rights.Grants, nil }
 
-// TestACLProvider is the ancestor's aclProvider over the rights of the account.
+// TestACLProvider checks IONDV's aclProvider with the permissions of the
+// account.
 func TestACLProvider(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	grants := rights{engine.NewGrants(1, []engine.Grant{
@@ -269,8 +272,8 @@ func TestACLProvider(t *testing.T) {
 	}
 }
 
-// TestViewsAreNotKept holds that a VM does not keep the classes of all accounts
-// that it ever served.
+// TestViewsAreNotKept checks that a VM does not keep the views of all accounts
+// that it has served.
 func TestViewsAreNotKept(t *testing.T) {
 	app := newApp(t, Limits{}, false)
 	v, _, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// bob may call what acts for an account.
+// bob is an account for operations that need one.
 var bob = &engine.Account{ID: "bob@local"}
 
 func jsonAnswer(text string) string { return jsonType + text }
@@ -78,7 +78,7 @@ func TestSharedRefuses(t *testing.T) {
 	}
 }
 
-// Items are kept as the JSON that they are answered with.
+// TestSharedItems checks that items are stored as the JSON of responses.
 func TestSharedItems(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.repo.fill(t, 2)
@@ -88,13 +88,13 @@ func TestSharedItems(t *testing.T) {
 	for range 2 {
 		expect(t, answer(send(t, g, request{account: bob})), jsonAnswer(`[["note 0",0],["note 1",1]]`))
 	}
-	if n := len(a.repo.who); n != 3 { // two of fill
+	if n := len(a.repo.who); n != 3 { // two calls of fill
 		t.Errorf("the repository was asked %d times", n-2)
 	}
 }
 
-// The store lasts: other VMs see it, and so does the next version. Another
-// service has its own.
+// TestSharedIsOfTheService checks that the store is shared by all VMs and
+// versions of a service, and not with other services.
 func TestSharedIsOfTheService(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`shared.set('loaded', true); module.exports = {'GET /': () => { shared.set('a', 1); return shared.get('loaded') }}`)
@@ -132,7 +132,7 @@ func TestSharedEnds(t *testing.T) {
 	if _, _, err := s.add("n", 1, 20*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	sum, _, _ := s.add("n", 1, time.Hour) // an entry keeps the end that it has
+	sum, _, _ := s.add("n", 1, time.Hour) // the entry keeps its expiry
 	if sum != 2 {
 		t.Errorf("sum %v", sum)
 	}
@@ -151,7 +151,8 @@ func TestSharedEnds(t *testing.T) {
 	}
 }
 
-// What was not used for longest makes room; what once keeps stays.
+// TestSharedIsBounded checks that the least recently used entries are evicted
+// and that results of once stay.
 func TestSharedIsBounded(t *testing.T) {
 	s := newStore(20_000)
 	if s.put("kept", 1.0, 1000, 0, true) != nil {
@@ -186,7 +187,7 @@ func TestSharedIsBounded(t *testing.T) {
 	}
 }
 
-// crowd sends n requests at once and returns their answers.
+// crowd sends n concurrent requests and returns the responses.
 func crowd(t *testing.T, g *Generation, n int) []string {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -221,8 +222,8 @@ func TestGetOrComputeRunsOnce(t *testing.T) {
 	}
 }
 
-// A failure is everybody's who waited, with its code, and the next one tries
-// again.
+// TestGetOrComputeFails checks that all waiting calls get the error with its
+// code, and that the next call computes again.
 func TestGetOrComputeFails(t *testing.T) {
 	a := newApp(t, Limits{VMs: 4, InFlight: 4}, false)
 	a.repo.delay = func() { time.Sleep(20 * time.Millisecond) }
@@ -239,8 +240,8 @@ func TestGetOrComputeFails(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "PUT", account: bob})), jsonAnswer(`true`))
 }
 
-// The one who computes may go away: by its time limit, or because its VM is
-// thrown away. One of those who wait takes over.
+// TestGetOrComputeIsTakenOver checks that a waiting call takes over if the
+// computing call ends, because of its time limit or because its VM is removed.
 func TestGetOrComputeIsTakenOver(t *testing.T) {
 	for name, end := range map[string]string{
 		"answered":    `return 'gone'`,
@@ -258,7 +259,7 @@ func TestGetOrComputeIsTakenOver(t *testing.T) {
 			first.Go(func() {
 				_, _ = send(t, g, request{method: "PUT", account: bob})
 			})
-			if name == "time" { // the limit of the first is over long before that of the second
+			if name == "time" { // the limit of the first call is reached long before that of the second
 				time.Sleep(2 * time.Second)
 			}
 			eventually(t, "the computation", func() bool { return begun(t, g) == jsonAnswer(`true`) })
@@ -285,7 +286,8 @@ func TestOnce(t *testing.T) {
 	expect(t, answer(send(t, a.load(code), request{method: "PUT", account: bob})), jsonAnswer(`[1]`))
 }
 
-// Only one at a time, in the order they came, on all VMs.
+// TestLock checks that one call at a time holds a lock, in the order of
+// arrival, on all VMs.
 func TestLock(t *testing.T) {
 	a := newApp(t, Limits{VMs: 4, InFlight: 8}, false)
 	a.repo.fill(t, 1)
@@ -310,8 +312,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A failure frees the lock and is passed on; patience ends; who goes away lets
-// go.
+// TestLockEnds checks that an error releases the lock and is passed on, that
+// waiting has a time limit, and that a call that ends releases its locks.
 func TestLockEnds(t *testing.T) {
 	a := newApp(t, Limits{VMs: 4, InFlight: 4, CPU: 200 * time.Millisecond, Wall: time.Second}, false)
 	g := a.load(`module.exports = {
@@ -326,14 +328,15 @@ func TestLockEnds(t *testing.T) {
 	first.Go(func() { _, _ = send(t, g, request{method: "POST", account: bob}) })
 	eventually(t, "the lock", func() bool { return begun(t, g) == jsonAnswer(`true`) })
 	expect(t, answer(send(t, g, request{account: bob})), jsonAnswer(`["lock-timeout","shared.lock: \"l\" was not free within 20ms"]`))
-	first.Wait() // its time is up
+	first.Wait() // its time limit is reached
 	expect(t, answer(send(t, g, request{account: bob})), jsonAnswer(`"mine"`))
 	expect(t, answer(send(t, g, request{method: "DELETE", account: bob})), "error internal Internal server error")
 	expect(t, answer(send(t, g, request{account: bob})), jsonAnswer(`"mine"`))
 }
 
-// A version that was loaded but never answers, because something else of a
-// reload failed, takes nothing from the one that goes on.
+// TestSharedOfVersionThatNeverAnswers checks that a version that is loaded but
+// never becomes active, because another part of the reload fails, does not
+// change the store of the active version.
 func TestSharedOfVersionThatNeverAnswers(t *testing.T) {
 	a := newApp(t, Limits{Shared: 1 << 20}, false)
 	g := a.load(`module.exports = {'POST /': () => shared.set('a', 'x'.repeat(1e4)), 'GET /': () => shared.has('a')}`)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestPipes puts pipes where scripts were or are looked for: nothing waits for
-// somebody to write into them.
+// TestPipes replaces scripts by pipes. Loading must not block.
 func TestPipes(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => require('./lib.js') && require('./sub/../data')}")
@@ -47,7 +46,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// TestLargeFile holds that a file is measured before it is read.
+// TestLargeFile checks that the size of a file is checked before it is read.
 func TestLargeFile(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.write("svc.js", "")

@@ -16,14 +16,14 @@ import (
 	"restsrv/engine"
 )
 
-// app is an application directory with a Runtime over it.
+// app is an application directory with a Runtime for it.
 type app struct {
 	t    testing.TB
 	dir  string
 	rt   *Runtime
 	log  *logBuffer
 	repo *memory
-	data engine.Repository // of the services; nil for repo
+	data engine.Repository // for the services; nil means repo
 	opts engine.Options
 }
 
@@ -50,7 +50,8 @@ func newApp(t testing.TB, limits Limits, dev bool) *app {
 	return startApp(t, Config{Limits: limits, Dev: dev})
 }
 
-// longestCPU is that of all tests: the first Runtime of a process decides.
+// longestCPU is the CPU limit for all tests, because the first Runtime of a
+// process sets it.
 const longestCPU = 2 * time.Second
 
 func startApp(t testing.TB, c Config) *app {
@@ -60,7 +61,7 @@ func startApp(t testing.TB, c Config) *app {
 	if c.MaxCPU == 0 {
 		c.MaxCPU = longestCPU
 	}
-	for _, limit := range []*time.Duration{&c.Limits.CPU, &c.Limits.Load} { // time enough on a busy machine, too
+	for _, limit := range []*time.Duration{&c.Limits.CPU, &c.Limits.Load} { // long enough for a busy machine
 		if *limit == 0 {
 			*limit = longestCPU
 		}
@@ -103,7 +104,7 @@ func (a *app) load(text string) *Generation {
 	return g
 }
 
-// request is what a test sends.
+// request is the request of a test.
 type request struct {
 	method, path, query, contentType, body string
 	header                                 http.Header
@@ -156,7 +157,7 @@ var codeWords = map[engine.Code]string{
 	engine.Unavailable: "unavailable", engine.Timeout: "timeout",
 }
 
-// answer is a response, or a failure as the server would answer it, in one
+// answer returns a response, or an error in the form of the server, in one
 // line.
 func answer(r *engine.Response, err error) string {
 	if err != nil {
@@ -190,7 +191,8 @@ func expectIn(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// eventually waits until a condition holds; slow machines get their time.
+// eventually waits until a condition is true, with a generous limit for slow
+// machines.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -210,9 +212,9 @@ type memory struct {
 	mu    sync.Mutex
 	items []*engine.Item
 	seq   int
-	delay func()        // before each operation
-	away  chan struct{} // operations wait until it is closed, or their context ends; nil for none
-	fail  error         // of each operation
+	delay func()        // called before each operation
+	away  chan struct{} // operations wait until it is closed or their context ends; nil to disable
+	fail  error         // error of each operation
 	who   []string
 }
 
@@ -329,7 +331,7 @@ func (m *memory) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 		}
 		n++
 		values := append(shared.Values[:0], it.Values...)
-		*shared = *it // valid during the visit only
+		*shared = *it // the item is valid only during the callback
 		shared.Values = values
 		if err := visit(shared); err != nil {
 			return err
@@ -403,7 +405,7 @@ func (m *memory) Delete(ctx context.Context, c *engine.Class, id string, _ *engi
 	return engine.NoItem(c, id)
 }
 
-// found lists the ids of what q finds.
+// found lists the ids of the result of q.
 func (m *memory) found(ctx context.Context, q *engine.Query) (ids []string, err error) {
 	err = m.List(ctx, q, func(it *engine.Item) error {
 		ids = append(ids, it.ID)

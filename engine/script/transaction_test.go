@@ -17,7 +17,7 @@ import (
 
 var ann = &engine.Account{ID: "ann@local"}
 
-// newStoredApp is an app over a database, with the class of memory.
+// newStoredApp returns an app with a database and the class of memory.
 func newStoredApp(t testing.TB, limits Limits) (*app, *sqlstore.Store) {
 	t.Helper()
 	a := newApp(t, limits, false)
@@ -52,7 +52,8 @@ func stored(t testing.TB, a *app) string {
 	return strings.Join(all, " ")
 }
 
-// TestTransaction are handlers, what they answer and what is stored then.
+// TestTransaction runs handlers and checks their responses and the stored
+// notes.
 func TestTransaction(t *testing.T) {
 	for name, c := range map[string]struct{ handler, answer, stored string }{
 		"commits": {
@@ -141,8 +142,8 @@ func TestTransactionTime(t *testing.T) {
 	expect(t, stored(t, a), "b")
 }
 
-// TestTransactionEnds are ways in which the request of a transaction ends: the
-// next one must not wait.
+// TestTransactionEnds ends the request of a transaction in several ways. The
+// next transaction must not wait.
 func TestTransactionEnds(t *testing.T) {
 	for name, c := range map[string]struct{ end, answer string }{
 		"never settles":     {`await new Promise(() => 0)`, "error timeout service svc did not answer in time"},
@@ -177,8 +178,7 @@ func TestTransactionEnds(t *testing.T) {
 
 func as(a *engine.Account) context.Context { return engine.WithAccount(context.Background(), a) }
 
-// TestTransactionsTogether shares one VM among many transactions, and other
-// writes among them.
+// TestTransactionsTogether runs many transactions and other writes on one VM.
 func TestTransactionsTogether(t *testing.T) {
 	a, _ := newStoredApp(t, Limits{VMs: 1})
 	g := a.load(`module.exports = {
@@ -209,7 +209,7 @@ func TestTransactionsTogether(t *testing.T) {
 	expect(t, fmt.Sprint(len(strings.Fields(stored(t, a)))), "101")
 }
 
-// TestTransactionOfOthers keeps a transaction where another request finds it.
+// TestTransactionOfOthers uses a transaction in another request.
 func TestTransactionOfOthers(t *testing.T) {
 	a, _ := newStoredApp(t, Limits{VMs: 1})
 	g := a.load(`let kept, go; const given = new Promise(r => { go = r });
@@ -225,8 +225,8 @@ func TestTransactionOfOthers(t *testing.T) {
 	wg.Wait()
 }
 
-// contended is a repository whose first transaction is undone because another one
-// is in its way.
+// contended is a repository whose first transaction is undone because of a
+// conflict.
 type contended struct {
 	engine.Repository
 	undone bool
@@ -243,8 +243,8 @@ func (c *contended) Transaction(ctx context.Context, work func(context.Context) 
 	})
 }
 
-// TestTransactionAttempts undoes the first attempt of a transaction: what its
-// function still does later is not a part of the second attempt.
+// TestTransactionAttempts undoes the first attempt of a transaction. Later
+// operations of its function must not belong to the second attempt.
 func TestTransactionAttempts(t *testing.T) {
 	a, st := newStoredApp(t, Limits{})
 	a.data = &contended{Repository: st}
@@ -264,7 +264,7 @@ func TestTransactionAttempts(t *testing.T) {
 	expect(t, stored(t, a), "a")
 }
 
-// failing is a repository whose transactions panic, as a faulty one may.
+// failing is a repository whose transactions panic.
 type failing struct{ engine.Repository }
 
 func (failing) Transaction(context.Context, func(context.Context) error) error { panic("faulty") }

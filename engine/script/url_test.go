@@ -6,7 +6,7 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// TestURLParsing holds new URL(input, base).href to the URL Standard.
+// TestURLParsing compares new URL(input, base).href with the URL Standard.
 func TestURLParsing(t *testing.T) {
 	var probes []probe
 	for _, c := range [][3]string{
@@ -88,7 +88,7 @@ func quoteJS(s string) string {
 	return out + `"`
 }
 
-// TestURL holds the properties of URL and URLSearchParams.
+// TestURL checks the properties of URL and URLSearchParams.
 func TestURL(t *testing.T) {
 	const all = `((u) => [u.protocol, u.username, u.password, u.host, u.hostname, u.port, u.pathname, u.search, u.hash, u.origin])`
 	runProbes(t, platform.Settings{}, []probe{

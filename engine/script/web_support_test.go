@@ -8,11 +8,12 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// probe is an expression of a script and the JSON of its value; or the error
-// that it throws, as "name: message" after "!", where … stands for any text.
+// probe is an expression of a script and the JSON of its value. If the
+// expression throws, the value is "!" and "name: message", in which … matches
+// any text.
 type probe struct{ code, want string }
 
-// runProbes evaluates each in a VM of its own.
+// runProbes evaluates each expression in a new VM.
 func runProbes(t *testing.T, settings platform.Settings, probes []probe) {
 	t.Helper()
 	a := startApp(t, Config{Platform: settings, Limits: Limits{CPU: longestCPU}})
@@ -33,7 +34,7 @@ func runProbes(t *testing.T, settings platform.Settings, probes []probe) {
 	}
 }
 
-// alikeText compares, where … stands for any text.
+// alikeText compares texts, in which … matches any text.
 func alikeText(got, want string) bool {
 	parts := strings.Split(want, "…")
 	for i, part := range parts {

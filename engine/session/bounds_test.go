@@ -10,7 +10,7 @@ import (
 )
 
 // TestLocalPathBounds checks the first and the last of the characters that a
-// return path must not have, as they are and encoded, and those beside them.
+// return path must not contain, plain and encoded, and their neighbours.
 func TestLocalPathBounds(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"/a!": true, "/a~": true, "/a ": false, "/a\x1f": false, "/a\x7f": false, "/aé": false,
@@ -37,8 +37,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestShortIdleIsWrittenOften checks that the use of a session with a short idle
-// time is stored after a tenth of that time.
+// TestShortIdleIsWrittenOften checks that the use of a session with a short
+// idle time is stored after a tenth of that time.
 func TestShortIdleIsWrittenOften(t *testing.T) {
 	for _, x := range []struct{ idle, want time.Duration }{
 		{10 * time.Second, time.Second}, {10 * time.Minute, time.Minute}, {20 * time.Minute, time.Minute}, {5 * time.Minute, 30 * time.Second},
@@ -65,8 +65,8 @@ func TestShortIdleIsWrittenOften(t *testing.T) {
 	}
 }
 
-// TestSessionThatEndsMeanwhile checks that a session which another request ends
-// between two statements is no failure, and that other failures are reported.
+// TestSessionThatEndsMeanwhile checks that it is no error if another request
+// ends a session between two statements, and that other errors are reported.
 func TestSessionThatEndsMeanwhile(t *testing.T) {
 	now := clockAt(time.Now())
 	data := &remembered{}

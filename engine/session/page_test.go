@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/session"
 )
 
-// TestPages checks what the pages of sign-in and sign-out say to a browser with a
+// TestPages checks the pages for sign-in and sign-out for a browser with a
 // session, without one, and with one that has ended.
 func TestPages(t *testing.T) {
 	f := open(t)
@@ -49,8 +49,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestSignInRedirects checks where a browser is redirected after a sign-in and
-// after a failed one.
+// TestSignInRedirects checks the redirects after a sign-in and after a failed
+// one.
 func TestSignInRedirects(t *testing.T) {
 	f := open(t)
 	for _, x := range []struct{ username, password, back, want string }{
@@ -68,7 +68,7 @@ func TestSignInRedirects(t *testing.T) {
 	}
 }
 
-// TestSignInBodyBounds checks the longest body and JSON that is no object.
+// TestSignInBodyBounds checks the longest body and JSON that is not an object.
 func TestSignInBodyBounds(t *testing.T) {
 	f := open(t)
 	const form = "username=anna&password=" + password + "&x="
@@ -99,16 +99,16 @@ func TestSignInBodyBounds(t *testing.T) {
 	}
 }
 
-// TestLongestToken checks that a cookie of 64 bytes is looked up and one of 65 is
-// not.
+// TestLongestToken checks that a cookie of 64 bytes is looked up and one of 65
+// is not.
 func TestLongestToken(t *testing.T) {
 	f := open(t)
 	f.want("restsrv="+strings.Repeat("A", 64), "session-ended", "a token of 64 bytes")
 	f.want("restsrv="+strings.Repeat("A", 65), "no-session", "a token of 65 bytes")
 }
 
-// TestSignInEndsWithItsRequest checks that a sign-in whose account keeps changing
-// ends when its request ends.
+// TestSignInEndsWithItsRequest checks that a sign-in ends with its request
+// while the account keeps changing.
 func TestSignInEndsWithItsRequest(t *testing.T) {
 	f := open(t, func(c *session.Config) {
 		c.Auth = authFunc(func(engine.Credentials) (*engine.Account, error) {

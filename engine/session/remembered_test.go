@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// remembered is a repository of one session, whose changes can fail.
+// remembered is a repository with one session. Its writes can be made to fail.
 type remembered struct {
 	engine.Repository
 	it      *engine.Item

@@ -41,7 +41,7 @@ type fixture struct {
 	events []engine.Event
 }
 
-// Audit is engine.Auditor's.
+// Audit implements engine.Auditor.
 func (f *fixture) Audit(_ context.Context, e engine.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +99,7 @@ func (f *fixture) later(d time.Duration) {
 	f.now = f.now.Add(d)
 }
 
-// failer is the writer of engine/rest, as far as it matters here.
+// failer is a response writer that implements engine.Failer like engine/rest.
 type failer struct {
 	*httptest.ResponseRecorder
 	err error
@@ -137,7 +137,7 @@ func (f *fixture) signIn(header ...string) string {
 	return cookies[0].Name + "=" + cookies[0].Value
 }
 
-// account is whom a cookie stands for, or the reason why for nobody.
+// account returns the account of a cookie, or the reason of the error.
 func (f *fixture) account(cookie string) string {
 	f.Helper()
 	a, err := f.sessions.Account(with(httptest.NewRequest("GET", "/x", nil), "Cookie", cookie))
@@ -150,7 +150,7 @@ func (f *fixture) account(cookie string) string {
 	return a.ID
 }
 
-// rows are the stored sessions.
+// rows returns the stored sessions.
 func (f *fixture) rows() (rows []*engine.Item) {
 	f.Helper()
 	err := f.data.List(context.Background(), &engine.Query{Class: f.class, Count: -1}, func(it *engine.Item) error {
@@ -198,7 +198,7 @@ func TestLifetime(t *testing.T) {
 	f.want(cookie, "session-ended", "after 12 hours, always used")
 }
 
-// TestShorterTimes: new settings count for sessions that are there.
+// TestShorterTimes checks that new settings apply to existing sessions.
 func TestShorterTimes(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -211,7 +211,7 @@ func TestShorterTimes(t *testing.T) {
 	f.want(cookie, "session-ended", "older than the new lifetime")
 }
 
-// TestFewWrites: a session that is used all the time is written once a minute.
+// TestFewWrites checks that a session in constant use is written once a minute.
 func TestFewWrites(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -245,8 +245,9 @@ func TestSweep(t *testing.T) {
 	f.want(cookie, "anna@local", "what has not ended")
 }
 
-// TestTokens: what a browser brings is never taken over, signing in changes it,
-// and the database does not tell it.
+// TestTokens checks that a token from the browser is never used for a new
+// session, that signing in changes the token, and that the database does not
+// contain it.
 func TestTokens(t *testing.T) {
 	f := open(t)
 	chosen := "restsrv=" + strings.Repeat("A", 43)
@@ -275,7 +276,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestAccountEnds is S7 for sessions: nothing outlives its account or password.
+// TestAccountEnds checks that a session ends with its account or password.
 func TestAccountEnds(t *testing.T) {
 	ctx := context.Background()
 	f := open(t)
@@ -290,7 +291,7 @@ func TestAccountEnds(t *testing.T) {
 	if room, _ := a.Properties.Get("room"); room != "12" {
 		t.Errorf("the account is not as it is now: %+v", a)
 	}
-	f.later(time.Second) // the date of a password counts milliseconds
+	f.later(time.Second) // the date of a password has milliseconds
 	if err := f.accounts.SetPassword(ctx, "anna@local", password); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func TestSignOut(t *testing.T) {
 	if len(f.events) != 1 || f.events[0].Kind != engine.SignedOut || f.events[0].Account != "anna@local" {
 		t.Errorf("told the auditor %+v", f.events)
 	}
-	// Again, and without a session, it does no harm and tells nothing.
+	// A second sign-out, and one without a session, has no effect.
 	for _, c := range []string{cookie, "restsrv=x", ""} {
 		if w := f.ask(post("/auth/logout", "", "Cookie", c)); w.Code != 302 || w.Header().Get("Location") != "/auth?m=out" {
 			t.Errorf("signing out with %q: %d %v", c, w.Code, w.Header())
@@ -334,12 +335,12 @@ func TestSignOut(t *testing.T) {
 	}
 }
 
-// TestSignOutWins: a request that is under way while its session ends does not
-// bring it back.
+// TestSignOutWins checks that a running request does not restore a session that
+// ends meanwhile.
 func TestSignOutWins(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
-	f.later(5 * time.Minute) // so that each use writes
+	f.later(5 * time.Minute) // so that each use is written
 	var users sync.WaitGroup
 	for range 8 {
 		users.Go(func() {
@@ -448,7 +449,7 @@ func TestRequire(t *testing.T) {
 	if _, w = ask(with(httptest.NewRequest("POST", "/x", nil), "Cookie", cookie, "Origin", "http://evil.example")); engine.CodeOf(w.err) != engine.Forbidden {
 		t.Errorf("from another site: %v %v", w.err, w.Header())
 	}
-	// What a path looks like does not lead elsewhere.
+	// The form of a path must not lead to another site.
 	r := httptest.NewRequest("GET", "/x", nil)
 	r.URL.Path, r.RequestURI = "//evil.example/", "//evil.example/"
 	if _, w = ask(r); w.Header().Get("Location") != "/auth" {
@@ -488,8 +489,9 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestStaleAuthentication: a password that was right lately may be believed
-// for a moment; the session is of the account as it is now, or there is none.
+// TestStaleAuthentication checks that a session has the current account, or
+// does not start, although a recently verified password is accepted for a
+// moment.
 func TestStaleAuthentication(t *testing.T) {
 	f := open(t)
 	calls := 0
@@ -511,7 +513,8 @@ func TestStaleAuthentication(t *testing.T) {
 	}
 }
 
-// TestDatabaseAway: a failure of ours is not told as a session that ended.
+// TestDatabaseAway checks that an internal error is not reported as an ended
+// session.
 func TestDatabaseAway(t *testing.T) {
 	f := open(t)
 	cookie := f.signIn()
@@ -527,8 +530,8 @@ func TestDatabaseAway(t *testing.T) {
 	f.want(cookie, "anna@local", "afterwards")
 }
 
-// TestHeaders: every answer under /auth has what keeps it from frames, caches
-// and other sites, the failed ones too (S11).
+// TestHeaders checks that every response under /auth, including errors, has the
+// headers against frames, caches and other sites.
 func TestHeaders(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*http.Request{
@@ -551,8 +554,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestMarkup: nothing that a client sends becomes markup (and S26: a password
-// is in no page).
+// TestMarkup checks that input of a client never becomes markup, and that no
+// page contains a password.
 func TestMarkup(t *testing.T) {
 	f := open(t)
 	const evil = `"><script>alert(1)</script>`
@@ -595,9 +598,9 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestSessionsPerAccount checks that a session too many ends the oldest of the
-// account, and none of others; and that one too many in all ends the oldest of
-// the account that has the most.
+// TestSessionsPerAccount checks that a session beyond the limit of an account
+// ends its oldest session and no other, and that one beyond the total limit
+// ends the oldest session of the account with the most sessions.
 func TestSessionsPerAccount(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		class, clock := session.Class(), dbtest.NewClock()
@@ -627,14 +630,15 @@ func TestSessionsPerAccount(t *testing.T) {
 			}
 		}
 		list()
-		// ann1 is one too many of ann; ann2 goes for dan6, ann3 for eve7, ann4 for ann8.
+		// ann1 exceeds the limit of ann; ann2 replaces dan6, ann3 eve7 and ann4
+		// ann8.
 		if got, want := strings.Join(left, " "), "bob0 cid5 dan6 eve7 ann8"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if got := strings.Count(log.String(), "table=#session limit=3"); got != 1 {
 			t.Errorf("got %d warnings, want 1 a minute:\n%s", got, &log)
 		}
-		clock.Advance(2 * time.Hour) // all have expired, and make room first
+		clock.Advance(2 * time.Hour) // all have expired and make room first
 		v := engine.ValuesOf(class, engine.Named("id", "bob9"), engine.Named("account", "bob"), engine.Named("created", engine.InstantOf(clock.Now())),
 			engine.Named("expires", engine.InstantOf(clock.Now().Add(time.Hour))))
 		if _, err := data.Create(t.Context(), class, v, engine.WriteOptions{}); err != nil {
@@ -649,8 +653,8 @@ func TestSessionsPerAccount(t *testing.T) {
 	})
 }
 
-// TestSignInEndsOldestSession checks that a sign-in beyond the bound of an account
-// ends its oldest session.
+// TestSignInEndsOldestSession checks that a sign-in beyond the limit of an
+// account ends its oldest session.
 func TestSignInEndsOldestSession(t *testing.T) {
 	f := open(t, func(c *session.Config) { c.PerAccount = 2 })
 	var cookies []string

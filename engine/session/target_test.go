@@ -49,8 +49,8 @@ func TestLocalPath(t *testing.T) {
 	}
 }
 
-// FuzzLocalPath: whatever is let through leads to this server, as a browser
-// reads it, and stays as it is.
+// FuzzLocalPath checks that an accepted target leads to this server in the
+// interpretation of browsers, and is unchanged.
 func FuzzLocalPath(f *testing.F) {
 	for _, seed := range []string{"/a?b=c", "//x", "/\\x", "/%2F/x", "/.//x", "/a/../..//x", "/;//x", "/@x", "/?//x"} {
 		f.Add(seed)
@@ -64,7 +64,7 @@ func FuzzLocalPath(f *testing.F) {
 		if got == "" {
 			return
 		}
-		// Browsers drop tabs and line ends, and take a backslash for a slash.
+		// Browsers drop tabs and line ends, and treat a backslash as a slash.
 		seen := strings.NewReplacer("\t", "", "\n", "", "\r", "", "\\", "/").Replace(got)
 		u, err := base.Parse(seen)
 		if err != nil || u.Host != "here.example" || u.Scheme != "https" || u.User != nil || strings.HasPrefix(seen, "//") {

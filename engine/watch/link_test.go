@@ -17,14 +17,15 @@ func (h *heard) link(target, name string) {
 	h.do(os.Symlink(target, h.path(name)))
 }
 
-// swap puts a link in the place of another in one step.
+// swap replaces a link by another one atomically.
 func (h *heard) swap(target, name string) {
 	h.t.Helper()
 	h.link(target, name+"_tmp")
 	h.rename(name+"_tmp", name)
 }
 
-// Kubernetes shows a ConfigMap as links through ..data, which is swapped.
+// TestConfigMap checks the layout of Kubernetes, which shows a ConfigMap as
+// links through ..data and swaps that link.
 func TestConfigMap(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, func(h *heard) {
@@ -120,7 +121,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The application itself may be a link that is swapped for another version.
+// TestTopIsSwapped checks an application directory that is a link to a version.
 func TestTopIsSwapped(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		c.Dir = "../current"
@@ -137,7 +138,8 @@ func TestTopIsSwapped(t *testing.T) {
 	})
 }
 
-// A link that leads back, or to very much, is no reason to read for ever.
+// TestLinksThatLeadFar checks that links to a parent folder or to very large
+// folders do not make the watcher read forever.
 func TestLinksThatLeadFar(t *testing.T) {
 	h := listen(t, Config{}, func(h *heard) {
 		h.link("..", "sub/up")
@@ -161,8 +163,8 @@ func TestLinksThatLeadFar(t *testing.T) {
 	h.expect("old.js")
 }
 
-// What is followed is seen where the tree is not looked at, also before it is
-// there; what is not followed any more is not.
+// TestFollow checks that followed files are seen outside of the tree, even
+// before they exist, and no longer after the next Follow.
 func TestFollow(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, func(h *heard) { h.write("node_modules/m/index.js", "1"); h.write("node_modules/n/index.js", "1") })
@@ -194,10 +196,11 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// When the system has lost events, everything is looked at.
+// TestOverflow checks that all files are compared when the system has dropped
+// events.
 func TestOverflow(t *testing.T) {
 	h := listen(t, Config{Poll: time.Hour}, nil)
-	h.w.mu.Lock() // events cannot be taken over: they are what is lost
+	h.w.mu.Lock() // prevents that events are handled, so that they are lost
 	h.w.notify.drop(h.path("sub/deep"))
 	h.w.mu.Unlock()
 	later()
@@ -210,7 +213,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// Where the system cannot notify, one warning says so and changes come later.
+// TestNotNotified checks that one warning is logged if the system cannot send
+// events, and that changes are found later.
 func TestNotNotified(t *testing.T) {
 	h := listen(t, Config{Poll: 20 * time.Millisecond}, nil)
 	h.do(h.w.notify.source.Close())
@@ -222,7 +226,8 @@ func TestNotNotified(t *testing.T) {
 	}
 }
 
-// Looking at 5,000 files is cheap enough to be done all the time.
+// BenchmarkScan5000 measures a comparison of 5,000 files, which runs all the
+// time.
 func BenchmarkScan5000(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 5000 {

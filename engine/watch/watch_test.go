@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// heard is a Watcher over a folder with the sets it reported.
+// heard is a Watcher for a folder with the sets that it reported.
 type heard struct {
 	t    *testing.T
 	dir  string
@@ -21,14 +21,13 @@ type heard struct {
 	log  bytes.Buffer
 }
 
-// ways runs a test with what the system notifies of alone, and with looking at
-// everything alone.
+// ways runs a test only with events of the system, and only with polling.
 func ways(t *testing.T, test func(t *testing.T, c Config)) {
 	t.Run("notified", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: time.Hour}) })
 	t.Run("polled", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: 10 * time.Millisecond, PollOnly: true}) })
 }
 
-// listen watches a folder that make has filled.
+// listen watches a folder with the content that make creates.
 func listen(t *testing.T, c Config, make func(h *heard)) *heard {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -88,7 +87,7 @@ func (h *heard) do(err error) {
 	}
 }
 
-// expect waits until all names were reported, and returns everything that was.
+// expect waits until all names were reported, and returns all reported names.
 func (h *heard) expect(names ...string) []string {
 	h.t.Helper()
 	var all []string
@@ -112,7 +111,7 @@ func (h *heard) expect(names ...string) []string {
 	}
 }
 
-// later lets time pass in which the clock of files surely moves on.
+// later waits until a change certainly gets another modification time.
 func later() { time.Sleep(12 * time.Millisecond) }
 
 func TestSavePatterns(t *testing.T) {
@@ -209,7 +208,8 @@ func TestIgnored(t *testing.T) {
 	})
 }
 
-// A writer that never pauses must not keep the report back.
+// TestMaxWait checks that a report is not delayed by a writer that never
+// pauses.
 func TestMaxWait(t *testing.T) {
 	ways(t, func(t *testing.T, c Config) {
 		h := listen(t, c, nil)
@@ -231,8 +231,8 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
-// A file that is truncated and written a moment later is reported once, with
-// its content; one that stays empty is reported, too.
+// TestTruncated checks that a file that is truncated and written soon after is
+// reported once, with its content, and that an empty file is reported, too.
 func TestTruncated(t *testing.T) {
 	h := listen(t, Config{Poll: time.Hour}, nil)
 	h.write("old.js", "")
@@ -247,7 +247,8 @@ func TestTruncated(t *testing.T) {
 	h.expect("old.js")
 }
 
-// What changes while Changed runs is reported when it has returned, once.
+// TestChangedRunsOnce checks that changes during a call of Changed are reported
+// once, when it has returned.
 func TestChangedRunsOnce(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine"
 )
 
-// all reads the elements of a text as they come in.
+// all returns the elements of a text in their order.
 func all(r io.Reader) (list []any, err error) {
 	for e := NewElements(r); ; {
 		v, err := e.Next()
@@ -28,8 +28,9 @@ func all(r io.Reader) (list []any, err error) {
 	}
 }
 
-// told is what an error says, without which character it met: of one that came in
-// parts the first is named.
+// told returns the text of an error up to the offending character. The rest
+// depends on how the reader delivers the text: if a character is split, the
+// error names its first byte.
 func told(err error) string {
 	text, _, _ := strings.Cut(fmt.Sprint(err), "invalid character")
 	return text
@@ -44,8 +45,8 @@ var elementSources = []string{
 	strings.Repeat("[", 600),
 }
 
-// TestElements holds the elements of a text, however it comes in, to what Decode
-// makes of it, faults and where they are included.
+// TestElements checks that Elements returns the same values and errors as
+// Decode, with any way of delivering the text.
 func TestElements(t *testing.T) {
 	for _, src := range elementSources {
 		whole, wholeErr := Decode([]byte(src))
@@ -72,7 +73,7 @@ func TestElementsTellTheReadersError(t *testing.T) {
 	}
 }
 
-// FuzzElements holds Elements to Decode.
+// FuzzElements compares Elements with Decode.
 func FuzzElements(f *testing.F) {
 	for _, s := range elementSources[:20] {
 		f.Add([]byte(s))

@@ -39,8 +39,8 @@ func TestDecodeByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestDecodeNeighbours reads objects whose names are like those of the object
-// before, and not.
+// TestDecodeNeighbours reads objects with the same names as the object before,
+// and with other names.
 func TestDecodeNeighbours(t *testing.T) {
 	const src = `[{"a":1,"b":"\u0062"},{"a":"a","b":2},{"b":3,"a":4},{},{"a":5},{"a":6,"a":7,"\u0061":{"a":8,"b":9},"c":[{"a":10}]},{"a":11,"a":[],"c":"\"\\"}]`
 	v, err := Decode([]byte(src))
@@ -79,7 +79,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds Decode to encoding/json: what both accept means the same.
+// FuzzDecode compares Decode with encoding/json: if both accept a text, the
+// values are equal.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5e3,-0]}`, `"\ud83d\ude00"`, `[[[]]]`, `{"a":1,"a":2}`, `1e999`} {
 		f.Add([]byte(s))
@@ -116,8 +117,9 @@ func BenchmarkDecodeRecords(b *testing.B) {
 	}
 }
 
-// TestLongNumbers: a number of at most engine.MaxNumber characters is read; a longer
-// one is refused wherever it stands, with an error that names its place and length.
+// TestLongNumbers checks that a number of engine.MaxNumber characters is read,
+// and that a longer one is refused with an error that has its position and
+// length.
 func TestLongNumbers(t *testing.T) {
 	for _, form := range []string{"%s", "[1,\n %s]", `{"a":{"b":%s}}`, "[-%s]", "[0.%s]", "[%se5]"} {
 		for _, n := range []int{1000, engine.MaxNumber + 1, 1 << 20} {
@@ -137,8 +139,8 @@ func TestLongNumbers(t *testing.T) {
 	}
 }
 
-// TestManyMembers: an object of MaxMembers members is read, wherever it is; one
-// more is refused as too large.
+// TestManyMembers checks that an object of MaxMembers members is read, and that
+// one more is refused as too large.
 func TestManyMembers(t *testing.T) {
 	object := func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"a":1}` }
 	for _, around := range []string{"%s", "[1,%s]", `{"a":%s}`, "[%[1]s,%[1]s]"} {
@@ -152,8 +154,8 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// TestManyValues: a text of MaxValues values is read; one more is refused as too
-// large, in one value or in the elements of an array.
+// TestManyValues checks that a text of MaxValues values is read, and that one
+// more is refused as too large, in one value or in the elements of an array.
 func TestManyValues(t *testing.T) {
 	some := "[" + strings.Repeat("1,", MaxValues-2) + "1]"
 	if _, err := Decode([]byte(some)); err != nil {
