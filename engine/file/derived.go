@@ -31,7 +31,7 @@ func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekClos
 		return nil, nil
 	}
 	if err != nil {
-		return nil, engine.Wrap(err, "what is made of a file could not be read")
+		return nil, engine.Wrap(err, "a derived file could not be read")
 	}
 	return content, nil
 }

@@ -105,7 +105,7 @@ func (u *upload) grow(bytes int64) error {
 func (r *room) refuse(owner string, limit int64) {
 	r.refused++
 	if now := r.now(); r.warned.IsZero() || now.Sub(r.warned) >= warnEvery {
-		r.log.Warn("uploads are refused: there are too many bytes of files", "setting", "fileBytes", "limit", limit, "account", owner, "refused", r.refused)
+		r.log.Warn("rejecting uploads because the stored files have reached their limit", "setting", "fileBytes", "limit", limit, "account", owner, "refused", r.refused)
 		r.warned = now
 	}
 }

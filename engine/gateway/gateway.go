@@ -92,7 +92,7 @@ func New(server Server, configs []Config) (*Gateways, error) {
 		}
 		target, err := url.Parse(g.to)
 		if err != nil || target.Host == "" {
-			return nil, errors.New("gateway " + c.Name + ": its endPoint is no address")
+			return nil, errors.New("gateway " + c.Name + ": its endPoint is not a URL")
 		}
 		g.proxy = &httputil.ReverseProxy{
 			Rewrite:        g.rewrite,

@@ -213,7 +213,7 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	case resp.StatusCode != http.StatusOK:
 		return "", errors.New("no token for " + g.Account + ": " + resp.Status)
 	case secret == "" || len(secret) > maxToken || strings.ContainsFunc(secret, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
-		return "", errors.New("what " + g.TokenPath + " answers is no token")
+		return "", errors.New("the response of " + g.TokenPath + " is not a token")
 	}
 	return secret, nil
 }

@@ -84,7 +84,7 @@ func (k *Keeper) flushAside() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := k.flush(ctx); err != nil {
-		k.warn("failed sign-ins cannot be stored: each process counts its own", err)
+		k.warn("failed sign-ins could not be stored; until they are, each process counts only its own", err)
 		k.mu.Lock()
 		k.schedule()
 		k.mu.Unlock()
@@ -214,7 +214,7 @@ func (k *Keeper) refresh(ctx context.Context) error {
 	k.mu.Unlock()
 	err := k.load(since)
 	if err != nil {
-		k.warn("failed sign-ins of other processes cannot be read: each process counts its own", err)
+		k.warn("failed sign-ins of other processes could not be read; until they are, each process counts only its own", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

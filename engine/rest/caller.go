@@ -21,7 +21,7 @@ func (s *Server) caller(r *http.Request, id string) (engine.Caller, string) {
 	}
 	if !s.trusts(c.Address) {
 		s.untrusted.Do(func() {
-			s.cfg.Log.Warn("a proxy that trustedProxies does not name tells of forwarded requests: the address and scheme that it tells do not count", "address", remoteIP(r))
+			s.cfg.Log.Warn("a proxy that trustedProxies does not name forwards requests; ignoring its forwarding headers", "address", remoteIP(r))
 		})
 		return c, remoteIP(r)
 	}
@@ -60,7 +60,7 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 			c.Address, proto = a, p
 		} else {
 			s.contradiction.Do(func() {
-				s.cfg.Log.Warn("X-Forwarded-For and Forwarded of a trusted proxy differ: it is to set or to remove both", "address", peer)
+				s.cfg.Log.Warn("ignoring X-Forwarded-For and Forwarded of a trusted proxy because they differ; the proxy should set or remove both", "address", peer)
 			})
 		}
 	case len(old) > 0:

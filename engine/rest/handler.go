@@ -33,7 +33,7 @@ func (s *Server) mountHandlers() {
 			route.Path(p)
 		}
 		if err := route.GetError(); err != nil {
-			s.cfg.Log.Error("a path cannot be routed", "path", p, "error", err)
+			s.cfg.Log.Error("a path cannot be routed; its requests are answered with 404", "path", p, "error", err)
 		}
 	}
 }
@@ -138,7 +138,7 @@ var failurePage = page.New(`<p>{{.Detail}}</p>
 func (o *responder) failOuterPage(status int, detail string) {
 	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{sentence(engine.Cut(detail, maxDetail)), o.req.ID})
 	if err != nil {
-		o.server.cfg.Log.Error("a page could not be made", "request", o.req.ID, "error", err)
+		o.server.cfg.Log.Error("an error page could not be written; the response has no body", "request", o.req.ID, "error", err)
 		o.w.WriteHeader(status)
 	}
 }

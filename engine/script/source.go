@@ -106,7 +106,7 @@ func (c *cache) load(path, file string, limit int) (*source, error) {
 	return s, nil
 }
 
-var errNotRegular = errors.New("the file is no regular file")
+var errNotRegular = errors.New("not a regular file")
 
 // readRegular reads a regular file of at most limit bytes. If the file is
 // larger, it returns only the size. It does not read other files, because

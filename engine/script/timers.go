@@ -134,7 +134,7 @@ func (t *timers) makeRoom() bool {
 		}
 	}
 	if dropped {
-		t.vm.gen.warn("the timers that ended requests have left behind are dropped, because there are too many: clear them", "limit", t.vm.gen.limits.Timers)
+		t.vm.gen.warn("too many timers: removing those that ended requests have left behind; clear timers that are no longer needed", "limit", t.vm.gen.limits.Timers)
 	}
 	return dropped
 }
@@ -171,7 +171,7 @@ func (t *timers) fire(m *timer) error {
 	if m.call != nil {
 		log = log.With("request", m.call.req.ID)
 	}
-	log.Error("a timer failed", v.gen.failureArgs(v.describeError(err))...)
+	log.Error("the function of a timer failed", v.gen.failureArgs(v.describeError(err))...)
 	return nil
 }
 

@@ -98,7 +98,7 @@ func (n *notifier) failed(err error) {
 
 func (n *notifier) lacks(dir string, err error) {
 	n.warned.Do(func() {
-		n.log.Warn("the system does not notify of all changes of files: some are seen later", "after", n.poll, "folder", dir, "error", err)
+		n.log.Warn("the system does not notify of all changes of files; polling finds the others later", "after", n.poll, "folder", dir, "error", err)
 	})
 }
 

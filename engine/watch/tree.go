@@ -219,7 +219,7 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	if !inside(t.realTop, real) {
 		if t.outside >= maxOutside {
 			t.warned.Do(func() {
-				t.log.Warn("links lead to more folders outside of the watched one than are watched", "link", path)
+				t.log.Warn("links lead to too many folders outside of the watched one; changes below this link are not reported", "link", path)
 			})
 			return nil
 		}
