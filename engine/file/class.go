@@ -40,11 +40,11 @@ func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) 
 	if err != nil {
 		return engine.HeldFile{}, err
 	}
-	return held(it), nil
+	return heldFile(it), nil
 }
 
-// held converts a row.
-func held(it *engine.Item) engine.HeldFile {
+// heldFile converts a row.
+func heldFile(it *engine.Item) engine.HeldFile {
 	size, _ := it.Get("size").(int64)
 	return engine.HeldFile{
 		StoredFile: engine.StoredFile{ID: it.ID, Name: it.Text("name"), MimeType: it.Text("mimeType"), Size: size, Hash: it.Text("hash")},

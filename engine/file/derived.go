@@ -57,7 +57,7 @@ func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error
 	}
 	if err != nil {
 		_ = os.Remove(aside) // if this fails, Orphans finds it
-		return failure(err)
+		return uploadError(err)
 	}
 	return nil
 }
@@ -74,17 +74,17 @@ func writeDurably(path string, content []byte) error {
 	return errors.Join(err, out.Close())
 }
 
-// leftovers visits derived files without their original content. They remain
-// if the original was removed while they were made, or if the process ended
-// between the two removals.
-func (s *Storage) leftovers(visit func(Orphan) error) error {
-	return walk(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
+// visitLeftovers visits derived files without their original content. They
+// remain if the original was removed while they were made, or if the process
+// ended between the two removals.
+func (s *Storage) visitLeftovers(visit func(Orphan) error) error {
+	return walkFiles(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
 		dir := filepath.Dir(path)
 		hash := filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)
-		if !isHash(hash) || s.young(info) {
+		if !isHash(hash) || s.isYoung(info) {
 			return nil
 		}
-		if _, err := os.Stat(s.path(hash)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(s.contentPath(hash)); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return visit(Orphan{Path: strings.TrimPrefix(path, s.cfg.Dir+string(filepath.Separator)), Size: info.Size()})

@@ -13,7 +13,7 @@ import (
 // as a temporary failure and not as an internal error.
 func TestDiskFull(t *testing.T) {
 	for _, why := range []error{syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EIO} {
-		err := failure(&os.PathError{Op: "write", Path: "x", Err: why})
+		err := uploadError(&os.PathError{Op: "write", Path: "x", Err: why})
 		var e *engine.Error
 		if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
 			t.Errorf("%v: got %v, want unavailable", why, err)

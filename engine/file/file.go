@@ -90,20 +90,20 @@ const (
 // Put implements engine.FileStorage.
 func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Reader) (engine.StoredFile, error) {
 	f := engine.StoredFile{ID: newID(), Name: safeName(name), MimeType: safeType(mimeType)}
-	u, err := s.room.begin(ctx)
+	u, err := s.room.beginUpload(ctx)
 	if err != nil {
 		return engine.StoredFile{}, err
 	}
-	aside, err := s.receive(&f, content, u)
+	aside, err := s.receiveContent(&f, content, u)
 	if err == nil {
 		err = ctx.Err()
 	}
 	var m *marker
 	if err == nil {
-		m, err = s.mark(f.Hash)
+		m, err = s.newMarker(f.Hash)
 	}
 	if err == nil {
-		if err = s.keep(aside, f.Hash); err != nil {
+		if err = s.storeContent(aside, f.Hash); err != nil {
 			m.release(true)
 		}
 	}
@@ -112,16 +112,16 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 			_ = os.Remove(aside) // if this fails, Sweep removes it
 		}
 		u.end(false)
-		return engine.StoredFile{}, failure(err)
+		return engine.StoredFile{}, uploadError(err)
 	}
-	u.until(ctx)
-	m.until(ctx)
+	u.endWithRequest(ctx)
+	m.releaseWithRequest(ctx)
 	return f, nil
 }
 
-// failure returns the error to report for a failed upload. It keeps an
+// uploadError returns the error to report for a failed upload. It keeps an
 // engine.Error, which describes the content, and converts errors of the disk.
-func failure(err error) error {
+func uploadError(err error) error {
 	var e *engine.Error
 	switch {
 	case errors.As(err, &e):
@@ -143,7 +143,7 @@ func failure(err error) error {
 func (s *Storage) Ready() error {
 	_, err := os.Stat(s.cfg.Dir)
 	isNew := errors.Is(err, fs.ErrNotExist)
-	out, err := s.begin()
+	out, err := s.createTemporary()
 	if err == nil {
 		err = errors.Join(out.Close(), os.Remove(out.Name()))
 	}
@@ -154,8 +154,8 @@ func (s *Storage) Ready() error {
 	return err
 }
 
-// begin creates the temporary file for a content.
-func (s *Storage) begin() (*os.File, error) {
+// createTemporary creates the temporary file for a content.
+func (s *Storage) createTemporary() (*os.File, error) {
 	dir := filepath.Join(s.cfg.Dir, incoming)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -163,10 +163,10 @@ func (s *Storage) begin() (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, newID()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// receive writes content to a temporary file, syncs it, and sets the size and
-// the hash of f.
-func (s *Storage) receive(f *engine.StoredFile, content io.Reader, u *upload) (path string, err error) {
-	out, err := s.begin()
+// receiveContent writes content to a temporary file, syncs it, and sets the
+// size and the hash of f.
+func (s *Storage) receiveContent(f *engine.StoredFile, content io.Reader, u *upload) (path string, err error) {
+	out, err := s.createTemporary()
 	if err != nil {
 		return "", err
 	}
@@ -211,16 +211,16 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keep moves a temporary file to its final place and syncs the folders.
-func (s *Storage) keep(aside, hash string) error {
-	path := s.path(hash)
+// storeContent moves a temporary file to its final place and syncs the folders.
+func (s *Storage) storeContent(aside, hash string) error {
+	path := s.contentPath(hash)
 	now := s.cfg.Now()
 	dir := filepath.Dir(path)
 	if err := s.makeFolder(dir); err != nil {
 		return err
 	}
 	var err error
-	if renewed(path, now) {
+	if renewContent(path, now) {
 		err = os.Remove(aside)
 	} else if err = os.Chtimes(aside, now, now); err == nil {
 		err = os.Rename(aside, path)
@@ -231,10 +231,10 @@ func (s *Storage) keep(aside, hash string) error {
 	return syncFolder(dir) // a concurrent request may have created the file without syncing the folder yet
 }
 
-// renewed reports whether the content exists. It sets its modification time to
-// now, so that it counts as new before another process can find that it is
-// unused. See removeContent.
-func renewed(path string, now time.Time) bool {
+// renewContent reports whether the content exists. If it does, its modification
+// time is set to now, so that it counts as new before another process can find
+// that it is unused. See removeContent.
+func renewContent(path string, now time.Time) bool {
 	if os.Chtimes(path, now, now) != nil {
 		return false
 	}
@@ -270,12 +270,12 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func (s *Storage) path(hash string) string {
+func (s *Storage) contentPath(hash string) string {
 	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
 }
 
-// aside returns the paths of a content that is being removed.
-func (s *Storage) aside(hash string) []string {
+// removalPaths returns the paths of a content that is being removed.
+func (s *Storage) removalPaths(hash string) []string {
 	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // the error is ignored: a hash has no special characters
 	return paths
 }
@@ -291,7 +291,7 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	if !isHash(f.Hash) {
 		return nil, noContent(f)
 	}
-	content, err := s.open(f.Hash)
+	content, err := s.openContent(f.Hash)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e := engine.Errorf(engine.NotFound, "lost-file", "the content of file %s is lost", engine.Quote(f.ID))
@@ -303,13 +303,14 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	return content, nil
 }
 
-// open opens a content. It also finds a content if its removal has begun or was
-// interrupted, because that is restored if an item holds it. See removeContent.
-func (s *Storage) open(hash string) (content *os.File, err error) {
-	if content, err = os.Open(s.path(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+// openContent opens a content. It also finds a content if its removal has begun
+// or was interrupted, because that is restored if an item holds it. See
+// removeContent.
+func (s *Storage) openContent(hash string) (content *os.File, err error) {
+	if content, err = os.Open(s.contentPath(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return content, err
 	}
-	for _, path := range append(s.aside(hash), s.path(hash)) {
+	for _, path := range append(s.removalPaths(hash), s.contentPath(hash)) {
 		if content, err = os.Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			break
 		}

@@ -45,9 +45,9 @@ func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orpha
 	named := map[digest]bool{}
 	var stale []engine.HeldFile
 	err := engine.InSnapshot(ctx, s.cfg.Data, func(ctx context.Context) error {
-		return s.rows(ctx, func(rows []engine.HeldFile) error {
+		return s.visitRows(ctx, func(rows []engine.HeldFile) error {
 			for _, row := range rows {
-				ok, err := holders.hold(ctx, row)
+				ok, err := holders.holdsFile(ctx, row)
 				if err != nil {
 					return err
 				}
@@ -68,21 +68,21 @@ func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orpha
 			return err
 		}
 	}
-	if err := s.contents(named, visit); err != nil {
+	if err := s.visitContents(named, visit); err != nil {
 		return err
 	}
-	if err := s.remains(visit); err != nil {
+	if err := s.visitInterrupted(visit); err != nil {
 		return err
 	}
-	return s.leftovers(visit)
+	return s.visitLeftovers(visit)
 }
 
 // rowsAtOnce is the number of rows in a batch. Their items are read after the
 // batch.
 const rowsAtOnce = 1000
 
-// rows calls visit with batches of all rows.
-func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error) error {
+// visitRows calls visit with batches of all rows.
+func (s *Storage) visitRows(ctx context.Context, visit func([]engine.HeldFile) error) error {
 	id := s.cfg.Class.Property("id")
 	var last string
 	for {
@@ -90,7 +90,7 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
 			Filter: &engine.Filter{Op: engine.OpGt, Left: engine.Attribute(id), Right: engine.Constant(id.Type, last)}}
 		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
-			batch = append(batch, held(it))
+			batch = append(batch, heldFile(it))
 			return nil
 		})
 		if err != nil || len(batch) == 0 {
@@ -103,10 +103,10 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 	}
 }
 
-// hold reports whether the item of a row holds its file. If the application no
-// longer has the class, the items are still stored, so hold returns true to
-// keep their files.
-func (h Holders) hold(ctx context.Context, row engine.HeldFile) (bool, error) {
+// holdsFile reports whether the item of a row holds its file. If the
+// application no longer has the class, the items are still stored, so hold
+// returns true to keep their files.
+func (h Holders) holdsFile(ctx context.Context, row engine.HeldFile) (bool, error) {
 	c, err := h.Meta.Class(row.Class)
 	if err != nil {
 		return true, nil
@@ -134,22 +134,22 @@ func (h Holders) hold(ctx context.Context, row engine.HeldFile) (bool, error) {
 	return false, nil
 }
 
-// contents visits the old contents that are not in named.
-func (s *Storage) contents(named map[digest]bool, visit func(Orphan) error) error {
+// visitContents visits the old contents that are not in named.
+func (s *Storage) visitContents(named map[digest]bool, visit func(Orphan) error) error {
 	root := filepath.Join(s.cfg.Dir, objects)
-	return walk(root, func(path string, info fs.FileInfo) error {
+	return walkFiles(root, func(path string, info fs.FileInfo) error {
 		hash := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-		if !isHash(hash) || named[digestOf(hash)] || s.young(info) {
+		if !isHash(hash) || named[digestOf(hash)] || s.isYoung(info) {
 			return nil
 		}
 		return visit(Orphan{Hash: hash, Size: info.Size()})
 	})
 }
 
-// remains visits the old files of interrupted uploads.
-func (s *Storage) remains(visit func(Orphan) error) error {
-	return walk(filepath.Join(s.cfg.Dir, incoming), func(path string, info fs.FileInfo) error {
-		if s.young(info) {
+// visitInterrupted visits the old files of interrupted uploads.
+func (s *Storage) visitInterrupted(visit func(Orphan) error) error {
+	return walkFiles(filepath.Join(s.cfg.Dir, incoming), func(path string, info fs.FileInfo) error {
+		if s.isYoung(info) {
 			return nil
 		}
 		return visit(Orphan{Path: filepath.Join(incoming, filepath.Base(path)), Size: info.Size()})
@@ -159,22 +159,22 @@ func (s *Storage) remains(visit func(Orphan) error) error {
 // putBack restores contents after interrupted removals, because an item may
 // hold them.
 func (s *Storage) putBack() error {
-	return walk(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
+	return walkFiles(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
 		hash, _, _ := strings.Cut(filepath.Base(path), "-")
 		if !isHash(hash) {
 			return nil
 		}
-		return gone(os.Rename(path, s.path(hash)))
+		return ignoreMissing(os.Rename(path, s.contentPath(hash)))
 	})
 }
 
-func (s *Storage) young(info fs.FileInfo) bool {
+func (s *Storage) isYoung(info fs.FileInfo) bool {
 	return s.cfg.Now().Sub(info.ModTime()) < Grace
 }
 
-// walk visits the regular files below a folder. The folder need not exist, and
-// files may disappear during the walk.
-func walk(root string, visit func(path string, info fs.FileInfo) error) error {
+// walkFiles visits the regular files below a folder. The folder need not exist,
+// and files may disappear during the walk.
+func walkFiles(root string, visit func(path string, info fs.FileInfo) error) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			var info fs.FileInfo
@@ -196,10 +196,10 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	case o.Row != nil:
 		return s.removeRow(ctx, o)
 	case o.Path != "":
-		return gone(os.Remove(filepath.Join(s.cfg.Dir, o.Path)))
+		return ignoreMissing(os.Remove(filepath.Join(s.cfg.Dir, o.Path)))
 	}
 	return s.removeContent(o.Hash, func(info fs.FileInfo) (bool, error) {
-		if s.young(info) {
+		if s.isYoung(info) {
 			return true, nil
 		}
 		if paused, err := s.isStaged(everything); paused || err != nil {
@@ -215,7 +215,7 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
 	ok := false
 	if err == nil {
-		ok, err = o.holders.hold(ctx, held(it))
+		ok, err = o.holders.holdsFile(ctx, heldFile(it))
 	}
 	if err == nil && !ok {
 		err = s.cfg.Data.Delete(ctx, s.cfg.Class, o.Row.ID, &engine.Match{Revisions: []uint64{it.Revision}})
@@ -238,17 +238,17 @@ func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool
 	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
 		return err
 	}
-	if err := os.Rename(s.path(hash), aside); err != nil {
-		return gone(err)
+	if err := os.Rename(s.contentPath(hash), aside); err != nil {
+		return ignoreMissing(err)
 	}
 	info, err := os.Stat(aside)
 	if err != nil {
-		return gone(err)
+		return ignoreMissing(err)
 	}
 	if keep, err := needed(info); keep || err != nil {
-		return errors.Join(err, gone(os.Rename(aside, s.path(hash))), syncFolder(filepath.Dir(s.path(hash))))
+		return errors.Join(err, ignoreMissing(os.Rename(aside, s.contentPath(hash))), syncFolder(filepath.Dir(s.contentPath(hash))))
 	}
-	if err := gone(os.Remove(aside)); err != nil {
+	if err := ignoreMissing(os.Remove(aside)); err != nil {
 		return err
 	}
 	return os.RemoveAll(s.derivedFrom(hash))
@@ -264,8 +264,8 @@ func digestOf(hash string) (d digest) {
 	return d
 }
 
-// gone returns nil if err reports a missing file, and otherwise err.
-func gone(err error) error {
+// ignoreMissing returns nil if err reports a missing file, and otherwise err.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -58,8 +58,8 @@ type upload struct {
 	taken    int64
 }
 
-// begin starts an upload for the caller of ctx. Errors: those of grow.
-func (r *room) begin(ctx context.Context) (*upload, error) {
+// beginUpload starts an upload for the caller of ctx. Errors: those of grow.
+func (r *room) beginUpload(ctx context.Context) (*upload, error) {
 	if r.limits == (Limits{}) {
 		return nil, nil
 	}
@@ -87,10 +87,10 @@ func (u *upload) grow(bytes int64) error {
 	limits := r.limits
 	switch {
 	case limits.PerAccount > 0 && u.owner != "" && u.own+r.waiting[u.owner]+bytes > limits.PerAccount:
-		r.refuse(u.owner, limits.PerAccount)
+		r.logRefusal(u.owner, limits.PerAccount)
 		return engine.Errorf(engine.TooLarge, "files-account", "the files of an account have at most %d bytes together: remove some first", limits.PerAccount)
 	case limits.All > 0 && u.all+r.total+bytes > limits.All:
-		r.refuse(u.owner, limits.All)
+		r.logRefusal(u.owner, limits.All)
 		e := engine.Errorf(engine.Unavailable, "files-all", "the files of all accounts have at most %d bytes together", limits.All)
 		e.RetryAfter = fullFor
 		return e
@@ -101,8 +101,8 @@ func (u *upload) grow(bytes int64) error {
 	return nil
 }
 
-// refuse logs that a limit was reached. The caller must hold mu.
-func (r *room) refuse(owner string, limit int64) {
+// logRefusal logs that a limit was reached. The caller must hold mu.
+func (r *room) logRefusal(owner string, limit int64) {
 	r.refused++
 	if now := r.now(); r.warned.IsZero() || now.Sub(r.warned) >= warnEvery {
 		r.log.Warn("rejecting uploads because the stored files have reached their limit", "setting", "fileBytes", "limit", limit, "account", owner, "refused", r.refused)
@@ -127,10 +127,10 @@ func (u *upload) end(stored bool) {
 	}
 }
 
-// until ends the upload when the request of ctx ends. It counts the file as
-// stored. If no item holds the file, that is corrected when the usage is read
-// again.
-func (u *upload) until(ctx context.Context) {
+// endWithRequest ends the upload when the request of ctx ends. It counts the
+// file as stored. If no item holds the file, that is corrected when the usage
+// is read again.
+func (u *upload) endWithRequest(ctx context.Context) {
 	if u != nil && !engine.StagingFrom(ctx).Add(func(bool) { u.end(true) }) {
 		u.end(true)
 	}

@@ -50,9 +50,9 @@ type marker struct {
 	timer   *time.Timer
 }
 
-// mark creates a marker. The caller removes it with remove or release, or
+// newMarker creates a marker. The caller removes it with remove or release, or
 // leaves it to expire.
-func (s *Storage) mark(hash string) (*marker, error) {
+func (s *Storage) newMarker(hash string) (*marker, error) {
 	m := &marker{storage: s, hash: hash, path: filepath.Join(s.cfg.Dir, staged, hash, newID())}
 	if err := s.createMarker(m.path); err != nil {
 		return nil, err
@@ -104,12 +104,12 @@ func (m *marker) release(settled bool) {
 		return
 	}
 	m.remove()
-	m.storage.release(m.hash)
+	m.storage.releaseContent(m.hash)
 }
 
-// until releases the marker when the request of ctx ends. If there is no
-// request, the marker stays until it expires.
-func (m *marker) until(ctx context.Context) {
+// releaseWithRequest releases the marker when the request of ctx ends. If there
+// is no request, the marker stays until it expires.
+func (m *marker) releaseWithRequest(ctx context.Context) {
 	if !engine.StagingFrom(ctx).Add(m.release) {
 		m.timer.Stop()
 	}
@@ -120,9 +120,9 @@ func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 	if !isHash(f.Hash) {
 		return noContent(f)
 	}
-	m, err := s.mark(f.Hash)
+	m, err := s.newMarker(f.Hash)
 	if err != nil {
-		return failure(err)
+		return uploadError(err)
 	}
 	now, err := s.Find(ctx, f.ID)
 	if err == nil && now.Hash != f.Hash {
@@ -132,7 +132,7 @@ func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 		m.remove()
 		return err
 	}
-	m.until(ctx)
+	m.releaseWithRequest(ctx)
 	return nil
 }
 
@@ -140,10 +140,10 @@ func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 func (s *Storage) isStaged(hash string) (bool, error) {
 	markers, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged, hash))
 	if err != nil {
-		return false, gone(err)
+		return false, ignoreMissing(err)
 	}
 	for _, m := range markers {
-		if info, err := m.Info(); err == nil && s.young(info) {
+		if info, err := m.Info(); err == nil && s.isYoung(info) {
 			return true, nil
 		}
 	}
@@ -203,23 +203,23 @@ func (s *Storage) removeUnheld() {
 			return
 		}
 		for _, hash := range hashes {
-			s.release(hash)
+			s.releaseContent(hash)
 		}
 	}
 }
 
-// release removes a content unless it is needed. If that fails, it leaves a
-// marker, so that a later Sweep tries again.
-func (s *Storage) release(hash string) {
+// releaseContent removes a content unless it is needed. If that fails, it
+// leaves a marker, so that a later Sweep tries again.
+func (s *Storage) releaseContent(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := s.removeUnneeded(ctx, hash); err != nil {
 		s.cfg.Log.Warn("a file that may be unused could not be checked or removed; trying again later", "hash", hash, "after", Grace, "error", err)
-		s.later(hash)
+		s.retryLater(hash)
 	}
 }
 
-func (s *Storage) later(hash string) {
+func (s *Storage) retryLater(hash string) {
 	if err := s.createMarker(filepath.Join(s.cfg.Dir, staged, hash, newID())); err != nil {
 		s.cfg.Log.Warn("an unused file may stay in the folder until restsrv files -remove is run", "hash", hash, "error", err)
 	}
@@ -232,11 +232,11 @@ func (s *Storage) removeUnneeded(ctx context.Context, hash string) error {
 	if needed, err := s.isNeeded(ctx, hash); needed || err != nil {
 		return err
 	}
-	if _, err := os.Stat(s.path(hash)); err != nil {
-		return gone(err)
+	if _, err := os.Stat(s.contentPath(hash)); err != nil {
+		return ignoreMissing(err)
 	}
 	if paused, err := s.isStaged(everything); paused || err != nil {
-		s.later(hash)
+		s.retryLater(hash)
 		return err
 	}
 	return s.removeContent(hash, func(fs.FileInfo) (bool, error) { return s.isNeeded(ctx, hash) })
@@ -248,9 +248,9 @@ func (s *Storage) Pause() (resume func(), err error) {
 	if _, err := os.Stat(s.cfg.Dir); errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // without the directory there is no content to remove
 	}
-	m, err := s.mark(everything)
+	m, err := s.newMarker(everything)
 	if err != nil {
-		return nil, failure(err)
+		return nil, uploadError(err)
 	}
 	return m.remove, nil
 }
@@ -277,14 +277,14 @@ func (s *Storage) Tidy(ctx context.Context) {
 func (s *Storage) Sweep(ctx context.Context) error {
 	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
 	if err != nil {
-		return gone(err)
+		return ignoreMissing(err)
 	}
 	for _, folder := range folders {
 		if err := s.sweepMarkers(ctx, folder.Name()); err != nil {
 			return err
 		}
 	}
-	return s.remains(func(o Orphan) error { return s.Remove(ctx, o) })
+	return s.visitInterrupted(func(o Orphan) error { return s.Remove(ctx, o) })
 }
 
 func (s *Storage) sweepMarkers(ctx context.Context, hash string) error {
@@ -297,10 +297,10 @@ func (s *Storage) sweepMarkers(ctx context.Context, hash string) error {
 	dir := filepath.Join(s.cfg.Dir, staged, hash)
 	markers, err := os.ReadDir(dir)
 	if err != nil {
-		return gone(err)
+		return ignoreMissing(err)
 	}
 	for _, m := range markers {
-		if info, err := m.Info(); err == nil && !s.young(info) {
+		if info, err := m.Info(); err == nil && !s.isYoung(info) {
 			_ = os.Remove(filepath.Join(dir, m.Name()))
 		}
 	}

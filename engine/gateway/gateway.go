@@ -82,7 +82,7 @@ func New(server Server, configs []Config) (*Gateways, error) {
 			c.Account += "@system" // IONDV uses this type, too
 		}
 		g := &gateway{Config: c, to: c.Endpoint}
-		transport := remote(server.Idle)
+		transport := newTransport(server.Idle)
 		var next http.RoundTripper = transport
 		var valid func(context.Context, string) bool
 		if c.Endpoint == "" {
@@ -95,16 +95,16 @@ func New(server Server, configs []Config) (*Gateways, error) {
 			return nil, errors.New("gateway " + c.Name + ": its endPoint is not a URL")
 		}
 		g.proxy = &httputil.ReverseProxy{
-			Rewrite:        g.rewrite,
+			Rewrite:        g.rewriteRequest,
 			Transport:      &sender{gateway: g, next: next, valid: valid, idle: server.Idle, turn: make(chan struct{}, 1), clock: time.Now},
-			ModifyResponse: tidy,
+			ModifyResponse: cleanResponse,
 			FlushInterval:  -1, // forward data immediately
 			ErrorLog:       slog.NewLogLogger(server.Log.Handler(), slog.LevelDebug),
 			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 				if r.Context().Err() != nil {
 					panic(http.ErrAbortHandler) // the browser closed the connection
 				}
-				engine.Fail(w, failure(c.Name, err))
+				engine.Fail(w, gatewayError(c.Name, err))
 			},
 		}
 		gs.all = append(gs.all, g)
@@ -134,7 +134,7 @@ func (gs *Gateways) Prefixes() []string {
 
 // ServeHTTP forwards a request at or below one of Prefixes.
 func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g, path, allow := gs.match(r.Method, r.URL.EscapedPath())
+	g, path, allow := gs.findRoute(r.Method, r.URL.EscapedPath())
 	if g == nil {
 		if allow != "" {
 			w.Header().Set("Allow", allow)
@@ -160,10 +160,10 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ForwardsBodies implements rest.Forwarder.
 func (gs *Gateways) ForwardsBodies() {}
 
-// match finds the gateway for the method and the escaped path, and returns it
-// with the path below its base. If there is none, allow lists the methods of
+// findRoute finds the gateway for the method and the escaped path, and returns
+// it with the path below its base. If there is none, allow lists the methods of
 // the path.
-func (gs *Gateways) match(method, path string) (g *gateway, to, allow string) {
+func (gs *Gateways) findRoute(method, path string) (g *gateway, to, allow string) {
 	var methods []string
 	for _, g := range gs.all {
 		to, ok := strings.CutPrefix(path, g.Base)
@@ -171,7 +171,7 @@ func (gs *Gateways) match(method, path string) (g *gateway, to, allow string) {
 			continue
 		}
 		for _, route := range g.Routes {
-			if !matches(route.Path, to) {
+			if !matchPath(route.Path, to) {
 				continue
 			}
 			if slices.Contains(route.Methods, method) || method == http.MethodHead && slices.Contains(route.Methods, http.MethodGet) {
@@ -184,16 +184,16 @@ func (gs *Gateways) match(method, path string) (g *gateway, to, allow string) {
 	return nil, "", strings.Join(slices.Compact(methods), ", ")
 }
 
-// matches compares an escaped path with a template part by part. A trailing
+// matchPath compares an escaped path with a template part by part. A trailing
 // slash is optional.
-func matches(template, path string) bool {
+func matchPath(template, path string) bool {
 	want, got := strings.Split(strings.TrimSuffix(template, "/"), "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if len(want) != len(got) {
 		return false
 	}
 	for i, part := range want {
 		if strings.HasPrefix(part, "{") {
-			if !harmless(got[i]) {
+			if !isHarmless(got[i]) {
 				return false
 			}
 		} else if decoded, err := url.PathUnescape(got[i]); err != nil || decoded != part {
@@ -203,9 +203,9 @@ func matches(template, path string) bool {
 	return true
 }
 
-// harmless reports whether an escaped part of a path stays a single part in
+// isHarmless reports whether an escaped part of a path stays a single part in
 // every server: an id may contain slashes, but no steps to the parent folder.
-func harmless(escaped string) bool {
+func isHarmless(escaped string) bool {
 	part, err := url.PathUnescape(escaped)
 	if err != nil || part == "" || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return false
@@ -227,9 +227,10 @@ var private = []string{
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "Origin", "Referer", "Expect",
 }
 
-// rewrite makes the forwarded request. Its URL consists of the configured
-// address and the matched path. Host headers of the browser are ignored.
-func (g *gateway) rewrite(p *httputil.ProxyRequest) {
+// rewriteRequest makes the forwarded request. Its URL consists of the
+// configured address and the matched path. Host headers of the browser are
+// ignored.
+func (g *gateway) rewriteRequest(p *httputil.ProxyRequest) {
 	path := strings.TrimPrefix(p.In.URL.EscapedPath(), g.Base)
 	to, err := url.Parse(g.to + path)
 	if err != nil { // unreachable: match has decoded the parts
@@ -264,11 +265,11 @@ func (g *gateway) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// tidy removes the headers of a response that concern the gateway's account or
-// another host, and keeps the response out of shared caches. It also removes
-// X-Request-Id and X-Content-Type-Options, because the server has set them
-// already.
-func tidy(r *http.Response) error {
+// cleanResponse removes the headers of a response that concern the gateway's
+// account or another host, and keeps the response out of shared caches. It also
+// removes X-Request-Id and X-Content-Type-Options, because the server has set
+// them already.
+func cleanResponse(r *http.Response) error {
 	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Clear-Site-Data", "Strict-Transport-Security", "X-Request-Id", "X-Content-Type-Options"} {
 		r.Header.Del(name)
 	}
@@ -279,9 +280,9 @@ func tidy(r *http.Response) error {
 	return nil
 }
 
-// failure returns the error that is reported to the browser if a request could
-// not be forwarded. Its cause is for the log.
-func failure(name string, err error) error {
+// gatewayError returns the error that is reported to the browser if a request
+// could not be forwarded. Its cause is for the log.
+func gatewayError(name string, err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return e

@@ -348,7 +348,7 @@ func TestWithoutTokens(t *testing.T) {
 		if inProcess && (seen.Get("Auth-User") != "ext@system" || seen.Get("Auth-Pwd") != "s3cret") {
 			t.Errorf("credentials of a service here: %v", seen)
 		}
-		if !inProcess && (seen.Get("Authorization") != basic("ext@system", "s3cret") || seen.Get("Auth-User") != "") {
+		if !inProcess && (seen.Get("Authorization") != basicAuth("ext@system", "s3cret") || seen.Get("Auth-User") != "") {
 			t.Errorf("credentials of a service elsewhere: %v", seen)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// remote returns a transport to other servers. It uses no proxy, has time
+// newTransport returns a transport to other servers. It uses no proxy, has time
 // limits and does not follow redirects.
-func remote(idle time.Duration) *http.Transport {
+func newTransport(idle time.Duration) *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -42,7 +42,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	stop := context.AfterFunc(ctx, func() { write.CloseWithError(context.Cause(ctx)) })
 	go func() {
 		defer stop()
-		w.run(l.handler)
+		w.runHandler(l.handler)
 	}()
 	select {
 	case <-w.begun:
@@ -68,7 +68,7 @@ type answer struct {
 	response *http.Response
 }
 
-func (a *answer) run(h http.Handler) {
+func (a *answer) runHandler(h http.Handler) {
 	defer func() {
 		err := context.Cause(a.request.Context()) // if the request has ended, the response is incomplete
 		if p := recover(); p != nil {

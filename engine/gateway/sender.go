@@ -51,50 +51,51 @@ type token struct {
 
 // RoundTrip implements http.RoundTripper.
 func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
-	used, err := s.token(r.Context(), nil)
+	used, err := s.getToken(r.Context(), nil)
 	if err != nil {
 		return nil, err
 	}
 	resp, unsent, err := s.send(r, used)
-	if err != nil || !refused(resp) || used == nil || !s.replaceable(r.Context(), used, resp.StatusCode) {
-		return s.judge(resp, err)
+	if err != nil || !isRefused(resp) || used == nil || !s.isReplaceable(r.Context(), used, resp.StatusCode) {
+		return s.reportRefusal(resp, err)
 	}
-	fresh, err := s.token(r.Context(), used)
+	fresh, err := s.getToken(r.Context(), used)
 	if err != nil {
-		discard(resp)
+		discardBody(resp)
 		return nil, err
 	}
 	if !unsent() {
-		return s.judge(resp, nil) // the next request uses the new token
+		return s.reportRefusal(resp, nil) // the next request uses the new token
 	}
-	discard(resp)
+	discardBody(resp)
 	resp, _, err = s.send(r, fresh)
-	if err == nil && refused(resp) {
+	if err == nil && isRefused(resp) {
 		s.current.CompareAndSwap(fresh, &token{secret: fresh.secret, at: fresh.at, wait: min(2*used.wait, lastWait)})
 	}
-	return s.judge(resp, err)
+	return s.reportRefusal(resp, err)
 }
 
-func refused(r *http.Response) bool {
+func isRefused(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
 }
 
-// judge turns a 401 of the target into an internal error: it means that the
-// target rejects the gateway's own credentials. If the browser got the 401, it
-// would ask the user to sign in again, which could not help.
-func (s *sender) judge(resp *http.Response, err error) (*http.Response, error) {
+// reportRefusal turns a 401 of the target into an internal error: it means that
+// the target rejects the gateway's own credentials. If the browser got the 401,
+// it would ask the user to sign in again, which could not help.
+func (s *sender) reportRefusal(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		discard(resp)
+		discardBody(resp)
 		return nil, engine.Wrap(errors.New("the service does not accept "+s.gateway.Account), "gateway "+s.gateway.Name)
 	}
 	return resp, nil
 }
 
-// replaceable reports whether a new token may avoid the rejection with status.
-func (s *sender) replaceable(ctx context.Context, t *token, status int) bool {
+// isReplaceable reports whether a new token may avoid the rejection with
+// status.
+func (s *sender) isReplaceable(ctx context.Context, t *token, status int) bool {
 	if s.valid != nil {
 		return !s.valid(ctx, t.secret)
 	}
@@ -116,7 +117,7 @@ func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent fu
 		}
 	}
 	resp, err = s.next.RoundTrip(out)
-	body.answered()
+	body.stopTimer()
 	if err != nil {
 		timer.Stop()
 		if cause := context.Cause(ctx); cause != nil {
@@ -126,7 +127,7 @@ func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent fu
 		return nil, nil, err
 	}
 	resp.Body = &timed{ReadCloser: resp.Body, timer: timer, idle: s.idle, cancel: cancel}
-	return resp, body.unsent, nil
+	return resp, body.stopReading, nil
 }
 
 // authorize sets the credentials. For a service of this server it sets all
@@ -141,17 +142,17 @@ func (s *sender) authorize(r *http.Request, t *token) {
 		r.Header.Set("Auth-User", g.Account)
 		r.Header.Set("Auth-Pwd", g.Secret)
 	case t == nil:
-		r.Header.Set("Authorization", basic(g.Account, g.Secret))
+		r.Header.Set("Authorization", basicAuth(g.Account, g.Secret))
 	}
 }
 
-func basic(account, secret string) string {
+func basicAuth(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// token returns the token to use, which is never old. It returns nil if the
+// getToken returns the token to use, which is never old. It returns nil if the
 // gateway does not use tokens. Only one request at a time fetches a token.
-func (s *sender) token(ctx context.Context, old *token) (*token, error) {
+func (s *sender) getToken(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil
 	}
@@ -174,7 +175,7 @@ func (s *sender) token(ctx context.Context, old *token) (*token, error) {
 	// request ends.
 	fetching, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTime)
 	defer cancel()
-	secret, err := s.fetch(fetching)
+	secret, err := s.fetchToken(fetching)
 	if err != nil {
 		s.failed, s.until = err, s.clock().Add(sulk)
 		return nil, err
@@ -184,9 +185,9 @@ func (s *sender) token(ctx context.Context, old *token) (*token, error) {
 	return t, nil
 }
 
-// fetch gets a token with name and password. The body of the response is the
-// token, as in IONDV.
-func (s *sender) fetch(ctx context.Context) (string, error) {
+// fetchToken gets a token with name and password. The body of the response is
+// the token, as in IONDV.
+func (s *sender) fetchToken(ctx context.Context) (string, error) {
 	g := s.gateway
 	// The request has no client address: failed attempts of the gateway must
 	// not count for the caller.
@@ -194,7 +195,7 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Authorization", basic(g.Account, g.Secret))
+	r.Header.Set("Authorization", basicAuth(g.Account, g.Secret))
 	if id := engine.CallerFrom(ctx).Request; id != "" {
 		r.Header.Set("X-Request-Id", id)
 	}
@@ -202,13 +203,13 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer discard(resp)
+	defer discardBody(resp)
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxToken+1))
 	secret := strings.TrimSpace(string(text))
 	switch {
 	case err != nil:
 		return "", err
-	case refused(resp):
+	case isRefused(resp):
 		return "", engine.Wrap(errors.New("no token for "+g.Account+": "+resp.Status), "gateway "+g.Name)
 	case resp.StatusCode != http.StatusOK:
 		return "", errors.New("no token for " + g.Account + ": " + resp.Status)
@@ -218,8 +219,8 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// discard closes a response without using its body.
-func discard(r *http.Response) {
+// discardBody closes a response without using its body.
+func discardBody(r *http.Response) {
 	_, _ = io.CopyN(io.Discard, r.Body, 4<<10) // read the rest so that the connection can be used again
 	r.Body.Close()
 }
@@ -253,13 +254,13 @@ func (a *attempt) Read(p []byte) (int, error) {
 // owns it.
 func (a *attempt) Close() error { return nil }
 
-func (a *attempt) answered() {
+func (a *attempt) stopTimer() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.timer = nil
 }
 
-func (a *attempt) unsent() bool {
+func (a *attempt) stopReading() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true

@@ -85,9 +85,9 @@ func (t table[K]) count(k K, now time.Time) int {
 	return 0
 }
 
-// rest returns how long k stays at or over limit. It returns 0 if k is below
-// the limit.
-func (t table[K]) rest(k K, now time.Time, limit int) time.Duration {
+// blockedFor returns how long k stays at or over limit. It returns 0 if k is
+// below the limit.
+func (t table[K]) blockedFor(k K, now time.Time, limit int) time.Duration {
 	c := t.get(k, now)
 	if c == nil || limit <= 0 {
 		return 0
@@ -149,19 +149,19 @@ func (a acquaintances) has(p pair, now time.Time) bool {
 	return ok && now.Sub(t) < knownFor
 }
 
-// renew records a sign-in. It returns false, without a change, if the recorded
-// one is recent.
-func (a acquaintances) renew(p pair, now time.Time) bool {
+// renewNetwork records a sign-in. It returns false, without a change, if the
+// recorded one is recent.
+func (a acquaintances) renewNetwork(p pair, now time.Time) bool {
 	if t, ok := a[p.account][p.network]; ok && now.Sub(t) < renewAfter {
 		return false
 	}
-	a.put(p, now)
+	a.putNetwork(p, now)
 	return true
 }
 
-// put records a sign-in. If the account has too many networks, the oldest one
-// is removed.
-func (a acquaintances) put(p pair, at time.Time) {
+// putNetwork records a sign-in. If the account has too many networks, the
+// oldest one is removed.
+func (a acquaintances) putNetwork(p pair, at time.Time) {
 	of := a[p.account]
 	if of == nil {
 		if len(a) >= maxEntries {

@@ -125,16 +125,16 @@ func networkKey(a netip.Addr) key {
 // still admitted when the address is over its limit.
 func (k *Keeper) Admit(ctx context.Context, account string, from engine.Caller) (time.Duration, error) {
 	p := pair{accountKey(account), networkKey(from.Address)}
-	if err := k.refresh(ctx); err != nil {
+	if err := k.refreshCounts(ctx); err != nil {
 		return 0, err
 	}
 	now := k.cfg.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := k.cfg.Limits
-	rest := k.pairs.rest(p, now, l.PerAccount)
+	rest := k.pairs.blockedFor(p, now, l.PerAccount)
 	if !k.known.has(p, now) {
-		rest = max(rest, k.networks.rest(p.network, now, l.PerAddress))
+		rest = max(rest, k.networks.blockedFor(p.network, now, l.PerAddress))
 	}
 	if rest > 0 {
 		e := engine.Errorf(engine.TooMany, "attempts", "too many failed attempts, try again later")
@@ -144,10 +144,10 @@ func (k *Keeper) Admit(ctx context.Context, account string, from engine.Caller) 
 	if account == "" {
 		return 0, nil
 	}
-	return l.delay(k.accounts.count(p.account, now)), nil
+	return l.delayAfter(k.accounts.count(p.account, now)), nil
 }
 
-func (l Limits) delay(failures int) time.Duration {
+func (l Limits) delayAfter(failures int) time.Duration {
 	if l.DelayFrom <= 0 || failures < l.DelayFrom {
 		return 0
 	}
@@ -162,16 +162,16 @@ func (k *Keeper) Failed(_ context.Context, account string, from engine.Caller) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := event{pair: p, slice: sliceOf(now), known: k.known.has(p, now)}
-	k.count(e, 1, now)
+	k.countFailures(e, 1, now)
 	if len(k.pending) < maxEntries || k.pending[e] > 0 {
 		k.pending[e] = addCapped(k.pending[e], 1)
 	}
-	k.schedule()
+	k.scheduleFlush()
 }
 
-// count adds n failures to the counters that Admit uses. The caller must hold
-// mu.
-func (k *Keeper) count(e event, n uint16, now time.Time) {
+// countFailures adds n failures to the counters that Admit uses. The caller
+// must hold mu.
+func (k *Keeper) countFailures(e event, n uint16, now time.Time) {
 	k.pairs.add(e.pair, e.slice, n, now)
 	k.accounts.add(e.pair.account, e.slice, n, now)
 	if !e.known {
@@ -188,9 +188,9 @@ func (k *Keeper) Succeeded(_ context.Context, account string, from engine.Caller
 	now := k.cfg.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.known.renew(p, now) {
+	if k.known.renewNetwork(p, now) {
 		k.renewed[p.account] = struct{}{}
-		k.schedule()
+		k.scheduleFlush()
 	}
 }
 
@@ -210,13 +210,13 @@ func (k *Keeper) Close(ctx context.Context) error {
 		k.timer.Stop()
 	}
 	k.mu.Unlock()
-	return k.flush(ctx)
+	return k.flushPending(ctx)
 }
 
-// schedule starts the timer that writes the pending counts. The caller must
-// hold mu.
-func (k *Keeper) schedule() {
+// scheduleFlush starts the timer that writes the pending counts. The caller
+// must hold mu.
+func (k *Keeper) scheduleFlush() {
 	if k.timer == nil && !k.closed {
-		k.timer = time.AfterFunc(FlushEvery, k.flushAside)
+		k.timer = time.AfterFunc(FlushEvery, k.flushInBackground)
 	}
 }

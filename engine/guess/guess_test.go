@@ -122,7 +122,7 @@ func wantRefused(t *testing.T, k *Keeper, account, address string) time.Duration
 
 func (f *fixture) flush(k *Keeper) {
 	f.Helper()
-	if err := k.flush(context.Background()); err != nil {
+	if err := k.flushPending(context.Background()); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -384,7 +384,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("an account is known at %d networks", n)
 	}
 	for i := range maxEntries + 10 {
-		k.known.put(pair{accountKey(fmt.Sprint(i)), key{}}, f.Now())
+		k.known.putNetwork(pair{accountKey(fmt.Sprint(i)), key{}}, f.Now())
 	}
 	if len(k.known) > maxEntries {
 		t.Errorf("%d accounts are known somewhere", len(k.known))
@@ -418,7 +418,7 @@ func TestDatabaseAway(t *testing.T) {
 	away := engine.Errorf(engine.Unavailable, "database", "the database is away")
 	f.data.goAway(away)
 	fail(one, 20, "ann@local", "10.0.0.1")
-	if err := one.flush(context.Background()); !errors.Is(err, error(away)) {
+	if err := one.flushPending(context.Background()); !errors.Is(err, error(away)) {
 		t.Errorf("flush: %v", err)
 	}
 	wantRefused(t, one, "ann@local", "10.0.0.1")

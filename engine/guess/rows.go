@@ -63,8 +63,8 @@ func decodeKey(s string) (k key, ok bool) {
 	return k, err == nil && copy(k[:], b) == len(k)
 }
 
-// row returns the record that stores content as a row.
-func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) (engine.Record, error) {
+// newRow returns the record that stores content as a row.
+func (k *Keeper) newRow(id string, now time.Time, life time.Duration, content any) (engine.Record, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return engine.Record{}, err
@@ -75,25 +75,25 @@ func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) 
 	return engine.Record{Class: c, ID: id, Values: v}, nil
 }
 
-// flushAside writes the pending counts. If that fails, it schedules another
-// attempt.
-func (k *Keeper) flushAside() {
+// flushInBackground writes the pending counts. If that fails, it schedules
+// another attempt.
+func (k *Keeper) flushInBackground() {
 	k.mu.Lock()
 	k.timer = nil
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := k.flush(ctx); err != nil {
-		k.warn("failed sign-ins could not be stored; until they are, each process counts only its own", err)
+	if err := k.flushPending(ctx); err != nil {
+		k.logFailure("failed sign-ins could not be stored; until they are, each process counts only its own", err)
 		k.mu.Lock()
-		k.schedule()
+		k.scheduleFlush()
 		k.mu.Unlock()
 	}
 }
 
-// flush writes the pending counts in one transaction. If that fails, they stay
-// pending while they still count.
-func (k *Keeper) flush(ctx context.Context) error {
+// flushPending writes the pending counts in one transaction. If that fails,
+// they stay pending while they still count.
+func (k *Keeper) flushPending(ctx context.Context) error {
 	select {
 	case k.reading <- struct{}{}:
 		defer func() { <-k.reading }()
@@ -104,7 +104,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 	k.mu.Lock()
 	events, renewed := k.pending, k.renewed
 	k.pending, k.renewed = map[event]uint16{}, map[key]struct{}{}
-	records, err := k.records(events, renewed, now)
+	records, err := k.pendingRecords(events, renewed, now)
 	due := len(records) > 0 && now.Sub(k.swept) >= sweepEvery // a process without pending counts does not use the database
 	if due {
 		k.swept = now
@@ -118,18 +118,18 @@ func (k *Keeper) flush(ctx context.Context) error {
 		_, err = k.cfg.Data.Save(ctx, records)
 	}
 	if err != nil {
-		k.restore(events, renewed)
+		k.restorePending(events, renewed)
 		return err
 	}
 	if due {
-		return k.sweep(ctx, now)
+		return k.removeExpired(ctx, now)
 	}
 	return nil
 }
 
-// records returns the rows to write for the pending counts. The caller must
-// hold mu.
-func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now time.Time) (records []engine.Record, err error) {
+// pendingRecords returns the rows to write for the pending counts. The caller
+// must hold mu.
+func (k *Keeper) pendingRecords(events map[event]uint16, renewed map[key]struct{}, now time.Time) (records []engine.Record, err error) {
 	var lines []failures
 	for e, n := range events {
 		if sliceOf(now)-e.slice < slicesKept {
@@ -137,7 +137,7 @@ func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now 
 		}
 	}
 	if len(lines) > 0 {
-		r, err := k.row(batchPrefix+rand.Text(), now, batchLife, lines)
+		r, err := k.newRow(batchPrefix+rand.Text(), now, batchLife, lines)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now 
 		for n, t := range k.known[account] {
 			networks[encodeKey(n)] = t.Unix()
 		}
-		r, err := k.row(knownPrefix+encodeKey(account), now, knownFor, networks)
+		r, err := k.newRow(knownPrefix+encodeKey(account), now, knownFor, networks)
 		if err != nil {
 			return nil, err
 		}
@@ -157,8 +157,8 @@ func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now 
 	return records, nil
 }
 
-// restore adds counts that could not be written to the pending ones.
-func (k *Keeper) restore(events map[event]uint16, renewed map[key]struct{}) {
+// restorePending adds counts that could not be written to the pending ones.
+func (k *Keeper) restorePending(events map[event]uint16, renewed map[key]struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for e, n := range events {
@@ -171,9 +171,9 @@ func (k *Keeper) restore(events map[event]uint16, renewed map[key]struct{}) {
 	}
 }
 
-// sweep removes the expired rows.
-func (k *Keeper) sweep(ctx context.Context, now time.Time) error {
-	q, err := k.query("expires", "$lte", now)
+// removeExpired removes the expired rows.
+func (k *Keeper) removeExpired(ctx context.Context, now time.Time) error {
+	q, err := k.timeQuery("expires", "$lte", now)
 	if err != nil {
 		return err
 	}
@@ -181,17 +181,17 @@ func (k *Keeper) sweep(ctx context.Context, now time.Time) error {
 	return err
 }
 
-func (k *Keeper) query(name, op string, t time.Time) (*engine.Query, error) {
+func (k *Keeper) timeQuery(name, op string, t time.Time) (*engine.Query, error) {
 	f, err := engine.ParseFilter(k.cfg.Class, engine.Fields{{Name: name, Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
 }
 
-// refresh reads the rows that other processes have written since the last
+// refreshCounts reads the rows that other processes have written since the last
 // refresh, unless that was less than FlushEvery ago. If the database cannot be
 // read, the process uses the counts that it has. The error is not nil only if
 // ctx ended.
-func (k *Keeper) refresh(ctx context.Context) error {
-	if !k.stale() {
+func (k *Keeper) refreshCounts(ctx context.Context) error {
+	if !k.isStale() {
 		return nil
 	}
 	select {
@@ -202,7 +202,7 @@ func (k *Keeper) refresh(ctx context.Context) error {
 		e.Err = ctx.Err()
 		return e
 	}
-	if !k.stale() {
+	if !k.isStale() {
 		return nil
 	}
 	now := k.cfg.Now()
@@ -212,9 +212,9 @@ func (k *Keeper) refresh(ctx context.Context) error {
 		since = k.read.Add(-clockSkew)
 	}
 	k.mu.Unlock()
-	err := k.load(since)
+	err := k.loadRows(since)
 	if err != nil {
-		k.warn("failed sign-ins of other processes could not be read; until they are, each process counts only its own", err)
+		k.logFailure("failed sign-ins of other processes could not be read; until they are, each process counts only its own", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -231,31 +231,31 @@ func (k *Keeper) refresh(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) stale() bool {
+func (k *Keeper) isStale() bool {
 	now := k.cfg.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return now.Sub(k.read) >= FlushEvery && !now.Before(k.retry)
 }
 
-// load counts the rows written since a time. It does not use the context of the
-// request, because the rows belong to the server and not to the account that
-// signs in.
-func (k *Keeper) load(since time.Time) error {
+// loadRows counts the rows written since a time. It does not use the context of
+// the request, because the rows belong to the server and not to the account
+// that signs in.
+func (k *Keeper) loadRows(since time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 	defer cancel()
-	q, err := k.query("at", "$gte", since)
+	q, err := k.timeQuery("at", "$gte", since)
 	if err != nil {
 		return err
 	}
 	return k.cfg.Data.List(ctx, q, func(it *engine.Item) error {
-		k.take(it)
+		k.countRow(it)
 		return nil
 	})
 }
 
-// take counts one row.
-func (k *Keeper) take(it *engine.Item) {
+// countRow counts one row.
+func (k *Keeper) countRow(it *engine.Item) {
 	content, _ := it.Get("content").(string)
 	now := k.cfg.Now()
 	k.mu.Lock()
@@ -268,7 +268,7 @@ func (k *Keeper) take(it *engine.Item) {
 		}
 		for name, at := range networks {
 			if network, ok := decodeKey(name); ok && now.Sub(time.Unix(at, 0)) < knownFor {
-				k.known.put(pair{account, network}, time.Unix(at, 0))
+				k.known.putNetwork(pair{account, network}, time.Unix(at, 0))
 			}
 		}
 		return
@@ -290,13 +290,13 @@ func (k *Keeper) take(it *engine.Item) {
 		network, nok := decodeKey(l.Network)
 		if aok && nok && l.Slice <= sliceOf(now)+slicesKept { // otherwise the system clock was set back
 			slice := min(l.Slice, sliceOf(now)) // the clock of the other process may be ahead
-			k.count(event{pair{account, network}, slice, l.Known}, l.Count, now)
+			k.countFailures(event{pair{account, network}, slice, l.Known}, l.Count, now)
 		}
 	}
 }
 
-// warn logs a database error, at most once a minute.
-func (k *Keeper) warn(what string, err error) {
+// logFailure logs a database error, at most once a minute.
+func (k *Keeper) logFailure(what string, err error) {
 	now := k.cfg.Now()
 	k.mu.Lock()
 	due := now.Sub(k.warned) >= time.Minute

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// offered returns the credentials of a request.
-func offered(r *http.Request, from engine.Caller) engine.Credentials {
-	c := credentials(r.Header)
+// requestCredentials returns the credentials of a request.
+func requestCredentials(r *http.Request, from engine.Caller) engine.Credentials {
+	c := parseCredentials(r.Header)
 	c.Caller = from
 	return c
 }
@@ -37,23 +37,24 @@ func isBasic(authorization string) bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// account authenticates a request to a service with the given mode.
-func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
+// authenticateRequest authenticates a request to a service with the given mode.
+func (s *Server) authenticateRequest(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
 	if mode == engine.AuthNone {
 		return engine.Anonymous, nil
 	}
 	if mode == engine.AuthOAuth {
-		return s.bearer(r, x)
+		return s.authenticateBearer(r, x)
 	}
 	if err := sameSite(r); err != nil {
 		return nil, err
 	}
-	return s.cfg.Auth.Authenticate(r.Context(), mode, offered(r, x.caller))
+	return s.cfg.Auth.Authenticate(r.Context(), mode, requestCredentials(r, x.caller))
 }
 
-// bearer authenticates a request to a service with mode oauth, which accepts
-// credentials only in Authorization: Bearer (RFC 6750 section 2.1).
-func (s *Server) bearer(r *http.Request, x *exchange) (*engine.Account, error) {
+// authenticateBearer authenticates a request to a service with mode oauth,
+// which accepts credentials only in Authorization: Bearer (RFC 6750 section
+// 2.1).
+func (s *Server) authenticateBearer(r *http.Request, x *exchange) (*engine.Account, error) {
 	token := bearerToken(r.Header)
 	x.out.token = token != ""
 	switch {
@@ -73,11 +74,11 @@ func bearerToken(h http.Header) string {
 	return strings.Trim(payload, " ")
 }
 
-// anyAccount authenticates a request with whichever credentials it has, or with
-// the browser session if it has none. A bearer token may be a token of this
-// server or an OAuth2 token.
-func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, error) {
-	c := offered(r, x.caller)
+// authenticateAny authenticates a request with whichever credentials it has, or
+// with the browser session if it has none. A bearer token may be a token of
+// this server or an OAuth2 token.
+func (s *Server) authenticateAny(r *http.Request, x *exchange) (*engine.Account, error) {
+	c := requestCredentials(r, x.caller)
 	mode := engine.AuthPwd
 	switch {
 	case c.Token != "":
@@ -92,16 +93,16 @@ func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, erro
 	if code := engine.CodeOf(err); code != engine.Forbidden && code != engine.Unauthenticated {
 		return nil, err
 	}
-	a, refused := s.bearer(r, x)
+	a, refused := s.authenticateBearer(r, x)
 	if code := engine.CodeOf(refused); refused != nil && (code == engine.Forbidden || code == engine.Unauthenticated) {
 		return nil, err
 	}
 	return a, refused
 }
 
-// limited returns the account restricted to the scope of its token on a
+// restrictToScope returns the account restricted to the scope of its token on a
 // service.
-func (x *exchange) limited(a *engine.Account, service string) (*engine.Account, error) {
+func (x *exchange) restrictToScope(a *engine.Account, service string) (*engine.Account, error) {
 	if a.Scope == nil {
 		return a, nil
 	}
@@ -115,9 +116,10 @@ func (x *exchange) limited(a *engine.Account, service string) (*engine.Account, 
 	return &within, nil
 }
 
-// credentials reads the credentials from the headers of a request. The header
-// auth-user has priority over Basic, and Bearer has priority over auth-token.
-func credentials(h http.Header) engine.Credentials {
+// parseCredentials reads the credentials from the headers of a request. The
+// header auth-user has priority over Basic, and Bearer has priority over
+// auth-token.
+func parseCredentials(h http.Header) engine.Credentials {
 	c := engine.Credentials{
 		User:     h.Get("Auth-User"),
 		Type:     h.Get("Auth-User-Type"),
@@ -132,16 +134,16 @@ func credentials(h http.Header) engine.Credentials {
 			c.Token = payload
 		}
 	case strings.EqualFold(scheme, "Basic") && c.User == "":
-		c.User, c.Password = basic(payload)
+		c.User, c.Password = parseBasic(payload)
 	}
 	return c
 }
 
-// basic parses the payload of Basic authentication: base64 of user:password, or
-// user:password in plain text. Base64 contains no colon, so the forms cannot be
-// confused. The name ends at the first colon. Without a colon the password is
-// empty.
-func basic(payload string) (user, password string) {
+// parseBasic parses the payload of Basic authentication: base64 of
+// user:password, or user:password in plain text. Base64 contains no colon, so
+// the forms cannot be confused. The name ends at the first colon. Without a
+// colon the password is empty.
+func parseBasic(payload string) (user, password string) {
 	if !strings.Contains(payload, ":") {
 		payload = decodeBase64(payload)
 	}
@@ -159,10 +161,10 @@ func decodeBase64(s string) string {
 	return ""
 }
 
-// challenge returns the WWW-Authenticate value of a 401 in a mode. token
+// challengeFor returns the WWW-Authenticate value of a 401 in a mode. token
 // reports whether the request had a token. The value is empty for pages,
 // because the browser would open its own password dialog.
-func challenge(mode engine.AuthMode, token bool) string {
+func challengeFor(mode engine.AuthMode, token bool) string {
 	switch {
 	case mode == "":
 		return ""

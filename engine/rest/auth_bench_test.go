@@ -87,7 +87,7 @@ func (p *proving) remembered(b testing.TB, each func(name string, prove func() (
 	} {
 		r := httptest.NewRequest("GET", "/rest/simple", nil)
 		w.sign(r)
-		prove := func() (*engine.Account, error) { return p.account(r, w.mode, x) }
+		prove := func() (*engine.Account, error) { return p.authenticateRequest(r, w.mode, x) }
 		if a, err := prove(); err != nil || a.ID != "ann@local" {
 			b.Fatal(w.name, a, err)
 		}

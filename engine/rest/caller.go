@@ -9,17 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// caller returns the origin of a request, and its address as text. Headers that
-// proxies set are used only if the peer is a trusted proxy.
-func (s *Server) caller(r *http.Request, id string) (engine.Caller, string) {
+// callerOf returns the origin of a request, and its address as text. Headers
+// that proxies set are used only if the peer is a trusted proxy.
+func (s *Server) callerOf(r *http.Request, id string) (engine.Caller, string) {
 	c := engine.Caller{Request: id, Secure: r.TLS != nil}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		c.Address = plainAddress(peer.Addr())
 	}
-	if !forwarded(r.Header) {
+	if !hasForwardingHeaders(r.Header) {
 		return c, remoteIP(r)
 	}
-	if !s.trusts(c.Address) {
+	if !s.isTrusted(c.Address) {
 		s.untrusted.Do(func() {
 			s.cfg.Log.Warn("a proxy that trustedProxies does not name forwards requests; ignoring its forwarding headers", "address", remoteIP(r))
 		})
@@ -29,11 +29,11 @@ func (s *Server) caller(r *http.Request, id string) (engine.Caller, string) {
 	return c, c.Address.String()
 }
 
-func forwarded(h http.Header) bool {
+func hasForwardingHeaders(h http.Header) bool {
 	return h["X-Forwarded-For"] != nil || h["Forwarded"] != nil || h["X-Forwarded-Proto"] != nil
 }
 
-func (s *Server) trusts(a netip.Addr) bool {
+func (s *Server) isTrusted(a netip.Addr) bool {
 	for _, p := range s.cfg.TrustedProxies {
 		if p.Contains(a) {
 			return true
@@ -54,8 +54,8 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	proto := ""
 	switch {
 	case len(old) > 0 && len(standard) > 0:
-		a, _ := s.client(old, peer)
-		b, p := s.client(standard, peer)
+		a, _ := s.findClient(old, peer)
+		b, p := s.findClient(standard, peer)
 		if a == b {
 			c.Address, proto = a, p
 		} else {
@@ -64,9 +64,9 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 			})
 		}
 	case len(old) > 0:
-		c.Address, _ = s.client(old, peer)
+		c.Address, _ = s.findClient(old, peer)
 	default:
-		c.Address, proto = s.client(standard, peer)
+		c.Address, proto = s.findClient(standard, peer)
 	}
 	if lines := h["X-Forwarded-Proto"]; len(lines) > 0 { // the last entry was set by the trusted proxy
 		words := strings.Split(lines[len(lines)-1], ",")
@@ -77,10 +77,10 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	}
 }
 
-// client returns the last hop that is not a trusted proxy, or the first one if
-// all are. If it finds a hop without a valid address, such as "unknown", it
+// findClient returns the last hop that is not a trusted proxy, or the first one
+// if all are. If it finds a hop without a valid address, such as "unknown", it
 // returns the hop after that, because the rest of the chain is unknown.
-func (s *Server) client(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
+func (s *Server) findClient(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
 	at = peer
 	for i := len(hops) - 1; i >= 0; i-- {
 		a, ok := hopAddress(hops[i].address)
@@ -88,7 +88,7 @@ func (s *Server) client(hops []hop, peer netip.Addr) (at netip.Addr, proto strin
 			return at, proto
 		}
 		at, proto = a, hops[i].proto
-		if !s.trusts(a) {
+		if !s.isTrusted(a) {
 			break
 		}
 	}

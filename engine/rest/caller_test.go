@@ -49,7 +49,7 @@ func TestCaller(t *testing.T) {
 		for i := 0; i < len(c.header); i += 2 {
 			r.Header.Add(c.header[i], c.header[i+1])
 		}
-		got, text := s.caller(r, "id")
+		got, text := s.callerOf(r, "id")
 		if got.Address.String() != c.want || got.Secure != c.secure || got.Request != "id" {
 			t.Errorf("%s: got %v, secure %v, want %s, %v", name, got.Address, got.Secure, c.want, c.secure)
 		}

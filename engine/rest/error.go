@@ -46,7 +46,7 @@ func (o *responder) fail(err error) {
 	o.auditStatus(status, e.Reason)
 	switch e.Code {
 	case engine.Unauthenticated:
-		if c := challenge(o.mode, o.token); c != "" {
+		if c := challengeFor(o.mode, o.token); c != "" {
 			h.Set("WWW-Authenticate", c)
 		}
 	case engine.TooMany, engine.Unavailable:
@@ -58,18 +58,18 @@ func (o *responder) fail(err error) {
 	if e.Code == engine.Internal {
 		detail = internalText
 	}
-	if o.form != engine.ProblemErrors && o.form != outerPage && o.unhandled(e, status, detail) {
+	if o.form != engine.ProblemErrors && o.form != outerPage && o.failUnhandled(e, status, detail) {
 		return
 	}
 	switch o.form {
 	case engine.PageErrors:
 		o.failPage(e, status, detail)
 	case engine.ProblemErrors:
-		o.problem(e, status, detail)
+		o.writeProblem(e, status, detail)
 	case outerPage:
 		o.failOuterPage(status, detail)
 	default:
-		plain(o.w, status, detail)
+		writePlain(o.w, status, detail)
 	}
 }
 
@@ -99,35 +99,35 @@ func (o *responder) failPage(e *engine.Error, status int, detail string) {
 		status = http.StatusBadRequest
 	}
 	if strings.Contains(o.req.Header.Get("Accept"), problemJSON) {
-		o.problem(e, status, detail)
+		o.writeProblem(e, status, detail)
 		return
 	}
-	o.page(status, http.StatusText(status))
+	o.writePage(status, http.StatusText(status))
 }
 
-// page writes an HTML page with one line of text, as Express does.
-func (o *responder) page(status int, says string) {
+// writePage writes an HTML page with one line of text, as Express does.
+func (o *responder) writePage(status int, says string) {
 	o.w.Header().Set("Content-Security-Policy", "default-src 'none'")
-	say(o.w, status, textHTML, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+http.StatusText(status)+
+	writeText(o.w, status, textHTML, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+http.StatusText(status)+
 		"</title></head>\n<body><pre>"+html.EscapeString(says)+"</pre></body>\n</html>\n")
 }
 
-// unhandled writes the response for an error before the handler of a service is
-// called, with the texts of IONDV. If the client accepts problem+json, it gets
-// that instead. unhandled returns false, without a response, for errors that
-// IONDV does not have.
-func (o *responder) unhandled(e *engine.Error, status int, detail string) bool {
+// failUnhandled writes the response for an error before the handler of a
+// service is called, with the texts of IONDV. If the client accepts
+// problem+json, it gets that instead. unhandled returns false, without a
+// response, for errors that IONDV does not have.
+func (o *responder) failUnhandled(e *engine.Error, status int, detail string) bool {
 	switch {
 	case o.stage == atHandler:
 		return false
 	case strings.Contains(o.req.Header.Get("Accept"), problemJSON):
-		o.problem(e, status, detail)
+		o.writeProblem(e, status, detail)
 	case o.stage == atRoute:
-		o.page(status, "Cannot "+engine.Cut(o.req.Method+" "+o.path, maxDetail))
+		o.writePage(status, "Cannot "+engine.Cut(o.req.Method+" "+o.path, maxDetail))
 	case e.Code == engine.Unauthenticated:
-		plain(o.w, status, http.StatusText(status))
+		writePlain(o.w, status, http.StatusText(status))
 	case e.Code == engine.Forbidden && e.Reason == engine.UnknownToken:
-		say(o.w, status, textHTML, "Access level not enough for the action.")
+		writeText(o.w, status, textHTML, "Access level not enough for the action.")
 	default:
 		return false
 	}
@@ -144,8 +144,8 @@ const (
 	maxMember = 255
 )
 
-// problem writes an error as application/problem+json (RFC 9457).
-func (o *responder) problem(e *engine.Error, status int, detail string) {
+// writeProblem writes an error as application/problem+json (RFC 9457).
+func (o *responder) writeProblem(e *engine.Error, status int, detail string) {
 	b := append([]byte(`{"type":"about:blank","title":`), strconv.Quote(http.StatusText(status))...)
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(status), 10)
 	b = engine.AppendString(append(b, `,"detail":`...), engine.Cut(detail, maxDetail))

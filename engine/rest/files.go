@@ -36,7 +36,7 @@ type stored struct {
 // read the item that the file belongs to.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.serveStored(w, r, "files", func(ctx context.Context, path string) (*stored, error) {
-		held, err := s.readable(ctx, path)
+		held, err := s.findReadable(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 		if err != nil || s.cfg.Images == nil || !slices.ContainsFunc(s.cfg.Images.Kinds(), func(k engine.ThumbnailKind) bool { return k.Name == kind }) {
 			return nil, engine.UnknownThumbnail(escaped)
 		}
-		held, err := s.readable(ctx, file)
+		held, err := s.findReadable(ctx, file)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func thumbnailName(name, mimeType string) string {
 // serveStored sends stored content. open finds it by the part of the path after
 // name.
 func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
-	x := s.exchange(w, r)
+	x := s.newExchange(w, r)
 	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)
 	x.out.mode, x.out.vary = engine.AuthPwd, varyAny
 	if err := s.sendStored(w, r, x, open); err != nil {
@@ -95,14 +95,14 @@ func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string
 // written a response.
 func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange, open func(ctx context.Context, path string) (*stored, error)) error {
 	req := &x.req
-	if err := ambiguous(r); err != nil {
+	if err := checkAmbiguous(r); err != nil {
 		return err
 	}
-	account, err := s.anyAccount(r, x)
+	account, err := s.authenticateAny(r, x)
 	if err != nil {
 		return err
 	}
-	if account, err = x.limited(account, "files"); err != nil {
+	if account, err = x.restrictToScope(account, "files"); err != nil {
 		return err
 	}
 	req.Account = account
@@ -110,7 +110,7 @@ func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange,
 		const allow = "GET, HEAD, OPTIONS"
 		w.Header().Set("Allow", allow)
 		if r.Method == http.MethodOptions {
-			plain(w, http.StatusOK, allow)
+			writePlain(w, http.StatusOK, allow)
 			return nil
 		}
 		return engine.Errorf(engine.NotFound, "unknown-method", "files are read with %s, not %s", allow, engine.Quote(r.Method))
@@ -133,9 +133,9 @@ func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange,
 	return nil
 }
 
-// readable finds a file by its escaped id. It returns a panic as an error, so
-// that only this request fails.
-func (s *Server) readable(ctx context.Context, escaped string) (held engine.HeldFile, err error) {
+// findReadable finds a file by its escaped id. It returns a panic as an error,
+// so that only this request fails.
+func (s *Server) findReadable(ctx context.Context, escaped string) (held engine.HeldFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "finding a file panicked")

@@ -26,7 +26,7 @@ func (s *Server) mountHandlers() {
 	}
 	sort.Slice(paths, func(i, j int) bool { return len(paths[i]) > len(paths[j]) })
 	for _, p := range paths {
-		route := s.outer.NewRoute().Handler(s.handle(p, s.cfg.Handlers[p]))
+		route := s.outer.NewRoute().Handler(s.wrapHandler(p, s.cfg.Handlers[p]))
 		if strings.HasSuffix(p, "/") {
 			route.PathPrefix(p)
 		} else {
@@ -42,21 +42,21 @@ func (s *Server) mountHandlers() {
 // not get requests with a body that has a Content-Encoding.
 type Forwarder interface{ ForwardsBodies() }
 
-// handle wraps a handler with the features that services have: a request id, a
-// caller, limits for the body, and recovery from a panic, which fails only its
-// request.
-func (s *Server) handle(path string, next http.Handler) http.Handler {
+// wrapHandler wraps a handler with the features that services have: a request
+// id, a caller, limits for the body, and recovery from a panic, which fails
+// only its request.
+func (s *Server) wrapHandler(path string, next http.Handler) http.Handler {
 	name := strings.Trim(path, "/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := s.exchange(w, r)
+		x := s.newExchange(w, r)
 		x.req.Service, x.req.Path = name, r.URL.EscapedPath()
 		x.out.vary = varyAny
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
 			x.out.form = outerPage
 		}
-		err := ambiguous(r)
+		err := checkAmbiguous(r)
 		if _, forwards := next.(Forwarder); err == nil && hasBody(r) && !forwards {
-			err = encoded(w, r)
+			err = checkEncoding(w, r)
 		}
 		if err != nil {
 			x.out.fail(err)
@@ -72,7 +72,7 @@ func (s *Server) handle(path string, next http.Handler) http.Handler {
 		h := &handled{ResponseWriter: w, out: &x.out}
 		defer func() {
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
-				h.panicked(p)
+				h.handlePanic(p)
 			} else if p != nil {
 				panic(p)
 			}
@@ -117,9 +117,9 @@ func (h *handled) Fail(err error) {
 	h.out.fail(err)
 }
 
-// panicked reports a panic to the client, or aborts the response if it has
+// handlePanic reports a panic to the client, or aborts the response if it has
 // begun.
-func (h *handled) panicked(p any) {
+func (h *handled) handlePanic(p any) {
 	err := engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+h.out.req.Service+" panicked")
 	if h.status != 0 {
 		h.out.logFailure(err, err)
@@ -136,16 +136,16 @@ var failurePage = page.New(`<p>{{.Detail}}</p>
 
 // failOuterPage writes an HTML page with the error message.
 func (o *responder) failOuterPage(status int, detail string) {
-	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{sentence(engine.Cut(detail, maxDetail)), o.req.ID})
+	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{toSentence(engine.Cut(detail, maxDetail)), o.req.ID})
 	if err != nil {
 		o.server.cfg.Log.Error("an error page could not be written; the response has no body", "request", o.req.ID, "error", err)
 		o.w.WriteHeader(status)
 	}
 }
 
-// sentence turns a message into a sentence with a capital letter and a full
+// toSentence turns a message into a sentence with a capital letter and a full
 // stop.
-func sentence(s string) string {
+func toSentence(s string) string {
 	if s == "" {
 		return s
 	}

@@ -169,7 +169,7 @@ func TestFileCredentials(t *testing.T) {
 		for i := 0; i < len(c.header); i += 2 {
 			r.Header.Add(c.header[i], c.header[i+1])
 		}
-		a, err := s.anyAccount(r, s.exchange(httptest.NewRecorder(), r))
+		a, err := s.authenticateAny(r, s.newExchange(httptest.NewRecorder(), r))
 		if (err == nil) != (c.want != "") || err == nil && a.ID != c.want {
 			t.Errorf("%s: %v, %v", name, a, err)
 		}

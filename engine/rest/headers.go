@@ -21,9 +21,9 @@ var (
 	varyAny     = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd, Auth-Token, Cookie"}
 )
 
-// varies returns the Vary header for a mode. It names the headers with the
+// varyFor returns the Vary header for a mode. It names the headers with the
 // credentials of the mode, and is nil if there are none.
-func varies(mode engine.AuthMode) []string {
+func varyFor(mode engine.AuthMode) []string {
 	switch mode {
 	case engine.AuthNone, "":
 		return nil
@@ -62,10 +62,10 @@ var single = map[string]bool{
 // first one in this list is used.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-// ambiguous rejects a request whose headers can be interpreted in different
-// ways, because a proxy may have checked another interpretation than this
-// server uses.
-func ambiguous(r *http.Request) error {
+// checkAmbiguous rejects a request whose headers can be interpreted in
+// different ways, because a proxy may have checked another interpretation than
+// this server uses.
+func checkAmbiguous(r *http.Request) error {
 	for name, lines := range r.Header {
 		if len(lines) > 1 && single[name] {
 			return engine.Errorf(engine.Invalid, "repeated-header", "the header %s is given more than once", name)
@@ -87,9 +87,9 @@ func ambiguous(r *http.Request) error {
 	return nil
 }
 
-// encoded rejects a body with a content coding, because the server decodes no
-// codings (RFC 9110 sections 8.4 and 15.5.16).
-func encoded(w http.ResponseWriter, r *http.Request) error {
+// checkEncoding rejects a body with a content coding, because the server
+// decodes no codings (RFC 9110 sections 8.4 and 15.5.16).
+func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 	for _, coding := range r.Header["Content-Encoding"] {
 		if c := strings.TrimSpace(coding); c != "" && !strings.EqualFold(c, "identity") {
 			w.Header().Set("Accept-Encoding", "identity")

@@ -54,10 +54,10 @@ type conn struct {
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (written int, err error) {
 	for {
-		now := c.limit()
+		now := c.setDeadline()
 		n, err := c.TCPConn.Write(p[written:])
 		written += n
-		if !c.goesOn(now, int64(n), err) {
+		if !c.shouldRetry(now, int64(n), err) {
 			return written, err
 		}
 	}
@@ -69,10 +69,10 @@ func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 		return io.Copy(struct{ io.Writer }{c}, r)
 	}
 	for {
-		now := c.limit()
+		now := c.setDeadline()
 		n, err := c.TCPConn.ReadFrom(r) // after a timeout, r continues after the bytes that were sent
 		written += n
-		if !c.goesOn(now, n, err) {
+		if !c.shouldRetry(now, n, err) {
 			return written, err
 		}
 	}
@@ -96,10 +96,10 @@ func isFile(r io.Reader) bool {
 // client reads.
 const tries = 8
 
-// limit sets the deadline of a write that begins now. It keeps the deadline of
-// an earlier write if that is late enough, because setting a deadline takes a
-// lock of the runtime.
-func (c *conn) limit() (now time.Time) {
+// setDeadline sets the deadline of a write that begins now. It keeps the
+// deadline of an earlier write if that is late enough, because setting a
+// deadline takes a lock of the runtime.
+func (c *conn) setDeadline() (now time.Time) {
 	now = time.Now()
 	wait := min(c.left, c.of.grace/tries)
 	if c.until.Sub(now) < wait {
@@ -109,10 +109,10 @@ func (c *conn) limit() (now time.Time) {
 	return now
 }
 
-// goesOn records how many bytes a write sent. It returns true if the write
+// shouldRetry records how many bytes a write sent. It returns true if the write
 // should be retried: the write ended at its deadline, and the client has not
 // used up its grace.
-func (c *conn) goesOn(began time.Time, moved int64, err error) bool {
+func (c *conn) shouldRetry(began time.Time, moved int64, err error) bool {
 	c.left -= time.Since(began)
 	c.left = min(c.left+time.Duration(float64(moved)/float64(c.of.rate)*float64(time.Second)), c.of.grace)
 	if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {

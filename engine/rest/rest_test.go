@@ -160,7 +160,7 @@ func TestCredentials(t *testing.T) {
 		for i := 0; i < len(c.header); i += 2 {
 			h.Set(c.header[i], c.header[i+1])
 		}
-		if got := credentials(h); got != c.want {
+		if got := parseCredentials(h); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -173,7 +173,7 @@ func FuzzAuthorization(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c := credentials(http.Header{"Authorization": {s}})
+		c := parseCredentials(http.Header{"Authorization": {s}})
 		if c.Token != "" && (c.User != "" || c.Password != "") {
 			t.Fatalf("%q gives both %+v", s, c)
 		}

@@ -57,12 +57,12 @@ func (r *router) match(method, path string) (route *engine.Route, params []engin
 	if head >= 0 {
 		return &r.routes[head].Route, params, nil
 	}
-	return nil, nil, r.allow(path)
+	return nil, nil, r.allowedMethods(path)
 }
 
-// allow lists the methods in the order in which they were registered, as
-// Express does.
-func (r *router) allow(path string) []string {
+// allowedMethods lists the methods in the order in which they were registered,
+// as Express does.
+func (r *router) allowedMethods(path string) []string {
 	var list []string
 	add := func(method string) {
 		if !slices.Contains(list, method) {

@@ -105,8 +105,8 @@ func New(cfg Config) *Server {
 	s.outer.HandleFunc("/rest", s.noService)
 	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
 	s.outer.PathPrefix("/images/").HandlerFunc(s.serveImage)
-	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
-	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
+	s.outer.HandleFunc("/livez", s.serveLive).Methods(http.MethodGet, http.MethodHead)
+	s.outer.HandleFunc("/readyz", s.serveReady).Methods(http.MethodGet, http.MethodHead)
 	s.mountHandlers()
 	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
 	s.outer.MethodNotAllowedHandler = http.HandlerFunc(notFound)
@@ -127,7 +127,7 @@ func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) er
 	for k, v := range *s.services.Load() {
 		next[k] = v
 	}
-	next[name] = &mounted{name: name, mode: mode, vary: varies(mode), form: svc.Errors(), router: r}
+	next[name] = &mounted{name: name, mode: mode, vary: varyFor(mode), form: svc.Errors(), router: r}
 	s.services.Store(&next)
 	return nil
 }
@@ -141,32 +141,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // readyAgain is the Retry-After of /readyz while the server is not ready.
 const readyAgain = 2 * time.Second
 
-func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
-	plain(w, http.StatusOK, "ok\n")
+func (s *Server) serveLive(w http.ResponseWriter, _ *http.Request) {
+	writePlain(w, http.StatusOK, "ok\n")
 }
 
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if s.cfg.Ready != nil {
 		if faults := s.cfg.Ready(); len(faults) > 0 {
 			w.Header().Set("Retry-After", retryAfter(readyAgain))
-			plain(w, http.StatusServiceUnavailable, strings.Join(faults, "\n")+"\n")
+			writePlain(w, http.StatusServiceUnavailable, strings.Join(faults, "\n")+"\n")
 			return
 		}
 	}
-	plain(w, http.StatusOK, "ok\n")
+	writePlain(w, http.StatusOK, "ok\n")
 }
 
 func notFound(w http.ResponseWriter, _ *http.Request) {
-	plain(w, http.StatusNotFound, "Not Found")
+	writePlain(w, http.StatusNotFound, "Not Found")
 }
 
-func plain(w http.ResponseWriter, status int, body string) {
-	say(w, status, textPlain, body)
+func writePlain(w http.ResponseWriter, status int, body string) {
+	writeText(w, status, textPlain, body)
 }
 
-// say writes a text of the server. If the text may contain data of a client,
-// contentType must be textPlain.
-func say(w http.ResponseWriter, status int, contentType, body string) {
+// writeText writes a text of the server. If the text may contain data of a
+// client, contentType must be textPlain.
+func writeText(w http.ResponseWriter, status int, contentType, body string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -183,15 +183,15 @@ type exchange struct {
 	body, answer reservation
 }
 
-// exchange starts a response with its request id and determines the caller. The
-// error form is ProblemErrors unless it is set later.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
+// newExchange starts a response with its request id and determines the caller.
+// The error form is ProblemErrors unless it is set later.
+func (s *Server) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	id := s.requestID(r)
 	h := w.Header()
 	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, noSniff
 	x := new(exchange)
 	var address string
-	x.caller, address = s.caller(r, id)
+	x.caller, address = s.callerOf(r, id)
 	x.req = engine.Request{
 		ID: id, Method: r.Method, RawQuery: r.URL.RawQuery,
 		Header: r.Header, Host: r.Host, Secure: x.caller.Secure, RemoteIP: address,
@@ -208,13 +208,13 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 		s.noService(w, r)
 		return
 	}
-	x := s.exchange(w, r)
+	x := s.newExchange(w, r)
 	x.req.Service, x.req.Method, x.req.Path = m.name, overriddenMethod(r), path
 	x.out.form, x.out.mode, x.out.vary = m.form, m.mode, m.vary
 	defer x.answer.release()
-	resp, err := s.answer(w, r, m, x)
+	resp, err := s.answerRequest(w, r, m, x)
 	if err == nil {
-		err = x.answer.settle(resp.Body, reads(x.req.Method))
+		err = x.answer.settle(resp.Body, isSafeMethod(x.req.Method))
 	}
 	if err != nil {
 		x.out.fail(err)
@@ -234,33 +234,33 @@ func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
 		engine.Redirect(w, signInPath)
 		return
 	}
-	say(w, http.StatusNotFound, textHTML, "Service not found")
+	writeText(w, http.StatusNotFound, textHTML, "Service not found")
 }
 
 const signInPath = "/auth"
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
+func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
 	req := &x.req
 	x.out.stage = atAccount
-	if err := ambiguous(r); err != nil {
+	if err := checkAmbiguous(r); err != nil {
 		return nil, err
 	}
-	account, err := s.account(r, m.mode, x)
+	account, err := s.authenticateRequest(r, m.mode, x)
 	if err != nil {
 		return nil, err
 	}
-	if account, err = x.limited(account, m.name); err != nil {
+	if account, err = x.restrictToScope(account, m.name); err != nil {
 		return nil, err
 	}
 	req.Account = account
 	route, params, allow := m.router.match(req.Method, req.Path)
 	if route == nil {
-		return x.unrouted(r, allow)
+		return x.answerUnrouted(r, allow)
 	}
 	x.out.stage = atHandler
 	req.Params = params
 	if hasBody(r) {
-		if err := encoded(w, r); err != nil {
+		if err := checkEncoding(w, r); err != nil {
 			return nil, err
 		}
 		req.Body = s.newBody(w, r, route.MaxBody)
@@ -270,21 +270,21 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	x.body.pool, x.body.ctx, x.answer.pool, x.answer.ctx = s.cfg.Bodies, ctx, s.cfg.Answers, ctx
 	req.Input, req.Answer = &x.body, &x.answer
 	defer x.body.release()
-	if !reads(req.Method) && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
+	if !isSafeMethod(req.Method) && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
 		return nil, noRoomForAnswer()
 	}
-	return s.call(ctx, route, req)
+	return s.callHandler(ctx, route, req)
 }
 
-// reads reports whether a method is safe, so that a client may repeat the
-// request (RFC 9110 section 9.2.1, and RFC 5323 for SEARCH).
-func reads(method string) bool {
+// isSafeMethod reports whether a method is safe, so that a client may repeat
+// the request (RFC 9110 section 9.2.1, and RFC 5323 for SEARCH).
+func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == "SEARCH"
 }
 
-// unrouted answers OPTIONS with the methods of the path, and returns an error
-// for other methods.
-func (x *exchange) unrouted(r *http.Request, allow []string) (*engine.Response, error) {
+// answerUnrouted answers OPTIONS with the methods of the path, and returns an
+// error for other methods.
+func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*engine.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req
 	if len(allow) == 0 {
@@ -299,9 +299,9 @@ func (x *exchange) unrouted(r *http.Request, allow []string) (*engine.Response, 
 		req.Service, strings.Join(allow, ", "), engine.Quote(req.Path), engine.Quote(req.Method))
 }
 
-// call runs a handler. It returns a panic as an error, so that only this
+// callHandler runs a handler. It returns a panic as an error, so that only this
 // request fails.
-func (s *Server) call(ctx context.Context, route *engine.Route, req *engine.Request) (resp *engine.Response, err error) {
+func (s *Server) callHandler(ctx context.Context, route *engine.Route, req *engine.Request) (resp *engine.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+req.Service+" panicked")
@@ -317,13 +317,13 @@ func (s *Server) call(ctx context.Context, route *engine.Route, req *engine.Requ
 // requestID returns the id that the client sent, if it is safe to log, and
 // otherwise a new one.
 func (s *Server) requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 128 && harmless(id) {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 128 && isHarmless(id) {
 		return id
 	}
 	return s.idPrefix + strconv.FormatUint(s.idCount.Add(1), 36)
 }
 
-func harmless(id string) bool {
+func isHarmless(id string) bool {
 	for i := 0; i < len(id); i++ {
 		c := id[i]
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {

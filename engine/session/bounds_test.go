@@ -31,7 +31,7 @@ func TestLocalPathBounds(t *testing.T) {
 // TestSpan checks the words for how long a client should wait.
 func TestSpan(t *testing.T) {
 	for seconds, want := range map[int64]string{1: "a second", 2: "2 seconds", 119: "119 seconds", 120: "2 minutes", 121: "3 minutes", 180: "3 minutes", 181: "4 minutes"} {
-		if got := span(seconds); got != want {
+		if got := formatSeconds(seconds); got != want {
 			t.Errorf("%d seconds are %q, want %q", seconds, got, want)
 		}
 	}

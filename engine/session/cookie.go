@@ -12,22 +12,23 @@ import (
 // host of the domain cannot set it.
 const cookieName = "restsrv"
 
-// secure reports whether the browser uses TLS to reach this server or a proxy
+// isSecure reports whether the browser uses TLS to reach this server or a proxy
 // in front of it.
-func (s *Sessions) secure(r *http.Request) bool {
+func (s *Sessions) isSecure(r *http.Request) bool {
 	return engine.CallerFrom(r.Context()).Secure || strings.HasPrefix(s.cfg.PublicURL, "https:")
 }
 
-func (s *Sessions) name(r *http.Request) string {
-	if s.secure(r) {
+func (s *Sessions) cookieNameFor(r *http.Request) string {
+	if s.isSecure(r) {
 		return "__Host-" + cookieName
 	}
 	return cookieName
 }
 
-// token returns the token in the cookie of a request, or "" if there is none.
-func (s *Sessions) token(r *http.Request) string {
-	c, err := r.Cookie(s.name(r))
+// readToken returns the token in the cookie of a request, or "" if there is
+// none.
+func (s *Sessions) readToken(r *http.Request) string {
+	c, err := r.Cookie(s.cookieNameFor(r))
 	if err != nil || len(c.Value) > 64 { // longer than all tokens of this server
 		return ""
 	}
@@ -38,7 +39,7 @@ func (s *Sessions) token(r *http.Request) string {
 // delete the cookie when they are closed. The server decides when the session
 // ends.
 func (s *Sessions) setCookie(w http.ResponseWriter, r *http.Request, token string) {
-	c := &http.Cookie{Name: s.name(r), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r)}
+	c := &http.Cookie{Name: s.cookieNameFor(r), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.isSecure(r)}
 	if token == "" {
 		c.MaxAge = -1
 	}

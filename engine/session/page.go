@@ -47,7 +47,7 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 	case p.SignOut:
 		redirect(w, signInPath, nil)
 		return
-	case reason(err) == reasonEnded:
+	case reasonOf(err) == reasonEnded:
 		p.Message = messages["ended"]
 		s.setCookie(w, r, "") // show the message only once
 	case query.Get("m") == "out":
@@ -56,7 +56,7 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 	p.write(w, http.StatusOK)
 }
 
-func reason(err error) string {
+func reasonOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return e.Reason
@@ -72,10 +72,10 @@ func (s *Sessions) busyPage(w http.ResponseWriter, in form, e *engine.Error) {
 		status, cause = http.StatusTooManyRequests, "There were too many attempts to sign in."
 	}
 	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-	content{Message: fmt.Sprintf("%s Try again in %s.", cause, span(seconds)), Return: in.back}.write(w, status)
+	content{Message: fmt.Sprintf("%s Try again in %s.", cause, formatSeconds(seconds)), Return: in.back}.write(w, status)
 }
 
-func span(seconds int64) string {
+func formatSeconds(seconds int64) string {
 	switch {
 	case seconds == 1:
 		return "a second"

@@ -109,8 +109,8 @@ func New(cfg Config) (*Sessions, error) {
 // Handlers returns the handlers of the pages by path.
 func (s *Sessions) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		signInPath:  s.serve(s.signIn),
-		signOutPath: s.serve(s.signOut),
+		signInPath:  s.newHandler(s.signIn),
+		signOutPath: s.newHandler(s.signOut),
 	}
 }
 
@@ -141,7 +141,7 @@ func noSession(reason string) *engine.Error {
 // session or it has ended, and Forbidden if the request may change data and
 // comes from another site.
 func (s *Sessions) Account(r *http.Request) (*engine.Account, error) {
-	token := s.token(r)
+	token := s.readToken(r)
 	if token == "" {
 		return nil, noSession(reasonNone)
 	}
@@ -187,7 +187,7 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	if back := localPath(r.URL.RequestURI()); back != "" {
 		query.Set("return", back)
 	}
-	if reason(err) == reasonEnded {
+	if reasonOf(err) == reasonEnded {
 		query.Set("m", "ended")
 	}
 	page.Guard(w.Header())

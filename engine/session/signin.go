@@ -22,10 +22,10 @@ const maxForm = 64 << 10
 // form contains the values of a sign-in.
 type form struct{ username, kind, password, back string }
 
-// serve returns the handler for /auth or /auth/logout. GET shows a page and
-// POST performs the action. If GET signed users out, a link on another site
+// newHandler returns the handler for /auth or /auth/logout. GET shows a page
+// and POST performs the action. If GET signed users out, a link on another site
 // could do so.
-func (s *Sessions) serve(post http.HandlerFunc) http.Handler {
+func (s *Sessions) newHandler(post http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page.Guard(w.Header())
 		switch r.Method {
@@ -62,9 +62,9 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, err)
 		return
 	}
-	id, token, err := s.open(r, in)
+	id, token, err := s.openSession(r, in)
 	if err != nil {
-		s.refuse(w, r, in, err)
+		s.failSignIn(w, r, in, err)
 		return
 	}
 	s.setCookie(w, r, token)
@@ -79,14 +79,14 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	redirect(w, in.back, nil)
 }
 
-// open authenticates the account and starts a session. It replaces the session
-// of the browser if there is one.
-func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) {
-	a, basis, err := s.prove(r, in)
+// openSession authenticates the account and starts a session. It replaces the
+// session of the browser if there is one.
+func (s *Sessions) openSession(r *http.Request, in form) (id, token string, err error) {
+	a, basis, err := s.checkPassword(r, in)
 	if err != nil {
 		return "", "", err
 	}
-	ctx, err := s.scs.Load(engine.AsServer(r.Context()), s.token(r))
+	ctx, err := s.scs.Load(engine.AsServer(r.Context()), s.readToken(r))
 	if err != nil {
 		return "", "", err
 	}
@@ -101,11 +101,11 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 	return a.ID, token, err
 }
 
-// prove checks the password. It returns the account and the basis of the
-// password only if both belong to the same revision: the account may change
+// checkPassword checks the password. It returns the account and the basis of
+// the password only if both belong to the same revision: the account may change
 // between the two reads, and Authenticate accepts a recently verified password
 // for half a second without reading the account.
-func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, error) {
+func (s *Sessions) checkPassword(r *http.Request, in form) (*engine.Account, string, error) {
 	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
 	for range 5 {
@@ -131,9 +131,9 @@ func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, err
 	return nil, "", e
 }
 
-// refuse answers a failed sign-in. A form is redirected to the page, which
+// failSignIn answers a failed sign-in. A form is redirected to the page, which
 // shows the message.
-func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, in form, err error) {
+func (s *Sessions) failSignIn(w http.ResponseWriter, r *http.Request, in form, err error) {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		engine.Fail(w, err)

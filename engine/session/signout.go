@@ -13,8 +13,8 @@ func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, err)
 		return
 	}
-	if token := s.token(r); token != "" {
-		if err := s.end(r, token); err != nil {
+	if token := s.readToken(r); token != "" {
+		if err := s.endSession(r, token); err != nil {
 			engine.Fail(w, err)
 			return
 		}
@@ -28,7 +28,7 @@ func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 	redirect(w, signInPath, url.Values{"m": {"out"}})
 }
 
-func (s *Sessions) end(r *http.Request, token string) error {
+func (s *Sessions) endSession(r *http.Request, token string) error {
 	ctx, err := s.scs.Load(engine.AsServer(r.Context()), token)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	}
 	created, seen, now := it.When("created"), it.When("seen"), s.cfg.Now()
 	// The configured times may have become shorter since the session began.
-	if !now.Before(s.expires(created, seen)) {
+	if !now.Before(s.expiryOf(created, seen)) {
 		return nil, false, s.DeleteCtx(ctx, id)
 	}
 	if now.Sub(seen) >= min(writeEvery, s.cfg.Idle/10) {
@@ -72,8 +72,8 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	return []byte(data), true, nil
 }
 
-// expires returns when a session ends that was last used at seen.
-func (s store) expires(created, seen time.Time) time.Time {
+// expiryOf returns when a session ends that was last used at seen.
+func (s store) expiryOf(created, seen time.Time) time.Time {
 	idle, end := seen.Add(s.cfg.Idle), created.Add(s.cfg.Lifetime)
 	if idle.Before(end) {
 		return idle
@@ -85,7 +85,7 @@ func (s store) expires(created, seen time.Time) time.Time {
 // because the session may have ended in the meantime.
 func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error {
 	c := s.cfg.Class
-	v := engine.ValuesOf(c, engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(it.When("created"), now))))
+	v := engine.ValuesOf(c, engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expiryOf(it.When("created"), now))))
 	_, err := s.cfg.Data.Update(engine.AsServer(ctx), c, it.ID, v, engine.WriteOptions{})
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
@@ -104,7 +104,7 @@ func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Tim
 	}
 	c, now := s.cfg.Class, s.cfg.Now()
 	v := engine.ValuesOf(c, engine.Named("id", id), engine.Named("account", in.Account), engine.Named("data", string(data)),
-		engine.Named("created", engine.InstantOf(now)), engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(now, now))))
+		engine.Named("created", engine.InstantOf(now)), engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expiryOf(now, now))))
 	if _, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{}); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func localPath(target string) string {
 	// A path that is encoded several times may be decoded several times on the
 	// way.
 	for range 3 {
-		if strings.HasPrefix(path, "//") || strings.ContainsFunc(path, dangerous) {
+		if strings.HasPrefix(path, "//") || strings.ContainsFunc(path, isDangerous) {
 			return ""
 		}
 		again, err := url.PathUnescape(path)
@@ -42,9 +42,9 @@ func localPath(target string) string {
 	return target
 }
 
-// dangerous reports control characters, which browsers drop or which end a
+// isDangerous reports control characters, which browsers drop or which end a
 // header, and the backslash, which browsers treat as a slash.
-func dangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
+func isDangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
 // redirect sends the browser to a local path.
 func redirect(w http.ResponseWriter, path string, query url.Values) {

@@ -11,9 +11,9 @@ import (
 // maxLinks is the maximum number of links that are followed for one path.
 const maxLinks = 40
 
-// steps returns the links on the way of path, by their real paths, and finally
-// the target. If a part does not exist, that part is the last step.
-func steps(path string) []string {
+// linkSteps returns the links on the way of path, by their real paths, and
+// finally the target. If a part does not exist, that part is the last step.
+func linkSteps(path string) []string {
 	sep := string(filepath.Separator)
 	volume := filepath.VolumeName(path)
 	at, rest := volume+sep, strings.Split(strings.Trim(path[len(volume):], sep), sep)
@@ -54,7 +54,7 @@ func (t *tree) findLinks(path string) []string {
 	if path != t.top && !isLink(path) {
 		return nil
 	}
-	found := steps(path)
+	found := linkSteps(path)
 	if len(found) == 1 {
 		return nil // not a link
 	}
@@ -64,8 +64,8 @@ func (t *tree) findLinks(path string) []string {
 // keepLinks registers path for events of its links and of their target.
 func (t *tree) keepLinks(path string, e *entry) {
 	for _, step := range e.links {
-		put(t.through, step, path)
-		t.notify.add(filepath.Dir(step))
+		addToSet(t.through, step, path)
+		t.notify.addFolder(filepath.Dir(step))
 	}
 }
 
@@ -74,14 +74,14 @@ func (t *tree) forgetLinks(path string, e *entry) {
 		return
 	}
 	for _, step := range e.links {
-		take(t.through, step, path)
-		t.notify.drop(filepath.Dir(step))
+		removeFromSet(t.through, step, path)
+		t.notify.dropFolder(filepath.Dir(step))
 	}
 	e.links = nil
 }
 
-// relink updates the links of a path that has links.
-func (t *tree) relink(path string, e *entry) {
+// updateLinks updates the links of a path that has links.
+func (t *tree) updateLinks(path string, e *entry) {
 	if len(e.links) == 0 {
 		return
 	}
@@ -133,16 +133,16 @@ func (t *tree) covers(path string) bool { return t.inTree(path) && t.wanted(path
 
 // inTree reports whether a path is below the top and in no ignored folder.
 func (t *tree) inTree(path string) bool {
-	for up := path; inside(t.top, up) && up != t.top; up = filepath.Dir(up) {
-		if t.ignored(up) {
+	for up := path; isInside(t.top, up) && up != t.top; up = filepath.Dir(up) {
+		if t.isIgnored(up) {
 			return false
 		}
 	}
-	return inside(t.top, path)
+	return isInside(t.top, path)
 }
 
-// lookExtra does the work of look for a followed file. Events for the file come
-// from its links and from the first part of its path that does not exist.
+// lookExtra does the work of lookAt for a followed file. Events for the file
+// come from its links and from the first part of its path that does not exist.
 func (t *tree) lookExtra(path string, changed map[string]bool) {
 	e := t.extra[path]
 	info, err := os.Stat(path)
@@ -150,11 +150,11 @@ func (t *tree) lookExtra(path string, changed map[string]bool) {
 	case err != nil && e.info != nil:
 		e.info = nil
 		changed[path] = true
-	case err == nil && (e.info == nil || !same(e.info, info)):
+	case err == nil && (e.info == nil || !sameFile(e.info, info)):
 		e.info = info
 		changed[path] = true
 	}
-	if now := steps(path); !slices.Equal(now, e.links) {
+	if now := linkSteps(path); !slices.Equal(now, e.links) {
 		t.forgetLinks(path, e)
 		e.links = now
 		t.keepLinks(path, e)

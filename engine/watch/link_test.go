@@ -201,7 +201,7 @@ func TestFollow(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	h := listen(t, Config{Poll: time.Hour}, nil)
 	h.w.mu.Lock() // prevents that events are handled, so that they are lost
-	h.w.notify.drop(h.path("sub/deep"))
+	h.w.notify.dropFolder(h.path("sub/deep"))
 	h.w.mu.Unlock()
 	later()
 	h.write("sub/deep/old.js", "22")

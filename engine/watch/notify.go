@@ -33,7 +33,7 @@ func newNotifier(c Config) *notifier {
 	}
 	source, err := fsnotify.NewWatcher()
 	if err != nil {
-		n.lacks("", err)
+		n.warnOnce("", err)
 		return n
 	}
 	n.source = source
@@ -49,16 +49,16 @@ func (n *notifier) channels() (<-chan event, <-chan error) {
 	return n.source.Events, n.source.Errors
 }
 
-// add increments the number of users of a folder.
-func (n *notifier) add(dir string) {
+// addFolder increments the number of users of a folder.
+func (n *notifier) addFolder(dir string) {
 	n.folder[dir]++
 	if n.folder[dir] == 1 {
-		n.ask(dir)
+		n.registerFolder(dir)
 	}
 }
 
-// drop decrements the number of users of a folder.
-func (n *notifier) drop(dir string) {
+// dropFolder decrements the number of users of a folder.
+func (n *notifier) dropFolder(dir string) {
 	n.folder[dir]--
 	if n.folder[dir] > 0 {
 		return
@@ -69,34 +69,34 @@ func (n *notifier) drop(dir string) {
 	}
 }
 
-// ask registers a folder for events. It must be called again if another folder
-// has taken the name.
-func (n *notifier) ask(dir string) {
+// registerFolder registers a folder for events. It must be called again if
+// another folder has taken the name.
+func (n *notifier) registerFolder(dir string) {
 	if n.source == nil {
 		return
 	}
 	if err := n.source.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.lacks(dir, err)
+		n.warnOnce(dir, err)
 	}
 }
 
-// askAll registers all folders again. That has no effect for registered folders
-// and restores lost registrations.
-func (n *notifier) askAll() {
+// registerAll registers all folders again. That has no effect for registered
+// folders and restores lost registrations.
+func (n *notifier) registerAll() {
 	for dir := range n.folder {
-		n.ask(dir)
+		n.registerFolder(dir)
 	}
 }
 
-// failed handles an error of the source. If the source dropped events, no
+// handleError handles an error of the source. If the source dropped events, no
 // warning is needed, because the caller scans all files.
-func (n *notifier) failed(err error) {
+func (n *notifier) handleError(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
-		n.lacks("", err)
+		n.warnOnce("", err)
 	}
 }
 
-func (n *notifier) lacks(dir string, err error) {
+func (n *notifier) warnOnce(dir string, err error) {
 	n.warned.Do(func() {
 		n.log.Warn("the system does not notify of all changes of files; polling finds the others later", "after", n.poll, "folder", dir, "error", err)
 	})

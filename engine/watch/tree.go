@@ -56,33 +56,33 @@ func newTree(top string, c Config, n *notifier) *tree {
 	}
 }
 
-// ignored reports whether a path is left out: hidden files, files of editors,
+// isIgnored reports whether a path is left out: hidden files, files of editors,
 // skipped folders, and node_modules, of which only followed files are watched.
-func (t *tree) ignored(path string) bool {
+func (t *tree) isIgnored(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
 		strings.HasSuffix(name, ".swx") || strings.HasPrefix(name, "#") || name == "4913" || name == "node_modules" ||
 		slices.Contains(t.skip, path)
 }
 
-// event adds the paths that an event of a real path concerns to changed. It
-// returns false if there are none.
-func (t *tree) event(real string, changed map[string]bool) bool {
+// handleEvent adds the paths that an event of a real path concerns to changed.
+// It returns false if there are none.
+func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 	found := false
 	for path := range t.through[real] {
-		found = t.touched(path, changed) || found
+		found = t.lookTouched(path, changed) || found
 	}
 	for dir := range t.folders[filepath.Dir(real)] {
-		if path := filepath.Join(dir, filepath.Base(real)); !t.ignored(path) {
-			found = t.touched(path, changed) || found
+		if path := filepath.Join(dir, filepath.Base(real)); !t.isIgnored(path) {
+			found = t.lookTouched(path, changed) || found
 		}
 	}
 	return found
 }
 
-// touched does the work of look for a path with an event. It adds the path even
-// if the file looks the same.
-func (t *tree) touched(path string, changed map[string]bool) bool {
+// lookTouched does the work of lookAt for a path with an event. It adds the
+// path even if the file looks the same.
+func (t *tree) lookTouched(path string, changed map[string]bool) bool {
 	before := len(changed)
 	if t.extra[path] != nil {
 		t.lookExtra(path, changed)
@@ -90,7 +90,7 @@ func (t *tree) touched(path string, changed map[string]bool) bool {
 			return true
 		}
 	}
-	t.look(path, changed)
+	t.lookAt(path, changed)
 	if e := t.entries[path]; e != nil && !e.info.IsDir() {
 		changed[path] = true
 		return true
@@ -100,32 +100,32 @@ func (t *tree) touched(path string, changed map[string]bool) bool {
 
 // scan compares all known paths with the disk.
 func (t *tree) scan(changed map[string]bool) {
-	t.notify.askAll()
-	t.look(t.top, changed)
+	t.notify.registerAll()
+	t.lookAt(t.top, changed)
 	for path := range t.extra {
 		t.lookExtra(path, changed)
 	}
 }
 
-// look compares a path and everything below it with the known state, updates
+// lookAt compares a path and everything below it with the known state, updates
 // that state and adds the differences to changed.
-func (t *tree) look(path string, changed map[string]bool) {
+func (t *tree) lookAt(path string, changed map[string]bool) {
 	info, err := os.Stat(path)
 	known := t.entries[path]
 	switch {
 	case err != nil:
-		t.vanished(path, changed)
+		t.removeEntry(path, changed)
 	case info.IsDir():
 		t.lookFolder(path, info, changed)
-	case known != nil && same(known.info, info):
+	case known != nil && sameFile(known.info, info):
 		known.info = info
-		t.relink(path, known)
+		t.updateLinks(path, known)
 	case known != nil && known.info.IsDir():
-		t.vanished(path, changed)
-		t.look(path, changed)
+		t.removeEntry(path, changed)
+		t.lookAt(path, changed)
 	case t.wanted(path):
 		t.forgetLinks(path, known)
-		t.know(path, &entry{info: info})
+		t.addEntry(path, &entry{info: info})
 		changed[path] = true
 	}
 	t.lookDangling(path, err != nil)
@@ -140,8 +140,8 @@ func (t *tree) isEmpty(path string) bool {
 	return e != nil && e.info != nil && !e.info.IsDir() && e.info.Size() == 0
 }
 
-// know stores a new entry.
-func (t *tree) know(path string, e *entry) {
+// addEntry stores a new entry.
+func (t *tree) addEntry(path string, e *entry) {
 	t.entries[path] = e
 	if up := t.entries[filepath.Dir(path)]; up != nil && up != e && up.children != nil {
 		up.children[filepath.Base(path)] = struct{}{} // needed if only an event has reported the file
@@ -150,7 +150,7 @@ func (t *tree) know(path string, e *entry) {
 	t.keepLinks(path, e)
 }
 
-func same(a, b fs.FileInfo) bool {
+func sameFile(a, b fs.FileInfo) bool {
 	return a.IsDir() == b.IsDir() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
@@ -161,7 +161,7 @@ const settled = 2 * time.Second
 func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool) {
 	known := t.entries[path]
 	if known != nil && !os.SameFile(known.info, info) {
-		t.vanished(path, changed)
+		t.removeEntry(path, changed)
 		known = nil
 	}
 	if known == nil {
@@ -171,29 +171,29 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 		changed[path] = true
 	} else if known.info.ModTime().Equal(info.ModTime()) && known.listed.Sub(info.ModTime()) > settled {
 		for name := range known.children { // the list of children has not changed
-			t.look(filepath.Join(path, name), changed)
+			t.lookAt(filepath.Join(path, name), changed)
 		}
 		return
 	}
-	t.relink(path, known)
+	t.updateLinks(path, known)
 	known.info, known.listed = info, time.Now()
 	list, _ := os.ReadDir(path) // a folder that cannot be read has no children
 	now := map[string]struct{}{}
 	for _, d := range list {
 		child := filepath.Join(path, d.Name())
-		if t.ignored(child) || d.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 && !t.wanted(child) {
+		if t.isIgnored(child) || d.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 && !t.wanted(child) {
 			continue
 		}
 		now[d.Name()] = struct{}{}
 	}
 	for name := range known.children {
 		if _, there := now[name]; !there {
-			t.vanished(filepath.Join(path, name), changed)
+			t.removeEntry(filepath.Join(path, name), changed)
 		}
 	}
 	known.children = now
 	for name := range now {
-		t.look(filepath.Join(path, name), changed)
+		t.lookAt(filepath.Join(path, name), changed)
 	}
 }
 
@@ -208,7 +208,7 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	if path == t.top {
 		t.realTop = real
 	}
-	for up := filepath.Dir(path); inside(t.top, up); up = filepath.Dir(up) {
+	for up := filepath.Dir(path); isInside(t.top, up); up = filepath.Dir(up) {
 		if e := t.entries[up]; e != nil && e.real == real {
 			return nil
 		}
@@ -216,7 +216,7 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 			break
 		}
 	}
-	if !inside(t.realTop, real) {
+	if !isInside(t.realTop, real) {
 		if t.outside >= maxOutside {
 			t.warned.Do(func() {
 				t.log.Warn("links lead to too many folders outside of the watched one; changes below this link are not reported", "link", path)
@@ -226,46 +226,46 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 		t.outside++
 	}
 	e := &entry{info: info, real: real, children: map[string]struct{}{}}
-	t.know(path, e)
-	put(t.folders, real, path)
-	t.notify.add(real)
+	t.addEntry(path, e)
+	addToSet(t.folders, real, path)
+	t.notify.addFolder(real)
 	return e
 }
 
-// vanished removes a path and everything below it.
-func (t *tree) vanished(path string, changed map[string]bool) {
+// removeEntry removes a path and everything below it.
+func (t *tree) removeEntry(path string, changed map[string]bool) {
 	e := t.entries[path]
 	if e == nil {
 		return
 	}
 	changed[path] = true
 	for name := range e.children {
-		t.vanished(filepath.Join(path, name), changed)
+		t.removeEntry(filepath.Join(path, name), changed)
 	}
 	delete(t.entries, path)
 	t.forgetLinks(path, e)
 	if !e.info.IsDir() || e.real == "" {
 		return
 	}
-	if !inside(t.realTop, e.real) {
+	if !isInside(t.realTop, e.real) {
 		t.outside--
 	}
-	take(t.folders, e.real, path)
-	t.notify.drop(e.real)
+	removeFromSet(t.folders, e.real, path)
+	t.notify.dropFolder(e.real)
 }
 
-func inside(dir, path string) bool {
+func isInside(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-func put(sets map[string]map[string]bool, key, value string) {
+func addToSet(sets map[string]map[string]bool, key, value string) {
 	if sets[key] == nil {
 		sets[key] = map[string]bool{}
 	}
 	sets[key][value] = true
 }
 
-func take(sets map[string]map[string]bool, key, value string) {
+func removeFromSet(sets map[string]map[string]bool, key, value string) {
 	delete(sets[key], value)
 	if len(sets[key]) == 0 {
 		delete(sets, key)

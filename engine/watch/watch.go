@@ -128,15 +128,15 @@ func (w *Watcher) run() {
 			switch {
 			case !open:
 				events = nil
-			case w.heard(e, r):
-				w.await(r)
+			case w.handleEvent(e, r):
+				w.scheduleReport(r)
 			}
 		case err, open := <-failures:
 			if !open {
 				failures = nil
 				continue
 			}
-			w.notify.failed(err)
+			w.notify.handleError(err)
 			w.scan(r)
 		case <-poll.C:
 			poll.Reset(max(w.config.Poll, pollShare*w.scan(r)))
@@ -150,11 +150,12 @@ func (w *Watcher) run() {
 	}
 }
 
-// heard adds the changes of an event to r. It returns false if there are none.
-func (w *Watcher) heard(e event, r *round) bool {
+// handleEvent adds the changes of an event to r. It returns false if there are
+// none.
+func (w *Watcher) handleEvent(e event, r *round) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return e.Op != attributes && w.tree.event(e.Name, r.paths)
+	return e.Op != attributes && w.tree.handleEvent(e.Name, r.paths)
 }
 
 // scan compares all files with the disk and returns how long that took.
@@ -164,25 +165,25 @@ func (w *Watcher) scan(r *round) time.Duration {
 	w.tree.scan(r.paths)
 	w.mu.Unlock()
 	if len(r.paths) > before {
-		w.await(r)
+		w.scheduleReport(r)
 	}
 	return time.Since(began)
 }
 
-// await starts the timer for the report. It fires after the quiet time, or at
-// the deadline of r if that is earlier.
-func (w *Watcher) await(r *round) {
+// scheduleReport starts the timer for the report. It fires after the quiet
+// time, or at the deadline of r if that is earlier.
+func (w *Watcher) scheduleReport(r *round) {
 	now := time.Now()
 	if r.deadline.IsZero() {
 		r.deadline = now.Add(w.config.MaxWait)
 	}
-	r.timer.Reset(min(w.quiet(r), max(0, r.deadline.Sub(now))))
+	r.timer.Reset(min(w.quietTime(r), max(0, r.deadline.Sub(now))))
 }
 
-// quiet returns the required quiet time. A single file is usually complete
+// quietTime returns the required quiet time. A single file is usually complete
 // soon. Several files are often saved one after the other. An empty file has
 // probably been truncated and is about to be written.
-func (w *Watcher) quiet(r *round) time.Duration {
+func (w *Watcher) quietTime(r *round) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for path := range r.paths {

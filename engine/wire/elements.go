@@ -35,18 +35,18 @@ func NewElements(r io.Reader) *Elements {
 // the last one. The Fields of an object are overwritten by the next call.
 // Errors are those of Decode.
 func (e *Elements) Next() (any, error) {
-	v, err := e.next()
+	v, err := e.readNext()
 	if err == nil {
-		e.text.passed(e.d.src.InputOffset())
+		e.text.discardBefore(e.d.src.InputOffset())
 		return v, nil
 	}
 	if err == io.EOF && e.over {
 		return nil, io.EOF
 	}
-	return nil, malformed(err, e.d.src.InputOffset(), e.text.position)
+	return nil, syntaxError(err, e.d.src.InputOffset(), e.text.positionOf)
 }
 
-func (e *Elements) next() (any, error) {
+func (e *Elements) readNext() (any, error) {
 	if !e.started {
 		e.started = true
 		e.Alone = e.d.src.PeekKind() != '['
@@ -55,29 +55,29 @@ func (e *Elements) next() (any, error) {
 				return nil, err
 			}
 		}
-		return e.element()
+		return e.readElement()
 	}
 	if e.Alone {
-		return nil, e.end()
+		return nil, e.checkEnd()
 	}
-	return e.element()
+	return e.readElement()
 }
 
-func (e *Elements) element() (any, error) {
+func (e *Elements) readElement() (any, error) {
 	switch kind := e.d.src.PeekKind(); {
 	case kind == ']' && !e.Alone:
 		if _, err := e.d.src.ReadToken(); err != nil {
 			return nil, err
 		}
-		return nil, e.end()
+		return nil, e.checkEnd()
 	case kind == '{' && e.d.depth == 1:
 		e.d.room = e.d.last[:0] // the names of last are read before they are overwritten
 	}
-	return e.d.value(1)
+	return e.d.readValue(1)
 }
 
-// end returns io.EOF if the text ends here, and otherwise an error.
-func (e *Elements) end() error {
+// checkEnd returns io.EOF if the text ends here, and otherwise an error.
+func (e *Elements) checkEnd() error {
 	e.over = true
 	if _, err := e.d.src.ReadToken(); err != nil {
 		return err
@@ -119,21 +119,21 @@ func (t *text) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passed discards the bytes before offset. It keeps them until they are at
-// least half of the buffer.
-func (t *text) passed(offset int64) {
+// discardBefore discards the bytes before offset. It keeps them until they are
+// at least half of the buffer.
+func (t *text) discardBefore(offset int64) {
 	n := int(offset - t.at)
 	if n < len(t.kept)/2 {
 		return
 	}
-	t.line, t.column = t.position(offset)
+	t.line, t.column = t.positionOf(offset)
 	t.column--
 	t.at = offset
 	t.kept = t.kept[:copy(t.kept, t.kept[n:])]
 }
 
-// position is Position for an offset in the input that has not been passed.
-func (t *text) position(offset int64) (line, column int) {
+// positionOf is Position for an offset in the input that has not been passed.
+func (t *text) positionOf(offset int64) (line, column int) {
 	line, column = Position(t.kept, int(offset-t.at))
 	if line == 1 {
 		column += t.column
@@ -141,9 +141,9 @@ func (t *text) position(offset int64) (line, column int) {
 	return t.line + line - 1, column
 }
 
-// malformed returns the error to report for a decoder error at offset. position
-// converts an offset to line and column.
-func malformed(err error, offset int64, position func(offset int64) (line, column int)) error {
+// syntaxError returns the error to report for a decoder error at offset.
+// position converts an offset to line and column.
+func syntaxError(err error, offset int64, position func(offset int64) (line, column int)) error {
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		return e
 	}
@@ -151,5 +151,5 @@ func malformed(err error, offset int64, position func(offset int64) (line, colum
 		offset, err = s.ByteOffset, s.Err
 	}
 	line, column := position(offset)
-	return engine.Errorf(engine.Invalid, "json", "malformed JSON at line %d, column %d: %s", line, column, cause(err))
+	return engine.Errorf(engine.Invalid, "json", "malformed JSON at line %d, column %d: %s", line, column, causeText(err))
 }

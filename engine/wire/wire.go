@@ -40,7 +40,7 @@ func Decode(data []byte) (any, error) { return DecodeTo(MaxDepth, data) }
 func DecodeTo(depth int, data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := decoder{most: depth, src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
-	v, err := d.value(0)
+	v, err := d.readValue(0)
 	if err == nil {
 		if _, err = d.src.ReadToken(); err == io.EOF {
 			return v, nil
@@ -48,11 +48,12 @@ func DecodeTo(depth int, data []byte) (any, error) {
 			err = errMore
 		}
 	}
-	return nil, malformed(err, d.src.InputOffset(), func(offset int64) (line, column int) { return Position(data, int(offset)) })
+	return nil, syntaxError(err, d.src.InputOffset(), func(offset int64) (line, column int) { return Position(data, int(offset)) })
 }
 
-// cause returns the text of a decoder error without the name of the library.
-func cause(err error) string {
+// causeText returns the text of a decoder error without the name of the
+// library.
+func causeText(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the text ends too early"
 	}
@@ -78,7 +79,7 @@ type decoder struct {
 	room  engine.Fields // storage for the next object; nil to allocate it
 }
 
-func (d *decoder) value(depth int) (any, error) {
+func (d *decoder) readValue(depth int) (any, error) {
 	if depth > d.most {
 		return nil, engine.Errorf(engine.Invalid, "json", "the JSON is nested deeper than %d levels", d.most)
 	}
@@ -87,13 +88,13 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 	switch k := d.src.PeekKind(); k {
 	case '0':
-		return d.number()
+		return d.readNumber()
 	case '[':
-		return d.array(depth)
+		return d.readArray(depth)
 	case '{':
-		return d.object(depth)
+		return d.readObject(depth)
 	case '"':
-		return d.text("")
+		return d.readText("")
 	}
 	t, err := d.src.ReadToken()
 	if err != nil {
@@ -110,8 +111,8 @@ func (d *decoder) value(depth int) (any, error) {
 	return nil, fmt.Errorf("unexpected %s", t)
 }
 
-// number reads a number of at most engine.MaxNumber characters.
-func (d *decoder) number() (any, error) {
+// readNumber reads a number of at most engine.MaxNumber characters.
+func (d *decoder) readNumber() (any, error) {
 	raw, err := d.src.ReadValue()
 	if err == nil && len(raw) > engine.MaxNumber {
 		err := fmt.Errorf("a number has at most %d characters, found %d (%s…)", engine.MaxNumber, len(raw), raw[:20])
@@ -130,13 +131,13 @@ var oneDigit = [10]any{
 	json.Number("5"), json.Number("6"), json.Number("7"), json.Number("8"), json.Number("9"),
 }
 
-func (d *decoder) array(depth int) (any, error) {
+func (d *decoder) readArray(depth int) (any, error) {
 	if _, err := d.src.ReadToken(); err != nil {
 		return nil, err
 	}
 	list := []any{}
 	for d.src.PeekKind() != ']' {
-		v, err := d.value(depth + 1)
+		v, err := d.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (d *decoder) array(depth int) (any, error) {
 	return list, err
 }
 
-func (d *decoder) object(depth int) (any, error) {
+func (d *decoder) readObject(depth int) (any, error) {
 	if _, err := d.src.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -166,11 +167,11 @@ func (d *decoder) object(depth int) (any, error) {
 		if len(fields) < len(last) {
 			known = last[len(fields)].Name
 		}
-		name, err := d.text(known)
+		name, err := d.readText(known)
 		if err != nil {
 			return nil, err
 		}
-		v, err := d.value(depth + 1)
+		v, err := d.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -181,9 +182,9 @@ func (d *decoder) object(depth int) (any, error) {
 	return fields, err
 }
 
-// text reads a string. If the string equals known, text returns known and saves
-// an allocation.
-func (d *decoder) text(known string) (string, error) {
+// readText reads a string. If the string equals known, text returns known and
+// saves an allocation.
+func (d *decoder) readText(known string) (string, error) {
 	raw, err := d.src.ReadValue()
 	if err != nil {
 		return "", err
