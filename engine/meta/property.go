@@ -190,7 +190,7 @@ func (a *attribute) parseNumbers() {
 		{"maxFileCount", 0, math.MaxInt32, &p.MaxFileCount},
 		{"orderNumber", math.MinInt32, math.MaxInt32, &p.OrderNumber},
 	} {
-		if floor, ok := a.fractional(n.field); ok {
+		if floor, ok := a.orderFraction(n.field); ok {
 			a.Report(mistake.OrderFraction, a.At(n.field), jsonfile.Describe(a.Value(n.field)), "a whole number")
 			*n.to, a.numbered = floor, true
 		} else if v, ok := a.Whole(n.field, n.min, n.max); ok {
@@ -200,11 +200,14 @@ func (a *attribute) parseNumbers() {
 	}
 }
 
-// fractional returns an orderNumber that is not whole, rounded down.
-func (a *attribute) fractional(field string) (floor int, ok bool) {
+// orderFraction returns an orderNumber that is not whole, rounded down.
+func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	n, _ := a.Value(field).(json.Number)
+	if field != "orderNumber" || n == "" {
+		return 0, false
+	}
 	f, err := n.Float64()
-	if field != "orderNumber" || err != nil || f == math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+	if err != nil || f == math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
 		return 0, false
 	}
 	return int(math.Floor(f)), true

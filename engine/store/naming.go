@@ -1,6 +1,7 @@
 package store
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,19 +28,30 @@ type named struct {
 // giveNames returns the names of things. No two of them differ in letter case only. A new thing does not get a name
 // that equals a name of the database in all but letter case; it may get a name of the database if this is its plain
 // name.
-func giveNames(things []named, database []string) []string {
-	names, taken, used := make([]string, len(things)), map[string]string{}, map[string]bool{}
-	give := func(i int, name string) {
-		names[i], taken[lower(name)], used[name] = name, name, true
-	}
+func giveNames(things []named, database iter.Seq[string]) []string {
+	names, missing := make([]string, len(things)), 0
 	for i, thing := range things {
-		if thing.stored != "" {
-			give(i, thing.stored)
+		names[i] = thing.stored
+		if thing.stored == "" {
+			missing++
 		}
 	}
-	for _, name := range database {
-		if taken[lower(name)] == "" {
-			taken[lower(name)] = name
+	if missing == 0 {
+		return names
+	}
+	type use struct {
+		name  string
+		given bool // to one of the things
+	}
+	taken := make(map[string]use, len(things)) // by the name in lower case
+	for _, name := range slices.Sorted(database) {
+		if _, there := taken[lower(name)]; !there {
+			taken[lower(name)] = use{name, false}
+		}
+	}
+	for _, name := range names {
+		if name != "" {
+			taken[lower(name)] = use{name, true}
 		}
 	}
 	for i, thing := range things {
@@ -47,13 +59,16 @@ func giveNames(things []named, database []string) []string {
 			continue
 		}
 		name := thing.plain
-		if used[name] && thing.second != "" {
+		if u := taken[lower(name)]; u.given && u.name == name && thing.second != "" {
 			name = thing.second
 		}
-		for n, plain := 2, name; used[name] || taken[lower(name)] != "" && taken[lower(name)] != name; n++ {
+		for n, plain := 2, name; ; n++ {
+			if u, there := taken[lower(name)]; !there || !u.given && u.name == name {
+				break
+			}
 			name = plain + "#" + strconv.Itoa(n)
 		}
-		give(i, name)
+		names[i], taken[lower(name)] = name, use{name, true}
 	}
 	return names
 }
@@ -78,7 +93,7 @@ func tableNames(roots []*engine.Class, m *memory) []string {
 			things[i].stored = k.Root
 		}
 	}
-	return giveNames(things, slices.Sorted(maps.Keys(m.tables)))
+	return giveNames(things, maps.Keys(m.tables))
 }
 
 // columnNames returns the names of the columns of a table.
@@ -87,15 +102,20 @@ func columnNames(columns []*column, known remembered) []string {
 	for i, col := range columns {
 		things[i] = named{plain: col.property, second: col.property + "@" + col.class, stored: known.columnOf(col)}
 	}
-	return giveNames(things, slices.Sorted(maps.Keys(known.columns)))
+	return giveNames(things, maps.Keys(known.columns))
 }
 
 // columnOf returns the name of the existing column for the property and the storage of col. It returns "" if there is
 // none.
 func (r remembered) columnOf(col *column) string {
-	for _, name := range slices.Sorted(maps.Keys(r.columns)) { // plain names sort before the others
-		k := r.columns[name]
-		if kind, _ := engine.TypeByName(k.Kind); k.property() == col.property && kind.Storage() == col.typ.Storage() {
+	if r.holds(col, col.property) {
+		return col.property
+	}
+	if len(r.columns) == 0 {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.columns)) {
+		if r.holds(col, name) {
 			return name
 		}
 	}
@@ -103,6 +123,15 @@ func (r remembered) columnOf(col *column) string {
 }
 
 // linkNames maps plain names of link tables to their names.
+func (r remembered) holds(col *column, name string) bool {
+	k, there := r.columns[name]
+	if !there || k.property() != col.property {
+		return false
+	}
+	kind, _ := engine.TypeByName(k.Kind)
+	return kind.Storage() == col.typ.Storage()
+}
+
 type linkNames map[string]string
 
 func newLinkNames(plain []string, m *memory) linkNames {
@@ -123,7 +152,7 @@ func newLinkNames(plain []string, m *memory) linkNames {
 		}
 	}
 	names := make(linkNames, len(plain))
-	for i, name := range giveNames(things, database) {
+	for i, name := range giveNames(things, slices.Values(database)) {
 		names[plain[i]] = name
 	}
 	return names
