@@ -15,7 +15,7 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	err := s.writer.do(ctx, func(w *session) error {
 		ad.w = w
 		for i := range a.Records {
-			if err := ad.record(&a.Records[i]); err != nil {
+			if err := ad.checkRecord(&a.Records[i]); err != nil {
 				if a.May == maySave {
 					return atRecord(i, err)
 				}
@@ -38,8 +38,8 @@ type admission struct {
 	asked engine.Admission
 }
 
-// record checks one record of the call and the records nested in it.
-func (ad *admission) record(r *engine.Record) error {
+// checkRecord checks one record of the call and the records nested in it.
+func (ad *admission) checkRecord(r *engine.Record) error {
 	if r.Make != nil {
 		return nil
 	}
@@ -53,26 +53,26 @@ func (ad *admission) record(r *engine.Record) error {
 		if !ok {
 			return ad.guard.noItem(p.class, r.ID)
 		}
-		stored, err := ad.named(p, r.ID, key)
+		stored, err := ad.checkExisting(p, r.ID, key)
 		if err != nil {
 			return ad.guard.veiled(p.class, err)
 		}
-		return ad.nested(p, r.Values, stored)
+		return ad.checkNested(p, r.Values, stored)
 	case engine.MayUse:
-		if !ad.guard.creates(p.class) {
+		if !ad.guard.mayCreate(p.class) {
 			return engine.Denied()
 		}
-		return ad.nested(p, r.Values, nil)
+		return ad.checkNested(p, r.Values, nil)
 	}
-	stored, err := ad.upsert(p, r, nil)
+	stored, err := ad.checkUpsert(p, r, nil)
 	if err != nil {
 		return err
 	}
-	return ad.nested(p, r.Values, stored)
+	return ad.checkNested(p, r.Values, stored)
 }
 
-// named checks a record of an item that must exist, and returns that item.
-func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) {
+// checkExisting checks a record of an item that must exist, and returns that item.
+func (ad *admission) checkExisting(p *plan, id string, key []any) (*engine.Item, error) {
 	if err := ad.store.admitNamed(ad.w, ad.guard, check{p, ad.asked.May}, slices.Clone(key)); err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) 
 	return it, nil
 }
 
-// upsert checks a record that updates an item or inserts one. pointed is the key that the reference
+// checkUpsert checks a record that updates an item or inserts one. pointed is the key that the reference
 // of the outer item holds; it identifies a record without a key. It returns the stored item, or nil
 // if there is none.
-func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
+func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locate(r); err != nil {
 		return nil, nil // the write itself rejects the malformed id
@@ -113,25 +113,25 @@ func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.I
 		}
 	}
 	if stored == nil {
-		if !ad.guard.creates(p.class) {
+		if !ad.guard.mayCreate(p.class) {
 			return nil, engine.Denied()
 		}
 		return nil, nil
 	}
-	return stored, ad.store.admit(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
+	return stored, ad.store.admitKeys(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
 }
 
-// nested checks the records in the values of an item of p. stored is the item in the database, or
+// checkNested checks the records in the values of an item of p. stored is the item in the database, or
 // nil if the item is new.
-func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error {
+func (ad *admission) checkNested(p *plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
 		ip, err := ad.store.plan(r.Class)
 		if err != nil {
 			return err
 		}
-		was, err := ad.upsert(ip, r, pointed)
+		was, err := ad.checkUpsert(ip, r, pointed)
 		if err == nil {
-			err = ad.nested(ip, r.Values, was)
+			err = ad.checkNested(ip, r.Values, was)
 		}
 		return within(property.Name, err)
 	}

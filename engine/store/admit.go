@@ -13,9 +13,9 @@ type check struct {
 	may  engine.Permission
 }
 
-// given denies values of attributes that the account may not change. Values that the write ignores
+// checkValues denies values of attributes that the account may not change. Values that the write ignores
 // are allowed.
-func (g *guard) given(c *engine.Class, v engine.Values) error {
+func (g *guard) checkValues(c *engine.Class, v engine.Values) error {
 	if g == nil {
 		return nil
 	}
@@ -28,34 +28,34 @@ func (g *guard) given(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// enters denies a write of a class if the account has none of the permissions for any item, or if
+// checkWrite denies a write of a class if the account has none of the permissions for any item, or if
 // it gives values of attributes that the account may not change. MayUse stands for creating the
 // item.
-func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission) error {
+func (g *guard) checkWrite(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
 		return nil
 	}
 	allowed := func(may engine.Permission) bool {
 		if may == engine.MayUse {
-			return g.creates(c)
+			return g.mayCreate(c)
 		}
-		return !g.never(may, c)
+		return !g.neverAllows(may, c)
 	}
 	if !slices.ContainsFunc(of, allowed) {
 		return engine.Denied()
 	}
-	return g.given(c, v)
+	return g.checkValues(c, v)
 }
 
-// reclasses denies a change of the class of an item if the account may not create items of the new
+// checkReclass denies a change of the class of an item if the account may not create items of the new
 // class. It also denies the change if the new class lacks an attribute that the account may not
 // read, because the answer would disclose whether the item has a value of it. read reports whether
 // the account may read the item.
-func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
+func (g *guard) checkReclass(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
 	}
-	if !g.creates(to) {
+	if !g.mayCreate(to) {
 		return engine.Denied()
 	}
 	for _, p := range it.Class.Properties {
@@ -66,22 +66,22 @@ func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	return nil
 }
 
-// restricts reports whether the account may refer to only some items of a class, or to no item. To
+// restrictsTarget reports whether the account may refer to only some items of a class, or to no item. To
 // refer to an item, the account must be allowed to read it or to use it.
-func (g *guard) restricts(c *engine.Class) bool {
-	return c != nil && g.rows(engine.MayRead, c) != nil && g.rows(engine.MayUse, c) != nil
+func (g *guard) restrictsTarget(c *engine.Class) bool {
+	return c != nil && g.rowFilter(engine.MayRead, c) != nil && g.rowFilter(engine.MayUse, c) != nil
 }
 
-// pointing returns the references of a plan's class to classes that are restricted for the
+// restrictedReferences returns the references of a plan's class to classes that are restricted for the
 // account.
-func (g *guard) pointing(p *plan) []*engine.Property {
+func (g *guard) restrictedReferences(p *plan) []*engine.Property {
 	if g == nil {
 		return nil
 	}
 	all, known := g.pointers[p]
 	if !known {
 		for _, property := range p.duties.references {
-			if g.restricts(property.Target) {
+			if g.restrictsTarget(property.Target) {
 				all = append(all, property)
 			}
 		}
@@ -93,15 +93,15 @@ func (g *guard) pointing(p *plan) []*engine.Property {
 	return all
 }
 
-// free reports whether items of a plan's class can be inserted and updated without a check of each
+// skipsRowChecks reports whether items of a plan's class can be inserted and updated without a check of each
 // item.
-func (g *guard) free(p *plan) bool {
-	return g == nil || g.rows(engine.MayUse, p.class) == nil && g.rows(engine.MayWrite, p.class) == nil && len(g.pointing(p)) == 0
+func (g *guard) skipsRowChecks(p *plan) bool {
+	return g == nil || g.rowFilter(engine.MayUse, p.class) == nil && g.rowFilter(engine.MayWrite, p.class) == nil && len(g.restrictedReferences(p)) == 0
 }
 
-// points reports whether an entry gives a value to a reference with a restricted target.
-func (sv *save) points(e *entry) bool {
-	return slices.ContainsFunc(sv.guard.pointing(e.plan), func(p *engine.Property) bool {
+// setsRestricted reports whether an entry gives a value to a reference with a restricted target.
+func (sv *save) setsRestricted(e *entry) bool {
+	return slices.ContainsFunc(sv.guard.restrictedReferences(e.plan), func(p *engine.Property) bool {
 		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
 	})
 }
@@ -113,17 +113,17 @@ type wish struct {
 	lock string // ends the statement; set it to lock items that are about to change
 }
 
-// admitted returns the ids, among keys, of the items for which the account has one of the wanted
+// findAdmitted returns the ids, among keys, of the items for which the account has one of the wanted
 // permissions.
-func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map[string]bool, err error) {
+func (s *Store) findAdmitted(w *session, g *guard, want wish, keys []any) (found map[string]bool, err error) {
 	p := want.plan
 	found = make(map[string]bool, len(keys))
 	id := p.table.quoted + "." + p.table.id.quoted
 	for chunk := range slices.Chunk(keys, bulkRows) {
-		b := s.guarded(g)
+		b := s.guardedBuilder(g)
 		b.add("SELECT ", id, " FROM ", p.table.quoted, " WHERE ")
 		s.in(b, id, p.table.id.typ, chunk)
-		b.add(and(b.top(p).ofClass()), and(b.either(p, want.of)), " ORDER BY ", id, want.lock)
+		b.add(andCondition(b.topSource(p).ofClass()), andCondition(b.anyPermission(p, want.of)), " ORDER BY ", id, want.lock)
 		if err := b.finish(s.traits); err != nil {
 			return nil, err
 		}
@@ -135,12 +135,12 @@ func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map
 	return found, nil
 }
 
-// either writes the condition under which the account has one of several permissions. It returns ""
+// anyPermission writes the condition under which the account has one of several permissions. It returns ""
 // if the account has one for every item.
-func (b *builder) either(p *plan, of []engine.Permission) string {
+func (b *builder) anyPermission(p *plan, of []engine.Permission) string {
 	var conditions []*engine.Filter
 	for _, may := range of {
-		f := b.guard.rows(may, p.class)
+		f := b.guard.rowFilter(may, p.class)
 		if f == nil {
 			return "" // returned before any condition binds arguments
 		}
@@ -148,24 +148,24 @@ func (b *builder) either(p *plan, of []engine.Permission) string {
 	}
 	all := make([]string, len(conditions))
 	for i, f := range conditions {
-		all[i] = b.alone(b.top(p), f)
+		all[i] = b.standaloneFilter(b.topSource(p), f)
 	}
 	return "(" + strings.Join(all, " OR ") + ")"
 }
 
-// admit denies a change of items unless the account has the permission for all of them in their
+// admitKeys denies a change of items unless the account has the permission for all of them in their
 // present state.
-func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
-	if g.rows(c.may, c.plan.class) == nil || len(keys) == 0 {
+func (s *Store) admitKeys(w *session, g *guard, c check, keys []any) error {
+	if g.rowFilter(c.may, c.plan.class) == nil || len(keys) == 0 {
 		return nil
 	}
-	if g.never(c.may, c.plan.class) {
+	if g.neverAllows(c.may, c.plan.class) {
 		return engine.Denied()
 	}
-	keys = distinct(keys)
-	locking := wish{c.plan, []engine.Permission{c.may}, s.lock(c.may)}
+	keys = distinctValues(keys)
+	locking := wish{c.plan, []engine.Permission{c.may}, s.lockClause(c.may)}
 	for range maxAttempts {
-		found, err := s.admitted(w, g, locking, keys)
+		found, err := s.findAdmitted(w, g, locking, keys)
 		if err != nil || len(found) == len(keys) {
 			return err
 		}
@@ -174,7 +174,7 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 		}
 		// The statement may have waited for a transaction that deleted an item and created it
 		// again. It does not find the new item. The next statement finds it and does not wait.
-		if found, err = s.admitted(w, g, wish{plan: c.plan, of: locking.of}, keys); err != nil {
+		if found, err = s.findAdmitted(w, g, wish{plan: c.plan, of: locking.of}, keys); err != nil {
 			return err
 		}
 		if len(found) < len(keys) {
@@ -184,17 +184,17 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 	return engine.Denied()
 }
 
-// lock returns the end of a SELECT that locks items for a write with the permission.
-func (s *Store) lock(may engine.Permission) string {
+// lockClause returns the end of a SELECT that locks items for a write with the permission.
+func (s *Store) lockClause(may engine.Permission) string {
 	if may&engine.MayDelete != 0 {
 		return s.traits.LockGone
 	}
 	return s.traits.Lock
 }
 
-// admitNamed is like admit, for an item that the caller names and that may not exist.
+// admitNamed is like admitKeys, for an item that the caller names and that may not exist.
 func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
-	err := s.admit(w, g, c, key)
+	err := s.admitKeys(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
 		return s.absent(w, c.plan, g, c.may, keyText(key))
 	}
@@ -210,8 +210,8 @@ func (sv *save) admitEntry(e *entry, before *engine.Item) error {
 	case e.how == modify:
 		return sv.store.admitNamed(sv.w, g, check{e.plan, engine.MayWrite}, e.key)
 	case before != nil:
-		return sv.store.admit(sv.w, g, check{sv.store.plans[before.Class], engine.MayWrite}, e.key)
-	case !g.creates(e.plan.class):
+		return sv.store.admitKeys(sv.w, g, check{sv.store.plans[before.Class], engine.MayWrite}, e.key)
+	case !g.mayCreate(e.plan.class):
 		return engine.Denied()
 	}
 	return nil
@@ -232,7 +232,7 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 		}
 	}
 	for _, c := range p.table.classes {
-		if err := sv.store.admit(sv.w, sv.guard, check{sv.store.plans[c], engine.MayWrite}, keys[c.FullName]); err != nil {
+		if err := sv.store.admitKeys(sv.w, sv.guard, check{sv.store.plans[c], engine.MayWrite}, keys[c.FullName]); err != nil {
 			return err
 		}
 	}
@@ -243,7 +243,7 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 // updates first, then the inserts.
 func (sv *save) upsertMet(p *plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
-		existing, err := sv.existing(p, chunk)
+		existing, err := sv.existingClasses(p, chunk)
 		if err != nil {
 			return err
 		}
@@ -271,56 +271,56 @@ func (sv *save) upsertMet(p *plan, group []entry) error {
 	return nil
 }
 
-// owe records that the account needs the permission for the items in their state at the end of the
+// deferCheck records that the account needs the permission for the items in their state at the end of the
 // transaction.
-func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
+func (sv *save) deferCheck(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
 	}
 	for _, it := range items {
-		if sv.guard.rows(may, it.Class) != nil {
+		if sv.guard.rowFilter(may, it.Class) != nil {
 			key := keyOf(it)
 			if text, ok := key.(string); ok {
 				key = strings.Clone(text) // key is part of the text read for the row, and would keep all of it in memory
 			}
-			sv.oweKeys(check{sv.store.plans[it.Class], may}, key)
+			sv.deferKeyChecks(check{sv.store.plans[it.Class], may}, key)
 		}
 	}
 }
 
-// oweAll is owe for a group of inserts, or of upserts, which under a guard are updates.
-func (sv *save) oweAll(group []entry) {
+// deferChecks is deferCheck for a group of inserts, or of upserts, which under a guard are updates.
+func (sv *save) deferChecks(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
 		may = engine.MayWrite
 	}
 	for i := range group {
-		sv.owe(may, sv.items[group[i].index])
+		sv.deferCheck(may, sv.items[group[i].index])
 	}
 }
 
-func (sv *save) oweKeys(c check, keys ...any) {
-	if sv.owed == nil {
-		sv.owed = map[check][]any{}
+func (sv *save) deferKeyChecks(c check, keys ...any) {
+	if sv.deferred == nil {
+		sv.deferred = map[check][]any{}
 	}
-	sv.owed[c] = append(sv.owed[c], keys...)
+	sv.deferred[c] = append(sv.deferred[c], keys...)
 }
 
-// settleOwed denies the whole write if the account lacks the permission for an item in its final
+// checkDeferred denies the whole write if the account lacks the permission for an item in its final
 // state. An item that has changed its class since then has an entry for the new class too.
-func (sv *save) settleOwed() error {
-	for c, keys := range sv.owed {
-		f := sv.guard.rows(c.may, c.plan.class)
+func (sv *save) checkDeferred() error {
+	for c, keys := range sv.deferred {
+		f := sv.guard.rowFilter(c.may, c.plan.class)
 		if f == nil {
 			continue
 		}
 		p := c.plan
 		id := p.table.quoted + "." + p.table.id.quoted
-		for chunk := range slices.Chunk(distinct(keys), bulkRows) {
-			b := sv.store.guarded(sv.guard)
+		for chunk := range slices.Chunk(distinctValues(keys), bulkRows) {
+			b := sv.store.guardedBuilder(sv.guard)
 			b.add("SELECT 1 FROM ", p.table.quoted, " WHERE ")
 			sv.store.in(b, id, p.table.id.typ, chunk)
-			b.add(and(b.top(p).ofClass()), " AND (", b.alone(b.top(p), f), ") IS NOT TRUE LIMIT 1")
+			b.add(andCondition(b.topSource(p).ofClass()), " AND (", b.standaloneFilter(b.topSource(p), f), ") IS NOT TRUE LIMIT 1")
 			if err := b.finish(sv.store.traits); err != nil {
 				return err
 			}
@@ -336,13 +336,13 @@ func (sv *save) settleOwed() error {
 	return nil
 }
 
-// leaving returns those of the members to be removed from a collection for which the account has
+// permittedKeys returns those of the members to be removed from a collection for which the account has
 // one of the permissions. A caller does not remove members that it cannot read by leaving them out.
-func (sv *save) leaving(p *plan, keys []any, of ...engine.Permission) ([]any, error) {
-	if len(keys) == 0 || sv.guard.rows(engine.MayRead, p.class) == nil {
+func (sv *save) permittedKeys(p *plan, keys []any, of ...engine.Permission) ([]any, error) {
+	if len(keys) == 0 || sv.guard.rowFilter(engine.MayRead, p.class) == nil {
 		return keys, nil
 	}
-	found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: of}, keys)
+	found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: p, of: of}, keys)
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
@@ -356,11 +356,11 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 		return engine.Denied()
 	}
 	c := check{sv.store.plans[p.Target], engine.MayWrite}
-	if err := sv.store.admit(sv.w, sv.guard, c, ids); err != nil {
+	if err := sv.store.admitKeys(sv.w, sv.guard, c, ids); err != nil {
 		return err
 	}
-	if sv.guard.rows(c.may, p.Target) != nil {
-		sv.oweKeys(c, ids...)
+	if sv.guard.rowFilter(c.may, p.Target) != nil {
+		sv.deferKeyChecks(c, ids...)
 	}
 	return nil
 }
@@ -369,11 +369,11 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 // otherwise disclose that they are members already. The permission to use an item does not suffice:
 // it does not disclose the item's references.
 func (sv *save) admitStaying(p *engine.Property, ids []any) error {
-	if len(ids) == 0 || sv.guard.rows(engine.MayRead, p.Target) == nil {
+	if len(ids) == 0 || sv.guard.rowFilter(engine.MayRead, p.Target) == nil {
 		return nil
 	}
 	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayWrite}}
-	found, err := sv.store.admitted(sv.w, sv.guard, known, ids)
+	found, err := sv.store.findAdmitted(sv.w, sv.guard, known, ids)
 	if err == nil && len(found) < len(ids) {
 		err = engine.Denied()
 	}
@@ -382,8 +382,8 @@ func (sv *save) admitStaying(p *engine.Property, ids []any) error {
 
 // noMember returns the error for a member that does not exist.
 func (sv *save) noMember(p *engine.Property, id string) error {
-	if sv.guard.restricts(p.Target) {
+	if sv.guard.restrictsTarget(p.Target) {
 		return engine.Denied()
 	}
-	return dangling(p, id)
+	return danglingError(p, id)
 }

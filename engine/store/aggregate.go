@@ -14,14 +14,14 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err != nil {
 		return err
 	}
-	b := s.guarded(s.guardOf(ctx))
-	b.aggregation(p, a)
+	b := s.guardedBuilder(s.guardOf(ctx))
+	b.writeAggregation(p, a)
 	if err := b.finish(s.traits); err != nil || a.Count == 0 {
 		return err
 	}
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.metered(ctx, p.table, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
+	return s.metered(ctx, p.table, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.visitResults(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
@@ -34,7 +34,7 @@ func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
 	return types
 }
 
-func (r *session) results(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
+func (r *session) visitResults(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
 	dest := r.row(len(types))
 	return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
@@ -51,9 +51,9 @@ func (r *session) results(ctx context.Context, b *builder, types []engine.Proper
 	})
 }
 
-// aggregation writes the statement. It groups and orders by the numbers of columns. If it wrote a
+// writeAggregation writes the statement. It groups and orders by the numbers of columns. If it wrote a
 // column again, its bound values would make it a different expression.
-func (b *builder) aggregation(p *plan, a *engine.Aggregation) {
+func (b *builder) writeAggregation(p *plan, a *engine.Aggregation) {
 	b.add("SELECT ")
 	grouped := len(a.Aggregates) > 0
 	if a.Distinct && !grouped {
@@ -64,7 +64,7 @@ func (b *builder) aggregation(p *plan, a *engine.Aggregation) {
 		b.add([]string{"", ", "}[min(i, 1)], b.comparableExpr(src, c.Expr))
 	}
 	for i, g := range a.Aggregates {
-		b.add([]string{"", ", "}[min(i+len(a.Columns), 1)], b.aggregate(src, g))
+		b.add([]string{"", ", "}[min(i+len(a.Columns), 1)], b.aggregateExpr(src, g))
 	}
 	mark := len(b.sql)
 	b.where(src, &engine.Query{Class: a.Class, Filter: a.Filter, Exact: a.Exact})
@@ -106,7 +106,7 @@ func (b *builder) rowOrder(p *plan, a *engine.Aggregation, grouped bool) {
 	}
 }
 
-func (b *builder) aggregate(src *source, g engine.Aggregate) string {
+func (b *builder) aggregateExpr(src *source, g engine.Aggregate) string {
 	if g.Expr == nil {
 		return "count(*)"
 	}

@@ -20,10 +20,10 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		return 0, err
 	}
 	g := s.guardOf(ctx)
-	if err := g.enters(p.class, v, engine.MayWrite); err != nil {
+	if err := g.checkWrite(p.class, v, engine.MayWrite); err != nil {
 		return 0, err
 	}
-	if err := unpaged(q); err != nil {
+	if err := rejectPage(q); err != nil {
 		return 0, err
 	}
 	if err := p.onlyPlain(v); err != nil {
@@ -32,7 +32,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err := q.Class.Check(v); err != nil {
 		return 0, err
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return 0, err
 	}
 	if !given(v) {
@@ -46,14 +46,14 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	work := func(w *session) (err error) {
 		sv.begin(w)
-		if !q.Exact && p.divides(v) {
+		if !q.Exact && p.setsDivided(v) {
 			n, err = sv.updateDivided(p, q, v)
 		} else {
 			n, err = sv.updateAll(p, q, written)
 		}
 		switch {
 		case err != nil:
-			return s.refused(p, err, func(name string) any { return written[p.class.Property(name).Index] })
+			return s.writeError(p, err, func(name string) any { return written[p.class.Property(name).Index] })
 		case n == 0:
 			return nil
 		}
@@ -61,7 +61,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		return sv.finish()
 	}
 	if err = s.writer.doTo(ctx, p.table, work); err != nil {
-		return 0, sv.settle(err, work)
+		return 0, sv.settleError(err, work)
 	}
 	return n, nil
 }
@@ -80,14 +80,14 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	b := sv.store.guarded(sv.guard)
+	b := sv.store.guardedBuilder(sv.guard)
 	b.may = engine.MayRead | engine.MayWrite
 	sv.setAll(b, p, v)
 	// Update only these items: the former values of others would be unknown.
 	if before != nil {
 		b.add(" WHERE ")
 		sv.store.in(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
-	} else if err := sv.store.among(b, p, q); err != nil {
+	} else if err := sv.store.whereFound(b, p, q); err != nil {
 		return 0, err
 	}
 	return sv.changeAll(b, p, v, before)
@@ -97,11 +97,11 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 // changed. before holds the former items if cached attributes must be recomputed.
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
-	owes := sv.guard.rows(engine.MayWrite, p.class) != nil
-	if !words && !p.caching.any && !owes && !p.duties.journaled && !p.shared(v) {
+	checked := sv.guard.rowFilter(engine.MayWrite, p.class) != nil
+	if !words && !p.caching.any && !checked && !p.duties.journaled && !p.setsShared(v) {
 		return sv.w.execute(b)
 	}
-	items, err := sv.w.returned(b, p)
+	items, err := sv.w.runReturning(b, p)
 	if err != nil {
 		return 0, err
 	}
@@ -109,20 +109,20 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 		sv.written = append(sv.written, items...)
 	}
 	for _, it := range items {
-		if err := sv.store.fitsWith(p, v, it); err != nil {
+		if err := sv.store.checkSharedSizes(p, v, it); err != nil {
 			return 0, err
 		}
 	}
-	sv.owe(engine.MayWrite, items...)
-	if err := sv.tellAll(before, items); err != nil {
+	sv.deferCheck(engine.MayWrite, items...)
+	if err := sv.journalWrites(before, items); err != nil {
 		return 0, err
 	}
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
-// returned runs a statement that changes or deletes rows of p. It returns the items after the
+// runReturning runs a statement that changes or deletes rows of p. It returns the items after the
 // change or, if they were deleted, the former items.
-func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
+func (s *session) runReturning(b *builder, p *plan) ([]*engine.Item, error) {
 	b.add(" RETURNING ", p.sql().selected.list)
 	scan := s.scanner(p.sql().selected)
 	var items []*engine.Item
@@ -138,13 +138,13 @@ func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
 	return items, err
 }
 
-// among writes the condition that an item is one of those that q finds. The condition locks the
+// whereFound writes the condition that an item is one of those that q finds. The condition locks the
 // items, so that an item changed by a concurrent transaction is checked in its new state. All
 // statements lock items in the order of their keys.
-func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
+func (s *Store) whereFound(b *builder, p *plan, q *engine.Query) error {
 	b.add(" WHERE ", seqColumn, " IN (")
 	b.find(p, p.table.quoted+"."+seqColumn, q)
-	if lock := s.lock(b.may); lock != "" {
+	if lock := s.lockClause(b.may); lock != "" {
 		// An outer join may produce nulls, which cannot be locked.
 		b.add(" ORDER BY ", p.table.quoted, ".", p.table.id.quoted, lock, " OF ", p.table.quoted)
 	}
@@ -152,9 +152,9 @@ func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
 	return b.finish(s.traits)
 }
 
-// unpaged rejects a query for one page of the result: the items of the page could change before the
+// rejectPage rejects a query for one page of the result: the items of the page could change before the
 // write.
-func unpaged(q *engine.Query) error {
+func rejectPage(q *engine.Query) error {
 	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
 		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
 	}
@@ -202,10 +202,10 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 		return 0, err
 	}
 	g := s.guardOf(ctx)
-	if err := g.enters(p.class, engine.NewValues(p.class), engine.MayDelete); err != nil {
+	if err := g.checkWrite(p.class, engine.NewValues(p.class), engine.MayDelete); err != nil {
 		return 0, err
 	}
-	if err := unpaged(q); err != nil {
+	if err := rejectPage(q); err != nil {
 		return 0, err
 	}
 	n := int64(0)
@@ -214,17 +214,17 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 			n, err = s.deleteParts(ctx, w, g, p, q)
 			return err
 		}
-		b := s.guarded(g)
+		b := s.guardedBuilder(g)
 		b.may = engine.MayRead | engine.MayDelete
 		b.add("DELETE FROM ", p.table.quoted)
-		if err := s.among(b, p, q); err != nil {
+		if err := s.whereFound(b, p, q); err != nil {
 			return err
 		}
 		grants, err := s.grantsItems(w, p.table)
 		if err != nil {
 			return err
 		}
-		if !grants && !p.table.remembered() && !p.caching.any {
+		if !grants && !p.table.hasDependents() && !p.caching.any {
 			n, err = w.execute(b)
 			return err
 		}
@@ -237,19 +237,19 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 // deleteAll runs a statement that deletes items, and then deletes or updates the data that depends
 // on them.
 func (s *Store) deleteAll(ctx context.Context, w *session, p *plan, b *builder) (int64, error) {
-	items, err := w.returned(b, p)
+	items, err := w.runReturning(b, p)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.forget(ctx, w, p.table, keysOf(items)); err != nil {
+	if err := s.forgetItems(ctx, w, p.table, keysOf(items)); err != nil {
 		return 0, err
 	}
-	return int64(len(items)), s.gone(ctx, w, p, items)
+	return int64(len(items)), s.afterDelete(ctx, w, p, items)
 }
 
-// remembered reports whether links, files or stages of the table's items are stored in other
+// hasDependents reports whether links, files or stages of the table's items are stored in other
 // tables.
-func (t *table) remembered() bool {
+func (t *table) hasDependents() bool {
 	for _, p := range t.pointers {
 		if p.other != "" {
 			return true

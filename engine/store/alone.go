@@ -14,11 +14,11 @@ import (
 // has not begun and can be retried.
 const idleTrust = time.Second
 
-// alone runs j in a transaction of its own. It retries if another transaction was in the way, or if
+// runAlone runs j in a transaction of its own. It retries if another transaction was in the way, or if
 // the connection broke before the commit.
-func (w *writer) alone(s *session, j *job) error {
+func (w *writer) runAlone(s *session, j *job) error {
 	for attempt := 1; ; attempt++ {
-		err, redo := w.transact(s, j)
+		err, redo := w.runOnce(s, j)
 		if err == nil {
 			s.used = time.Now()
 			return nil
@@ -26,38 +26,38 @@ func (w *writer) alone(s *session, j *job) error {
 		if out := s.evictedFrom(); out != nil {
 			return out
 		}
-		kind := w.store.kind(err)
+		kind := w.store.failureKind(err)
 		switch {
 		case !redo || attempt == maxAttempts:
 		case kind == Lost && pause(j.ctx, attempt):
 			continue
 		case s.conn != nil && (kind == Away || kind == Stale) && pause(j.ctx, attempt):
-			w.store.lose(s)
+			w.store.loseConnection(s)
 			continue
 		}
-		return w.store.failed(j.ctx, s, err)
+		return w.store.engineError(j.ctx, s, err)
 	}
 }
 
-// trusts reports whether the writer's connection is assumed to be usable: it was used within
+// trustsConnection reports whether the writer's connection is assumed to be usable: it was used within
 // idleTrust, and no connection was found broken since.
-func (s *Store) trusts(w *session) bool {
+func (s *Store) trustsConnection(w *session) bool {
 	return time.Since(w.used) < idleTrust && w.used.UnixNano() > s.lost.Load()
 }
 
-// lose closes a broken connection and records the time, because other connections may be broken
+// loseConnection closes a broken connection and records the time, because other connections may be broken
 // too.
-func (s *Store) lose(r *session) {
+func (s *Store) loseConnection(r *session) {
 	s.lost.Store(time.Now().UnixNano())
 	r.disconnect()
 }
 
-// transact runs j once. redo reports that the attempt certainly changed no data.
-func (w *writer) transact(s *session, j *job) (err error, redo bool) {
-	if j.single && s.conn != nil && w.store.trusts(s) {
+// runOnce runs j once. redo reports that the attempt certainly changed no data.
+func (w *writer) runOnce(s *session, j *job) (err error, redo bool) {
+	if j.single && s.conn != nil && w.store.trustsConnection(s) {
 		err := w.watched(s, j)
-		kind := w.store.kind(err)
-		return w.unknown(err), kind == Lost || kind == Stale
+		kind := w.store.failureKind(err)
+		return w.unknownOutcome(err), kind == Lost || kind == Stale
 	}
 	if s.conn == nil {
 		if err := s.connect(j.ctx); err != nil {
@@ -81,7 +81,7 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 		return errEvicted, true
 	}
 	err = s.end(tx.Commit)
-	return w.unknown(err), w.store.kind(err) == Lost
+	return w.unknownOutcome(err), w.store.failureKind(err) == Lost
 }
 
 // begin opens a transaction of the driver, which can see that the database has given up the
@@ -113,10 +113,10 @@ func (s *session) end(how func() error) error {
 // errUnsettled is in the error chain if the outcome of a commit is unknown.
 var errUnsettled = errors.New("the transaction may have been committed")
 
-// unknown returns the error for a commit that failed because of the connection or the disk, and
+// unknownOutcome returns the error for a commit that failed because of the connection or the disk, and
 // that may have succeeded nevertheless. It returns other errors unchanged.
-func (w *writer) unknown(err error) error {
-	if w.store.kind(err) != Away || engine.CodeOf(err) == engine.Timeout {
+func (w *writer) unknownOutcome(err error) error {
+	if w.store.failureKind(err) != Away || engine.CodeOf(err) == engine.Timeout {
 		return err
 	}
 	w.store.cfg.Log.Error("lost the connection to the database during a write; the write may have succeeded", "error", err)

@@ -10,8 +10,8 @@ import (
 // arrayRows is the maximum number of rows of one statement that takes its rows as arrays.
 const arrayRows = 1000
 
-// arrays reports whether the rows of a statement are bound as one array for each column.
-func (s *Store) arrays() bool {
+// bindsArrays reports whether the rows of a statement are bound as one array for each column.
+func (s *Store) bindsArrays() bool {
 	typ, _ := s.db.Dialect.Array(engine.String, nil)
 	return typ != ""
 }
@@ -90,7 +90,7 @@ func (sv *save) copyRows(p *plan, group []entry) error {
 	args := slices.Grow(sv.args[:0], p.rowVariables()+1)
 	for i, it := range sv.newItems(p, group) {
 		if i%arrayRows == 0 && sv.ctx.Err() != nil {
-			return ended(sv.ctx.Err())
+			return timeoutError(sv.ctx.Err())
 		}
 		args = p.rowArgs(append(args[:0], p.class.FullName), it)
 		if _, err := st.ExecContext(w.ctx, args...); err != nil {

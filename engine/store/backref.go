@@ -29,7 +29,7 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	known, ids, remove := sv.knownKeys(m)
 	sv.dropAwaited(value, m, known, remove)
-	pointing, err := sv.pointing(p, value, append(slices.Clone(known), remove...), m.replace)
+	pointing, err := sv.findReferring(p, value, append(slices.Clone(known), remove...), m.replace)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (sv *save) relateBack(m memberChange) error {
 		return err
 	}
 	before := sv.moves.count
-	members, err := sv.members(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
-		if back := c.Property(p.Back.Name); !differ(back, p.Back) {
+	members, err := sv.memberKeys(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
+		if back := c.Property(p.Back.Name); !storageDiffers(back, p.Back) {
 			v[back.Index] = ownerValue(sv.owner, p)
 		}
 	})
@@ -52,7 +52,7 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	t := sv.tableOf(p.Target)
 	if len(ids) < len(m.add) { // a record among the members may also be named by an id
-		now, err := sv.pointing(p, ownerValue(sv.owner, p), ids, false)
+		now, err := sv.findReferring(p, ownerValue(sv.owner, p), ids, false)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	var joining, staying []any
 	absent := map[string]bool{}
-	for _, key := range distinct(ids) {
+	for _, key := range distinctValues(ids) {
 		here, there := pointing[engine.ValueText(key)]
 		key = sv.moves.key(before, t, key)
 		switch {
@@ -85,11 +85,11 @@ func (sv *save) relateBack(m memberChange) error {
 	if err := sv.setBack(p, nil, ownerValue(sv.owner, p), joining); err != nil || !sv.owner.item.Class.Journaling {
 		return err
 	}
-	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
+	joined := slices.DeleteFunc(distinctValues(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
 	for i := range joined {
 		joined[i] = sv.moves.key(before, t, joined[i])
 	}
-	return sv.tellMembers(sv.owner.item, p, &membership{joined, left})
+	return sv.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
 // knownKeys returns the keys of the members as far as they are known before the members are
@@ -118,9 +118,9 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// pointing returns whether items of p's target class refer to value, by id. It covers the items in
+// findReferring returns whether items of p's target class refer to value, by id. It covers the items in
 // asked and, if all is true, every item that refers to value.
-func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
+func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.plans[p.Target]
 	back := target.table.column(p.Back)
 	found := map[string]bool{}
@@ -168,7 +168,7 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 			gone = append(gone, key[0])
 		}
 	}
-	gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead)
+	gone, err = sv.permittedKeys(sv.store.plans[p.Target], gone, engine.MayRead)
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		return sv.setKeyBack(p, value, ids)
 	}
 	for chunk := range slices.Chunk(ids, bulkRows) {
-		before, err := sv.note(target, chunk, &sv.former)
+		before, err := sv.noteItems(target, chunk, &sv.former)
 		if err != nil {
 			return err
 		}
@@ -216,16 +216,16 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		n, err := sv.w.execute(b)
 		if err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
-			return within(p.Name, sv.store.refused(target, err, given))
+			return within(p.Name, sv.store.writeError(target, err, given))
 		}
 		if n < int64(len(chunk)) {
-			return again{dangling(p, engine.ValueText(chunk[0]))}
+			return again{danglingError(p, engine.ValueText(chunk[0]))}
 		}
-		after, err := sv.note(target, chunk, &sv.written)
+		after, err := sv.noteItems(target, chunk, &sv.written)
 		if err != nil {
 			return err
 		}
-		if err := sv.tellAll(before, after); err != nil {
+		if err := sv.journalWrites(before, after); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 				return err
 			}
 		}
-		if _, err := sv.note(target, []any{key}, &sv.former); err != nil {
+		if _, err := sv.noteItems(target, []any{key}, &sv.former); err != nil {
 			return err
 		}
 		now, err := sv.followOne(target, p.Back.Name, key, value, rekeyDepth)
@@ -250,19 +250,19 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 			return within(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
-			return again{dangling(p, engine.ValueText(key))} // a concurrent transaction has changed it
+			return again{danglingError(p, engine.ValueText(key))} // a concurrent transaction has changed it
 		}
 		sv.touch(p.Target.Root(), now)
-		if _, err := sv.note(target, []any{now}, &sv.written); err != nil {
+		if _, err := sv.noteItems(target, []any{now}, &sv.written); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note reads the items with the keys if the class is journaled or has cached attributes. In the
+// noteItems reads the items with the keys if the class is journaled or has cached attributes. In the
 // latter case it also adds them to items.
-func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
+func (sv *save) noteItems(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.caching.any && !p.duties.journaled {
 		return nil, nil
 	}

@@ -96,9 +96,9 @@ func encode(v any) any {
 	return v
 }
 
-// converted reports whether the database returns values of the type as another Go type than the one
+// isConverted reports whether the database returns values of the type as another Go type than the one
 // in engine.Values.
-func converted(t engine.PropertyType) bool {
+func isConverted(t engine.PropertyType) bool {
 	switch t {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
 		return true // SQLite returns a whole real of a row that was just written as an int

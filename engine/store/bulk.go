@@ -16,7 +16,7 @@ const bulkRows = 512
 // run writes the entries in order. Entries that can share a statement are written together. run may
 // be called again if the transaction failed, so it does not modify entries.
 func (sv *save) run(w *session, entries []entry) error {
-	if err := sv.start(w); err != nil {
+	if err := sv.beginSave(w); err != nil {
 		return err
 	}
 	if err := sv.lockLinks(entries); err != nil {
@@ -30,16 +30,16 @@ func (sv *save) run(w *session, entries []entry) error {
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return ended(err)
+			return timeoutError(err)
 		}
 		n := sv.groupLength(entries)
 		sv.enter(entries[0].index) // so the group does not follow key changes of earlier records
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
-			err = sv.one(&group[0])
+			err = sv.writeOne(&group[0])
 		case group[0].how == lookup:
-			err = sv.lookup(group)
+			err = sv.lookUpGroup(group)
 		default:
 			err = sv.insertAll(group)
 		}
@@ -88,16 +88,16 @@ func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 // begin resets sv for a new transaction.
 func (sv *save) begin(w *session) {
 	sv.attempts++
-	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
+	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.deferred, sv.records = w, nil, nil, nil, nil, nil, nil
 	clear(sv.items)
 	sv.waiting, sv.owner, sv.unseen, sv.asked = nil, pending{}, nil, nil
 	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, moves{}, 0, false, nil
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }
 
-// start resets sv for a new transaction. If sv writes grants, it also waits for concurrent
+// beginSave resets sv for a new transaction. If sv writes grants, it also waits for concurrent
 // deletions.
-func (sv *save) start(w *session) error {
+func (sv *save) beginSave(w *session) error {
 	sv.begin(w)
 	if !sv.grants {
 		return nil
@@ -105,12 +105,12 @@ func (sv *save) start(w *session) error {
 	return sv.store.excludeDeletions(w)
 }
 
-// one writes a single entry.
-func (sv *save) one(e *entry) error {
+// writeOne writes a single entry.
+func (sv *save) writeOne(e *entry) error {
 	sv.enter(e.index)
 	it, err := sv.write(e)
 	if err != nil {
-		return sv.blamed(e, err)
+		return sv.withRecordIndex(e, err)
 	}
 	sv.items[e.index] = it
 	return nil
@@ -144,7 +144,7 @@ func (sv *save) groupLength(entries []entry) int {
 	return len(entries)
 }
 
-func (sv *save) update(e *entry) error {
+func (sv *save) updateEntry(e *entry) error {
 	if err := sv.raise(e.plan, []engine.Values{e.given}); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (sv *save) update(e *entry) error {
 		return atRecord(e.index, err)
 	}
 	sv.items[e.index] = it
-	sv.owe(engine.MayWrite, it)
+	sv.deferCheck(engine.MayWrite, it)
 	return sv.after(e, e.given, it)
 }
 
@@ -168,11 +168,11 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
-	if group[0].how == upsert && !group[0].admitted && (p.duties.journaled || !sv.guard.free(p)) {
+	if group[0].how == upsert && !group[0].admitted && (p.duties.journaled || !sv.guard.skipsRowChecks(p)) {
 		return sv.upsertMet(p, group)
 	}
 	if group[0].how == insert {
-		if !sv.guard.creates(p.class) {
+		if !sv.guard.mayCreate(p.class) {
 			return atRecord(group[0].index, engine.Denied())
 		}
 		if err := sv.completeAll(p, group); err != nil {
@@ -180,19 +180,19 @@ func (sv *save) insertAll(group []entry) error {
 		}
 		if p.duties.late {
 			for i := range group {
-				if err := p.fits(group[i].full); err != nil {
+				if err := p.checkSizes(group[i].full); err != nil {
 					return atRecord(group[i].index, err)
 				}
 			}
 		}
 	}
-	tr, arrays := sv.store.traits, sv.store.arrays()
+	tr, arrays := sv.store.traits, sv.store.bindsArrays()
 	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return ended(err)
+			return timeoutError(err)
 		}
-		n, write := powerOfTwo(min(len(group), most)), sv.chunk
+		n, write := powerOfTwo(min(len(group), most)), sv.writeChunk
 		switch {
 		case tr.Copy > 0 && group[0].how == insert && len(group) >= tr.Copy:
 			n, write = len(group), sv.copyRows
@@ -205,7 +205,7 @@ func (sv *save) insertAll(group []entry) error {
 			}
 		}
 		if err := write(p, group[:n]); err != nil {
-			if err := sv.blame(p, group[:n], err); err != nil {
+			if err := sv.blameRecord(p, group[:n], err); err != nil {
 				return err
 			}
 		}
@@ -221,15 +221,15 @@ func (sv *save) insertAll(group []entry) error {
 func (sv *save) afterAll(p *plan, group []entry) error {
 	if p.shares && group[0].how != insert {
 		for i := range group {
-			if err := sv.store.fitsWith(p, group[i].given, sv.items[group[i].index]); err != nil {
+			if err := sv.store.checkSharedSizes(p, group[i].given, sv.items[group[i].index]); err != nil {
 				return atRecord(group[i].index, err)
 			}
 		}
 	}
 	if sv.guard != nil {
-		sv.oweAll(group)
+		sv.deferChecks(group)
 	}
-	if p.duties.plain() && len(sv.awaited) == 0 {
+	if p.duties.isPlain() && len(sv.awaited) == 0 {
 		return nil
 	}
 	for i := range group {
@@ -240,11 +240,11 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 	return nil
 }
 
-// blame finds the record that caused the failure of a statement. The failed statement has no
+// blameRecord finds the record that caused the failure of a statement. The failed statement has no
 // effect, so blame tries its rows one by one. If a row fails again, the whole transaction is rolled
 // back. If none fails, the cause is gone and the write goes on.
-func (sv *save) blame(p *plan, group []entry, err error) error {
-	if kind := sv.store.kind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
+func (sv *save) blameRecord(p *plan, group []entry, err error) error {
+	if kind := sv.store.failureKind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
 		return err // the error is not caused by a record
 	}
 	if sv.store.traits.Savepoint && len(group) > 1 {
@@ -254,7 +254,7 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 	}
 	for i := range group {
 		if len(group) > 1 {
-			if err = sv.chunk(p, group[i:i+1]); err == nil {
+			if err = sv.writeChunk(p, group[i:i+1]); err == nil {
 				continue
 			}
 		}
@@ -263,29 +263,29 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 			return atRecord(e.index, err)
 		}
 		value := func(name string) any { return e.full[p.class.Property(name).Index] }
-		if d := sv.store.duplicate(p, err, value); d != nil {
+		if d := sv.store.duplicateError(p, err, value); d != nil {
 			if e.sought {
 				return sv.duplicated(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}
-		if sv.store.kind(err) == TooLong {
-			return atRecord(e.index, sv.store.failed(sv.ctx, sv.w, err))
+		if sv.store.failureKind(err) == TooLong {
+			return atRecord(e.index, sv.store.engineError(sv.ctx, sv.w, err))
 		}
 		return err
 	}
 	return err
 }
 
-// chunk writes entries with one statement.
-func (sv *save) chunk(p *plan, group []entry) error {
-	first, arrays := &group[0], sv.store.arrays()
+// writeChunk writes entries with one statement.
+func (sv *save) writeChunk(p *plan, group []entry) error {
+	first, arrays := &group[0], sv.store.bindsArrays()
 	rowTexts := len(group)
 	if arrays {
 		rowTexts = 1 // the text does not depend on the number of rows
 	}
 	sql := p.sql()
-	returned := first.returned(sql)
+	returned := first.returnedColumns(sql)
 	name := strconv.Itoa(rowTexts) + " " + sql.name + " " + first.mask
 	if returned == nil {
 		name += " brief"
@@ -342,7 +342,7 @@ func (sv *save) chunk(p *plan, group []entry) error {
 
 // allWritten returns an error if an upsert has skipped rows. A row is skipped if its key joins to
 // the id of an item with another key. The error names the record if the group has only one, as it
-// has when blame calls chunk.
+// has when blameRecord calls writeChunk.
 func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
@@ -350,10 +350,10 @@ func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
 	return p.otherKey(group[0].full)
 }
 
-// returned returns the columns that the statement must return for entries like this one, or nil if
+// returnedColumns returns the columns that the statement must return for entries like this one, or nil if
 // it need not return any. Reading back the rows of 10,000 updates would take SQLite a fifth of the
 // time of the save.
-func (e *entry) returned(sql *texts) *result {
+func (e *entry) returnedColumns(sql *texts) *result {
 	switch {
 	case e.how == insert:
 		return nil

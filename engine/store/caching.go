@@ -22,19 +22,19 @@ type dependency struct {
 	path []string
 }
 
-// caches reports whether a write of an item of the class must call recache.
-func (p *plan) caches() bool { return len(p.caching.cached) > 0 || p.notifies() }
+// needsRecache reports whether a write of an item of the class must call recache.
+func (p *plan) needsRecache() bool { return len(p.caching.cached) > 0 || p.affectsOthers() }
 
-// notifies reports whether cached attributes of other items depend on items of the class. If so, a
+// affectsOthers reports whether cached attributes of other items depend on items of the class. If so, a
 // write must know the former state of an item.
-func (p *plan) notifies() bool { return len(p.caching.dependencies) > 0 }
+func (p *plan) affectsOthers() bool { return len(p.caching.dependencies) > 0 }
 
 // layOutCaching finds out what must be recomputed after writes. It ignores a path that does not
 // exist: the reader of the class files has reported it.
 func (s *Store) layOutCaching() {
 	s.rowsRead = engine.RowsRead(s.cfg.Classes)
 	for c, p := range s.plans {
-		p.computed = computes(c)
+		p.computed = needsCompute(c)
 		s.computing = s.computing || p.computed
 		for _, property := range c.Properties {
 			if property.Formula != nil && property.Cached {
@@ -42,7 +42,7 @@ func (s *Store) layOutCaching() {
 			}
 		}
 		for _, names := range c.Dependencies {
-			if load := chain(c, names); load != nil {
+			if load := pathLoad(c, names); load != nil {
 				p.caching.dependencies = append(p.caching.dependencies, dependency{load, names})
 			}
 		}
@@ -50,8 +50,8 @@ func (s *Store) layOutCaching() {
 	for c, p := range s.plans {
 		for _, d := range append([]*engine.Class{c}, c.Descendants...) {
 			if at := s.plans[d]; at != nil {
-				p.caching.watched = p.caching.watched || at.notifies()
-				p.caching.any = p.caching.any || at.caches()
+				p.caching.watched = p.caching.watched || at.affectsOthers()
+				p.caching.any = p.caching.any || at.needsRecache()
 			}
 			p.several = p.several || s.looksUp(d)
 			p.cachedBelow = p.cachedBelow || slices.ContainsFunc(d.Properties, func(property *engine.Property) bool { return len(s.rowsRead[property]) > 0 })
@@ -59,8 +59,8 @@ func (s *Store) layOutCaching() {
 	}
 }
 
-// chain returns the Load for a path, or nil if the path does not exist.
-func chain(c *engine.Class, names []string) *engine.Load {
+// pathLoad returns the Load for a path, or nil if the path does not exist.
+func pathLoad(c *engine.Class, names []string) *engine.Load {
 	if len(names) == 0 || c == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func chain(c *engine.Class, names []string) *engine.Load {
 	}
 	load := &engine.Load{Property: p}
 	if len(names) > 1 {
-		next := chain(p.Target, names[1:])
+		next := pathLoad(p.Target, names[1:])
 		if next == nil {
 			return nil
 		}
@@ -88,13 +88,13 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	if err != nil || !p.caching.any {
 		return err
 	}
-	keys, err := s.keys(ctx, p)
+	keys, err := s.allKeys(ctx, p)
 	if err != nil {
 		return err
 	}
 	for chunk := range slices.Chunk(keys, recacheRows) {
 		err := s.writer.do(ctx, func(w *session) error {
-			_, err := s.recalculate(w, p, chunk)
+			_, err := s.recalculateKeys(w, p, chunk)
 			return err
 		})
 		if err != nil {
@@ -104,8 +104,8 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	return nil
 }
 
-// recalculate is Recalculate for the items with the keys. It returns the number of items.
-func (s *Store) recalculate(w *session, p *plan, keys []any) (int, error) {
+// recalculateKeys is Recalculate for the items with the keys. It returns the number of items.
+func (s *Store) recalculateKeys(w *session, p *plan, keys []any) (int, error) {
 	items, err := s.locked(w, p.table, keys)
 	if err != nil {
 		return 0, err
@@ -129,7 +129,7 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 		return engine.NoItem(p.class, id)
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		n, err := s.recalculate(w, p, key)
+		n, err := s.recalculateKeys(w, p, key)
 		if err == nil && n == 0 {
 			err = engine.NoItem(p.class, id)
 		}
@@ -137,8 +137,8 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 	})
 }
 
-// keys returns the keys of all items of a plan's class.
-func (s *Store) keys(ctx context.Context, p *plan) (keys []any, err error) {
+// allKeys returns the keys of all items of a plan's class.
+func (s *Store) allKeys(ctx context.Context, p *plan) (keys []any, err error) {
 	l, err := s.listing(p, nil, &engine.Query{Class: p.class, Count: -1})
 	if err != nil {
 		return nil, err
@@ -152,5 +152,5 @@ func (s *Store) keys(ctx context.Context, p *plan) (keys []any, err error) {
 		keys = append(keys, keyOf(it))
 		return nil
 	})
-	return keys, s.failed(ctx, r, err)
+	return keys, s.engineError(ctx, r, err)
 }

@@ -10,10 +10,10 @@ import (
 	"restsrv/engine"
 )
 
-// computes reports whether reading an item of the class requires a computation.
-func computes(c *engine.Class) bool {
+// needsCompute reports whether reading an item of the class requires a computation.
+func needsCompute(c *engine.Class) bool {
 	return c.Label != nil || slices.ContainsFunc(c.Properties, func(p *engine.Property) bool {
-		return p.Formula != nil && !p.Cached || conditional(p.Selection)
+		return p.Formula != nil && !p.Cached || hasConditions(p.Selection)
 	})
 }
 
@@ -25,7 +25,7 @@ func (s *Store) looksUp(c *engine.Class) bool {
 		if !p.Cached {
 			formulas = append(formulas, p.Formula)
 		}
-		if conditional(p.Selection) {
+		if hasConditions(p.Selection) {
 			for _, row := range p.Selection.Rows {
 				formulas = append(formulas, row.Condition)
 			}
@@ -41,20 +41,20 @@ func (s *Store) looksUp(c *engine.Class) bool {
 	return len(c.Needs()) > 0 || len(m.Looked) > 0 || len(m.Gives) > 0 || m.Unknown
 }
 
-// conditional reports whether the labels of a selection depend on the item.
-func conditional(s *engine.Selection) bool {
+// hasConditions reports whether the labels of a selection depend on the item.
+func hasConditions(s *engine.Selection) bool {
 	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })
 }
 
-// calculate computes the calculated attributes of the items and of all items loaded with them. Each
+// computeItems computes the calculated attributes of the items and of all items loaded with them. Each
 // item is computed once, after the items that were loaded with it.
-func (s *Store) calculate(ctx context.Context, items []*engine.Item, data *lookups) error {
+func (s *Store) computeItems(ctx context.Context, items []*engine.Item, data *lookups) error {
 	if !s.computing && (data.r.guard == nil || len(s.rowsRead) == 0) {
 		return nil
 	}
 	c := calculation{ctx: ctx, store: s, data: data, done: map[*engine.Item]bool{}}
 	for _, it := range items {
-		if err := c.item(it); err != nil {
+		if err := c.computeItem(it); err != nil {
 			return err
 		}
 	}
@@ -68,23 +68,23 @@ type calculation struct {
 	done  map[*engine.Item]bool
 }
 
-func (c *calculation) item(it *engine.Item) error {
+func (c *calculation) computeItem(it *engine.Item) error {
 	if it == nil || c.done[it] {
 		return nil
 	}
 	c.done[it] = true
 	for _, link := range it.Links {
-		if err := c.item(link.Item); err != nil {
+		if err := c.computeItem(link.Item); err != nil {
 			return err
 		}
 		for _, member := range link.Items {
-			if err := c.item(member); err != nil {
+			if err := c.computeItem(member); err != nil {
 				return err
 			}
 		}
 	}
 	g := c.data.r.guard
-	g.blank(it)
+	g.hideValues(it)
 	if withheld := g.withheldIn(it.Class); len(withheld) > 0 {
 		if err := it.ComputeAgain(c.ctx, withheld, c.data); err != nil {
 			return err
@@ -148,8 +148,8 @@ func newResults() *results {
 // maxKept is the maximum number of items kept for the formulas of further items.
 const maxKept = 10_000
 
-// room reports whether n more items may be kept. If so, it counts them.
-func (r *results) room(n int) bool {
+// reserveRoom reports whether n more items may be kept. If so, it counts them.
+func (r *results) reserveRoom(n int) bool {
 	if r == nil || r.size+n > maxKept {
 		return false
 	}
@@ -157,14 +157,14 @@ func (r *results) room(n int) bool {
 	return true
 }
 
-// reading returns the lookups of formulas for a reader. The result of a lookup is kept for further
+// readerLookups returns the lookups of formulas for a reader. The result of a lookup is kept for further
 // items, so a formula that does not depend on its item costs one statement for a whole list.
-func (s *Store) reading(r *session) *lookups {
+func (s *Store) readerLookups(r *session) *lookups {
 	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), kept: newResults()}
 }
 
-// writing returns the lookups of formulas inside a transaction.
-func (s *Store) writing(w *session) *lookups {
+// writerLookups returns the lookups of formulas inside a transaction.
+func (s *Store) writerLookups(w *session) *lookups {
 	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.cfg.Now())}
 }
 
@@ -175,7 +175,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	}
 	list, err := l.store.listing(p, l.r.guard, q)
 	if err != nil {
-		return nil, l.refused(err)
+		return nil, l.ignoreHidden(err)
 	}
 	key := lookupKey{l.depth, statementName(list.text, list.args, q)}
 	if l.kept != nil && key.name != "" {
@@ -188,23 +188,23 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
 	}
 	if err != nil {
-		return nil, l.store.failed(ctx, l.r, err)
+		return nil, l.store.engineError(ctx, l.r, err)
 	}
 	for _, it := range items {
-		l.r.guard.blankAll(it)
+		l.r.guard.hideLoaded(it)
 	}
 	if err := l.computeAgain(ctx, items); err != nil {
-		return nil, l.store.failed(ctx, l.r, err)
+		return nil, l.store.engineError(ctx, l.r, err)
 	}
-	if key.name != "" && l.kept.room(len(items)+1) {
+	if key.name != "" && l.kept.reserveRoom(len(items)+1) {
 		l.kept.found[key] = items
 	}
 	return items, nil
 }
 
-// refused returns nil if a lookup failed because it uses attributes that are hidden from the
+// ignoreHidden returns nil if a lookup failed because it uses attributes that are hidden from the
 // reader. The lookup then finds no items, because the reader did not ask for it.
-func (l *lookups) refused(err error) error {
+func (l *lookups) ignoreHidden(err error) error {
 	var e *engine.Error
 	if l.r.guard != nil && errors.As(err, &e) && (e.Reason == unknownReason || e.Reason == withheldReason) {
 		return nil
@@ -245,7 +245,7 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	text, args, err := l.store.countStatement(p, l.r.guard, q, engine.MayRead)
 	if err != nil {
-		return 0, l.refused(err)
+		return 0, l.ignoreHidden(err)
 	}
 	name := statementName(text, args, q)
 	if l.kept != nil {
@@ -255,9 +255,9 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n, err := l.r.number(ctx, text, args)
 	if err != nil {
-		return 0, l.store.failed(ctx, l.r, err)
+		return 0, l.store.engineError(ctx, l.r, err)
 	}
-	if l.kept.room(1) {
+	if l.kept.reserveRoom(1) {
 		l.kept.counts[name] = n
 	}
 	return n, nil

@@ -33,10 +33,10 @@ func (sv *save) finish() error {
 			return sv.ownError(err)
 		}
 	}
-	if err := sv.settleOwed(); err != nil {
+	if err := sv.checkDeferred(); err != nil {
 		return err
 	}
-	if err := sv.tellUnseen(); err != nil {
+	if err := sv.journalUnseen(); err != nil {
 		return err
 	}
 	if err := sv.keepRecords(); err != nil {
@@ -141,8 +141,8 @@ func (sv *save) relateRecord() error {
 		sv.owner = sv.later[0]
 		sv.later = sv.later[1:]
 		for _, m := range sv.owner.entry.deep.members {
-			if err := sv.relate(m); err != nil {
-				return sv.blamed(sv.owner.entry, within(sv.owner.entry.path(), err))
+			if err := sv.changeCollection(m); err != nil {
+				return sv.withRecordIndex(sv.owner.entry, within(sv.owner.entry.path(), err))
 			}
 			if err := sv.receive(); err != nil {
 				return err
@@ -153,20 +153,20 @@ func (sv *save) relateRecord() error {
 	return nil
 }
 
-// blamed adds the index of the record to an error of a Save.
-func (sv *save) blamed(e *entry, err error) error {
+// withRecordIndex adds the index of the record to an error of a Save.
+func (sv *save) withRecordIndex(e *entry, err error) error {
 	if sv.bulk {
 		return atRecord(e.index, err)
 	}
 	return err
 }
 
-// relate changes a collection of the owner.
-func (sv *save) relate(m memberChange) error {
+// changeCollection changes a collection of the owner.
+func (sv *save) changeCollection(m memberChange) error {
 	if m.property.Back != nil {
 		return sv.relateBack(m)
 	}
-	members, err := sv.members(sv.owner.entry, m, nil)
+	members, err := sv.memberKeys(sv.owner.entry, m, nil)
 	if err != nil {
 		return err
 	}
@@ -187,24 +187,24 @@ func (sv *save) relate(m memberChange) error {
 			}
 		}
 		target := sv.store.plans[m.property.Target]
-		if sv.guard.restricts(target.class) {
-			if ids, err = sv.leaving(target, ids, engine.MayRead, engine.MayUse); err != nil {
+		if sv.guard.restrictsTarget(target.class) {
+			if ids, err = sv.permittedKeys(target, ids, engine.MayRead, engine.MayUse); err != nil {
 				return err
 			}
 		}
-		if _, err := sv.unlink(l, self, m.property, ids, change); err != nil {
+		if _, err := sv.unlinkMembers(l, self, m.property, ids, change); err != nil {
 			return err
 		}
 	}
-	if err := sv.link(l, self, m.property, members, change); err != nil {
+	if err := sv.linkMembers(l, self, m.property, members, change); err != nil {
 		return err
 	}
-	return sv.tellMembers(owner, m.property, change)
+	return sv.journalMembers(owner, m.property, change)
 }
 
-// members returns the keys of the members that are added to a collection. It first writes members
+// memberKeys returns the keys of the members that are added to a collection. It first writes members
 // that are records, with values that fill sets.
-func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
+func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
 	t := sv.tableOf(m.property.Target)
@@ -216,7 +216,7 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 			}
 			keys, since = append(keys, sv.current(t, key[0])), append(since, sv.moves.count)
 			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
-				sv.expect(e, m.property, keys[len(keys)-1])
+				sv.expectTarget(e, m.property, keys[len(keys)-1])
 			}
 			continue
 		}
@@ -236,8 +236,8 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 		if err != nil {
 			return nil, within(memberPlace(m.property, i), err)
 		}
-		if m.property.Back == nil && sv.guard.restricts(m.property.Target) {
-			sv.expect(e, m.property, keyOf(it))
+		if m.property.Back == nil && sv.guard.restrictsTarget(m.property.Target) {
+			sv.expectTarget(e, m.property, keyOf(it))
 		}
 		keys, since = append(keys, keyOf(it)), append(since, sv.moves.count)
 	}
@@ -252,7 +252,7 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 // keepPrefix removes the links of an owner that do not begin the new list of members, and returns
 // the members that must be added. Members that keep their order are not touched.
 func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
-	members = distinct(members)
+	members = distinctValues(members)
 	typ := sv.store.plans[p.Target].table.id.typ
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", l.item, " FROM ", l.quoted, " WHERE ", l.owner, " = ")
@@ -270,10 +270,10 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	if err != nil {
 		return nil, err
 	}
-	if gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
+	if gone, err = sv.permittedKeys(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
-	n, err := sv.unlink(l, owner, p, gone, change)
+	n, err := sv.unlinkMembers(l, owner, p, gone, change)
 	if err == nil && n < int64(len(gone)) {
 		err = again{errRelinked}
 	}
@@ -284,8 +284,8 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 // read: their items may have new keys.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy, Message: "other writes were in the way of this one"}
 
-// distinct returns members without repeated values.
-func distinct(members []any) []any {
+// distinctValues returns members without repeated values.
+func distinctValues(members []any) []any {
 	seen := make(map[string]bool, len(members))
 	return slices.DeleteFunc(slices.Clone(members), func(v any) bool {
 		text := engine.ValueText(v)
@@ -295,8 +295,8 @@ func distinct(members []any) []any {
 	})
 }
 
-// unlink removes members and returns how many were removed.
-func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
+// unlinkMembers removes members and returns how many were removed.
+func (sv *save) unlinkMembers(l *links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.plans[p.Target].table.id.typ
 	for chunk := range slices.Chunk(members, bulkRows) {
 		b := newBuilder(sv.store.traits)
@@ -304,7 +304,7 @@ func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, c
 		b.bind(owner)
 		b.add(" AND ")
 		sv.store.in(b, l.item, typ, chunk)
-		gone, err := sv.membersOf(b, l, p, change.leaving())
+		gone, err := sv.membersOf(b, l, p, change.leftKeys())
 		if err != nil {
 			return 0, err
 		}
@@ -313,8 +313,8 @@ func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, c
 	return n, nil
 }
 
-// link adds members in order. Items that are members already keep their place.
-func (sv *save) link(l *links, owner any, p *engine.Property, members []any, change *membership) error {
+// linkMembers adds members in order. Items that are members already keep their place.
+func (sv *save) linkMembers(l *links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := linksFit(p, owner, members); err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *
 			b.add(")")
 		}
 		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
-		if _, err := sv.membersOf(b, l, p, change.joining()); err != nil {
+		if _, err := sv.membersOf(b, l, p, change.joinedKeys()); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

@@ -12,7 +12,7 @@ import (
 func (u *upgrader) createAll(tables []*table) error {
 	var ddl []string
 	for _, t := range tables {
-		ddl = append(ddl, u.definition(t)...)
+		ddl = append(ddl, u.defineTable(t)...)
 	}
 	if len(ddl) == 0 {
 		return nil
@@ -25,15 +25,15 @@ func (u *upgrader) createAll(tables []*table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := u.extras(t); err != nil { // creates the extras that another table had before
+		if err := u.updateExtras(t); err != nil { // creates the extras that another table had before
 			return err
 		}
 	}
 	return nil
 }
 
-// definition returns the statements that create a table, and remembers the table.
-func (u *upgrader) definition(t *table) []string {
+// defineTable returns the statements that create a table, and remembers the table.
+func (u *upgrader) defineTable(t *table) []string {
 	text := " " + u.dialect.ColumnType(engine.String)
 	columns := "CREATE TABLE " + t.quoted + " (" + seqColumn + " " + u.traits.Sequence +
 		", " + classColumn + text + " NOT NULL, " + versionColumn + text +
@@ -72,17 +72,17 @@ func (u *upgrader) definition(t *table) []string {
 	return ddl
 }
 
-// recreate replaces a table that has no rows.
-func (u *upgrader) recreate(t *table) error {
-	if err := u.drop(t.name); err != nil {
+// recreateTable replaces a table that has no rows.
+func (u *upgrader) recreateTable(t *table) error {
+	if err := u.dropTable(t.name); err != nil {
 		return err
 	}
 	t.foreign.Store(false)
 	return u.createAll([]*table{t})
 }
 
-// drop drops a table that has no rows, and everything that belongs to it.
-func (u *upgrader) drop(name string) error {
+// dropTable drops a table that has no rows, and everything that belongs to it.
+func (u *upgrader) dropTable(name string) error {
 	if err := u.dropExtras(name, true); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func indexDDL(tr Traits, i Index) string {
 	return ddl + ")"
 }
 
-// index creates the index that col should have. had is the kind of index that the column has.
-func (u *upgrader) index(t *table, col *column, had string) error {
+// updateIndex creates the index that col should have. had is the kind of index that the column has.
+func (u *upgrader) updateIndex(t *table, col *column, had string) error {
 	wants := col.indexes()
 	if had == wants {
 		return nil
@@ -162,10 +162,10 @@ func (u *upgrader) dropIndexes(t *table, col *column) error {
 	return nil
 }
 
-// columns adapts the columns of an existing table to its classes.
-func (u *upgrader) columns(t *table) error {
+// updateColumns adapts the columns of an existing table to its classes.
+func (u *upgrader) updateColumns(t *table) error {
 	for _, c := range t.classes {
-		if err := u.removed(t, c); err != nil {
+		if err := u.checkRemoved(t, c); err != nil {
 			return err
 		}
 		if err := u.hiddenLinks(t, c); err != nil {
@@ -173,7 +173,7 @@ func (u *upgrader) columns(t *table) error {
 		}
 	}
 	for _, col := range t.columns {
-		if err := u.column(t, col); err != nil {
+		if err := u.updateColumn(t, col); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (u *upgrader) columns(t *table) error {
 			if !p.Stored() {
 				continue
 			}
-			if err := u.property(t, c, p); err != nil {
+			if err := u.updateProperty(t, c, p); err != nil {
 				return err
 			}
 		}
@@ -190,9 +190,9 @@ func (u *upgrader) columns(t *table) error {
 	return u.searchable(t)
 }
 
-// removed reports a problem if a property is removed or stored in another column while objects have
+// checkRemoved reports a problem if a property is removed or stored in another column while objects have
 // a value for it. If no object has a value, the old column stays in the table and is forgotten.
-func (u *upgrader) removed(t *table, c *engine.Class) error {
+func (u *upgrader) checkRemoved(t *table, c *engine.Class) error {
 	for name, old := range u.memory.classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.name {
 			continue
@@ -209,7 +209,7 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 			u.problems.add("class %s: property %s (%s) was removed, but %d objects have a value for it: restore the property, or export the objects, or clear the values first",
 				c.FullName, engine.Quote(name), old.Kind, n)
 		case n > 0:
-			u.changed(c.FullName, name, old.Kind, now, n)
+			u.addTypeChange(c.FullName, name, old.Kind, now, n)
 		case now == nil:
 			old.Gone = true
 			u.remember(old)
@@ -220,14 +220,14 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 	return nil
 }
 
-// changed adds the problem that objects have values for a property that has changed its type.
-func (u *upgrader) changed(class, property, kind string, now *column, objects int64) {
+// addTypeChange adds the problem that objects have values for a property that has changed its type.
+func (u *upgrader) addTypeChange(class, property, kind string, now *column, objects int64) {
 	u.problems.add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
 		class, engine.Quote(property), kind, now.typ, objects)
 }
 
-// column adapts one column to its property.
-func (u *upgrader) column(t *table, col *column) error {
+// updateColumn adapts one column to its property.
+func (u *upgrader) updateColumn(t *table, col *column) error {
 	kind, indexes, there := u.memory.column(t.name, col.name)
 	if left, known := u.memory.classes[leftMark][t.name+" "+col.name]; known && left.Kind != col.typ.String() {
 		left.Kind = col.typ.String()
@@ -237,21 +237,21 @@ func (u *upgrader) column(t *table, col *column) error {
 		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
 			return err
 		}
-		return u.index(t, col, "")
+		return u.updateIndex(t, col, "")
 	}
 	old, _ := engine.TypeByName(kind)
 	if old.Storage() == col.typ.Storage() {
 		if u.dialect.IndexOn(col.quoted, old) != u.dialect.IndexOn(col.quoted, col.typ) {
 			indexes = "?"
 		}
-		return u.index(t, col, indexes)
+		return u.updateIndex(t, col, indexes)
 	}
 	n, err := u.count(t.quoted + " WHERE " + col.quoted + " IS NOT NULL")
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		u.changed(t.classes[0].FullName, col.property, kind, col, n)
+		u.addTypeChange(t.classes[0].FullName, col.property, kind, col, n)
 		return nil
 	}
 	if err := u.dropIndexes(t, col); err != nil {
@@ -266,12 +266,12 @@ func (u *upgrader) column(t *table, col *column) error {
 	if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
 		return err
 	}
-	return u.index(t, col, "")
+	return u.updateIndex(t, col, "")
 }
 
-// property remembers a property. It gives existing objects of the class the value that a new
+// updateProperty remembers a property. It gives existing objects of the class the value that a new
 // property requires, and checks the existing values against new requirements.
-func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error {
+func (u *upgrader) updateProperty(t *table, c *engine.Class, p *engine.Property) error {
 	old, known := u.memory.classes[c.FullName][p.Name]
 	now := newKept(t, c, p)
 	if known && old == now {
@@ -280,12 +280,12 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	var err error
 	switch {
 	case !known || old.Gone || old.Root != t.name || old.column() != now.column():
-		err = u.fill(t, c, p)
+		err = u.fillDefault(t, c, p)
 	case now.marked(requiredMark) && !old.marked(requiredMark):
-		err = u.lacking(t, c, p)
+		err = u.warnMissingValues(t, c, p)
 	}
 	if err == nil && now.marked(numberedMark) && !old.marked(numberedMark) {
-		err = u.raise(t, p)
+		err = u.raiseNumber(t, p)
 	}
 	if err != nil {
 		return err
@@ -294,38 +294,38 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	return nil
 }
 
-// without returns the FROM text for the objects of a class that have no value for a property.
-func (u *upgrader) without(t *table, c *engine.Class, p *engine.Property) string {
+// fromWithout returns the FROM text for the objects of a class that have no value for a property.
+func (u *upgrader) fromWithout(t *table, c *engine.Class, p *engine.Property) string {
 	return t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + t.column(p).quoted + " IS NULL"
 }
 
-// lacking logs a warning if objects have no value for a property that now requires one. The
+// warnMissingValues logs a warning if objects have no value for a property that now requires one. The
 // objects stay unchanged; the requirement applies to later saves.
-func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error {
-	n, err := u.count(u.without(t, c, p))
+func (u *upgrader) warnMissingValues(t *table, c *engine.Class, p *engine.Property) error {
+	n, err := u.count(u.fromWithout(t, c, p))
 	if n > 0 {
 		u.log.Warn("objects have no value of a property that must have one from now on", "class", c.FullName, "property", p.Name, "objects", n)
 	}
 	return err
 }
 
-// raise sets the counter of a property that has become autoassigned to at least its highest stored
+// raiseNumber sets the counter of a property that has become autoassigned to at least its highest stored
 // number.
-func (u *upgrader) raise(t *table, p *engine.Property) error {
+func (u *upgrader) raiseNumber(t *table, p *engine.Property) error {
 	var highest sql.NullInt64
 	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.column(p).quoted+") FROM "+t.quoted+" WHERE "+t.column(p).quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {
 		return err
 	}
-	b := raising(u.traits, counter(t, p), highest.Int64)
+	b := raiseStatement(u.traits, counter(t, p), highest.Int64)
 	_, err := u.conn.ExecContext(u.ctx, b.text(), b.args...)
 	return err
 }
 
-func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
+func (u *upgrader) fillDefault(t *table, c *engine.Class, p *engine.Property) error {
 	if p.Nullable || p.Optional {
 		return nil
 	}
-	n, err := u.count(u.without(t, c, p))
+	n, err := u.count(u.fromWithout(t, c, p))
 	if err != nil || n == 0 {
 		return err
 	}

@@ -37,9 +37,9 @@ func (c *conflict) Unwrap() error { return c.error }
 // errSettled rolls back a write that was repeated only to check whether it is permitted.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
-// settle returns the error for a write that failed with err. It returns the error
+// settleError returns the error for a write that failed with err. It returns the error
 // for a duplicate only if the account may make the change. work is the write.
-func (sv *save) settle(err error, work func(w *session) error) error {
+func (sv *save) settleError(err error, work func(w *session) error) error {
 	if sv.guard == nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (sv *save) settle(err error, work func(w *session) error) error {
 		if !errors.As(failure, &c) {
 			return failure
 		}
-		if sv.guard.rows(engine.MayRead, sv.store.root(c.plan).class) == nil {
+		if sv.guard.rowFilter(engine.MayRead, sv.store.rootPlan(c.plan).class) == nil {
 			return failure
 		}
 		if len(removed) == maxConflicts || c.values == nil {
@@ -87,7 +87,7 @@ func (sv *save) settle(err error, work func(w *session) error) error {
 // removeHidden removes the item that conflicts with a write. It returns false if
 // the account may read that item, or if the write itself has created it.
 func (sv *save) removeHidden(c *conflict) (bool, error) {
-	root := sv.store.root(c.plan)
+	root := sv.store.rootPlan(c.plan)
 	where := func(b *builder) {
 		b.add(" FROM ", root.table.quoted, " WHERE ")
 		for i, column := range c.index.Columns {
@@ -98,10 +98,10 @@ func (sv *save) removeHidden(c *conflict) (bool, error) {
 			b.bind(c.values[i])
 		}
 	}
-	b := sv.store.guarded(sv.guard)
+	b := sv.store.guardedBuilder(sv.guard)
 	b.add("SELECT 1")
 	where(b)
-	b.add(and(b.readable(b.top(root))))
+	b.add(andCondition(b.readableRow(b.topSource(root))))
 	if err := b.finish(sv.store.traits); err != nil {
 		return false, err
 	}
@@ -116,5 +116,5 @@ func (sv *save) removeHidden(c *conflict) (bool, error) {
 	return n > 0, err
 }
 
-// root returns the plan of the topmost class of a table.
-func (s *Store) root(p *plan) *plan { return s.plans[p.table.classes[0]] }
+// rootPlan returns the plan of the topmost class of a table.
+func (s *Store) rootPlan(p *plan) *plan { return s.plans[p.table.classes[0]] }

@@ -59,11 +59,11 @@ func setCounter(w *session, name string, last int64) error {
 
 // raiseCounter sets the value of a counter to at least the given number.
 func raiseCounter(w *session, name string, atLeast int64) error {
-	_, err := w.execute(raising(w.dialect.Traits(), name, atLeast))
+	_, err := w.execute(raiseStatement(w.dialect.Traits(), name, atLeast))
 	return err
 }
 
-func raising(tr Traits, name string, atLeast int64) *builder {
+func raiseStatement(tr Traits, name string, atLeast int64) *builder {
 	b := newBuilder(tr)
 	b.add("INSERT INTO ", counterTable, ` ("name", "value") VALUES (`)
 	b.bind(name)

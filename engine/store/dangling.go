@@ -23,16 +23,16 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 		if value == nil || value == engine.Absent {
 			continue
 		}
-		sv.expect(e, p, sv.current(sv.tableOf(p.Target), value))
+		sv.expectTarget(e, p, sv.current(sv.tableOf(p.Target), value))
 	}
 }
 
-// expect records a reference for a check at the end of the transaction, if a check is needed. If
+// expectTarget records a reference for a check at the end of the transaction, if a check is needed. If
 // some items are hidden from the account, a reference that does not change is not checked: strict
 // handling would disclose whether it dangles.
-func (sv *save) expect(e *entry, p *engine.Property, value any) {
-	guarded := sv.guard.restricts(p.Target)
-	if guarded && !sv.guard.unusable(p) && e.holds(p, value) {
+func (sv *save) expectTarget(e *entry, p *engine.Property, value any) {
+	guarded := sv.guard.restrictsTarget(p.Target)
+	if guarded && !sv.guard.unusable(p) && e.holdsValue(p, value) {
 		return
 	}
 	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {
@@ -51,8 +51,8 @@ func (sv *save) expectKept(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// holds reports whether the stored item already has the value, and the account may know that.
-func (e *entry) holds(p *engine.Property, value any) bool {
+// holdsValue reports whether the stored item already has the value, and the account may know that.
+func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
 	}
@@ -80,7 +80,7 @@ func (sv *save) checkReferences() error {
 			continue
 		}
 		var err error
-		if classes[t], err = sv.lockTargets(t, distinct(wanted[t])); err != nil {
+		if classes[t], err = sv.lockTargets(t, distinctValues(wanted[t])); err != nil {
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func (sv *save) checkReferences() error {
 			continue
 		}
 		id := engine.ValueText(x.value)
-		if err := x.check(p.table, id, classes[p.table][id]); err != nil {
-			return sv.blamed(x.entry, within(x.entry.path(), err))
+		if err := x.checkTarget(p.table, id, classes[p.table][id]); err != nil {
+			return sv.withRecordIndex(x.entry, within(x.entry.path(), err))
 		}
 	}
 	return nil
@@ -110,8 +110,8 @@ func (sv *save) checkPointed() error {
 		}
 	}
 	for p, values := range wanted { // the order does not matter: the items are locked already
-		values = distinct(values)
-		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
+		values = distinctValues(values)
+		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
 		if err != nil {
 			return err
 		}
@@ -122,9 +122,9 @@ func (sv *save) checkPointed() error {
 	return nil
 }
 
-// check checks a reference. class is the name of the class that was found, or "" if there is no
+// checkTarget checks a reference. class is the name of the class that was found, or "" if there is no
 // item.
-func (x *expectation) check(t *table, id, class string) error {
+func (x *expectation) checkTarget(t *table, id, class string) error {
 	p, strict := x.property, x.entry.handling == engine.Strict
 	for _, c := range t.classes {
 		if c.FullName != class {
@@ -143,7 +143,7 @@ func (x *expectation) check(t *table, id, class string) error {
 	if !strict {
 		return nil
 	}
-	e := dangling(p, id)
+	e := danglingError(p, id)
 	e.Class = x.entry.plan.class.FullName
 	return e
 }
@@ -197,8 +197,8 @@ func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string,
 	return found, nil
 }
 
-// dangling returns the error for an attribute that names an object which does not exist.
-func dangling(p *engine.Property, id string) *engine.Error {
+// danglingError returns the error for an attribute that names an object which does not exist.
+func danglingError(p *engine.Property, id string) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
 		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)
 	e.Attribute, e.ID = p.Name, id

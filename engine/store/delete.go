@@ -14,7 +14,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return err
 	}
 	g, may := s.guardOf(ctx), check{p, engine.MayDelete}
-	if g.never(may.may, p.class) {
+	if g.neverAllows(may.may, p.class) {
 		return engine.Denied()
 	}
 	key, ok := c.KeyValues(id)
@@ -22,7 +22,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return g.noItem(p.class, id)
 	}
 	do, undone := s.writer.doTo, false
-	single := s.singly(ctx, p) && g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled
+	single := s.deletesSingly(ctx, p) && g.rowFilter(may.may, p.class) == nil && inStatement(m) && !p.table.hasDependents() && !p.caching.any && !p.duties.journaled
 	if single {
 		do = s.writer.statement
 	}
@@ -30,7 +30,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		if err := s.admitNamed(w, g, may, key); err != nil {
 			return err
 		}
-		before, err := s.watched(w, p, key)
+		before, err := s.readWatched(w, p, key)
 		if err != nil {
 			return err
 		}
@@ -43,12 +43,12 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			b.add(" AND ", revColumn, " = ")
 			b.bind(stored(m.Revisions[0]))
 		default:
-			if err := s.matches(w, p, id, m); err != nil {
+			if err := s.checkMatch(w, p, id, m); err != nil {
 				return err
 			}
 		}
 		if single {
-			s.ungranted(b, p.table, key[0])
+			s.writeUngranted(b, p.table, key[0])
 		}
 		n, err := w.execute(b)
 		switch {
@@ -60,10 +60,10 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		case n == 0:
 			return s.missing(w, p, id, m)
 		}
-		if err := s.forget(ctx, w, p.table, key); err != nil || len(before) == 0 {
+		if err := s.forgetItems(ctx, w, p.table, key); err != nil || len(before) == 0 {
 			return err
 		}
-		return s.gone(ctx, w, p, before)
+		return s.afterDelete(ctx, w, p, before)
 	}
 	if err = do(ctx, p.table, work); err == nil && undone { // the item does not exist, or has a grant
 		single = false
@@ -72,11 +72,11 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	return g.veiled(p.class, err)
 }
 
-// gone does the work after items were deleted in the transaction of w: it journals the deletion and
+// afterDelete does the work after items were deleted in the transaction of w: it journals the deletion and
 // recomputes cached attributes of other items.
-func (s *Store) gone(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
+func (s *Store) afterDelete(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
 	if p.duties.journaled {
-		if err := s.tellGone(ctx, w, items); err != nil {
+		if err := s.journalDeleted(ctx, w, items); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,9 @@ func (s *Store) gone(ctx context.Context, w *session, p *plan, items []*engine.I
 	return s.recache(w, nil, items)
 }
 
-// watched returns the item with a key before it is changed, if cached attributes of other items
+// readWatched returns the item with a key before it is changed, if cached attributes of other items
 // depend on it or if the class is journaled.
-func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) {
+func (s *Store) readWatched(w *session, p *plan, key []any) ([]*engine.Item, error) {
 	if !p.caching.watched && !p.duties.journaled {
 		return nil, nil
 	}
@@ -100,8 +100,8 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 	return []*engine.Item{it}, nil
 }
 
-// matches rejects a write if m does not allow the stored revision.
-func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
+// checkMatch rejects a write if m does not allow the stored revision.
+func (s *Store) checkMatch(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
 	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, stored, key)
@@ -116,9 +116,9 @@ func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	return nil
 }
 
-// forget deletes the data of deleted items: links on both sides, stages, grants on the items, and
+// forgetItems deletes the data of deleted items: links on both sides, stages, grants on the items, and
 // the rows of their files. References to the items stay unchanged.
-func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) error {
+func (s *Store) forgetItems(ctx context.Context, w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		for _, p := range t.pointers {
 			if p.other == "" {
@@ -127,7 +127,7 @@ func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) er
 			b := newBuilder(s.traits)
 			b.add("DELETE FROM ", p.table, " WHERE ")
 			s.in(b, p.column, t.id.typ, chunk)
-			if err := s.unlink(ctx, w, b, t, p); err != nil {
+			if err := s.deleteLinks(ctx, w, b, t, p); err != nil {
 				return err
 			}
 		}

@@ -10,15 +10,17 @@ import (
 // values are in several columns (see naming.go). Each item is written as an item of its own class.
 // A value from a record of another class of the tree is cast to the type of that class.
 
-// differ reports whether properties of the same name have different storage.
-func differ(p, q *engine.Property) bool { return p.ValueType().Storage() != q.ValueType().Storage() }
+// storageDiffers reports whether properties of the same name have different storage.
+func storageDiffers(p, q *engine.Property) bool {
+	return p.ValueType().Storage() != q.ValueType().Storage()
+}
 
 // findDivided finds the divided properties of the class of p.
 func (p *plan) findDivided() {
 	c := p.class
 	for _, d := range c.Descendants {
 		for i, property := range c.Properties {
-			if q := d.Property(property.Name); q != nil && differ(property, q) && !slices.Contains(p.divided, i) {
+			if q := d.Property(property.Name); q != nil && storageDiffers(property, q) && !slices.Contains(p.divided, i) {
 				p.divided = append(p.divided, i)
 			}
 		}
@@ -30,27 +32,27 @@ func (p *plan) findDivided() {
 	}
 }
 
-// divides reports whether v sets divided properties of the class of p.
-func (p *plan) divides(v engine.Values) bool {
+// setsDivided reports whether v sets divided properties of the class of p.
+func (p *plan) setsDivided(v engine.Values) bool {
 	return p.stampsDivided || slices.ContainsFunc(p.divided, func(i int) bool { return v[i] != engine.Absent })
 }
 
-func (e *entry) divided() bool {
-	return len(e.plan.divided) > 0 && (e.plan.divides(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
+func (e *entry) setsDivided() bool {
+	return len(e.plan.divided) > 0 && (e.plan.setsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
 		return slices.Contains(e.plan.divided, m.property.Index)
 	}))
 }
 
 // ownClass converts an entry and its values to the class of the stored item.
 func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
-	if before == nil || before.Class == e.plan.class || !e.plan.holds(before.Class) || !e.divided() {
+	if before == nil || before.Class == e.plan.class || !e.plan.holds(before.Class) || !e.setsDivided() {
 		return e, v, nil
 	}
 	c, own := e.plan.class, *e
 	own.plan, own.version = sv.store.plans[before.Class], before.Version
 	for _, m := range e.members() {
 		if q := before.Class.Property(m.property.Name); q.Type != engine.Collection {
-			return nil, nil, misfit(m.property, q, before.Class)
+			return nil, nil, misfitError(m.property, q, before.Class)
 		}
 	}
 	v, err := sv.recastAll(c, before.Class, v)
@@ -58,7 +60,7 @@ func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry
 		return nil, nil, err
 	}
 	own.given = slices.Clone(v)
-	return &own, v, own.plan.fits(v)
+	return &own, v, own.plan.checkSizes(v)
 }
 
 func (e *entry) members() []memberChange {
@@ -81,40 +83,40 @@ func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 		if sv.guard.hides(engine.MayWrite, q) {
 			return nil, engine.Denied()
 		}
-		own, ok := recast(p, q, value)
+		own, ok := recastValue(p, q, value)
 		if !ok {
-			return nil, misfit(p, q, to)
+			return nil, misfitError(p, q, to)
 		}
 		cast[q.Index] = own
 	}
-	if err := sv.guard.enters(to, cast, engine.MayWrite); err != nil {
+	if err := sv.guard.checkWrite(to, cast, engine.MayWrite); err != nil {
 		return nil, err
 	}
 	return cast, to.Check(cast)
 }
 
-// recast converts a value of p to a value of q, a property with the same name. ok is false if that
+// recastValue converts a value of p to a value of q, a property with the same name. ok is false if that
 // is impossible.
-func recast(p, q *engine.Property, value any) (own any, ok bool) {
+func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	switch {
-	case value == nil || !differ(p, q):
+	case value == nil || !storageDiffers(p, q):
 		return value, true
-	case !readable(p) || !readable(q):
+	case !isCastable(p) || !isCastable(q):
 		return nil, false
 	}
 	own, err := q.Cast(engine.ValueText(value))
 	return own, err == nil
 }
 
-// readable reports whether values of a property are stored and have a text from which other values
+// isCastable reports whether values of a property are stored and have a text from which other values
 // can be cast.
-func readable(p *engine.Property) bool {
+func isCastable(p *engine.Property) bool {
 	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
 }
 
-// misfit returns the error for a value of p that cannot be cast to q, the property with the same
+// misfitError returns the error for a value of p that cannot be cast to q, the property with the same
 // name in the class of the item.
-func misfit(p, q *engine.Property, c *engine.Class) *engine.Error {
+func misfitError(p, q *engine.Property, c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "type", "attribute %s is %s in class %s, which is the class of the object, and the value cannot be one",
 		engine.Quote(p.Name), q.Type, c.FullName)
 	e.Class, e.Attribute = c.FullName, p.Name
@@ -139,7 +141,7 @@ func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int6
 			}
 			continue
 		}
-		if err := plan.fits(own); err != nil {
+		if err := plan.checkSizes(own); err != nil {
 			return 0, err
 		}
 		done, err := sv.updateAll(plan, &of, sv.stampedUpdate(plan, own))
@@ -179,7 +181,7 @@ func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
 		failure := sv.w.visitRows(b, 1, func(row []any) {
 			for _, d := range p.Target.Descendants {
 				if q := d.Property(p.Back.Name); d.FullName == text(row[0]) && q != nil {
-					err = within(p.Name, misfit(p.Back, q, d))
+					err = within(p.Name, misfitError(p.Back, q, d))
 				}
 			}
 		})

@@ -26,7 +26,7 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	it := &engine.Item{}
-	err = s.dump(ctx, b, p.sql().selected, []any{&last}, func(r *session) error {
+	err = s.dumpRows(ctx, b, p.sql().selected, []any{&last}, func(r *session) error {
 		p.load(it, r.raw)
 		return visit(it)
 	})
@@ -41,7 +41,7 @@ func (s *Store) Linked() []*engine.Property {
 	for _, t := range s.tables {
 		for _, c := range t.classes {
 			for _, p := range c.Properties {
-				if !linked(p) || s.plans[p.Target] == nil {
+				if !isLinked(p) || s.plans[p.Target] == nil {
 					continue
 				}
 				if l := s.linkNames.of(p); l.owner == ownerColumn && !seen[l.name] {
@@ -65,7 +65,7 @@ func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, 
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	var owner, member any
-	err = s.dump(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
+	err = s.dumpRows(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
 		return visit(engine.ValueText(read(from, owner)), engine.ValueText(read(to, member)))
 	})
 	return last, err
@@ -88,16 +88,16 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	all := map[string]int64{}
 	var name string
 	var value int64
-	err := s.dump(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
+	err := s.dumpRows(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
 		all[name] = value
 		return nil
 	})
 	return all, err
 }
 
-// dump reads the rows of a statement. The columns go to the slots of the result, and the columns
+// dumpRows reads the rows of a statement. The columns go to the slots of the result, and the columns
 // after them to more.
-func (s *Store) dump(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
+func (s *Store) dumpRows(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
 	return s.read(ctx, func(r *session) error {
 		scan := r.scanner(res, more...)
 		return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {

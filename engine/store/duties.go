@@ -57,7 +57,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 			d.derived = append(d.derived, p)
 		case p.Type == engine.Collection || p.Back != nil:
 			d.collections = append(d.collections, p)
-		case p.Type == engine.Reference && !bound[declared(p)]:
+		case p.Type == engine.Reference && !bound[declarationName(p)]:
 			d.references = append(d.references, p)
 			d.restricted = d.restricted || len(p.Subclasses) > 0
 		case p.Type.IsFile():
@@ -74,18 +74,18 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	return d
 }
 
-// declared identifies the declaration of a property; classes below have copies of it.
-func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
+// declarationName identifies the declaration of a property; classes below have copies of it.
+func declarationName(p *engine.Property) string { return p.Definition + "#" + p.Name }
 
-// plain reports whether a write consists only of the row of an item, if all values are known
+// isPlain reports whether a write consists only of the row of an item, if all values are known
 // before the transaction.
-func (d *duties) plain() bool {
+func (d *duties) isPlain() bool {
 	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 &&
-		!d.watched && !d.late && !d.stamped() && !d.words && !d.journaled
+		!d.watched && !d.late && !d.hasTrackers() && !d.words && !d.journaled
 }
 
-// stamped reports whether the class has trackers.
-func (d *duties) stamped() bool {
+// hasTrackers reports whether the class has trackers.
+func (d *duties) hasTrackers() bool {
 	return d.creation != nil || d.change != nil || d.creator != nil || d.editor != nil
 }
 
@@ -95,7 +95,7 @@ func (s *Store) layOutDuties() {
 	for c := range s.plans {
 		for _, p := range c.Properties {
 			if p.Back != nil && p.Binding != nil {
-				bound[declared(p.Back)] = true
+				bound[declarationName(p.Back)] = true
 			}
 		}
 	}
@@ -124,29 +124,29 @@ func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool)
 		}
 		target := s.plans[p.Target].table
 		switch {
-		case linked(p):
+		case isLinked(p):
 			l := s.linkNames.of(p)
-			t.point(pointer{table: l.quoted, column: l.owner, other: l.item, unique: l.unique().Name, holders: target, collection: p.Mirror})
-			target.point(pointer{table: l.quoted, column: l.item, other: l.owner, unique: l.unique().Name, holders: t, collection: p})
-		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declared(p)]:
-			target.point(pointer{
-				table: t.quoted, column: t.column(p).quoted, classes: s.sharing(t, p, target),
+			t.addPointer(pointer{table: l.quoted, column: l.owner, other: l.item, unique: l.uniqueIndex().Name, holders: target, collection: p.Mirror})
+			target.addPointer(pointer{table: l.quoted, column: l.item, other: l.owner, unique: l.uniqueIndex().Name, holders: t, collection: p})
+		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declarationName(p)]:
+			target.addPointer(pointer{
+				table: t.quoted, column: t.column(p).quoted, classes: s.sharingCondition(t, p, target),
 				plan: s.plans[t.classes[0]], key: slices.Contains(c.Key, p.Name),
 			})
 		}
 	}
 }
 
-// point adds a pointer unless the table has it already.
-func (t *table) point(p pointer) {
+// addPointer adds a pointer unless the table has it already.
+func (t *table) addPointer(p pointer) {
 	if !slices.ContainsFunc(t.pointers, func(q pointer) bool { return q.table == p.table && q.column == p.column }) {
 		t.pointers = append(t.pointers, p)
 	}
 }
 
-// sharing returns the condition for the rows of t whose column of p refers to target, or "" if all
+// sharingCondition returns the condition for the rows of t whose column of p refers to target, or "" if all
 // rows do.
-func (s *Store) sharing(t *table, p *engine.Property, target *table) string {
+func (s *Store) sharingCondition(t *table, p *engine.Property, target *table) string {
 	var names []string
 	for _, c := range t.classes {
 		q := c.Property(p.Name)

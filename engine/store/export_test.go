@@ -29,7 +29,7 @@ func AggregateSQL(d Dialect, a *engine.Aggregation, classes ...*engine.Class) (t
 		return "", nil, err
 	}
 	b := s.builder()
-	b.aggregation(s.plans[a.Class], a)
+	b.writeAggregation(s.plans[a.Class], a)
 	return b.text(), b.args, b.finish(s.traits)
 }
 
@@ -76,7 +76,7 @@ func (w *Session) Exec(text string) error { return w.exec(text) }
 func (w *Session) Raw(use func(driverConn any) error) error { return w.conn.Raw(use) }
 
 // Lose closes the connection as a broken one.
-func (w *Session) Lose() { w.store.lose(w.session) }
+func (w *Session) Lose() { w.store.loseConnection(w.session) }
 
 // ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
 // the guard of ctx.
@@ -91,7 +91,7 @@ func (s *Store) CountStatement(ctx context.Context, q *engine.Query) (string, []
 
 func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (string, []any, error) {
 	key, _ := c.KeyValues(id)
-	return s.single(s.plans[c], s.guardOf(ctx), engine.MayRead, key)
+	return s.selectByKey(s.plans[c], s.guardOf(ctx), engine.MayRead, key)
 }
 
 // Scanning returns how many long readings run, and how many wait for a place.

@@ -48,14 +48,14 @@ const (
 	SetHas  Function = "set has"  // JSON array, placeholder for a JSON array: the condition that they have a common element
 
 	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum is truncated to a whole number, and null outside the years 0 to 9999
-	Format  Function = "format"   // a date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatted
+	Format  Function = "format"   // a date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatDate
 )
 
 // expr returns the text of an expression and binds its values.
 func (b *builder) expr(src *source, e *engine.Expr) string {
 	switch e.Op {
 	case engine.OpPath:
-		return b.path(src, e.Path)
+		return b.pathValue(src, e.Path)
 	case engine.OpValue:
 		return b.value(e.Type, e.Value)
 	case engine.OpOwner:
@@ -63,23 +63,23 @@ func (b *builder) expr(src *source, e *engine.Expr) string {
 	case engine.OpNow:
 		return b.value(engine.DateTime, e.At(b.now))
 	case engine.OpCase:
-		return b.cases(src, e)
+		return b.caseExpr(src, e)
 	case engine.OpSize:
-		return b.size(src, e.Args[0])
+		return b.sizeExpr(src, e.Args[0])
 	case engine.OpText:
 		return b.textOf(src, e.Args[0])
 	case engine.OpFormat:
 		pieces, _ := e.Value.([]engine.FormatPiece)
-		return b.formatted(src, e.Args[0], pieces)
+		return b.formatDate(src, e.Args[0], pieces)
 	}
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = b.expr(src, a)
 	}
-	return b.call(e, args)
+	return b.callFunction(e, args)
 }
 
-func (b *builder) call(e *engine.Expr, args []string) string {
+func (b *builder) callFunction(e *engine.Expr, args []string) string {
 	switch e.Op {
 	case engine.OpNumber:
 		if e.Args[0].Type == engine.Real {
@@ -131,7 +131,7 @@ func (b *builder) value(t engine.PropertyType, v any) string {
 	return b.dialect.Function(TextValue, ph)
 }
 
-func (b *builder) cases(src *source, e *engine.Expr) string {
+func (b *builder) caseExpr(src *source, e *engine.Expr) string {
 	text := "CASE"
 	for i, c := range e.Conds {
 		text += " WHEN " + b.capture(func() { b.filter(src, c, false) })
@@ -140,7 +140,7 @@ func (b *builder) cases(src *source, e *engine.Expr) string {
 	return text + " ELSE " + b.expr(src, e.Args[len(e.Args)-1]) + " END"
 }
 
-func (b *builder) size(src *source, e *engine.Expr) string {
+func (b *builder) sizeExpr(src *source, e *engine.Expr) string {
 	switch e.Type {
 	case engine.Collection:
 		return b.memberCount(src, e.Path)
@@ -153,7 +153,7 @@ func (b *builder) size(src *source, e *engine.Expr) string {
 func (b *builder) textOf(src *source, e *engine.Expr) string {
 	switch e.Type {
 	case engine.DateTime:
-		return b.formatted(src, e, isoPieces)
+		return b.formatDate(src, e, isoPieces)
 	case engine.Boolean:
 		return "CASE WHEN " + b.expr(src, e) + " THEN 'true' ELSE '' END"
 	}
@@ -167,10 +167,10 @@ var isoPieces = []engine.FormatPiece{
 	{Part: engine.Second, Width: 2}, {Literal: "."}, {Part: engine.Millisecond, Width: 3}, {Literal: "Z"},
 }
 
-// formatted writes a date as text. It computes the date once, in a table of one row, however many
+// formatDate writes a date as text. It computes the date once, in a table of one row, however many
 // parts the format has.
-func (b *builder) formatted(src *source, date *engine.Expr, pieces []engine.FormatPiece) string {
-	alias := b.alias()
+func (b *builder) formatDate(src *source, date *engine.Expr, pieces []engine.FormatPiece) string {
+	alias := b.newAlias()
 	at := alias + "." + quoteName("at")
 	parts := make([]string, 0, len(pieces)+1)
 	for _, p := range pieces {

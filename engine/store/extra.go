@@ -37,8 +37,8 @@ const (
 	itemColumn  = `"#item"`
 )
 
-// linked reports whether p is stored in a table of links.
-func linked(p *engine.Property) bool {
+// isLinked reports whether p is stored in a table of links.
+func isLinked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
@@ -60,9 +60,9 @@ func (n linkNames) of(p *engine.Property) *links {
 // plainLinks returns the plain name of the table of an n:m collection, and whether it is the name
 // of its mirror.
 func plainLinks(p *engine.Property) (name string, mirrored bool) {
-	name = declared(p)
-	if m := p.Mirror; m != nil && declared(m) < name {
-		return declared(m), true
+	name = declarationName(p)
+	if m := p.Mirror; m != nil && declarationName(m) < name {
+		return declarationName(m), true
 	}
 	return name, false
 }
@@ -73,7 +73,7 @@ func (s *Store) layOutLinks(byRoot map[*engine.Class]*table, m *memory) {
 	plain := map[string]bool{}
 	for c := range s.plans {
 		for _, p := range c.Properties {
-			if linked(p) {
+			if isLinked(p) {
 				name, _ := plainLinks(p)
 				plain[name] = true
 			}
@@ -92,7 +92,7 @@ func (s *Store) layOutLinks(byRoot map[*engine.Class]*table, m *memory) {
 						target.column(p.Back).indexed = true
 					}
 				}
-				if !linked(p) {
+				if !isLinked(p) {
 					continue
 				}
 				l := s.linkNames.of(p)
@@ -118,15 +118,15 @@ func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 		create: []string{
 			"CREATE TABLE " + l.quoted + " (" + seqColumn + " " + s.traits.Sequence + ", " + ownerColumn + " " + d.ColumnType(owner) +
 				" NOT NULL, " + itemColumn + " " + d.ColumnType(item) + " NOT NULL)",
-			indexDDL(short, l.unique()),
+			indexDDL(short, l.uniqueIndex()),
 			"CREATE INDEX " + short.quote(l.name+"#item") + " ON " + l.quoted + " (" + itemColumn + ")",
 		},
 		drop: "DROP TABLE " + l.quoted,
 	}
 }
 
-// unique returns the index that makes a member appear only once in a collection.
-func (l *links) unique() Index {
+// uniqueIndex returns the index that makes a member appear only once in a collection.
+func (l *links) uniqueIndex() Index {
 	return Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}
 }
 
@@ -190,9 +190,9 @@ const extraMark = "##extra"
 // extraRows marks an extra that is a table.
 const extraRows = "rows"
 
-// extras creates the missing extras of a table and drops those that it no longer has. A collection
+// updateExtras creates the missing extras of a table and drops those that it no longer has. A collection
 // cannot be removed while it has links, unless its class is removed too.
-func (u *upgrader) extras(t *table) error {
+func (u *upgrader) updateExtras(t *table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.extras {
 		wanted[e.name] = true
@@ -217,7 +217,7 @@ func (u *upgrader) extras(t *table) error {
 		u.remember(old)
 	}
 	for _, e := range t.extras {
-		if err := u.extra(t, e); err != nil {
+		if err := u.updateExtra(t, e); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (u *upgrader) hiddenLinks(t *table, c *engine.Class) error {
 		return nil
 	}
 	for _, p := range c.Ancestor.Properties {
-		if q := c.Property(p.Name); !linked(p) || q == nil || linked(q) {
+		if q := c.Property(p.Name); !isLinked(p) || q == nil || isLinked(q) {
 			continue
 		}
 		l := u.links.of(p)
@@ -268,7 +268,7 @@ func (u *upgrader) dropLinks(t *table, name string) (dropped bool, err error) {
 	return true, u.exec("DROP TABLE ", short.quote(name))
 }
 
-func (u *upgrader) extra(t *table, e extra) error {
+func (u *upgrader) updateExtra(t *table, e extra) error {
 	old, known := u.memory.classes[extraMark][e.name]
 	known = known && !old.Gone
 	if known && old.Kind == e.form {

@@ -41,9 +41,9 @@ type again struct{ error }
 // Unwrap returns the marked error.
 func (a again) Unwrap() error { return a.error }
 
-// likewise returns e, which describes err in more detail. If err is marked with again, so is the
+// keepMark returns e, which describes err in more detail. If err is marked with again, so is the
 // result.
-func likewise(err error, e *engine.Error) error {
+func keepMark(err error, e *engine.Error) error {
 	var mark again
 	if errors.As(err, &mark) {
 		return again{e}
@@ -51,8 +51,8 @@ func likewise(err error, e *engine.Error) error {
 	return e
 }
 
-// kind returns the kind of failure of err.
-func (s *Store) kind(err error) Failure {
+// failureKind returns the kind of failure of err.
+func (s *Store) failureKind(err error) Failure {
 	var mark again
 	switch {
 	case err == nil:
@@ -65,13 +65,13 @@ func (s *Store) kind(err error) Failure {
 	return s.db.Dialect.Classify(err)
 }
 
-// failed converts an error of the database on session r to an *engine.Error. If the connection of
+// engineError converts an error of the database on session r to an *engine.Error. If the connection of
 // the session is broken, the session will open a new one.
-func (s *Store) failed(ctx context.Context, r *session, err error) error {
+func (s *Store) engineError(ctx context.Context, r *session, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind := s.kind(err)
+	kind := s.failureKind(err)
 	if r.conn != nil && r.interrupt.Spends && (kind == Stale || kind == Interrupted || !r.sound()) {
 		r.disconnect() // the statement may still be ending
 	}
@@ -83,16 +83,16 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	cause := ctx.Err()
 	left := errors.Is(cause, context.Canceled) && errors.Is(err, context.Canceled) // also true if the connection was still being opened
 	if cause != nil && (!away || left) {
-		return ended(cause)
+		return timeoutError(cause)
 	}
 	switch {
 	case away:
-		s.lose(r)
+		s.loseConnection(r)
 		s.cfg.Log.Error("the database is not available", "error", err)
 		return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
 			Message: "the database is not available", Err: err}
 	case kind == Interrupted, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return ended(err)
+		return timeoutError(err)
 	case kind == Lost:
 		return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy,
 			Message: "other writes were in the way of this one", Err: err}
@@ -104,23 +104,23 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	return engine.Wrap(err, "the database refused a statement")
 }
 
-// ended returns the error for work that was ended by its context.
-func ended(cause error) error {
+// timeoutError returns the error for work that was ended by its context.
+func timeoutError(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
 }
 
-// refused returns the error of a failed write: the error for a duplicate if a unique index was
+// writeError returns the error of a failed write: the error for a duplicate if a unique index was
 // violated, else err.
-func (s *Store) refused(p *plan, err error, value func(property string) any) error {
-	if d := s.duplicate(p, err, value); d != nil {
+func (s *Store) writeError(p *plan, err error, value func(property string) any) error {
+	if d := s.duplicateError(p, err, value); d != nil {
 		return d
 	}
 	return err
 }
 
-// duplicate returns the error for a violated unique index, or nil if err is another error. value
+// duplicateError returns the error for a violated unique index, or nil if err is another error. value
 // returns the value that the write gave to a property.
-func (s *Store) duplicate(p *plan, err error, value func(property string) any) *engine.Error {
+func (s *Store) duplicateError(p *plan, err error, value func(property string) any) *engine.Error {
 	index, ok := s.db.Dialect.Duplicate(err, p.table.unique)
 	if !ok {
 		return nil

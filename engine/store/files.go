@@ -13,8 +13,8 @@ type held struct {
 	files     []engine.StoredFile
 }
 
-// file updates the rows of FileClass for the file attributes that a write gave.
-func (sv *save) file(p *plan, given engine.Values, it *engine.Item) error {
+// updateFiles updates the rows of FileClass for the file attributes that a write gave.
+func (sv *save) updateFiles(p *plan, given engine.Values, it *engine.Item) error {
 	if !p.table.filed {
 		return nil
 	}
@@ -24,16 +24,16 @@ func (sv *save) file(p *plan, given engine.Values, it *engine.Item) error {
 			changed = append(changed, heldBy(it, property.Name))
 		}
 	}
-	return sv.mirror(p.table, changed)
+	return sv.syncFiles(p.table, changed)
 }
 
 func heldBy(it *engine.Item, attribute string) held {
 	return held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
 }
 
-// refile updates all file rows of an item. It also deletes the rows of attributes that its class no
+// updateAllFiles updates all file rows of an item. It also deletes the rows of attributes that its class no
 // longer has.
-func (sv *save) refile(it *engine.Item) error {
+func (sv *save) updateAllFiles(it *engine.Item) error {
 	t := sv.store.plans[it.Class].table
 	if !t.filed {
 		return nil
@@ -45,11 +45,11 @@ func (sv *save) refile(it *engine.Item) error {
 	for _, property := range sv.store.plans[it.Class].duties.files {
 		all = append(all, heldBy(it, property.Name))
 	}
-	return sv.mirror(t, all)
+	return sv.syncFiles(t, all)
 }
 
-// mirror updates the file rows of attributes of items in one table.
-func (sv *save) mirror(t *table, all []held) error {
+// syncFiles updates the file rows of attributes of items in one table.
+func (sv *save) syncFiles(t *table, all []held) error {
 	byAttribute := map[string][]held{}
 	for _, h := range all {
 		byAttribute[h.attribute] = append(byAttribute[h.attribute], h)
@@ -87,7 +87,7 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	}
 	p := sv.store.plans[sv.store.cfg.FileClass]
 	var gone []any
-	for chunk := range slices.Chunk(distinct(items), bulkRows) {
+	for chunk := range slices.Chunk(distinctValues(items), bulkRows) {
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", p.table.id.quoted, `, "attribute" FROM `, p.table.quoted, t.ownedBy())
 		if attribute != "" {

@@ -9,15 +9,15 @@ import (
 func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 	switch f.Op {
 	case engine.OpAnd:
-		b.all(src, f.Args, negated, false)
+		b.writeAll(src, f.Args, negated, false)
 	case engine.OpOr:
-		b.all(src, f.Args, negated, true)
+		b.writeAll(src, f.Args, negated, true)
 	case engine.OpNot: // true if all of Args are false
-		b.all(src, f.Args, !negated, true)
+		b.writeAll(src, f.Args, !negated, true)
 	case engine.OpConst:
-		constant(b, f.Value != negated)
+		writeConstant(b, f.Value != negated)
 	case engine.OpOwner: // the owner is unknown, so the filter finds no item
-		constant(b, false)
+		writeConstant(b, false)
 	case engine.OpSearch:
 		b.addNegated(negated, b.capture(func() { b.search(src, f.Pattern) }))
 	case engine.OpNe:
@@ -26,7 +26,7 @@ func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 		b.filter(src, &eq, !negated)
 	case engine.OpIn, engine.OpHas:
 		if len(f.List) == 0 {
-			constant(b, negated)
+			writeConstant(b, negated)
 			return
 		}
 		fallthrough
@@ -35,11 +35,11 @@ func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 			b.add(b.expr(src, f.Left), " IS NOT NULL")
 			return
 		}
-		b.quantified(negated, func() { b.condition(src, f) })
+		b.writeQuantified(negated, func() { b.writeCondition(src, f) })
 	}
 }
 
-func constant(b *builder, value bool) {
+func writeConstant(b *builder, value bool) {
 	if value {
 		b.add("1 = 1")
 		return
@@ -47,19 +47,19 @@ func constant(b *builder, value bool) {
 	b.add("1 = 0")
 }
 
-// all writes args joined by AND, or by OR if any is true. negated exchanges the two and negates
+// writeAll writes args joined by AND, or by OR if any is true. negated exchanges the two and negates
 // each argument. The result is a balanced tree, because databases limit the depth.
-func (b *builder) all(src *source, args []*engine.Filter, negated, any bool) {
+func (b *builder) writeAll(src *source, args []*engine.Filter, negated, any bool) {
 	switch n := len(args); n {
 	case 0:
-		constant(b, any == negated) // an empty AND is true, an empty OR is false
+		writeConstant(b, any == negated) // an empty AND is true, an empty OR is false
 	case 1:
 		b.filter(src, args[0], negated)
 	default:
 		b.add("(")
-		b.all(src, args[:n/2], negated, any)
+		b.writeAll(src, args[:n/2], negated, any)
 		b.add([]string{" AND ", " OR "}[boolToInt(any != negated)])
-		b.all(src, args[n/2:], negated, any)
+		b.writeAll(src, args[n/2:], negated, any)
 		b.add(")")
 	}
 }
@@ -71,14 +71,14 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// condition writes a condition that does not consist of other conditions, except for conditions on
+// writeCondition writes a condition that does not consist of other conditions, except for conditions on
 // members.
-func (b *builder) condition(src *source, f *engine.Filter) {
+func (b *builder) writeCondition(src *source, f *engine.Filter) {
 	switch f.Op {
 	case engine.OpEmpty:
-		b.empty(src, f.Left)
+		b.writeEmpty(src, f.Left)
 	case engine.OpIn:
-		b.in(src, f)
+		b.writeIn(src, f)
 	case engine.OpHas:
 		b.add(b.dialect.Function(SetHas, b.expr(src, f.Left), b.placeholder(string(engine.AppendValue(nil, f.List)))))
 	case engine.OpLike:
@@ -94,15 +94,15 @@ func (b *builder) condition(src *source, f *engine.Filter) {
 		if len(f.Args) > 0 {
 			inner = f.Args[0]
 		}
-		b.add(b.some(src, f.Left.Path, inner))
+		b.add(b.someMember(src, f.Left.Path, inner))
 	default:
-		b.compare(src, f)
+		b.writeComparison(src, f)
 	}
 }
 
-func (b *builder) empty(src *source, e *engine.Expr) {
+func (b *builder) writeEmpty(src *source, e *engine.Expr) {
 	if e.Type == engine.Collection {
-		b.add("NOT ", b.some(src, e.Path, nil))
+		b.add("NOT ", b.someMember(src, e.Path, nil))
 		return
 	}
 	text := b.comparableExpr(src, e)
@@ -117,7 +117,7 @@ func (b *builder) empty(src *source, e *engine.Expr) {
 	b.add("coalesce(", text, ", ", none, ") = ", none)
 }
 
-func (b *builder) in(src *source, f *engine.Filter) {
+func (b *builder) writeIn(src *source, f *engine.Filter) {
 	list := make([]any, len(f.List))
 	for i, v := range f.List {
 		list[i] = encode(v)
@@ -126,7 +126,7 @@ func (b *builder) in(src *source, f *engine.Filter) {
 	b.add(b.dialect.In(left, f.Left.Type, list, b.placeholder))
 }
 
-func symbol(op engine.Op) string {
+func operatorSymbol(op engine.Op) string {
 	switch op {
 	case engine.OpEq:
 		return " = "
@@ -140,7 +140,7 @@ func symbol(op engine.Op) string {
 	return " >= "
 }
 
-func (b *builder) compare(src *source, f *engine.Filter) {
+func (b *builder) writeComparison(src *source, f *engine.Filter) {
 	left := b.comparableExpr(src, f.Left)
 	switch constant := f.Right.Op == engine.OpValue; {
 	case constant && f.Right.Value == nil && f.Op == engine.OpEq:
@@ -148,10 +148,10 @@ func (b *builder) compare(src *source, f *engine.Filter) {
 	case constant && f.Right.Value == nil: // comparing with null is always false
 		b.add("1 = 0")
 	case constant && f.Left.Op != engine.OpValue && f.Left.Op != engine.OpNow:
-		b.add(left, symbol(f.Op))
+		b.add(left, operatorSymbol(f.Op))
 		b.bind(f.Right.Value)
 	case constant || f.Op != engine.OpEq:
-		b.add(left, symbol(f.Op), b.comparableExpr(src, f.Right))
+		b.add(left, operatorSymbol(f.Op), b.comparableExpr(src, f.Right))
 	default:
 		b.add(left, " IS NOT DISTINCT FROM ", b.comparableExpr(src, f.Right))
 	}

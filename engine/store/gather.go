@@ -29,9 +29,9 @@ func newCrowd() crowd {
 	return crowd{enough: make(chan struct{}), timer: t}
 }
 
-// came reports the length of the queue after another write has joined. It wakes the batch once,
+// noteLength reports the length of the queue after another write has joined. It wakes the batch once,
 // when the queue is long enough.
-func (c *crowd) came(length int) {
+func (c *crowd) noteLength(length int) {
 	if n := c.wanted.Load(); n > 0 && length >= int(n) && c.wanted.CompareAndSwap(n, 0) {
 		c.enough <- struct{}{}
 	}

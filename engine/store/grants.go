@@ -50,8 +50,8 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 	return false
 }
 
-// permissions returns the quoted name of the table of grants.
-func (s *Store) permissions() string { return s.plans[s.cfg.PermissionClass].table.quoted }
+// permissionTable returns the quoted name of the table of grants.
+func (s *Store) permissionTable() string { return s.plans[s.cfg.PermissionClass].table.quoted }
 
 // enterGrants waits for transactions that write grants. Until this transaction ends, others that
 // write grants wait for it.
@@ -59,7 +59,7 @@ func (s *Store) enterGrants(w *session) error {
 	if s.traits.EnterTable == "" {
 		return nil
 	}
-	return w.exec(fmt.Sprintf(s.traits.EnterTable, s.permissions()))
+	return w.exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
 // excludeDeletions waits for transactions that have deleted items or changed keys. Until this
@@ -68,10 +68,10 @@ func (s *Store) enterGrants(w *session) error {
 func (s *Store) excludeDeletions(w *session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
-			statement = fmt.Sprintf(statement, s.permissions())
+			statement = fmt.Sprintf(statement, s.permissionTable())
 		}
 		if err := w.exec(statement); err != nil {
-			if s.kind(err) == Locked {
+			if s.failureKind(err) == Locked {
 				err = again{err}
 			}
 			return err
@@ -80,20 +80,20 @@ func (s *Store) excludeDeletions(w *session) error {
 	return nil
 }
 
-// singly reports whether one statement may delete an item that has no grants. The statement locks
+// deletesSingly reports whether one statement may delete an item that has no grants. The statement locks
 // the grants that it finds. It must not be used in a transaction of several calls, because two
 // transactions with such locks could wait for each other.
-func (s *Store) singly(ctx context.Context, p *plan) bool {
+func (s *Store) deletesSingly(ctx context.Context, p *plan) bool {
 	return !p.table.granted || s.traits.LockKey == "" || s.transactionOf(ctx) == nil
 }
 
-// ungranted appends the condition that no grant names an item.
-func (s *Store) ungranted(b *builder, t *table, key any) {
+// writeUngranted appends the condition that no grant names an item.
+func (s *Store) writeUngranted(b *builder, t *table, key any) {
 	names := s.itemResources(t, key)
 	if !t.granted || len(names) == 0 {
 		return
 	}
-	b.add(" AND NOT EXISTS (SELECT 1 FROM ", s.permissions(), " WHERE ")
+	b.add(" AND NOT EXISTS (SELECT 1 FROM ", s.permissionTable(), " WHERE ")
 	if len(names) == 1 {
 		b.add(`"resource" = `)
 		b.bind(names[0])
@@ -114,7 +114,7 @@ func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	}
 	for _, c := range t.classes {
 		b := newBuilder(s.traits)
-		b.add("SELECT 1 FROM ", s.permissions(), ` WHERE "resource" > `)
+		b.add("SELECT 1 FROM ", s.permissionTable(), ` WHERE "resource" > `)
 		b.bind(itemResource(c, ""))
 		b.add(` AND "resource" < `)
 		b.bind(engine.ItemResource + c.FullName + string(rune('@'+1)))
@@ -145,7 +145,7 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	gone := int64(0)
 	for chunk := range slices.Chunk(names, bulkRows) {
 		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", s.permissions(), " WHERE ")
+		b.add("DELETE FROM ", s.permissionTable(), " WHERE ")
 		s.in(b, `"resource"`, engine.String, chunk)
 		n, err := w.execute(b)
 		if err != nil {
@@ -166,7 +166,7 @@ func (sv *save) followGrants(t *table, from, to any) error {
 		return nil
 	}
 	b := newBuilder(sv.store.traits)
-	b.add(`SELECT "resource" FROM `, sv.store.permissions(), " WHERE ")
+	b.add(`SELECT "resource" FROM `, sv.store.permissionTable(), " WHERE ")
 	names := sv.store.itemResources(t, from)
 	if len(names) == 0 {
 		return nil

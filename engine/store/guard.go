@@ -24,9 +24,9 @@ func (s *Store) guardOf(ctx context.Context) *guard {
 	return nil
 }
 
-// rows returns the condition under which the account has the permission for items of a class, or
+// rowFilter returns the condition under which the account has the permission for items of a class, or
 // nil if it has it for all items.
-func (g *guard) rows(may engine.Permission, c *engine.Class) *engine.Filter {
+func (g *guard) rowFilter(may engine.Permission, c *engine.Class) *engine.Filter {
 	if g == nil {
 		return nil
 	}
@@ -37,25 +37,25 @@ func (g *guard) rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return f
 }
 
-// allows reports whether the account has all of the permissions for all items of a class.
-func (g *guard) allows(may engine.Permission, c *engine.Class) bool {
+// allowsAll reports whether the account has all of the permissions for all items of a class.
+func (g *guard) allowsAll(may engine.Permission, c *engine.Class) bool {
 	for _, one := range permissions {
-		if may.Has(one) && g.rows(one, c) != nil {
+		if may.Has(one) && g.rowFilter(one, c) != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// never reports whether the account has the permission for no item of the class.
-func (g *guard) never(may engine.Permission, c *engine.Class) bool {
-	f := g.rows(may, c)
+// neverAllows reports whether the account has the permission for no item of the class.
+func (g *guard) neverAllows(may engine.Permission, c *engine.Class) bool {
+	f := g.rowFilter(may, c)
 	return f != nil && f.Op == engine.OpConst
 }
 
-// creates reports whether the account may create items of exactly the class c, as far as it is
+// mayCreate reports whether the account may create items of exactly the class c, as far as it is
 // known before the item is written.
-func (g *guard) creates(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
+func (g *guard) mayCreate(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
 
 // hides reports whether a property is hidden from the account: it does not have the permission for
 // the property.
@@ -63,8 +63,8 @@ func (g *guard) hides(may engine.Permission, p *engine.Property) bool {
 	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)
 }
 
-// unread returns the properties of a class that the account may not read.
-func (g *guard) unread(c *engine.Class) []*engine.Property {
+// hiddenProperties returns the properties of a class that the account may not read.
+func (g *guard) hiddenProperties(c *engine.Class) []*engine.Property {
 	all, known := g.hidden[c]
 	if !known {
 		for _, p := range c.Properties {
@@ -80,12 +80,12 @@ func (g *guard) unread(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// blank removes hidden values and links from an item. Call it before formulas are computed.
-func (g *guard) blank(it *engine.Item) {
+// hideValues removes hidden values and links from an item. Call it before formulas are computed.
+func (g *guard) hideValues(it *engine.Item) {
 	if g == nil {
 		return
 	}
-	for _, p := range g.unread(it.Class) {
+	for _, p := range g.hiddenProperties(it.Class) {
 		it.Values[p.Index] = nil
 		if p.Index < len(it.Links) {
 			it.Links[p.Index] = engine.Link{}
@@ -93,23 +93,23 @@ func (g *guard) blank(it *engine.Item) {
 	}
 }
 
-// blankAll removes hidden values from an item and from all items loaded with it.
-func (g *guard) blankAll(it *engine.Item) {
+// hideLoaded removes hidden values from an item and from all items loaded with it.
+func (g *guard) hideLoaded(it *engine.Item) {
 	if g == nil || it == nil {
 		return
 	}
-	g.blank(it)
+	g.hideValues(it)
 	for _, link := range it.Links {
-		g.blankAll(link.Item)
+		g.hideLoaded(link.Item)
 		for _, member := range link.Items {
-			g.blankAll(member)
+			g.hideLoaded(member)
 		}
 	}
 }
 
-// known returns an error if a path contains a hidden or withheld attribute. It is called for every
+// checkPath returns an error if a path contains a hidden or withheld attribute. It is called for every
 // path of a filter, an order, a position or an aggregation before the path is written.
-func (g *guard) known(c *engine.Class, path []*engine.Property) error {
+func (g *guard) checkPath(c *engine.Class, path []*engine.Property) error {
 	if g == nil {
 		return nil
 	}
@@ -125,8 +125,8 @@ func (g *guard) known(c *engine.Class, path []*engine.Property) error {
 	return nil
 }
 
-// loads returns an error if one of the loads names a hidden attribute.
-func (g *guard) loads(c *engine.Class, all []*engine.Load) error {
+// checkLoads returns an error if one of the loads names a hidden attribute.
+func (g *guard) checkLoads(c *engine.Class, all []*engine.Load) error {
 	if g == nil {
 		return nil
 	}
@@ -134,27 +134,27 @@ func (g *guard) loads(c *engine.Class, all []*engine.Load) error {
 		if g.hides(engine.MayRead, l.Property) {
 			return unknownAttribute(c, l.Property)
 		}
-		if err := g.loads(l.Property.Target, l.Next); err != nil {
+		if err := g.checkLoads(l.Property.Target, l.Next); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mentions reports whether a condition contains a hidden or withheld attribute.
-func (g *guard) mentions(f *engine.Filter) bool {
+// mentionsHidden reports whether a condition contains a hidden or withheld attribute.
+func (g *guard) mentionsHidden(f *engine.Filter) bool {
 	if g == nil || f == nil {
 		return false
 	}
 	for _, arg := range f.Args {
-		if g.mentions(arg) {
+		if g.mentionsHidden(arg) {
 			return true
 		}
 	}
-	return g.mentionedIn(f.Left) || g.mentionedIn(f.Right)
+	return g.exprMentionsHidden(f.Left) || g.exprMentionsHidden(f.Right)
 }
 
-func (g *guard) mentionedIn(e *engine.Expr) bool {
+func (g *guard) exprMentionsHidden(e *engine.Expr) bool {
 	if e == nil {
 		return false
 	}
@@ -164,46 +164,46 @@ func (g *guard) mentionedIn(e *engine.Expr) bool {
 		}
 	}
 	for _, arg := range e.Args {
-		if g.mentionedIn(arg) {
+		if g.exprMentionsHidden(arg) {
 			return true
 		}
 	}
 	for _, c := range e.Conds {
-		if g.mentions(c) {
+		if g.mentionsHidden(c) {
 			return true
 		}
 	}
 	return false
 }
 
-// conditions returns the condition on the members of a collection. If it depends on hidden
+// memberConditions returns the condition on the members of a collection. If it depends on hidden
 // attributes, the collection has no members for the account.
-func (g *guard) conditions(p *engine.Property) *engine.Filter {
-	if g.mentions(p.Conditions) || g.withholds(p) {
+func (g *guard) memberConditions(p *engine.Property) *engine.Filter {
+	if g.mentionsHidden(p.Conditions) || g.withholds(p) {
 		return engine.Never()
 	}
 	return p.Conditions
 }
 
-// sorting returns the order of the members of a collection. It leaves out sorts by hidden
+// memberSorting returns the order of the members of a collection. It leaves out sorts by hidden
 // or withheld attributes.
-func (g *guard) sorting(p *engine.Property) []engine.Sort {
+func (g *guard) memberSorting(p *engine.Property) []engine.Sort {
 	if g == nil {
 		return p.Sorting
 	}
 	var known []engine.Sort
 	for _, s := range p.Sorting {
-		if g.known(p.Target, s.Path()) == nil {
+		if g.checkPath(p.Target, s.Path()) == nil {
 			known = append(known, s)
 		}
 	}
 	return known
 }
 
-// guarded returns a builder for statements that show an account only the items that it may read.
+// guardedBuilder returns a builder for statements that show an account only the items that it may read.
 // Placeholders have numbers, because conditions on joined tables come first in the text but are
 // written later.
-func (s *Store) guarded(g *guard) *builder {
+func (s *Store) guardedBuilder(g *guard) *builder {
 	b := s.builder()
 	if g != nil {
 		b.guard, b.numbered, b.may = g, true, engine.MayRead
@@ -214,32 +214,32 @@ func (s *Store) guarded(g *guard) *builder {
 // permissions lists the permissions that depend on the row.
 var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
 
-// allowed returns the condition on rows of src under which the account has all of the permissions,
+// allowedRows returns the condition on rows of src under which the account has all of the permissions,
 // or "" if there is none. It may add joins to src.
-func (b *builder) allowed(src *source, may engine.Permission) string {
+func (b *builder) allowedRows(src *source, may engine.Permission) string {
 	var all []string
 	for _, one := range permissions {
 		if !may.Has(one) {
 			continue
 		}
-		if f := b.guard.rows(one, src.plan.class); f != nil {
-			all = append(all, b.unguarded(src, f))
+		if f := b.guard.rowFilter(one, src.plan.class); f != nil {
+			all = append(all, b.unguardedFilter(src, f))
 		}
 	}
 	return strings.Join(all, " AND ")
 }
 
-// readable is like allowed, for reading a row of src when src cannot get further joins.
-func (b *builder) readable(src *source) string {
-	if f := b.guard.rows(engine.MayRead, src.plan.class); f != nil {
-		return b.alone(src, f)
+// readableRow is like allowedRows, for reading a row of src when src cannot get further joins.
+func (b *builder) readableRow(src *source) string {
+	if f := b.guard.rowFilter(engine.MayRead, src.plan.class); f != nil {
+		return b.standaloneFilter(src, f)
 	}
 	return ""
 }
 
-// unguarded returns a condition of the guard. The condition may use hidden items, so it has its own
+// unguardedFilter returns a condition of the guard. The condition may use hidden items, so it has its own
 // joins.
-func (b *builder) unguarded(src *source, f *engine.Filter) string {
+func (b *builder) unguardedFilter(src *source, f *engine.Filter) string {
 	g, atom := b.guard, b.atom
 	b.guard, b.atom = nil, nil
 	bare := &source{plan: src.plan, alias: src.alias, from: src.from}
@@ -248,34 +248,34 @@ func (b *builder) unguarded(src *source, f *engine.Filter) string {
 	return "(" + text + ")"
 }
 
-// alone is like unguarded, for a src that cannot get further joins: the condition has its joins in
+// standaloneFilter is like unguardedFilter, for a src that cannot get further joins: the condition has its joins in
 // a subquery. It must not be used to find the row. If it could be, PostgreSQL would try all ids of
 // a long list or read the whole table, when other conditions are on the id too.
-func (b *builder) alone(src *source, f *engine.Filter) string {
+func (b *builder) standaloneFilter(src *source, f *engine.Filter) string {
 	apart := &source{plan: src.plan, alias: src.alias, from: &from{}}
-	text := b.unguarded(apart, f)
+	text := b.unguardedFilter(apart, f)
 	if joins := apart.from.joins.String(); joins != "" {
-		return "EXISTS (SELECT 1 FROM (SELECT 1) AS " + b.alias() + joins + " WHERE " + text + ")"
+		return "EXISTS (SELECT 1 FROM (SELECT 1) AS " + b.newAlias() + joins + " WHERE " + text + ")"
 	}
 	return text + " IS TRUE"
 }
 
-// single returns the statement that reads an item by its key if the account has the permission for
+// selectByKey returns the statement that reads an item by its key if the account has the permission for
 // it.
-func (s *Store) single(p *plan, g *guard, may engine.Permission, key []any) (text string, args []any, err error) {
-	f := g.rows(may, p.class)
+func (s *Store) selectByKey(p *plan, g *guard, may engine.Permission, key []any) (text string, args []any, err error) {
+	f := g.rowFilter(may, p.class)
 	if f == nil {
 		return p.sql().get, key, nil
 	}
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.add("SELECT ", p.sql().selected.list, " FROM ", p.table.quoted)
 	p.whereKey(b, key)
-	b.add(" AND ", b.alone(b.top(p), f))
+	b.add(" AND ", b.standaloneFilter(b.topSource(p), f))
 	return b.text(), b.args, b.finish(s.traits)
 }
 
-// top returns the table of a plan as the source of a statement that reads only this table, without
+// topSource returns the table of a plan as the source of a statement that reads only this table, without
 // an alias.
-func (b *builder) top(p *plan) *source {
+func (b *builder) topSource(p *plan) *source {
 	return &source{plan: p, alias: p.table.quoted, from: &from{}}
 }

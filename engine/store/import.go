@@ -38,12 +38,12 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 		im.items[i] = &given
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		if err := im.start(w); err != nil {
+		if err := im.beginSave(w); err != nil {
 			return err
 		}
 		for rest := im.items; len(rest) > 0; {
 			n := im.groupLength(rest)
-			if err := im.write(s.plans[rest[0].Class], rest[:n]); err != nil {
+			if err := im.writeItems(s.plans[rest[0].Class], rest[:n]); err != nil {
 				return err
 			}
 			rest = rest[n:]
@@ -70,9 +70,9 @@ func (im *importing) groupLength(items []*engine.Item) int {
 	return len(items)
 }
 
-// write stores items of one class.
-func (im *importing) write(p *plan, items []*engine.Item) error {
-	there, err := im.there(p, items)
+// writeItems stores items of one class.
+func (im *importing) writeItems(p *plan, items []*engine.Item) error {
+	there, err := im.existingIDs(p, items)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 			return err
 		}
 	}
-	if err := im.insert(p, fresh); err != nil {
+	if err := im.insertNew(p, fresh); err != nil {
 		return err
 	}
 	rows := make([]engine.Values, len(items))
@@ -99,15 +99,15 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.raise(p, rows); err != nil {
 		return err
 	}
-	if err := im.links(p, items); err != nil {
+	if err := im.writeLinks(p, items); err != nil {
 		return err
 	}
-	return im.files(p, items)
+	return im.writeFiles(p, items)
 }
 
-// there returns the ids of items that exist in the table of a plan. It returns an error if an
+// existingIDs returns the ids of items that exist in the table of a plan. It returns an error if an
 // existing item has the same id but another key.
-func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
+func (im *importing) existingIDs(p *plan, items []*engine.Item) (map[string]bool, error) {
 	keys := keysOf(items)
 	found := map[string]bool{}
 	b := newBuilder(im.store.traits)
@@ -138,8 +138,8 @@ func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, erro
 	return found, err
 }
 
-// insert writes new items, with as many as possible in one statement.
-func (im *importing) insert(p *plan, items []*engine.Item) error {
+// insertNew writes new items, with as many as possible in one statement.
+func (im *importing) insertNew(p *plan, items []*engine.Item) error {
 	most := max(1, (im.store.traits.MaxVariables-1)/p.rowVariables())
 	for len(items) > 0 {
 		n := powerOfTwo(min(len(items), most))
@@ -152,12 +152,12 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 			return err
 		}
 		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
-			return im.store.refused(p, err, items[0].Get)
+			return im.store.writeError(p, err, items[0].Get)
 		}
 		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
 			return err
 		}
-		if err := im.edited(p, items[:n]); err != nil {
+		if err := im.setEditors(p, items[:n]); err != nil {
 			return err
 		}
 		items = items[n:]
@@ -165,8 +165,8 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// edited sets the editor of new items, because inserts only set the creator.
-func (im *importing) edited(p *plan, items []*engine.Item) error {
+// setEditors sets the editor of new items, because inserts only set the creator.
+func (im *importing) setEditors(p *plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
 		if it.Editor != "" {
@@ -186,10 +186,10 @@ func (im *importing) edited(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// links writes the collections among the values of the items.
-func (im *importing) links(p *plan, items []*engine.Item) error {
+// writeLinks writes the collections among the values of the items.
+func (im *importing) writeLinks(p *plan, items []*engine.Item) error {
 	for _, property := range p.class.Properties {
-		if !linked(property) || im.store.plans[property.Target] == nil {
+		if !isLinked(property) || im.store.plans[property.Target] == nil {
 			continue
 		}
 		l := im.store.linkNames.of(property)
@@ -212,7 +212,7 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 				pairs = append(pairs, [2]any{keyOf(it), key[0]})
 			}
 		}
-		if err := im.clear(l, p.table.id.typ, cleared); err != nil {
+		if err := im.clearLinks(l, p.table.id.typ, cleared); err != nil {
 			return err
 		}
 		if err := im.linkPairs(l, property, pairs, nil); err != nil {
@@ -222,9 +222,9 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// files updates the file rows of the items. Existing rows of files that the items hold stay
+// writeFiles updates the file rows of the items. Existing rows of files that the items hold stay
 // unchanged, because they may have been imported too.
-func (im *importing) files(p *plan, items []*engine.Item) error {
+func (im *importing) writeFiles(p *plan, items []*engine.Item) error {
 	if !p.table.filed {
 		return nil
 	}
@@ -247,7 +247,7 @@ func notAnID(p *engine.Property, id string) *engine.Error {
 	return e
 }
 
-func (im *importing) clear(l *links, typ engine.PropertyType, owners []any) error {
+func (im *importing) clearLinks(l *links, typ engine.PropertyType, owners []any) error {
 	if len(owners) == 0 {
 		return nil
 	}

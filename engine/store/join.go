@@ -26,15 +26,15 @@ type from struct {
 
 func (f *from) text() string { return f.table + f.joins.String() }
 
-// alias returns a name that no table has.
-func (b *builder) alias() string {
+// newAlias returns a name that no table has.
+func (b *builder) newAlias() string {
 	b.aliases++
 	return `"#` + strconv.Itoa(b.aliases) + `"`
 }
 
-// source returns a new element of a FROM with the items of a plan.
-func (b *builder) source(p *plan) *source {
-	alias := b.alias()
+// newSource returns a new element of a FROM with the items of a plan.
+func (b *builder) newSource(p *plan) *source {
+	alias := b.newAlias()
 	b.countSource()
 	return &source{plan: p, alias: alias, from: &from{table: p.table.quoted + " AS " + alias}}
 }
@@ -51,8 +51,8 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// target returns the plan of the target class of a reference or a collection.
-func (b *builder) target(p *engine.Property) *plan {
+// targetPlan returns the plan of the target class of a reference or a collection.
+func (b *builder) targetPlan(p *engine.Property) *plan {
 	if t := b.plans[p.Target]; t != nil {
 		return t
 	}
@@ -81,8 +81,8 @@ func (s *source) column(p *engine.Property) string {
 // id returns the column to which references and links refer.
 func (s *source) id() string { return s.alias + "." + s.plan.table.id.quoted }
 
-// bound returns the column of the owner that the back reference of p stores.
-func (s *source) bound(p *engine.Property) string {
+// boundColumn returns the column of the owner that the back reference of p stores.
+func (s *source) boundColumn(p *engine.Property) string {
 	if p.Binding != nil {
 		return s.column(p.Binding)
 	}
@@ -95,19 +95,19 @@ func (b *builder) join(src *source, p *engine.Property) *source {
 	if j := src.joined[p]; j != nil {
 		return j
 	}
-	t := b.target(p)
+	t := b.targetPlan(p)
 	if b.err != nil {
 		return src
 	}
 	b.countSource()
-	j := &source{plan: t, alias: b.alias(), from: src.from}
+	j := &source{plan: t, alias: b.newAlias(), from: src.from}
 	on := j.id() + " = " + src.columnOrNull(p)
 	if p.Back == nil {
-		on += and(j.ofClass()) + and(b.readable(j))
+		on += andCondition(j.ofClass()) + andCondition(b.readableRow(j))
 	} else {
-		first := &source{plan: t, alias: b.alias()}
+		first := &source{plan: t, alias: b.newAlias()}
 		on = j.alias + "." + seqColumn + " = (SELECT min(" + first.alias + "." + seqColumn + ") FROM " + t.table.quoted + " AS " + first.alias +
-			" WHERE " + first.column(p.Back) + " = " + src.bound(p) + and(first.ofClass()) + and(b.readable(first)) + ")" + and(j.ofClass())
+			" WHERE " + first.column(p.Back) + " = " + src.boundColumn(p) + andCondition(first.ofClass()) + andCondition(b.readableRow(first)) + ")" + andCondition(j.ofClass())
 	}
 	src.from.joins.WriteString(" LEFT JOIN " + t.table.quoted + " AS " + j.alias + " ON " + on)
 	if src.joined == nil {
@@ -124,7 +124,7 @@ func (s *source) columnOrNull(p *engine.Property) string {
 	return s.column(p)
 }
 
-func and(condition string) string {
+func andCondition(condition string) string {
 	if condition == "" {
 		return ""
 	}
@@ -140,26 +140,26 @@ type memberSource struct {
 }
 
 func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) {
-	t := b.target(p)
+	t := b.targetPlan(p)
 	if b.err != nil {
 		return memberSource{member: owner}
 	}
-	m.member = b.source(t)
+	m.member = b.newSource(t)
 	if p.Back != nil {
-		m.condition = m.member.column(p.Back) + " = " + owner.bound(p)
+		m.condition = m.member.column(p.Back) + " = " + owner.boundColumn(p)
 	} else {
 		l := b.links.of(p)
-		alias := b.alias()
+		alias := b.newAlias()
 		m.link = l.quoted + " AS " + alias + ", "
 		m.condition = alias + "." + l.owner + " = " + owner.id() + " AND " + m.member.id() + " = " + alias + "." + l.item
 	}
-	m.condition += and(m.member.ofClass()) + and(b.allowed(m.member, engine.MayRead))
+	m.condition += andCondition(m.member.ofClass()) + andCondition(b.allowedRows(m.member, engine.MayRead))
 	return m
 }
 
-// walk follows the steps of a path and returns its last source. Members of collections become part
+// walkPath follows the steps of a path and returns its last source. Members of collections become part
 // of the condition that is being written.
-func (b *builder) walk(src *source, steps []*engine.Property) *source {
+func (b *builder) walkPath(src *source, steps []*engine.Property) *source {
 	for _, p := range steps {
 		if b.err != nil {
 			return src
@@ -185,14 +185,14 @@ func (b *builder) walk(src *source, steps []*engine.Property) *source {
 	return src
 }
 
-// path writes the value at the end of a path.
-func (b *builder) path(src *source, path []*engine.Property) string {
-	if err := b.guard.known(src.plan.class, path); err != nil {
+// pathValue writes the value at the end of a path.
+func (b *builder) pathValue(src *source, path []*engine.Property) string {
+	if err := b.guard.checkPath(src.plan.class, path); err != nil {
 		b.fail(err)
 		return "NULL"
 	}
 	last := path[len(path)-1]
-	src = b.walk(src, path[:len(path)-1])
+	src = b.walkPath(src, path[:len(path)-1])
 	if b.err != nil {
 		return "NULL"
 	}
@@ -202,10 +202,10 @@ func (b *builder) path(src *source, path []*engine.Property) string {
 	return src.column(last)
 }
 
-// some returns the condition that a collection has a member. If inner is not nil, the member must
+// someMember returns the condition that a collection has a member. If inner is not nil, the member must
 // satisfy it.
-func (b *builder) some(src *source, path []*engine.Property, inner *engine.Filter) string {
-	m := b.collection(src, path)
+func (b *builder) someMember(src *source, path []*engine.Property, inner *engine.Filter) string {
+	m := b.collectionSource(src, path)
 	if b.err != nil {
 		return "1 = 0"
 	}
@@ -217,19 +217,19 @@ func (b *builder) some(src *source, path []*engine.Property, inner *engine.Filte
 }
 
 func (b *builder) memberCount(src *source, path []*engine.Property) string {
-	m := b.collection(src, path)
+	m := b.collectionSource(src, path)
 	if b.err != nil {
 		return "0"
 	}
 	return "(SELECT count(*) FROM " + m.link + m.member.from.text() + " WHERE " + m.condition + ")"
 }
 
-func (b *builder) collection(src *source, path []*engine.Property) memberSource {
-	if err := b.guard.known(src.plan.class, path); err != nil {
+func (b *builder) collectionSource(src *source, path []*engine.Property) memberSource {
+	if err := b.guard.checkPath(src.plan.class, path); err != nil {
 		b.fail(err)
 		return memberSource{member: src}
 	}
-	owner := b.walk(src, path[:len(path)-1])
+	owner := b.walkPath(src, path[:len(path)-1])
 	if b.err != nil {
 		return memberSource{member: owner}
 	}
@@ -263,9 +263,9 @@ func (a *atom) add(of memberOf, m memberSource) {
 	a.members[of] = m.member
 }
 
-// quantified writes a condition that is true if the condition of write is true for any members of
+// writeQuantified writes a condition that is true if the condition of write is true for any members of
 // its collections.
-func (b *builder) quantified(negated bool, write func()) {
+func (b *builder) writeQuantified(negated bool, write func()) {
 	outer := b.atom
 	b.atom = &atom{}
 	text := b.capture(write)

@@ -20,43 +20,43 @@ func (s *Store) layOutJournal() {
 	}
 }
 
-// tell journals the write of an item. was is the former item, nil if the item is new; is is the
+// journalWrite journals the write of an item. was is the former item, nil if the item is new; is is the
 // present item, nil if it was deleted. Call it for every written item of a journaled class, or of a
 // class above or beside one.
-func (sv *save) tell(was, is *engine.Item) error {
+func (sv *save) journalWrite(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
-		return sv.journal(engine.Change{Was: was, Is: is})
+		return sv.recordChange(engine.Change{Was: was, Is: is})
 	}
 	return nil
 }
 
-// tellAll is tell for items that have kept their keys.
-func (sv *save) tellAll(was, is []*engine.Item) error {
+// journalWrites is journalWrite for items that have kept their keys.
+func (sv *save) journalWrites(was, is []*engine.Item) error {
 	before := make(map[string]*engine.Item, len(was))
 	for _, it := range was {
 		before[it.ID] = it
 	}
 	for _, it := range is {
-		if err := sv.tell(before[it.ID], it); err != nil {
+		if err := sv.journalWrite(before[it.ID], it); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellGone journals the deletion of items in the transaction of w.
-func (s *Store) tellGone(ctx context.Context, w *session, items []*engine.Item) error {
+// journalDeleted journals the deletion of items in the transaction of w.
+func (s *Store) journalDeleted(ctx context.Context, w *session, items []*engine.Item) error {
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
 	for _, it := range items {
-		if err := sv.tell(it, nil); err != nil {
+		if err := sv.journalWrite(it, nil); err != nil {
 			return err
 		}
 	}
 	return sv.keepRecords()
 }
 
-func (sv *save) journal(c engine.Change) error {
+func (sv *save) recordChange(c engine.Change) error {
 	j := sv.store.cfg.Journal
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
@@ -97,14 +97,14 @@ type membership struct {
 	joined, left []any // keys
 }
 
-func (m *membership) joining() *[]any {
+func (m *membership) joinedKeys() *[]any {
 	if m == nil {
 		return nil
 	}
 	return &m.joined
 }
 
-func (m *membership) leaving() *[]any {
+func (m *membership) leftKeys() *[]any {
 	if m == nil {
 		return nil
 	}
@@ -120,8 +120,8 @@ func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership
 	return nil
 }
 
-// tellMembers journals the change of a collection, for its own side and for its mirror.
-func (sv *save) tellMembers(owner *engine.Item, p *engine.Property, m *membership) error {
+// journalMembers journals the change of a collection, for its own side and for its mirror.
+func (sv *save) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
 	}
@@ -134,19 +134,19 @@ func (sv *save) tellMembers(owner *engine.Item, p *engine.Property, m *membershi
 			change.Members = append(change.Members, engine.ValueText(key))
 		}
 		if owner.Class.Journaling {
-			if err := sv.journal(change); err != nil {
+			if err := sv.recordChange(change); err != nil {
 				return err
 			}
 		}
-		if err := sv.tellMirror(change, keys); err != nil {
+		if err := sv.journalMirror(change, keys); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellMirror journals the change of a collection for the members.
-func (sv *save) tellMirror(c engine.Change, keys []any) error {
+// journalMirror journals the change of a collection for the members.
+func (sv *save) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
 		return nil
@@ -157,7 +157,7 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 		return err
 	}
 	for i, id := range c.Members {
-		class := t.journaling(names[id])
+		class := t.journaledClass(names[id])
 		if names[id] == "" {
 			unseen := c
 			unseen.Members = c.Members[i : i+1]
@@ -167,45 +167,45 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 			continue
 		}
 		seen := engine.Change{Is: &engine.Item{Class: class, ID: id}, Collection: p.Mirror, Members: []string{c.Is.ID}, Left: c.Left}
-		if err := sv.journal(seen); err != nil {
+		if err := sv.recordChange(seen); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellUnseen is tellMirror for members that were created later in the transaction.
-func (sv *save) tellUnseen() error {
+// journalUnseen is journalMirror for members that were created later in the transaction.
+func (sv *save) journalUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
 		key, ok := c.Collection.Target.KeyValues(c.Members[0])
 		if !ok || c.Left {
 			continue
 		}
-		if err := sv.tellMirror(c, key); err != nil {
+		if err := sv.journalMirror(c, key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// journaling returns the classes of those of the items that are journaled, by id.
-func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, error) {
+// journaledClasses returns the classes of those of the items that are journaled, by id.
+func (sv *save) journaledClasses(t *table, keys []any) (map[string]*engine.Class, error) {
 	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]*engine.Class{}
 	for id, name := range names {
-		if c := t.journaling(name); c != nil {
+		if c := t.journaledClass(name); c != nil {
 			found[id] = c
 		}
 	}
 	return found, nil
 }
 
-// journaling returns the class with that name if it is journaled, else nil.
-func (t *table) journaling(name string) *engine.Class {
+// journaledClass returns the class with that name if it is journaled, else nil.
+func (t *table) journaledClass(name string) *engine.Class {
 	for _, c := range t.classes {
 		if c.FullName == name && c.Journaling {
 			return c
@@ -214,9 +214,9 @@ func (t *table) journaling(name string) *engine.Class {
 	return nil
 }
 
-// unlink runs a statement that deletes links to items of t because the items were deleted. p is the
+// deleteLinks runs a statement that deletes links to items of t because the items were deleted. p is the
 // column with the links. It journals the change for the collections that contained the items.
-func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p pointer) error {
+func (s *Store) deleteLinks(ctx context.Context, w *session, b *builder, t *table, p pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if s.cfg.Journal == nil || p.collection == nil || !slices.ContainsFunc(p.holders.classes, kept) {
 		_, err := w.execute(b)
@@ -238,14 +238,14 @@ func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p 
 	}
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
-	classes, err := sv.journaling(p.holders, holders)
+	classes, err := sv.journaledClasses(p.holders, holders)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(classes)) {
 		slices.Sort(members[id])
 		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.collection, Members: members[id], Left: true}
-		if err := sv.journal(left); err != nil {
+		if err := sv.recordChange(left); err != nil {
 			return err
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// located returns the query with the position of its first usable landmark. A landmark that the
+// locatePosition returns the query with the position of its first usable landmark. A landmark that the
 // account may not read counts as deleted.
-func (s *Store) located(ctx context.Context, p *plan, g *guard, q *engine.Query) (*engine.Query, error) {
+func (s *Store) locatePosition(ctx context.Context, p *plan, g *guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil
 	}
-	there, err := s.positions(ctx, p, g, q)
+	there, err := s.landmarkPositions(ctx, p, g, q)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +31,10 @@ func (s *Store) located(ctx context.Context, p *plan, g *guard, q *engine.Query)
 	return nil, engine.Errorf(engine.Invalid, "cursor", "the objects where the page ended have all been changed or deleted, and what the list is sorted by is too long to be a part of the cursor: begin again without it")
 }
 
-// positions returns the present positions of the landmarks in the list of q, by their sequence
+// landmarkPositions returns the present positions of the landmarks in the list of q, by their sequence
 // numbers.
-func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Query) (map[int64]engine.Position, error) {
-	b := s.guarded(g)
+func (s *Store) landmarkPositions(ctx context.Context, p *plan, g *guard, q *engine.Query) (map[int64]engine.Position, error) {
+	b := s.guardedBuilder(g)
 	b.add("SELECT 1")
 	at := len(b.sql)
 	src, done := b.from(p)
@@ -50,7 +50,7 @@ func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Quer
 	s.in(b, src.alias+"."+seqColumn, engine.Int, numbers)
 	columns := make([]string, len(q.Sort))
 	for i, sort := range q.Sort {
-		columns[i] = b.path(src, sort.Path())
+		columns[i] = b.pathValue(src, sort.Path())
 	}
 	done()
 	b.insert(at, positionList(b.label, p, columns))
@@ -71,17 +71,17 @@ func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Quer
 	return there, err
 }
 
-// after writes the condition that an item comes after a position. In each term the item is either
+// writeAfter writes the condition that an item comes after a position. In each term the item is either
 // after the position, or it is equal and the remaining terms decide. Null is the lowest value.
-func (b *builder) after(src *source, sorts []engine.Sort, at *engine.Position) {
+func (b *builder) writeAfter(src *source, sorts []engine.Sort, at *engine.Position) {
 	if len(sorts) == 0 {
 		b.add(src.alias, ".", seqColumn, " > ")
 		b.bind(at.Sequence)
 		return
 	}
-	column := b.path(src, sorts[0].Path())
+	column := b.pathValue(src, sorts[0].Path())
 	value := at.Values[0]
-	rest := func() { b.after(src, sorts[1:], &engine.Position{Values: at.Values[1:], Sequence: at.Sequence}) }
+	rest := func() { b.writeAfter(src, sorts[1:], &engine.Position{Values: at.Values[1:], Sequence: at.Sequence}) }
 	switch {
 	case value == nil && sorts[0].Descending: // nulls are last
 		b.add("(", column, " IS NULL AND ")

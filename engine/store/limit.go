@@ -28,14 +28,14 @@ type bound struct {
 	key     bool
 }
 
-// varies reports whether values of the column may be long.
-func (col *column) varies() bool {
+// isVariable reports whether values of the column may be long.
+func (col *column) isVariable() bool {
 	return col.typ.Textual() || col.typ.JSON() || col.typ == engine.DecimalNum
 }
 
-// bounded reports whether col has an index that limits its texts. A text of several lines has an
+// isBounded reports whether col has an index that limits its texts. A text of several lines has an
 // index only if it is unique.
-func (col *column) bounded() bool {
+func (col *column) isBounded() bool {
 	if !col.typ.Textual() && !col.typ.JSON() {
 		return false
 	}
@@ -48,7 +48,7 @@ func (s *Store) layOutBounds() {
 	for _, t := range s.tables {
 		t.bounds = append(t.bounds[:0], t.keyBound())
 		for _, col := range t.columns {
-			if !col.key && col.bounded() {
+			if !col.key && col.isBounded() {
 				t.bounds = append(t.bounds, bound{columns: []*column{col}, most: maxIndexed})
 			}
 		}
@@ -73,7 +73,7 @@ func (t *table) keyBound() bound {
 	for _, col := range t.columns {
 		switch {
 		case !col.key:
-		case col.typ.Textual() || t.composite() && col.varies():
+		case col.typ.Textual() || t.composite() && col.isVariable():
 			b.columns = append(b.columns, col)
 			b.most-- // for the separator
 		default:
@@ -90,7 +90,7 @@ func (t *table) compositeBound(index composite) (b bound, ok bool) {
 	b.most = entrySize - entryHead
 	for _, col := range index.columns {
 		switch {
-		case col.varies():
+		case col.isVariable():
 			b.columns = append(b.columns, col)
 			b.most -= varyingHead
 		default:
@@ -123,14 +123,14 @@ func (p *plan) layOutBounds() {
 	}
 }
 
-// fits returns an error if texts are too long for their indexes. Given values that share an index
+// checkSizes returns an error if texts are too long for their indexes. Given values that share an index
 // entry count together.
-func (p *plan) fits(v engine.Values) error {
+func (p *plan) checkSizes(v engine.Values) error {
 	for i := range p.limits {
 		l := &p.limits[i]
 		size := 0
 		for _, at := range l.at {
-			if size += l.room(v[at]); size > l.most {
+			if size += l.entryBytes(v[at]); size > l.most {
 				return p.tooLong(l, at, size)
 			}
 		}
@@ -138,9 +138,9 @@ func (p *plan) fits(v engine.Values) error {
 	return nil
 }
 
-// fitsWith is fits for an item after a write of some values, which may share index entries with
+// checkSharedSizes is checkSizes for an item after a write of some values, which may share index entries with
 // values that the item had before.
-func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
+func (s *Store) checkSharedSizes(p *plan, given engine.Values, it *engine.Item) error {
 	own := s.plans[it.Class]
 	if own == nil || !own.shares {
 		return nil
@@ -155,7 +155,7 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 		}
 		size := 0
 		for _, at := range l.at {
-			if size += l.room(it.Values[at]); size > l.most {
+			if size += l.entryBytes(it.Values[at]); size > l.most {
 				return own.tooLong(l, at, size)
 			}
 		}
@@ -163,16 +163,16 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 	return nil
 }
 
-// shared reports whether a property with a value in v shares an index entry with another property.
-func (p *plan) shared(v engine.Values) bool {
+// setsShared reports whether a property with a value in v shares an index entry with another property.
+func (p *plan) setsShared(v engine.Values) bool {
 	return slices.ContainsFunc(p.stored, func(property *engine.Property) bool {
 		return v[property.Index] != engine.Absent && p.sharesColumn(p.table.column(property).quoted)
 	})
 }
 
-// shares reports whether fitsWith must check the item after an update.
-func (e *entry) shares() bool {
-	return e.how != insert && e.plan.table.shares && (e.plan.duties.stamped() || e.plan.shared(e.given))
+// needsSharedCheck reports whether fitsWith must check the item after an update.
+func (e *entry) needsSharedCheck() bool {
+	return e.how != insert && e.plan.table.shares && (e.plan.duties.hasTrackers() || e.plan.setsShared(e.given))
 }
 
 // sharesColumn reports whether a column shares index entries with other columns of the table.
@@ -183,8 +183,8 @@ func (p *plan) sharesColumn(quoted string) bool {
 	})
 }
 
-// room returns the number of bytes that a value of variable length takes in the index.
-func (l *limit) room(v any) int {
+// entryBytes returns the number of bytes that a value of variable length takes in the index.
+func (l *limit) entryBytes(v any) int {
 	switch v := v.(type) {
 	case string:
 		return len(v)

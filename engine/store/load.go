@@ -22,9 +22,9 @@ const (
 	loadedLink = 16
 )
 
-// charge subtracts the size of a loaded row and its links from what the reading may still load. It
+// chargeRow subtracts the size of a loaded row and its links from what the reading may still load. It
 // returns an error if the limit is exceeded.
-func (r *session) charge(it *engine.Item, owners int) error {
+func (r *session) chargeRow(it *engine.Item, owners int) error {
 	if r.loadable == nil {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (r *session) charge(it *engine.Item, owners int) error {
 	return nil
 }
 
-// needs reports whether items of the class need more data than their rows.
-func needs(c *engine.Class) bool {
-	return len(c.Needs()) > 0 || computes(c)
+// needsMore reports whether items of the class need more data than their rows.
+func needsMore(c *engine.Class) bool {
+	return len(c.Needs()) > 0 || needsCompute(c)
 }
 
-// enrich loads the relations that the classes of the items need and those of load, with one
+// enrichItems loads the relations that the classes of the items need and those of load, with one
 // statement for each path.
-func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
+func (s *Store) enrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, 
 	if err := s.loadAll(ctx, r, items, load, implicitDepth); err != nil {
 		return err
 	}
-	return whenRead(s.calculate(ctx, items, s.reading(r)))
+	return whenRead(s.computeItems(ctx, items, s.readerLookups(r)))
 }
 
 // loadAll loads the relations of load and, down to depth, those that the classes of the items need.
@@ -148,8 +148,8 @@ type owners struct {
 	filter   *engine.Filter // an additional condition on the items loaded for these owners
 }
 
-// collect returns the items that have the property and a value for it.
-func collect(items []*engine.Item, l *engine.Load) *owners {
+// collectOwners returns the items that have the property and a value for it.
+func collectOwners(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
 		p := it.Class.Property(l.Property.Name)
@@ -162,7 +162,7 @@ func collect(items []*engine.Item, l *engine.Load) *owners {
 		link := &it.Links[p.Index]
 		link.Loaded, link.Shown = true, link.Shown || l.Shown
 		link.Item, link.Items = nil, nil
-		if value := leading(it, p); value != nil {
+		if value := leadingValue(it, p); value != nil {
 			o.add(value, it)
 		}
 	}
@@ -181,9 +181,9 @@ func (o *owners) add(value any, it *engine.Item) {
 	o.byValue[key] = append(o.byValue[key], it)
 }
 
-// leading returns the value of an item that identifies the items that p loads: the reference
+// leadingValue returns the value of an item that identifies the items that p loads: the reference
 // itself, or the value that references to the item store.
-func leading(it *engine.Item, p *engine.Property) any {
+func leadingValue(it *engine.Item, p *engine.Property) any {
 	switch {
 	case p.Type == engine.Reference && p.Back == nil:
 		return it.Values[p.Index]
@@ -197,8 +197,8 @@ func leading(it *engine.Item, p *engine.Property) any {
 	return value[0]
 }
 
-// attach links a loaded item to its owners and returns their number.
-func (o *owners) attach(value any, loaded *engine.Item) int {
+// attachItem links a loaded item to its owners and returns their number.
+func (o *owners) attachItem(value any, loaded *engine.Item) int {
 	all := o.byValue[engine.ValueText(value)]
 	for _, it := range all {
 		link := &it.Links[it.Class.Property(o.property.Name).Index]
@@ -214,11 +214,11 @@ func (o *owners) attach(value any, loaded *engine.Item) int {
 
 // loadOne loads one property of the items with one statement and returns the loaded items.
 func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
-	o := collect(items, l)
+	o := collectOwners(items, l)
 	if len(o.values) == 0 {
 		return nil, nil
 	}
-	if o.filter = r.guard.conditions(l.Property); o.filter.Owned() {
+	if o.filter = r.guard.memberConditions(l.Property); o.filter.Owned() {
 		return s.loadOwned(ctx, r, o, l)
 	}
 	return s.loadMembers(ctx, r, []*owners{o}, l)
@@ -236,7 +236,7 @@ func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l
 		return nil, err
 	}
 	var loaded []*engine.Item
-	err = r.members(ctx, p, st, func(it *engine.Item, owner any) error {
+	err = r.visitMembers(ctx, p, st, func(it *engine.Item, owner any) error {
 		loaded = append(loaded, it)
 		switch {
 		case l.Property.Back != nil:
@@ -247,9 +247,9 @@ func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l
 		}
 		attached := 0
 		for _, o := range groups {
-			attached += o.attach(owner, it)
+			attached += o.attachItem(owner, it)
 		}
-		return r.charge(it, attached)
+		return r.chargeRow(it, attached)
 	})
 	return loaded, err
 }
@@ -285,7 +285,7 @@ func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engin
 		var now, later []*owners
 		taken := map[string]bool{}
 		for _, o := range groups {
-			if len(now) == maxOwned || o.meets(taken) {
+			if len(now) == maxOwned || o.takeValues(taken) {
 				later = append(later, o)
 				continue
 			}
@@ -300,8 +300,8 @@ func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engin
 	return loaded, nil
 }
 
-// meets reports whether a value of the owners is in taken. If none is, it adds all of them.
-func (o *owners) meets(taken map[string]bool) bool {
+// takeValues reports whether a value of the owners is in taken. If none is, it adds all of them.
+func (o *owners) takeValues(taken map[string]bool) bool {
 	for key := range o.byValue {
 		if taken[key] {
 			return true
@@ -324,7 +324,7 @@ type selection struct {
 // memberStatement returns the statement that loads a property of the owners. Each group of owners
 // may have its own conditions.
 func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.Load) (selection, error) {
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	o, property := groups[0], l.Property
 	st := selection{result: p.sql().listed}
 	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
@@ -352,19 +352,19 @@ func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.L
 		if i > 0 {
 			b.add(" OR ")
 		}
-		b.owned(src, o, by, typ)
+		b.writeOwned(src, o, by, typ)
 	}
 	if len(groups) > 1 {
 		b.add(")")
 	}
-	b.add(and(src.ofClass()))
-	b.add(and(b.allowed(src, b.may)))
+	b.add(andCondition(src.ofClass()))
+	b.add(andCondition(b.allowedRows(src, b.may)))
 	if f := l.Filter; f != nil {
 		b.add(" AND ")
 		b.filter(src, f, false)
 	}
 	if property.Type == engine.Collection || property.Back != nil {
-		b.order(src, g.sorting(property))
+		b.order(src, g.memberSorting(property))
 		if order == "" {
 			order = p.table.quoted + "." + seqColumn
 		}
@@ -375,9 +375,9 @@ func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.L
 	return st, b.finish(s.traits)
 }
 
-// owned writes the condition that a row belongs to one of the owners. by is the column that refers
+// writeOwned writes the condition that a row belongs to one of the owners. by is the column that refers
 // to them.
-func (b *builder) owned(src *source, o *owners, by string, typ engine.PropertyType) {
+func (b *builder) writeOwned(src *source, o *owners, by string, typ engine.PropertyType) {
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
 		list[i] = encode(v)
@@ -389,9 +389,9 @@ func (b *builder) owned(src *source, o *owners, by string, typ engine.PropertyTy
 	}
 }
 
-// members runs a statement and calls visit with each item and its owner column. visit may keep the
+// visitMembers runs a statement and calls visit with each item and its owner column. visit may keep the
 // item.
-func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
+func (r *session) visitMembers(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any
 	if st.owner != nil {

@@ -7,21 +7,21 @@ import (
 	"restsrv/engine"
 )
 
-// lookup finds out which items of the group exist. It updates these and inserts the others, in
+// lookUpGroup finds out which items of the group exist. It updates these and inserts the others, in
 // order.
-func (sv *save) lookup(group []entry) error {
+func (sv *save) lookUpGroup(group []entry) error {
 	p := group[0].plan
 	step := min(bulkRows, sv.store.traits.MaxVariables)
 	for len(group) > 0 {
 		n := min(step, len(group))
-		existing, err := sv.existing(p, group[:n])
+		existing, err := sv.existingClasses(p, group[:n])
 		if err != nil {
 			return err
 		}
 		if err := sv.meet(p, group[:n], existing); err != nil {
 			return err
 		}
-		if err := sv.divide(group[:n], existing); err != nil {
+		if err := sv.divideGroup(group[:n], existing); err != nil {
 			return err
 		}
 		group = group[n:]
@@ -29,8 +29,8 @@ func (sv *save) lookup(group []entry) error {
 	return nil
 }
 
-// divide updates the entries with existing items and inserts the others.
-func (sv *save) divide(group []entry, existing map[string]string) error {
+// divideGroup updates the entries with existing items and inserts the others.
+func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	from := 0 // start of a run of new entries
 	for i := range group {
 		e := &group[i]
@@ -43,9 +43,9 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 		if err := sv.insertAll(group[from:i]); err != nil {
 			return err
 		}
-		write := sv.update
+		write := sv.updateEntry
 		if class != e.plan.class.FullName || e.plan.caching.watched {
-			write = sv.one
+			write = sv.writeOne
 		}
 		if err := write(e); err != nil {
 			return err
@@ -79,9 +79,9 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 	return nil
 }
 
-// existing returns the classes of those items of the group that exist, by id. It returns an error
+// existingClasses returns the classes of those items of the group that exist, by id. It returns an error
 // if an existing item has the same id but another key.
-func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
+func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, error) {
 	b := newBuilder(sv.store.traits)
 	id := p.table.id
 	keys := make([]any, len(group))

@@ -156,7 +156,7 @@ func within(name string, err error) error {
 		name += "." + c.Attribute
 	}
 	c.Attribute = name
-	return likewise(err, &c)
+	return keepMark(err, &c)
 }
 
 // write writes one record and the records nested in its references. Its collections are written after all records.
@@ -169,7 +169,7 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err := sv.admitEntry(e, before); err != nil {
 		return nil, err
 	}
-	if before != nil && sv.store.plans[before.Class].notifies() {
+	if before != nil && sv.store.plans[before.Class].affectsOthers() {
 		sv.former = append(sv.former, before)
 	}
 	v, err := sv.resolve(e, before)
@@ -218,14 +218,14 @@ func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.
 	if err != nil {
 		return nil, err
 	}
-	sv.owe(may, it)
+	sv.deferCheck(may, it)
 	return it, sv.after(e, v, it)
 }
 
 // resolve saves the records in the references of e. It returns the values of e with the keys of these records.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.duties
-	if e.deep == nil && !d.stamped() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
+	if e.deep == nil && !d.hasTrackers() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // the values will not be changed
 	}
 	v := slices.Clone(e.given)
@@ -257,7 +257,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 // pointedKey returns the key in a reference of a stored item, or nil if the reference is null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
-	if at == nil || it.Values[at.Index] == nil || differ(at, p) {
+	if at == nil || it.Values[at.Index] == nil || storageDiffers(at, p) {
 		return nil
 	}
 	return []any{it.Values[at.Index]}
@@ -314,7 +314,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must read the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.divided() || sv.points(e) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.setsDivided() || sv.setsRestricted(e) {
 		return true
 	}
 	if e.deep == nil {

@@ -70,7 +70,7 @@ func (sv *save) renamed(t *table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
 	old := engine.ValueText(from)
-	for c, keys := range sv.owed {
+	for c, keys := range sv.deferred {
 		if c.plan.table != t {
 			continue
 		}
@@ -156,7 +156,7 @@ func (sv *save) redirectReferences(p *plan, v engine.Values) {
 // closes reports whether the collections of an entry must be written before a later record of its class. This is the
 // case if they may change the item of that record, or data that its defaults and permissions depend on.
 func (sv *save) closes(e *entry) bool {
-	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.free(e.plan) || sv.reaches(e, e.plan.table))
+	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.skipsRowChecks(e.plan) || sv.reaches(e, e.plan.table))
 }
 
 // reaches reports whether the collections or nested records of an entry may change items of a table, or a key that such
@@ -264,10 +264,10 @@ func (sv *save) receive() error {
 		sv.arrived = sv.arrived[n:]
 		err := sv.setBack(first.property, nil, ownerValue(first.owner, first.property), keys)
 		if err == nil && first.owner.item.Class.Journaling {
-			err = sv.tellMembers(first.owner.item, first.property, &membership{joined: keys})
+			err = sv.journalMembers(first.owner.item, first.property, &membership{joined: keys})
 		}
 		if err != nil {
-			return sv.blamed(first.owner.entry, within(first.owner.entry.path(), err))
+			return sv.withRecordIndex(first.owner.entry, within(first.owner.entry.path(), err))
 		}
 	}
 	return nil
@@ -279,13 +279,13 @@ func (sv *save) settleAwaited() error {
 		if a.arrived {
 			continue
 		}
-		found, err := sv.pointing(a.property, ownerValue(a.owner, a.property), []any{a.key}, false)
+		found, err := sv.findReferring(a.property, ownerValue(a.owner, a.property), []any{a.key}, false)
 		if err != nil {
 			return err
 		}
 		id := engine.ValueText(a.key)
 		if _, there := found[id]; !there {
-			return sv.blamed(a.owner.entry, within(a.owner.entry.path(), sv.noMember(a.property, id)))
+			return sv.withRecordIndex(a.owner.entry, within(a.owner.entry.path(), sv.noMember(a.property, id)))
 		}
 		if a.arrived = true; !a.dropped {
 			sv.arrived = append(sv.arrived, a)
@@ -392,7 +392,7 @@ func (sv *save) reread() error {
 	}
 	fresh := make(map[identity]*engine.Item, len(stale))
 	for t, all := range keys {
-		for chunk := range slices.Chunk(distinct(all), bulkRows) {
+		for chunk := range slices.Chunk(distinctValues(all), bulkRows) {
 			if err := sv.readInto(fresh, sv.store.plans[t.classes[0]], chunk); err != nil {
 				return err
 			}
@@ -411,7 +411,7 @@ func (sv *save) readInto(items map[identity]*engine.Item, root *plan, keys []any
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", root.sql().selected.list, " FROM ", root.table.quoted, " WHERE ")
 	sv.store.in(b, root.table.id.quoted, root.table.id.typ, keys)
-	b.add(and(root.condition()))
+	b.add(andCondition(root.condition()))
 	scan := sv.w.scanner(root.sql().selected)
 	return sv.w.rows(sv.w.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {

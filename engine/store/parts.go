@@ -14,13 +14,13 @@ func (p *plan) inParts() bool { return p.duties.journaled && !p.caching.any }
 // numbers returns the row numbers of the items that q finds and that the account may access with the permission. The
 // rows are locked.
 func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q *engine.Query) (all []any, err error) {
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.may = may
 	b.add("SELECT ", seqColumn, " FROM ", p.table.quoted)
-	if err := s.among(b, p, q); err != nil {
+	if err := s.whereFound(b, p, q); err != nil {
 		return nil, err
 	}
-	b.add(s.lock(may))
+	b.add(s.lockClause(may))
 	err = w.visitRows(b, 1, func(row []any) { all = append(all, row[0]) })
 	return all, err
 }

@@ -262,7 +262,7 @@ func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
 			}
 			position[col] = len(p.columns)
 			p.columns = append(p.columns, col)
-			if converted(col.typ) {
+			if isConverted(col.typ) {
 				p.convert = append(p.convert, position[col])
 			}
 		}
@@ -277,7 +277,7 @@ func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
 		p.stored = append(p.stored, property)
 	}
 	p.findDivided()
-	p.needy = slices.ContainsFunc(classes, needs)
+	p.needy = slices.ContainsFunc(classes, needsMore)
 	p.shape = newShape(c, t, position)
 	if len(classes) == 1 {
 		return p

@@ -48,7 +48,7 @@ func (b *builder) where(src *source, q *engine.Query) {
 	case src.plan.condition() != "":
 		condition(func() { b.add(src.ofClass()) })
 	}
-	if text := b.allowed(src, b.may); text != "" {
+	if text := b.allowedRows(src, b.may); text != "" {
 		condition(func() { b.add(text) })
 	}
 	if q.Filter != nil {
@@ -58,7 +58,7 @@ func (b *builder) where(src *source, q *engine.Query) {
 		condition(func() { b.search(src, q.Search) })
 	}
 	if q.After != nil {
-		condition(func() { b.after(src, q.Sort, q.After) })
+		condition(func() { b.writeAfter(src, q.Sort, q.After) })
 	}
 }
 
@@ -128,7 +128,7 @@ func positionList(label string, p *plan, columns []string) string {
 func (b *builder) order(src *source, sorts []engine.Sort) (columns []string) {
 	b.add(" ORDER BY ")
 	for _, s := range sorts {
-		column := b.path(src, s.Path())
+		column := b.pathValue(src, s.Path())
 		columns = append(columns, column)
 		b.add(column, []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
 	}
@@ -157,10 +157,10 @@ type listing struct {
 }
 
 func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
-	if err := g.loads(p.class, q.Load); err != nil {
+	if err := g.checkLoads(p.class, q.Load); err != nil {
 		return listing{}, err
 	}
-	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rows(engine.MayRead, p.class) == nil {
+	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rowFilter(engine.MayRead, p.class) == nil {
 		count, offset := pageBounds(q)
 		l := listing{text: p.sql().list, args: []any{count, offset}, total: q.Total}
 		if q.Total != nil {
@@ -169,7 +169,7 @@ func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
 		}
 		return l, nil
 	}
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.page(p, p.sql().listed, q)
 	if q.Total != nil && len(b.args) > s.traits.MaxVariables {
 		uncounted := *q

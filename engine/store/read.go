@@ -29,14 +29,14 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		s.readers.others.note(share.Key(ctx))
 	}
 	g, load := s.guardOf(ctx), how.load
-	if err := g.loads(p.class, load); err != nil {
+	if err := g.checkLoads(p.class, load); err != nil {
 		return nil, err
 	}
 	key, ok := p.class.KeyValues(id)
 	if !ok {
 		return nil, g.noItem(p.class, id)
 	}
-	text, args, err := s.single(p, g, how.may, key)
+	text, args, err := s.selectByKey(p, g, how.may, key)
 	if err != nil {
 		return nil, err
 	}
@@ -78,15 +78,15 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 // class but has no permission for this item, otherwise the error for a missing item. If the account has permission for
 // the item now, the item was created after the statement, so it counts as missing.
 func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id string) error {
-	f := g.rows(may, p.class)
-	if f == nil || g.rows(engine.MayRead, p.class) != nil {
+	f := g.rowFilter(may, p.class)
+	if f == nil || g.rowFilter(engine.MayRead, p.class) != nil {
 		return g.noItem(p.class, id)
 	}
 	key, _ := p.class.KeyValues(id)
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.add("SELECT 1 FROM ", p.table.quoted)
 	p.whereKey(b, key)
-	b.add(" AND (", b.alone(b.top(p), f), ") IS NOT TRUE")
+	b.add(" AND (", b.standaloneFilter(b.topSource(p), f), ") IS NOT TRUE")
 	if err := b.finish(s.traits); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 		return err
 	}
 	g := s.guardOf(ctx)
-	if q, err = s.located(ctx, p, g, q); err != nil {
+	if q, err = s.locatePosition(ctx, p, g, q); err != nil {
 		return err
 	}
 	l, err := s.listing(p, g, q)
@@ -322,7 +322,7 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 // countFor counts the items of q for which the account has the permission.
 func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engine.Permission) (int64, error) {
 	g := s.guardOf(ctx)
-	q, err := s.located(ctx, p, g, q)
+	q, err := s.locatePosition(ctx, p, g, q)
 	if err != nil {
 		return 0, err
 	}
@@ -342,10 +342,10 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 }
 
 func (s *Store) countStatement(p *plan, g *guard, q *engine.Query, may engine.Permission) (string, []any, error) {
-	if p.whole(q) && g.allows(may, p.class) {
+	if p.whole(q) && g.allowsAll(may, p.class) {
 		return p.sql().count, nil, nil
 	}
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.may = may
 	b.find(p, "count(*)", q)
 	return b.text(), b.args, b.finish(s.traits)

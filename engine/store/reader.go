@@ -63,7 +63,7 @@ func (rs *readers) newSession() *session {
 // borrow waits for a session of the quick lane. The borrower must return it by giveBack.
 func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, ended(err)
+		return nil, timeoutError(err)
 	}
 	var r *session
 	var ok bool
@@ -74,7 +74,7 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 		case r, ok = <-rs.free:
 		case r, ok = <-rs.fresh:
 		case <-ctx.Done():
-			return nil, ended(ctx.Err())
+			return nil, timeoutError(ctx.Err())
 		}
 	}
 	if ok {
@@ -249,7 +249,7 @@ func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error 
 		r.begun, r.tied = true, true
 		defer func() { r.tied = false }()
 		err = work(r)
-		switch kind := s.kind(err); {
+		switch kind := s.failureKind(err); {
 		case r.conn == nil, kind == Away, kind == Stale, kind == Interrupted && r.interrupt.Spends && r.evictedFrom() == nil:
 			// The connection is given up by readOn or by giveBack.
 		default:
@@ -357,12 +357,12 @@ func (n *snapshot) close() {
 // read is like Store.read, as a part of the snapshot.
 func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) error) error {
 	if err := ctx.Err(); err != nil {
-		return ended(err)
+		return timeoutError(err)
 	}
 	select {
 	case n.turn <- struct{}{}:
 	case <-ctx.Done():
-		return ended(ctx.Err())
+		return timeoutError(ctx.Err())
 	}
 	defer func() { <-n.turn }()
 	if n.over {
@@ -385,7 +385,7 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 			return lockedTable("", out)
 		}
 	}
-	return s.failed(ctx, r, err)
+	return s.engineError(ctx, r, err)
 }
 
 // readOn is like read, with a given session.
@@ -407,18 +407,18 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 			return out
 		}
 		if over := r.meter.verdict(); over != nil {
-			s.failed(ctx, r, err) // gives up the connection if the interrupt has made it unusable
+			s.engineError(ctx, r, err) // gives up the connection if the interrupt has made it unusable
 			return over
 		}
-		kind := s.kind(err)
+		kind := s.failureKind(err)
 		// Without a connection, another attempt is useless. The next request will show whether the database is
 		// available again.
 		renew := r.conn != nil && (kind == Away || kind == Stale)
 		if r.told.Load() || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
-			return s.failed(ctx, r, err)
+			return s.engineError(ctx, r, err)
 		}
 		if renew {
-			s.lose(r)
+			s.loseConnection(r)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *Store) recache(w *session, written, before []*engine.Item) error {
 }
 
 func (s *Store) newRecaching(w *session) *recaching {
-	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writing(w), written: map[identity]*engine.Item{}}
+	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writerLookups(w), written: map[identity]*engine.Item{}}
 }
 
 // spread computes the dependents of changed items, and the dependents of these.
@@ -102,7 +102,7 @@ func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, e
 			if link.Item != nil {
 				loaded = []*engine.Item{link.Item}
 			}
-			if err := r.store.calculate(r.ctx, loaded, r.data); err != nil {
+			if err := r.store.computeItems(r.ctx, loaded, r.data); err != nil {
 				return nil, err
 			}
 		}
@@ -164,11 +164,11 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 		return false, engine.NoItem(it.Class, it.ID)
 	}
 	p.whereKey(b, key)
-	if err := p.fits(it.Values); err != nil {
+	if err := p.checkSizes(it.Values); err != nil {
 		return false, err
 	}
 	if _, err := w.execute(b); err != nil {
-		return false, s.refused(p, err, it.Get)
+		return false, s.writeError(p, err, it.Get)
 	}
 	return true, s.keepWords(w, p, it)
 }
@@ -178,7 +178,7 @@ func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
 	for _, it := range items {
-		if !r.store.plans[it.Class].notifies() {
+		if !r.store.plans[it.Class].affectsOthers() {
 			continue
 		}
 		if byClass[it.Class] == nil {
@@ -242,10 +242,10 @@ func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error)
 // affected returns the items that q finds and that the account may change, in the state before the change. Cached
 // attributes of other items may depend on them. The rows are locked, as in locked.
 func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
-	b := s.guarded(g)
+	b := s.guardedBuilder(g)
 	b.may = engine.MayRead | engine.MayWrite
 	b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
-	if err := s.among(b, p, q); err != nil {
+	if err := s.whereFound(b, p, q); err != nil {
 		return nil, err
 	}
 	b.add(s.traits.Lock)
@@ -288,12 +288,12 @@ func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (a
 			draft.Values[i] = value
 		}
 	}
-	data := s.writing(w)
-	sv.guard.blank(draft)
+	data := s.writerLookups(w)
+	sv.guard.hideValues(draft)
 	if err := s.loadAll(w.ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
 		return nil, err
 	}
-	sv.guard.blankAll(draft)
+	sv.guard.hideLoaded(draft)
 	if err := data.computeAgain(w.ctx, []*engine.Item{draft}); err != nil {
 		return nil, err
 	}

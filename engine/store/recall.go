@@ -15,7 +15,7 @@ func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
 	var keys []any
 	for i := range group {
 		e := &group[i]
-		if existing[keyText(e.key)] != "" && (p.duties.journaled || sv.points(e)) {
+		if existing[keyText(e.key)] != "" && (p.duties.journaled || sv.setsRestricted(e)) {
 			keys = append(keys, e.key[0])
 		}
 	}
@@ -50,7 +50,7 @@ func (sv *save) recall(p *plan, group []entry, keys []any) error {
 // recalled is like recall, for one entry. before is its stored item, or nil.
 func (sv *save) recalled(e *entry, before *engine.Item) error {
 	e.was = before
-	if before == nil || !sv.points(e) {
+	if before == nil || !sv.setsRestricted(e) {
 		return nil
 	}
 	read, err := sv.read(before)
@@ -63,7 +63,7 @@ func (sv *save) read(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}
 	for _, it := range items {
-		switch f := sv.guard.rows(engine.MayRead, it.Class); {
+		switch f := sv.guard.rowFilter(engine.MayRead, it.Class); {
 		case f == nil:
 			all[it.ID] = true
 		case f.Op != engine.OpConst:
@@ -71,7 +71,7 @@ func (sv *save) read(items ...*engine.Item) (map[string]bool, error) {
 		}
 	}
 	for c, some := range keys {
-		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: sv.store.plans[c], of: []engine.Permission{engine.MayRead}}, some)
+		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: sv.store.plans[c], of: []engine.Permission{engine.MayRead}}, some)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 			return nil, err
 		}
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: v}
@@ -27,7 +27,7 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 		return nil, err
 	}
 	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
-		if d := sv.store.duplicate(p, err, it.Get); d != nil {
+		if d := sv.store.duplicateError(p, err, it.Get); d != nil {
 			if e.how == lookup {
 				return nil, sv.duplicated(d)
 			}
@@ -76,7 +76,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 			return nil, err
 		}
 	}
-	if e.plan.duties.stamped() {
+	if e.plan.duties.hasTrackers() {
 		e.plan.class.Stamp(v, sv.generate(), false)
 	}
 	c := change{key: e.key, values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
@@ -139,7 +139,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err != nil {
 		return nil, err
 	}
-	if err := sv.guard.reclasses(before, p.class, read[before.ID]); err != nil {
+	if err := sv.guard.checkReclass(before, p.class, read[before.ID]); err != nil {
 		return nil, err
 	}
 	lost, err := sv.loses(before, p.class, v)
@@ -154,7 +154,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	for i, property := range p.class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
-			v[i], _ = recast(at, property, before.Values[at.Index]) // loses has checked that each value can be converted
+			v[i], _ = recastValue(at, property, before.Values[at.Index]) // loses has checked that each value can be converted
 			sv.expectKept(e, property, v[i])
 		}
 	}
@@ -165,7 +165,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err := sv.fill(p, v); err != nil {
 		return nil, err
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version,
@@ -176,8 +176,8 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err := sv.moved(e, it); err != nil {
 		return nil, err
 	}
-	sv.owe(engine.MayUse, it)
-	return it, sv.refile(it)
+	sv.deferCheck(engine.MayUse, it)
+	return it, sv.updateAllFiles(it)
 }
 
 // loses returns the first attribute whose value or members an item would lose if its class became to and it got the
@@ -186,8 +186,8 @@ func (sv *save) loses(it *engine.Item, to *engine.Class, v engine.Values) (*engi
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
 		case p.Formula != nil:
-		case linked(p):
-			if q != nil && linked(q) && sv.store.linkNames.of(q).name == sv.store.linkNames.of(p).name {
+		case isLinked(p):
+			if q != nil && isLinked(q) && sv.store.linkNames.of(q).name == sv.store.linkNames.of(p).name {
 				continue
 			}
 			some, err := sv.hasLinks(p, keyOf(it))
@@ -203,7 +203,7 @@ func (sv *save) loses(it *engine.Item, to *engine.Class, v engine.Values) (*engi
 
 // keeps reports whether a value of p can be converted to q, a property of the same name.
 func keeps(p, q *engine.Property, value any) bool {
-	_, ok := recast(p, q, value)
+	_, ok := recastValue(p, q, value)
 	return ok
 }
 
@@ -244,7 +244,7 @@ func (sv *save) overwrite(key any, it *engine.Item) error {
 	b.add(" WHERE ", p.table.id.quoted, " = ")
 	b.bind(key)
 	if _, err := sv.w.execute(b); err != nil {
-		return sv.store.refused(p, err, it.Get)
+		return sv.store.writeError(p, err, it.Get)
 	}
 	return nil
 }
@@ -259,16 +259,16 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if len(sv.awaited) > 0 {
 		sv.arrive(e, it)
 	}
-	if e.handling == engine.Strict || d.restricted || len(sv.guard.pointing(e.plan)) > 0 {
+	if e.handling == engine.Strict || d.restricted || len(sv.guard.restrictedReferences(e.plan)) > 0 {
 		sv.expectAll(e, given)
 	}
-	if sv.store.plans[it.Class].caches() {
+	if sv.store.plans[it.Class].needsRecache() {
 		sv.written = append(sv.written, it)
 	}
-	if err := sv.file(e.plan, given, it); err != nil {
+	if err := sv.updateFiles(e.plan, given, it); err != nil {
 		return err
 	}
-	if err := sv.tell(e.was, it); err != nil {
+	if err := sv.journalWrite(e.was, it); err != nil {
 		return err
 	}
 	return sv.store.keepWords(sv.w, e.plan, it)

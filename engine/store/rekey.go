@@ -123,8 +123,8 @@ func (sv *save) followReference(t *table, p pointer, from, to any) error {
 // of an item to itself is journaled together with its key.
 func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	b := sv.following(p, from, to)
-	b.add(and(p.plan.condition()))
-	items, err := sv.w.returned(b, p.plan)
+	b.add(andCondition(p.plan.condition()))
+	items, err := sv.w.runReturning(b, p.plan)
 	if err != nil {
 		return err
 	}
@@ -134,12 +134,12 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 		}
 		v := engine.NewValues(it.Class)
 		v[it.Class.Property(p.name()).Index] = to
-		if err := sv.store.fitsWith(sv.store.plans[it.Class], v, it); err != nil {
+		if err := sv.store.checkSharedSizes(sv.store.plans[it.Class], v, it); err != nil {
 			return err
 		}
 		was := it.Clone()
 		was.Values[it.Class.Property(p.name()).Index] = from
-		if err := sv.tell(was, it); err != nil {
+		if err := sv.journalWrite(was, it); err != nil {
 			return err
 		}
 	}
@@ -249,5 +249,5 @@ func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, er
 	if err != nil || len(after) == 0 {
 		return now, err
 	}
-	return now, sv.tell(before[0], after[0])
+	return now, sv.journalWrite(before[0], after[0])
 }

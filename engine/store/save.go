@@ -31,7 +31,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return sv.conclude(w, last)
 	}
 	if err = s.writer.doTo(ctx, tableOf(entries), work); err != nil {
-		return nil, s.masked(ctx, sv.settle(err, work))
+		return nil, s.masked(ctx, sv.settleError(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
@@ -95,7 +95,7 @@ type save struct {
 	owner    pending   // owner of the collections that are being written
 	expected []expectation
 	written  []*engine.Item              // items for which cached attributes, their own or those of dependents, must be computed
-	owed     map[check][]any             // keys of items; the account must have permission for their final state
+	deferred map[check][]any             // keys of items; the account must have permission for their final state
 	former   []*engine.Item              // previous states of items that others depend on
 	records  []engine.Values             // of the journal, not stored yet
 	unseen   []engine.Change             // changes of mirrored collections in members that do not exist yet
@@ -198,14 +198,14 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	if err := sv.guard.enters(p.class, r.Values, engine.MayUse, engine.MayWrite); err != nil {
+	if err := sv.guard.checkWrite(p.class, r.Values, engine.MayUse, engine.MayWrite); err != nil {
 		return entry{}, err
 	}
 	if r.Class.Abstract {
 		return entry{}, abstract(r.Class)
 	}
 	sv.grants = sv.grants || p.table.grants
-	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.caches() && !p.duties.journaled}
+	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.needsRecache() && !p.duties.journaled}
 	if inner {
 		e.nest = &nest{saved: r.Saved}
 	}
@@ -215,7 +215,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err := r.Class.Check(r.Values); err != nil {
 		return entry{}, err
 	}
-	if err := p.fits(r.Values); err != nil {
+	if err := p.checkSizes(r.Values); err != nil {
 		return entry{}, err
 	}
 	if err := sv.passwords(p, r.Values); err != nil {
@@ -224,7 +224,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err := e.locate(r); err != nil {
 		return entry{}, err
 	}
-	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.duties.late && sv.points(&e)
+	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.duties.late && sv.setsRestricted(&e)
 	switch {
 	case e.how == rekey:
 		return e, nil
@@ -335,7 +335,7 @@ func (sv *save) tryUpsert(e *entry) error {
 
 // complete adds all values that an insert requires to v.
 func (sv *save) complete(p *plan, v engine.Values) error {
-	if p.duties.stamped() {
+	if p.duties.hasTrackers() {
 		p.class.Stamp(v, sv.generate(), true)
 	}
 	return sv.fill(p, v)
@@ -408,5 +408,5 @@ func atRecord(i int, err error) error {
 	}
 	c := *e
 	c.Index, c.Bulk = i, true
-	return likewise(err, &c)
+	return keepMark(err, &c)
 }

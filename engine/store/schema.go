@@ -48,7 +48,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := s.upgradeOnce(ctx, conn)
-		switch kind := s.kind(err); {
+		switch kind := s.failureKind(err); {
 		case (kind == Lost && attempt < maxAttempts || kind == Locked && time.Since(began) < upgradeTime) && pause(ctx, attempt):
 			s.fresh = false
 		case kind == Locked:
@@ -107,7 +107,7 @@ func (s *Store) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 		if err == nil {
 			_, err = conn.ExecContext(ctx, guardRow)
 		}
-		if err == nil || s.kind(err) == Away || attempt == maxAttempts || !pause(ctx, attempt) {
+		if err == nil || s.failureKind(err) == Away || attempt == maxAttempts || !pause(ctx, attempt) {
 			return err
 		}
 	}
@@ -230,14 +230,14 @@ func (u *upgrader) table(t *table) error {
 			}
 		}
 		if rows == 0 {
-			return u.recreate(t)
+			return u.recreateTable(t)
 		}
 		u.problems.Problems = append(u.problems.Problems, change)
 	}
-	if err := u.columns(t); err != nil {
+	if err := u.updateColumns(t); err != nil {
 		return err
 	}
-	return u.extras(t)
+	return u.updateExtras(t)
 }
 
 // known reports whether t exists in the database. It also detects removed classes that share the table, and classes
@@ -284,7 +284,7 @@ func (u *upgrader) abandon(name string) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return u.drop(name)
+	return u.dropTable(name)
 }
 
 // unseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not warn

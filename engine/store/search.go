@@ -45,7 +45,7 @@ func (b *builder) search(src *source, text string) {
 		}
 	}
 	if len(any) == 0 {
-		constant(b, false)
+		writeConstant(b, false)
 		return
 	}
 	b.includes(text, any)
@@ -63,7 +63,7 @@ func (b *builder) includes(text string, columns []string) {
 
 func (b *builder) searchWords(src *source, words []string) {
 	if len(words) == 0 {
-		constant(b, false)
+		writeConstant(b, false)
 		return
 	}
 	full := b.fullText
@@ -110,7 +110,7 @@ func (b *builder) searchShown(src *source, words []string) {
 		}
 	}
 	if len(words) == 0 || len(columns) == 0 {
-		constant(b, false)
+		writeConstant(b, false)
 		return
 	}
 	for i, word := range words {

@@ -27,7 +27,7 @@ func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64,
 	all := map[string]int64{}
 	var counter string
 	var n int64
-	err := s.dump(ctx, b, &result{}, []any{&counter, &n}, func(*session) error {
+	err := s.dumpRows(ctx, b, &result{}, []any{&counter, &n}, func(*session) error {
 		if name := counter[len(namedCounter("")):]; !strings.Contains(name, "#") { // counters of the server's own items have a #
 			all[name] = n
 		}

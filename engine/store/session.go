@@ -108,7 +108,7 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	if s.conn == nil {
 		if s.tied {
 			if err := s.ctx.Err(); err != nil { // the connection was given up when the time of a read was over
-				return nil, ended(err)
+				return nil, timeoutError(err)
 			}
 			return nil, driver.ErrBadConn
 		}
@@ -132,7 +132,7 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 
 func (s *session) connect(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return ended(err)
+		return timeoutError(err)
 	}
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *session) connect(ctx context.Context) error {
 	s.locks.watch(s, true)
 	if cause := ctx.Err(); err != nil && cause != nil {
 		s.disconnect()
-		return ended(cause)
+		return timeoutError(cause)
 	}
 	return err // a lost connection is kept, to distinguish it from an unavailable database
 }
@@ -225,7 +225,7 @@ func (s *session) watch(ctx context.Context) (context.Context, func(error) error
 		if err == nil || errors.As(err, &known) || errors.As(err, &stopped) {
 			return err
 		}
-		return ended(ctx.Err())
+		return timeoutError(ctx.Err())
 	}
 }
 

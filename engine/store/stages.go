@@ -55,7 +55,7 @@ func (b *builder) reached(src *source, f *engine.Filter) string {
 			id = "coalesce(nullif(" + id + ", ''), 'false')"
 		}
 	}
-	alias := b.alias()
+	alias := b.newAlias()
 	b.countSource()
 	name := func(text string) string { return b.dialect.Function(TextValue, b.placeholder(text)) }
 	text := "EXISTS (SELECT 1 FROM " + p.table.quoted + " AS " + alias + " WHERE " + alias + "." + p.table.id.quoted + " = " +

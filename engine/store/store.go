@@ -201,7 +201,7 @@ func (s *Store) Upgrade(ctx context.Context) error {
 		switch {
 		case err != nil && errors.As(last, &refused):
 			return refused
-		case err == nil || s.kind(last) != Locked:
+		case err == nil || s.failureKind(last) != Locked:
 			return err
 		case time.Since(began) > upgradeTime || !pause(ctx, attempt):
 			return tablesInUse(last)

@@ -20,7 +20,7 @@ func (s *Store) generate(ctx context.Context, now engine.Instant) engine.Generat
 
 // stampedUpdate returns the values that an update sets: the given values and the trackers.
 func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
-	if !p.duties.stamped() {
+	if !p.duties.hasTrackers() {
 		return given
 	}
 	v := slices.Clone(given)

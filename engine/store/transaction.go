@@ -87,7 +87,7 @@ func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) 
 // end.
 func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, ended(err)
+		return nil, timeoutError(err)
 	}
 	j := &job{ctx: ctx, whole: t, result: make(chan error, 1)}
 	if err := w.hand(j); err != nil {
@@ -101,7 +101,7 @@ func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error
 	case <-ctx.Done():
 	}
 	if j.state.CompareAndSwap(queued, abandoned) {
-		return nil, ended(ctx.Err())
+		return nil, timeoutError(ctx.Err())
 	}
 	select {
 	case <-t.begun:
@@ -116,7 +116,7 @@ func (w *writer) own(s *session, j *job) error {
 	t := j.whole
 	commit, rollback, err := w.open(s, j)
 	if err != nil {
-		return w.store.failed(j.ctx, s, err)
+		return w.store.engineError(j.ctx, s, err)
 	}
 	t.session, t.rollback = s, rollback
 	s.whole.Store(true)
@@ -128,7 +128,7 @@ func (w *writer) own(s *session, j *job) error {
 	}
 	broken := t.close()
 	if cause := j.ctx.Err(); err == nil && cause != nil {
-		err = ended(cause)
+		err = timeoutError(cause)
 	}
 	if err == nil {
 		err = broken
@@ -149,7 +149,7 @@ func (w *writer) own(s *session, j *job) error {
 		if s.conn != nil && rollback() != nil {
 			s.disconnect() // the database may have rolled back already
 		}
-		return w.store.failed(context.Background(), s, w.unknown(err))
+		return w.store.engineError(context.Background(), s, w.unknownOutcome(err))
 	}
 	return nil
 }
@@ -158,11 +158,11 @@ func (w *writer) own(s *session, j *job) error {
 func (w *writer) open(s *session, j *job) (commit, rollback func() error, err error) {
 	for attempt := 1; ; attempt++ {
 		commit, rollback, err = w.openOnce(s, j.ctx)
-		kind := w.store.kind(err)
+		kind := w.store.failureKind(err)
 		if err == nil || attempt == maxAttempts || s.conn == nil || kind != Away && kind != Stale || !pause(j.ctx, attempt) {
 			return commit, rollback, err
 		}
-		w.store.lose(s)
+		w.store.loseConnection(s)
 	}
 }
 
@@ -186,12 +186,12 @@ func (w *writer) openOnce(s *session, ctx context.Context) (commit, rollback fun
 // enter waits for the session. After success, the caller must call leave.
 func (t *transaction) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return ended(err)
+		return timeoutError(err)
 	}
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
-		return ended(ctx.Err())
+		return timeoutError(ctx.Err())
 	}
 	switch {
 	case t.over:
@@ -287,13 +287,13 @@ func (t *transaction) part(ctx context.Context, undo bool, work func(*session) e
 		}
 	}
 	var mark again
-	repeat = t.store.kind(err) == Lost
+	repeat = t.store.failureKind(err) == Lost
 	if repeat && t.holds && !errors.As(err, &mark) {
 		return t.giveWay(err), false
 	}
 	var stopped *stop
 	if !errors.As(err, &stopped) {
-		err = t.store.failed(ctx, s, err)
+		err = t.store.engineError(ctx, s, err)
 	}
 	if s.conn == nil {
 		return t.spoil(err), false
@@ -316,7 +316,7 @@ func (t *transaction) part(ctx context.Context, undo bool, work func(*session) e
 // spoil prevents that the transaction is committed.
 func (t *transaction) spoil(err error) error {
 	if t.broken == nil {
-		t.broken = t.store.failed(context.Background(), t.session, err)
+		t.broken = t.store.engineError(context.Background(), t.session, err)
 	}
 	return t.broken
 }

@@ -12,7 +12,7 @@ import (
 // noItem returns the error for a named item that was not found. If the account may not read all items of the class, it
 // is Denied, so that it does not reveal whether the item exists.
 func (g *guard) noItem(c *engine.Class, id string) error {
-	if g.rows(engine.MayRead, c) != nil {
+	if g.rowFilter(engine.MayRead, c) != nil {
 		return engine.Denied()
 	}
 	return engine.NoItem(c, id)
@@ -20,8 +20,8 @@ func (g *guard) noItem(c *engine.Class, id string) error {
 
 // veiled replaces the error of engine.NoItem by that of noItem.
 func (g *guard) veiled(c *engine.Class, err error) error {
-	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rows(engine.MayRead, c) != nil {
-		return likewise(err, engine.Denied())
+	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rowFilter(engine.MayRead, c) != nil {
+		return keepMark(err, engine.Denied())
 	}
 	return err
 }
@@ -46,7 +46,7 @@ func (sv *save) ownError(err error) error {
 		return err
 	}
 	for c := range sv.store.plans {
-		if c.FullName != e.Class || sv.guard.rows(engine.MayRead, c) == nil {
+		if c.FullName != e.Class || sv.guard.rowFilter(engine.MayRead, c) == nil {
 			continue
 		}
 		own := slices.ContainsFunc(sv.written, func(it *engine.Item) bool { return it.Class == c && it.ID == e.ID })
@@ -66,12 +66,12 @@ func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
 	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holds(before.Class) {
 		return nil
 	}
-	for _, p := range sv.guard.pointing(e.plan) {
+	for _, p := range sv.guard.restrictedReferences(e.plan) {
 		value, target := v[p.Index], sv.store.plans[p.Target]
 		if value == nil || value == engine.Absent || target == nil {
 			continue
 		}
-		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayUse}}, []any{value})
+		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayUse}}, []any{value})
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s *Store) masked(ctx context.Context, err error) error {
 		}
 		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
 		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
-		for _, hidden := range slices.Concat(g.unread(c), g.withheldIn(c)) {
+		for _, hidden := range slices.Concat(g.hiddenProperties(c), g.withheldIn(c)) {
 			if col := p.table.column(hidden); hidden.Name == named || col != nil && slices.Contains(index.Columns, col.name) {
 				return engine.Denied()
 			}

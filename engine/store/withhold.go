@@ -18,7 +18,7 @@ func (g *guard) withholds(p *engine.Property) bool {
 	if g == nil || len(g.rowsRead) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(g.rowsRead[p], func(c *engine.Class) bool { return g.rows(engine.MayRead, c) != nil })
+	return slices.ContainsFunc(g.rowsRead[p], func(c *engine.Class) bool { return g.rowFilter(engine.MayRead, c) != nil })
 }
 
 // unusable reports whether the account may not use a property in a condition.
@@ -119,7 +119,7 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 	for i, it := range work {
 		values, ok := l.kept.again[l.againOf(it)] // the item may have been found twice
 		if !ok {
-			err := l.store.calculate(ctx, work[i:i+1], l)
+			err := l.store.computeItems(ctx, work[i:i+1], l)
 			if err != nil && engine.CodeOf(err) != engine.Invalid {
 				return err
 			}
@@ -130,7 +130,7 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 				}
 				values = append(values, value)
 			}
-			if l.kept.room(1) {
+			if l.kept.reserveRoom(1) {
 				l.kept.again[l.againOf(it)] = values
 			}
 		}

@@ -22,13 +22,13 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 		return nil, err
 	}
 	g := s.guardOf(ctx)
-	if err := g.enters(p.class, v, engine.MayUse); err != nil {
+	if err := g.checkWrite(p.class, v, engine.MayUse); err != nil {
 		return nil, err
 	}
 	if c.Abstract {
 		return nil, abstract(c)
 	}
-	if p.duties.plain() && g.free(p) && !p.table.grants {
+	if p.duties.isPlain() && g.skipsRowChecks(p) && !p.table.grants {
 		return s.createPlain(ctx, p, v)
 	}
 	sv := s.newWrite(ctx, g, 0)
@@ -37,7 +37,7 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err := sv.unfold(e); err != nil {
 		return nil, err
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
 	if err := sv.passwords(p, v); err != nil {
@@ -58,7 +58,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	if err := c.Complete(v, s.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
 		return nil, err
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
 	if err := s.hash(ctx, p, v); err != nil {
@@ -73,7 +73,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 			return err
 		}
 		if _, err = st.ExecContext(w.ctx, args...); err != nil {
-			return s.refused(p, err, it.Get)
+			return s.writeError(p, err, it.Get)
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	}
 	sv.items = sv.only[:]
 	work := func(w *session) (err error) {
-		if err := sv.start(w); err != nil {
+		if err := sv.beginSave(w); err != nil {
 			return err
 		}
 		if e.deep != nil {
@@ -111,7 +111,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	case err != nil && single: // the account may write all items, so the conflict needs no hiding
 		return nil, err
 	case err != nil:
-		return nil, sv.settle(err, work)
+		return nil, sv.settleError(err, work)
 	}
 	return sv.store.enriched(sv.ctx, sv.items[0]), nil
 }
@@ -119,7 +119,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement can write all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.shares() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
+	if sv.grants || !sv.guard.skipsRowChecks(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.needsSharedCheck() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -140,7 +140,7 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 		return
 	}
 	g.withhold(items)
-	if err := s.enrich(ctx, items, nil); err != nil {
+	if err := s.enrichItems(ctx, items, nil); err != nil {
 		s.cfg.Log.Warn("what goes with a saved object could not be loaded", "class", items[0].Class.FullName, "error", err)
 	}
 }
@@ -279,7 +279,7 @@ func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
 	}
 	c, id, v, o := p.class, u.id, u.values, u.options
 	g := s.guardOf(ctx)
-	if err := g.enters(c, v, engine.MayWrite); err != nil {
+	if err := g.checkWrite(c, v, engine.MayWrite); err != nil {
 		return nil, err
 	}
 	key, ok := c.KeyValues(id)
@@ -295,7 +295,7 @@ func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
 	if err := c.Check(v); err != nil {
 		return nil, err
 	}
-	if err := p.fits(v); err != nil {
+	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
 	if e.deep == nil && !given(v) {
@@ -429,10 +429,10 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	}
 	found, err = w.fetch(w.ctx, st, p, it, b.args)
 	if err != nil {
-		return false, s.refused(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
+		return false, s.writeError(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
 	}
 	if found {
-		err = s.fitsWith(p, c.values, it)
+		err = s.checkSharedSizes(p, c.values, it)
 	}
 	return found, err
 }

@@ -97,7 +97,7 @@ func (w *writer) wait(ctx context.Context, t *table, single bool, work func(w *s
 func (w *writer) waitFor(j *job) error {
 	ctx := j.ctx
 	if err := ctx.Err(); err != nil {
-		return ended(err)
+		return timeoutError(err)
 	}
 	if err := w.hand(j); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (w *writer) waitFor(j *job) error {
 	case <-ctx.Done():
 	}
 	if j.state.CompareAndSwap(queued, abandoned) {
-		return ended(ctx.Err())
+		return timeoutError(ctx.Err())
 	}
 	return <-j.result // the job is running, so its result counts
 }
@@ -120,7 +120,7 @@ func (w *writer) hand(j *job) error {
 	if err != nil {
 		return w.report.refused(j.ctx, err)
 	}
-	w.crowd.came(length)
+	w.crowd.noteLength(length)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (w *writer) serve(s *session, j *job) {
 		w.answer(j, err)
 	case w.traits.Batch == 1:
 		s.worked = 0
-		err := w.alone(s, j)
+		err := w.runAlone(s, j)
 		w.store.reportEnded(s)
 		j.light = s.worked < heavyRows // most of its time is a flush to the disk
 		w.jobs.charge(j, time.Since(began))
@@ -182,10 +182,10 @@ func (w *writer) batch(s *session, first *job) {
 	}
 	began := time.Now()
 	if err := s.exec(w.traits.Begin); err != nil {
-		w.answer(first, w.store.failed(first.ctx, s, err))
+		w.answer(first, w.store.engineError(first.ctx, s, err))
 		return
 	}
-	err := w.store.failed(first.ctx, s, w.together(s, first))
+	err := w.store.engineError(first.ctx, s, w.together(s, first))
 	last := w.chargeSince(first, began)
 	if err != nil {
 		w.rollback(s)
@@ -218,7 +218,7 @@ func (w *writer) batch(s *session, first *job) {
 	w.crowd.expected = len(batch) + len(refused)
 	if err = s.exec("COMMIT"); err != nil {
 		w.rollback(s)
-		err = w.unknown(w.store.failed(context.Background(), s, err)) // data in the write-ahead log may become valid after a crash
+		err = w.unknownOutcome(w.store.engineError(context.Background(), s, err)) // data in the write-ahead log may become valid after a crash
 	}
 	w.store.reportEnded(s)
 	w.answerAll(batch, refused, err)
@@ -253,23 +253,23 @@ func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 // join runs j in a batch, and undoes its changes if it fails. lost is true if the whole transaction is lost.
 func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	if j.single {
-		err := w.store.failed(j.ctx, s, w.together(s, j))
+		err := w.store.engineError(j.ctx, s, w.together(s, j))
 		return err != nil && !w.stands(s), err
 	}
 	if err := s.exec("SAVEPOINT job"); err != nil {
-		return true, w.store.failed(j.ctx, s, err)
+		return true, w.store.engineError(j.ctx, s, err)
 	}
-	failure := w.store.failed(j.ctx, s, w.together(s, j))
+	failure := w.store.engineError(j.ctx, s, w.together(s, j))
 	if s.conn == nil {
 		return true, failure
 	}
 	if failure != nil {
 		if err := s.exec("ROLLBACK TO SAVEPOINT job"); err != nil {
-			return true, w.store.failed(context.Background(), s, err)
+			return true, w.store.engineError(context.Background(), s, err)
 		}
 	}
 	if err := s.exec("RELEASE SAVEPOINT job"); err != nil {
-		return true, w.store.failed(context.Background(), s, err)
+		return true, w.store.engineError(context.Background(), s, err)
 	}
 	return false, failure
 }
@@ -281,7 +281,7 @@ func (w *writer) stands(s *session) bool {
 		return false
 	}
 	err := s.exec(w.traits.Begin)
-	return err != nil && w.store.kind(err) == Other
+	return err != nil && w.store.failureKind(err) == Other
 }
 
 // together is attempt in a batch. The context of the work contains the account, but does not end with its request,
@@ -304,7 +304,7 @@ func (w *writer) watched(s *session, j *job) error {
 func (w *writer) inTransaction(s *session, j *job) error {
 	err := w.watched(s, j)
 	if err == nil && s.conn == nil {
-		return ended(j.ctx.Err())
+		return timeoutError(j.ctx.Err())
 	}
 	return err
 }
@@ -318,7 +318,7 @@ func (w *writer) attempt(s *session, j *job) (err error) {
 		}
 	}()
 	if err := j.ctx.Err(); err != nil {
-		return ended(err)
+		return timeoutError(err)
 	}
 	s.tied = true
 	defer func() { s.tied = false }()
