@@ -122,7 +122,7 @@ func (r remembered) columnOf(col *column) string {
 	return ""
 }
 
-// linkNames maps plain names of link tables to their names.
+// holds reports whether the existing column with a name has the property and the storage of col.
 func (r remembered) holds(col *column, name string) bool {
 	k, there := r.columns[name]
 	if !there || k.property() != col.property {
@@ -132,6 +132,7 @@ func (r remembered) holds(col *column, name string) bool {
 	return kind.Storage() == col.typ.Storage()
 }
 
+// linkNames maps plain names of link tables to their names.
 type linkNames map[string]string
 
 func newLinkNames(plain []string, m *memory) linkNames {
