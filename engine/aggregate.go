@@ -90,7 +90,7 @@ func badAggregate(format string, args ...any) error {
 func ParseAggregation(c *Class, v any, now time.Time) (*Aggregation, error) {
 	in, ok := v.(Fields)
 	if !ok {
-		return nil, badAggregate("an aggregation is an object with fields and aggregates, found %s", describe(v))
+		return nil, badAggregate("an aggregation is an object with fields and aggregates, found %s", describeValue(v))
 	}
 	a := &Aggregation{Class: c, Count: -1}
 	p := filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}
@@ -118,15 +118,15 @@ func ParseAggregation(c *Class, v any, now time.Time) (*Aggregation, error) {
 func (p filterParser) aggregationMember(a *Aggregation, f Field) (err error) {
 	switch f.Name {
 	case "fields":
-		err = p.columns(a, f.Value)
+		err = p.parseColumns(a, f.Value)
 	case "aggregates":
-		err = p.aggregates(a, f.Value)
+		err = p.parseAggregates(a, f.Value)
 	case "filter":
 		a.Filter, err = ParseFilter(p.class, f.Value, p.now)
 	case "offset", "count":
 		n, ok := castInt(f.Value)
 		if f.Value != nil && (!ok || n < 0 || n > math.MaxInt32) {
-			return badAggregate("%s takes a whole number, 0 or more, found %s", f.Name, describe(f.Value))
+			return badAggregate("%s takes a whole number, 0 or more, found %s", f.Name, describeValue(f.Value))
 		}
 		if f.Name == "offset" {
 			a.Offset = int(n)
@@ -136,7 +136,7 @@ func (p filterParser) aggregationMember(a *Aggregation, f Field) (err error) {
 	case "distinct", "skipSubClasses":
 		on, ok := f.Value.(bool)
 		if f.Value != nil && !ok {
-			return badAggregate("%s takes true or false, found %s", f.Name, describe(f.Value))
+			return badAggregate("%s takes true or false, found %s", f.Name, describeValue(f.Value))
 		}
 		if f.Name == "distinct" {
 			a.Distinct = on
@@ -150,13 +150,13 @@ func (p filterParser) aggregationMember(a *Aggregation, f Field) (err error) {
 	return err
 }
 
-func (p filterParser) columns(a *Aggregation, v any) error {
+func (p filterParser) parseColumns(a *Aggregation, v any) error {
 	fields, ok := v.(Fields)
 	if !ok && v != nil {
-		return badAggregate(`fields takes an object such as {"who": "$owner"}, found %s`, describe(v))
+		return badAggregate(`fields takes an object such as {"who": "$owner"}, found %s`, describeValue(v))
 	}
 	for _, f := range fields {
-		e, err := p.column(f.Name, f.Value)
+		e, err := p.parseColumn(f.Name, f.Value)
 		if err != nil {
 			return err
 		}
@@ -165,34 +165,34 @@ func (p filterParser) columns(a *Aggregation, v any) error {
 	return nil
 }
 
-// column reads an expression that has a single value for each item.
-func (p filterParser) column(name string, v any) (*Expr, error) {
-	o, err := p.operand(v, 0)
+// parseColumn reads an expression that has a single value for each item.
+func (p filterParser) parseColumn(name string, v any) (*Expr, error) {
+	o, err := p.parseOperand(v, 0)
 	if err != nil {
 		return nil, err
 	}
 	if o.expr == nil {
-		e, err := p.unify(name, []any{v}, 0)
+		e, err := p.unifyArguments(name, []any{v}, 0)
 		if err != nil {
 			return nil, err
 		}
 		return e.Args[0], nil
 	}
-	if !o.expr.single() {
+	if !o.expr.isSingle() {
 		return nil, badAggregate("%s leads through a collection, which has no single value", Quote(name))
 	}
 	return o.expr, nil
 }
 
-func (p filterParser) aggregates(a *Aggregation, v any) error {
+func (p filterParser) parseAggregates(a *Aggregation, v any) error {
 	fields, ok := v.(Fields)
 	if !ok && v != nil {
-		return badAggregate(`aggregates takes an object such as {"n": {"count": ["$id"]}}, found %s`, describe(v))
+		return badAggregate(`aggregates takes an object such as {"n": {"count": ["$id"]}}, found %s`, describeValue(v))
 	}
 	for _, f := range fields {
 		call, ok := f.Value.(Fields)
 		if !ok || len(call) != 1 || !isAggregate(call[0].Name) {
-			return badAggregate("aggregate %s is count, sum, avg, min or max of something, found %s", Quote(f.Name), describe(f.Value))
+			return badAggregate("aggregate %s is count, sum, avg, min or max of something, found %s", Quote(f.Name), describeValue(f.Value))
 		}
 		args, ok := call[0].Value.([]any)
 		g := Aggregate{Name: f.Name, Function: AggregateFunction(call[0].Name)}
@@ -201,7 +201,7 @@ func (p filterParser) aggregates(a *Aggregation, v any) error {
 		}
 		if len(args) == 1 {
 			var err error
-			if g.Expr, err = p.aggregated(g.Function, args[0]); err != nil {
+			if g.Expr, err = p.parseAggregateArgument(g.Function, args[0]); err != nil {
 				return err
 			}
 		}
@@ -210,8 +210,8 @@ func (p filterParser) aggregates(a *Aggregation, v any) error {
 	return nil
 }
 
-func (p filterParser) aggregated(f AggregateFunction, v any) (*Expr, error) {
-	e, err := p.column(string(f), v)
+func (p filterParser) parseAggregateArgument(f AggregateFunction, v any) (*Expr, error) {
+	e, err := p.parseColumn(string(f), v)
 	if err != nil {
 		return nil, err
 	}
@@ -230,13 +230,13 @@ func (p filterParser) aggregated(f AggregateFunction, v any) (*Expr, error) {
 func (a *Aggregation) sortBy(v any) error {
 	order, ok := v.(Fields)
 	if !ok {
-		return badSort(`sort takes an object such as {"n": -1}, found %s`, describe(v))
+		return badSort(`sort takes an object such as {"n": -1}, found %s`, describeValue(v))
 	}
 	for _, f := range order {
 		at := slices.Index(a.Names(), f.Name)
 		n, ok := castInt(f.Value)
 		if at < 0 || !ok || n != 1 && n != -1 {
-			return badSort("the order of an aggregation names its fields and aggregates, with 1 or -1, found %s: %s", Quote(f.Name), describe(f.Value))
+			return badSort("the order of an aggregation names its fields and aggregates, with 1 or -1, found %s: %s", Quote(f.Name), describeValue(f.Value))
 		}
 		a.Sort = append(a.Sort, RowSort{at, n < 0})
 	}

@@ -35,7 +35,7 @@ const (
 func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err error) {
 	b := binding{handling: h}
 	s := scope{binding: &b, class: c}
-	if v, err = s.bind(in); err != nil {
+	if v, err = s.bindFields(in); err != nil {
 		return nil, nil, err
 	}
 	return v, b.unknown, nil
@@ -48,7 +48,7 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
 	b := binding{handling: Lenient, misfit: misfit}
 	s := scope{binding: &b, class: c}
-	if v, err = s.bind(in); err != nil {
+	if v, err = s.bindFields(in); err != nil {
 		return nil, nil, err
 	}
 	return v, b.unknown, nil
@@ -81,14 +81,14 @@ type dotted struct {
 	fields   Fields
 }
 
-func (s *scope) bind(in Fields) (Values, error) {
+func (s *scope) bindFields(in Fields) (Values, error) {
 	s.values = NewValues(s.class)
 	for _, f := range in {
 		var err error
 		if p := s.class.byName[f.Name]; p != nil {
-			err = s.set(p, f.Value)
+			err = s.bindProperty(p, f.Value)
 		} else {
-			err = s.other(f)
+			err = s.bindOther(f)
 		}
 		if err != nil {
 			if err = s.leaveOut(err); err != nil {
@@ -97,7 +97,7 @@ func (s *scope) bind(in Fields) (Values, error) {
 		}
 	}
 	for _, d := range s.dotted {
-		if err := s.leaveOut(s.follow(d)); err != nil {
+		if err := s.leaveOut(s.bindDotted(d)); err != nil {
 			return nil, err
 		}
 	}
@@ -124,15 +124,15 @@ func (s *scope) leaveOut(err error) error {
 	return nil
 }
 
-// set binds the value of a property.
-func (s *scope) set(p *Property, in any) error {
+// bindProperty binds the value of a property.
+func (s *scope) bindProperty(p *Property, in any) error {
 	if p.Nowhere && p.Formula != nil {
 		if list, ok := in.([]any); in == nil || ok && len(list) == 0 {
 			return nil
 		}
 		e := Errorf(Invalid, "virtual", "attribute %s is always empty, since what it refers to does not exist: it cannot be given", Quote(p.Name))
 		e.Attribute = p.Name
-		return s.fault(e)
+		return s.locateError(e)
 	}
 	if p.Formula != nil {
 		return nil // ignored, because clients send back the objects that they read
@@ -143,9 +143,9 @@ func (s *scope) set(p *Property, in any) error {
 		if in == nil {
 			return nil // ignored for the same reason
 		}
-		return s.virtual(p)
+		return s.bindVirtual(p)
 	case p.Type == Reference && object:
-		value, err := s.record(p, fields, p.Name+".")
+		value, err := s.bindRecord(p, fields, p.Name+".")
 		if err == nil {
 			s.values[p.Index] = value
 		}
@@ -155,15 +155,15 @@ func (s *scope) set(p *Property, in any) error {
 	}
 	value, err := p.castInput(in)
 	if err != nil {
-		return s.fault(err.(*Error))
+		return s.locateError(err.(*Error))
 	}
 	if s.handling == Strict {
-		if err := p.strict(value); err != nil {
-			return s.fault(err)
+		if err := p.checkStrict(value); err != nil {
+			return s.locateError(err)
 		}
 	}
-	if err := s.count(p, value); err != nil {
-		return s.fault(err)
+	if err := s.countCost(p, value); err != nil {
+		return s.locateError(err)
 	}
 	s.values[p.Index] = value
 	return nil
@@ -176,7 +176,7 @@ func (p *Property) castInput(in any) (any, error) {
 	}
 	value, ok, why := p.castFile(in)
 	if !ok {
-		return nil, p.misfit(in, why)
+		return nil, p.misfitError(in, why)
 	}
 	return value, nil
 }
@@ -188,12 +188,12 @@ func (s *scope) setLinks(p *Property, in any) error {
 	case in == nil:
 		return nil
 	case p.Target == nil:
-		return s.fault(p.misfit(in, ""))
+		return s.locateError(p.misfitError(in, ""))
 	}
 	var nested error
 	l, err := p.castMembers(in, func(i int, e any) (any, error) {
 		var m any
-		m, nested = s.record(p, e.(Fields), p.Name+"["+strconv.Itoa(i)+"].")
+		m, nested = s.bindRecord(p, e.(Fields), p.Name+"["+strconv.Itoa(i)+"].")
 		if nested != nil {
 			return nil, Errorf(Invalid, "", "") // nested has the details
 		}
@@ -203,33 +203,33 @@ func (s *scope) setLinks(p *Property, in any) error {
 	case nested != nil:
 		return nested
 	case err != nil:
-		return s.fault(p.misfit(in, err.Message))
+		return s.locateError(p.misfitError(in, err.Message))
 	}
 	s.values[p.Index] = l
 	return nil
 }
 
-// record binds an object that is given for a target of p. It returns a *Record, or the
+// bindRecord binds an object that is given for a target of p. It returns a *Record, or the
 // value of the reference if the object has only the id of a stored object.
-func (s *scope) record(p *Property, in Fields, step string) (any, error) {
+func (s *scope) bindRecord(p *Property, in Fields, step string) (any, error) {
 	c, fault := s.class.nestedClass(p, in)
 	if fault != nil {
-		return nil, s.fault(fault)
+		return nil, s.locateError(fault)
 	}
 	r := &Record{Class: c.Base(), Version: c.Version, Handling: s.handling}
 	if v, _ := in.Get("_id"); v != nil && v != "" {
 		if r.ID = c.idOf(v); r.ID == "" {
-			return nil, s.fault(p.misfit(v, "no object of class "+c.FullName+" can have this _id"))
+			return nil, s.locateError(p.misfitError(v, "no object of class "+c.FullName+" can have this _id"))
 		}
 	}
 	if v, ok := in.Get("_classVer"); ok {
 		r.Version, _ = v.(string)
 	}
 	var err error
-	if r.Values, err = s.nested(c, in, step); err != nil {
+	if r.Values, err = s.bindNested(c, in, step); err != nil {
 		return nil, err
 	}
-	if r.ID == "" || given(r.Values) {
+	if r.ID == "" || anyGiven(r.Values) {
 		return r, nil
 	}
 	if p.Type == Collection {
@@ -238,30 +238,30 @@ func (s *scope) record(p *Property, in Fields, step string) (any, error) {
 	return p.Cast(r.ID)
 }
 
-func given(v Values) bool {
+func anyGiven(v Values) bool {
 	return slices.ContainsFunc(v, func(value any) bool {
 		_, not := value.(absent)
 		return !not
 	})
 }
 
-// nested binds an object inside the current one.
-func (s *scope) nested(c *Class, in Fields, step string) (Values, error) {
+// bindNested binds an object inside the current one.
+func (s *scope) bindNested(c *Class, in Fields, step string) (Values, error) {
 	inner := scope{binding: s.binding, class: c, path: s.path + step, depth: s.depth + 1}
 	if inner.depth > maxNesting {
-		return nil, s.fault(Errorf(Invalid, "depth", "objects are nested deeper than %d levels", maxNesting))
+		return nil, s.locateError(Errorf(Invalid, "depth", "objects are nested deeper than %d levels", maxNesting))
 	}
 	if s.objects++; s.objects > maxNested {
-		return nil, s.fault(Errorf(Invalid, "too-many", "more than %d objects are nested in one", maxNested))
+		return nil, s.locateError(Errorf(Invalid, "too-many", "more than %d objects are nested in one", maxNested))
 	}
-	return inner.bind(in)
+	return inner.bindFields(in)
 }
 
 // nestedClass returns the class of an object that is given for p, a property of c: the
 // class that the object names, or else the target class of p.
 func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	if p.Target == nil {
-		return nil, p.misfit(in, "")
+		return nil, p.misfitError(in, "")
 	}
 	for _, member := range []string{"_class", "__class"} {
 		v, _ := in.Get(member)
@@ -273,17 +273,17 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 				return c.Like(d), nil
 			}
 		}
-		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describe(v))
+		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describeValue(v))
 		e.Attribute = p.Name
 		return nil, e
 	}
 	return c.Leads(p), nil
 }
 
-// other binds a value with a name that no property has.
-func (s *scope) other(f Field) error {
+// bindOther binds a value with a name that no property has.
+func (s *scope) bindOther(f Field) error {
 	if s.class.hasStruct(f.Name) {
-		return s.structure(f.Name, f.Value)
+		return s.bindStruct(f.Name, f.Value)
 	}
 	if IsSystemName(f.Name) {
 		return nil
@@ -306,22 +306,22 @@ func (s *scope) other(f Field) error {
 
 func (s *scope) unknownName(name string) error {
 	if s.handling == Strict {
-		return s.fault(unknownAttribute(s.class, name))
+		return s.locateError(unknownAttribute(s.class, name))
 	}
 	s.unknown = append(s.unknown, s.path+name)
 	return nil
 }
 
-// virtual handles a value for a virtual reference, which is stored on the other side of
+// bindVirtual handles a value for a virtual reference, which is stored on the other side of
 // the relation. Lenient handling ignores it, strict handling refuses it.
-func (s *scope) virtual(p *Property) error {
+func (s *scope) bindVirtual(p *Property) error {
 	if s.handling == Lenient {
 		s.unknown = append(s.unknown, s.path+p.Name)
 		return nil
 	}
 	e := Errorf(Invalid, "virtual", "attribute %s is what %s of class %s says: it cannot be given here", Quote(p.Name), Quote(p.Back.Name), p.targetName())
 	e.Attribute = p.Name
-	return s.fault(e)
+	return s.locateError(e)
 }
 
 // hasStruct reports whether the class has a struct attribute of that name. Only the parts
@@ -335,12 +335,12 @@ func (c *Class) hasStruct(name string) bool {
 	return false
 }
 
-// structure binds the parts of a struct attribute. Null clears the parts that are
+// bindStruct binds the parts of a struct attribute. Null clears the parts that are
 // nullable.
-func (s *scope) structure(name string, in any) error {
+func (s *scope) bindStruct(name string, in any) error {
 	fields, ok := in.(Fields)
 	if !ok && in != nil {
-		return s.fault((&Property{Name: name, Type: Struct}).misfit(in, ""))
+		return s.locateError((&Property{Name: name, Type: Struct}).misfitError(in, ""))
 	}
 	if in == nil {
 		for _, p := range s.class.Properties {
@@ -354,9 +354,9 @@ func (s *scope) structure(name string, in any) error {
 		part := Field{name + "$" + f.Name, f.Value}
 		var err error
 		if p := s.class.byName[part.Name]; p != nil {
-			err = s.set(p, part.Value)
+			err = s.bindProperty(p, part.Value)
 		} else if !IsSystemName(f.Name) {
-			err = s.other(part)
+			err = s.bindOther(part)
 		}
 		if err = s.leaveOut(err); err != nil {
 			return err
@@ -365,9 +365,9 @@ func (s *scope) structure(name string, in any) error {
 	return nil
 }
 
-// follow binds the values with dotted names. They belong to the object that the input
+// bindDotted binds the values with dotted names. They belong to the object that the input
 // sets the reference to, or else to the object that it points at now.
-func (s *scope) follow(d dotted) error {
+func (s *scope) bindDotted(d dotted) error {
 	p := d.property
 	r, nested := s.values[p.Index].(*Record)
 	if !nested {
@@ -380,7 +380,7 @@ func (s *scope) follow(d dotted) error {
 			r.ID = ValueText(value)
 		}
 	}
-	v, err := s.nested(s.class.Like(r.Class), d.fields, p.Name+".")
+	v, err := s.bindNested(s.class.Like(r.Class), d.fields, p.Name+".")
 	if err != nil {
 		return err
 	}
@@ -393,14 +393,14 @@ func (s *scope) follow(d dotted) error {
 		return nil
 	}
 	r.Values = v
-	if given(v) {
+	if anyGiven(v) {
 		s.values[p.Index] = r
 	}
 	return nil
 }
 
-// fault adds the class and the path of the object to an error.
-func (s *scope) fault(e *Error) *Error {
+// locateError adds the class and the path of the object to an error.
+func (s *scope) locateError(e *Error) *Error {
 	if e.Class == "" {
 		e.Class = s.class.FullName
 	}
@@ -411,15 +411,15 @@ func (s *scope) fault(e *Error) *Error {
 	return e
 }
 
-// strict checks the rules that apply to a value only in strict handling: its length and
+// checkStrict checks the rules that apply to a value only in strict handling: its length and
 // its selection list.
-func (p *Property) strict(value any) *Error {
+func (p *Property) checkStrict(value any) *Error {
 	if s, ok := value.(string); ok && p.Size > 0 && p.Type != GUID && p.Type != Reference && utf8.RuneCountInString(s) > p.Size {
 		e := Errorf(Invalid, "size", "attribute %s has at most %d characters, found %d", Quote(p.Name), p.Size, utf8.RuneCountInString(s))
 		e.Attribute = p.Name
 		return e
 	}
-	if p.Selection != nil && !p.Selection.conditional() && !p.Selection.has(value) {
+	if p.Selection != nil && !p.Selection.isConditional() && !p.Selection.has(value) {
 		return p.notOffered(value)
 	}
 	return nil

@@ -53,16 +53,16 @@ func (b *Bound) Added(ctx context.Context, account string) error {
 	if err != nil {
 		return err
 	}
-	b.report("of one account", b.cfg.PerAccount, account, ended)
-	total, err := b.count(ctx, 1-ended)
+	b.reportLimit("of one account", b.cfg.PerAccount, account, ended)
+	total, err := b.countItems(ctx, 1-ended)
 	if err != nil || total <= b.cfg.All {
 		return err
 	}
 	return b.makeRoom(ctx, total-b.cfg.All)
 }
 
-// count adds to the total and returns it.
-func (b *Bound) count(ctx context.Context, added int) (int, error) {
+// countItems adds to the total and returns it.
+func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	now := b.cfg.Now()
 	b.mu.Lock()
 	b.total += added
@@ -71,7 +71,7 @@ func (b *Bound) count(ctx context.Context, added int) (int, error) {
 	if fresh && total <= b.cfg.All {
 		return total, nil
 	}
-	_, total, err := b.most(ctx, false)
+	_, total, err := b.findMost(ctx, false)
 	if err != nil {
 		return 0, err
 	}
@@ -81,9 +81,9 @@ func (b *Bound) count(ctx context.Context, added int) (int, error) {
 	return total, nil
 }
 
-// most returns the total number of items or, with byAccount, the account with the
+// findMost returns the total number of items or, with byAccount, the account with the
 // most items and their number.
-func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int, err error) {
+func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n int, err error) {
 	a := &Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []Aggregate{{Name: "items", Function: CountOf}}}
 	if byAccount {
 		a.Columns = []Column{{Name: "account", Expr: Attribute(b.cfg.Class.Property("account"))}}
@@ -105,20 +105,20 @@ func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int
 func (b *Bound) makeRoom(ctx context.Context, over int) error {
 	expired, err := b.removeExpired(ctx, nil)
 	if err != nil || expired >= over {
-		b.add(-expired)
+		b.addToTotal(-expired)
 		return err
 	}
-	account, n, err := b.most(ctx, true)
+	account, n, err := b.findMost(ctx, true)
 	if err != nil || n == 0 {
 		return err
 	}
 	ended, err := b.removeOldest(ctx, account, max(0, n-max(over, n/10)))
-	b.add(-expired - ended)
-	b.report("of all accounts", b.cfg.All, account, ended)
+	b.addToTotal(-expired - ended)
+	b.reportLimit("of all accounts", b.cfg.All, account, ended)
 	return err
 }
 
-func (b *Bound) add(n int) {
+func (b *Bound) addToTotal(n int) {
 	b.mu.Lock()
 	b.total += n
 	b.mu.Unlock()
@@ -169,8 +169,8 @@ func (b *Bound) removeOldest(ctx context.Context, account string, left int) (rem
 	return removed + expired, err
 }
 
-// report logs that a limit was reached.
-func (b *Bound) report(what string, limit int, account string, ended int) {
+// reportLimit logs that a limit was reached.
+func (b *Bound) reportLimit(what string, limit int, account string, ended int) {
 	if ended == 0 {
 		return
 	}

@@ -27,14 +27,14 @@ func (p *Property) Cast(v any) (any, error) {
 	}
 	value, ok, why := p.cast(v)
 	if !ok {
-		return nil, p.misfit(v, why)
+		return nil, p.misfitError(v, why)
 	}
 	return value, nil
 }
 
-// misfit returns the error of Cast for v. why is the rule that v breaks, or "".
-func (p *Property) misfit(v any, why string) *Error {
-	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.expects(), describe(v))
+// misfitError returns the error of Cast for v. why is the rule that v breaks, or "".
+func (p *Property) misfitError(v any, why string) *Error {
+	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.describeExpected(), describeValue(v))
 	if why != "" {
 		e.Message += ": " + why
 	}
@@ -45,12 +45,12 @@ func (p *Property) misfit(v any, why string) *Error {
 func (p *Property) cast(v any) (value any, ok bool, why string) {
 	switch p.Type {
 	case Int:
-		value, ok = boxed(castInt(v))
+		value, ok = boxValue(castInt(v))
 	case Real:
-		value, ok = boxed(castReal(v))
+		value, ok = boxValue(castReal(v))
 	case DecimalNum:
 		if s, isNumber := numberText(v); isNumber {
-			value, ok = boxed(ParseDecimal(s))
+			value, ok = boxValue(ParseDecimal(s))
 		}
 	case DateTime:
 		var i Instant
@@ -75,8 +75,8 @@ func (p *Property) cast(v any) (value any, ok bool, why string) {
 	return value, ok, ""
 }
 
-// boxed converts the results of a cast to an interface value.
-func boxed[T any](v T, ok bool) (any, bool) {
+// boxValue converts the results of a cast to an interface value.
+func boxValue[T any](v T, ok bool) (any, bool) {
 	if !ok {
 		return nil, false
 	}
@@ -104,7 +104,7 @@ func (p *Property) castTextual(v any) (any, bool) {
 	return s, true
 }
 
-func (p *Property) expects() string {
+func (p *Property) describeExpected() string {
 	switch p.Type {
 	case Int:
 		return "a whole number of 64 bits (int)"
@@ -149,8 +149,8 @@ func (p *Property) targetName() string {
 	return p.Target.FullName
 }
 
-// describe returns a short description of a value for error messages.
-func describe(v any) string {
+// describeValue returns a short description of a value for error messages.
+func describeValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"

@@ -300,7 +300,7 @@ func (c *Class) Init() error {
 // for it and for calculated attributes. It must run once, after Init of all classes.
 func (c *Class) Link() {
 	c.semantic = CompileSemantic(c, c.Semantic)
-	c.needs = needs(c)
+	c.needs = collectNeeds(c)
 	c.print = sync.OnceValue(c.fingerprint)
 }
 

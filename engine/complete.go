@@ -27,7 +27,7 @@ func (c *Class) Complete(v Values, g Generate) error {
 		if v[i] != Absent {
 			continue
 		}
-		value, err := p.initial(g)
+		value, err := p.initialValue(g)
 		if err != nil {
 			return err
 		}
@@ -47,8 +47,8 @@ func (c *Class) Complete(v Values, g Generate) error {
 	return nil
 }
 
-// initial returns the value of a property that is missing in an insert.
-func (p *Property) initial(g Generate) (any, error) {
+// initialValue returns the value of a property that is missing in an insert.
+func (p *Property) initialValue(g Generate) (any, error) {
 	switch {
 	case p.Formula != nil || p.Back != nil || p.Type == Collection:
 		return nil, nil
@@ -62,7 +62,7 @@ func (p *Property) initial(g Generate) (any, error) {
 		}
 		return p.Cast(v)
 	case p.Default != nil && p.Default != "":
-		if value, ok := p.variable(g); ok {
+		if value, ok := p.defaultVariable(g); ok {
 			return value, nil
 		}
 		return p.Cast(p.Default)
@@ -83,10 +83,10 @@ func (p *Property) initial(g Generate) (any, error) {
 	return nil, nil
 }
 
-// variable returns the value of a default such as $$uid or $$now. It is null if
+// defaultVariable returns the value of a default such as $$uid or $$now. It is null if
 // the account does not have the value, or if the value does not fit. ok is
 // false for other defaults.
-func (p *Property) variable(g Generate) (value any, ok bool) {
+func (p *Property) defaultVariable(g Generate) (value any, ok bool) {
 	name, _ := p.Default.(string)
 	if name == "now" && p.Type == DateTime {
 		name = "$$now"
@@ -170,26 +170,26 @@ func (c *Class) keepCreator(v Values, g Generate) {
 // and for values that the server fills in.
 func (c *Class) Check(v Values) error {
 	for i, p := range c.Properties {
-		if v[i] == nil && !p.Nullable && !c.exempt(p) {
-			return c.missing(p, "attribute %s of class %s must have a value")
+		if v[i] == nil && !p.Nullable && !c.mayBeNull(p) {
+			return c.requiredError(p, "attribute %s of class %s must have a value")
 		}
 	}
 	for _, p := range c.key {
 		if v[p.Index] == nil || v[p.Index] == "" {
-			return c.missing(p, "attribute %s is the key of class %s and must have a value")
+			return c.requiredError(p, "attribute %s is the key of class %s and must have a value")
 		}
 	}
 	return nil
 }
 
-func (c *Class) missing(p *Property, format string) error {
+func (c *Class) requiredError(p *Property, format string) error {
 	e := Errorf(Invalid, "required", format, Quote(p.Name), c.FullName)
 	e.Class, e.Attribute = c.FullName, p.Name
 	return e
 }
 
-// exempt reports whether a property may be null although it is not nullable.
-func (c *Class) exempt(p *Property) bool {
+// mayBeNull reports whether a property may be null although it is not nullable.
+func (c *Class) mayBeNull(p *Property) bool {
 	if p.Type == Collection || p.Type == Struct || p.Formula != nil || p.Back != nil {
 		return true
 	}

@@ -15,7 +15,7 @@ func (it *Item) Compute(ctx context.Context, data FormulaData) error {
 	it.Label, it.Labels = "", nil
 	for _, p := range it.Class.Properties {
 		if p.Formula != nil && !p.Cached {
-			if err := it.compute(ctx, p, data); err != nil {
+			if err := it.computeProperty(ctx, p, data); err != nil {
 				return err
 			}
 		}
@@ -28,7 +28,7 @@ func (it *Item) Compute(ctx context.Context, data FormulaData) error {
 	}
 	v, err := it.Class.Label.Eval(ctx, it, data)
 	if err != nil {
-		return it.computing(nil, err)
+		return it.formulaError(nil, err)
 	}
 	it.Label = plainText(v)
 	return nil
@@ -39,7 +39,7 @@ func (it *Item) Compute(ctx context.Context, data FormulaData) error {
 func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula != nil {
-			if err := it.compute(ctx, p, data); err != nil {
+			if err := it.computeProperty(ctx, p, data); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data Formu
 		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {
 			continue
 		}
-		if err := it.compute(ctx, p, data); err != nil {
+		if err := it.computeProperty(ctx, p, data); err != nil {
 			if CodeOf(err) != Invalid {
 				return err
 			}
@@ -67,18 +67,18 @@ func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data Formu
 	return nil
 }
 
-func (it *Item) compute(ctx context.Context, p *Property, data FormulaData) error {
+func (it *Item) computeProperty(ctx context.Context, p *Property, data FormulaData) error {
 	if _, keep := p.Formula.(KeepValue); keep && p.Type != Collection {
 		return nil
 	}
 	v, err := p.Formula.Eval(ctx, it, data)
 	if err != nil {
-		return it.computing(p, err)
+		return it.formulaError(p, err)
 	}
 	switch {
 	case p.Type == Collection:
 		items, _ := v.([]*Item)
-		it.link(p, Link{Loaded: true, Shown: true, Items: items})
+		it.setLink(p, Link{Loaded: true, Shown: true, Items: items})
 		it.Values[p.Index] = nil
 		return nil
 	case p.Type == Reference:
@@ -90,7 +90,7 @@ func (it *Item) compute(ctx context.Context, p *Property, data FormulaData) erro
 		}
 		if target, ok := v.(*Item); ok {
 			old := it.Link(p)
-			it.link(p, Link{Loaded: true, Shown: old.Shown, Item: target})
+			it.setLink(p, Link{Loaded: true, Shown: old.Shown, Item: target})
 		}
 	}
 	it.Values[p.Index] = p.castComputed(v)
@@ -126,8 +126,8 @@ func (p *Property) castComputed(v any) any {
 	return value
 }
 
-// link sets the loaded target or members of a property.
-func (it *Item) link(p *Property, l Link) {
+// setLink sets the loaded target or members of a property.
+func (it *Item) setLink(p *Property, l Link) {
 	if it.Links == nil {
 		it.Links = make([]Link, len(it.Class.Properties))
 	}
@@ -136,23 +136,23 @@ func (it *Item) link(p *Property, l Link) {
 
 func (it *Item) computeLabels(ctx context.Context, data FormulaData) error {
 	for _, p := range it.Class.Properties {
-		if p.Selection == nil || !p.Selection.conditional() {
+		if p.Selection == nil || !p.Selection.isConditional() {
 			continue
 		}
 		if it.Labels == nil {
 			it.Labels = make([]string, len(it.Class.Properties))
 		}
-		list, err := p.Selection.offered(ctx, it, data)
+		list, err := p.Selection.offeredValues(ctx, it, data)
 		if err != nil {
-			return it.computing(p, err)
+			return it.formulaError(p, err)
 		}
 		it.Labels[p.Index], _ = labelAmong(list, it.Values[p.Index])
 	}
 	return nil
 }
 
-// computing adds the item and the property to the error of a formula.
-func (it *Item) computing(p *Property, err error) error {
+// formulaError adds the item and the property to the error of a formula.
+func (it *Item) formulaError(p *Property, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err

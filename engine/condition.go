@@ -57,7 +57,7 @@ func (p filterParser) parse(v any) (*Filter, error) {
 	if list, ok := v.([]any); ok {
 		return p.conditionList(list, 0)
 	}
-	return p.condition(v, 0)
+	return p.parseCondition(v, 0)
 }
 
 type filterParser struct {
@@ -74,8 +74,8 @@ type filterParser struct {
 	variable func(name string) (value any, ok bool) // returns the value of $$name; nil if there are no variables
 }
 
-// of returns a parser for members of another class in the same filter.
-func (p filterParser) of(c *Class) filterParser {
+// forClass returns a parser for members of another class in the same filter.
+func (p filterParser) forClass(c *Class) filterParser {
 	p.class = c
 	return p
 }
@@ -84,8 +84,8 @@ func badFilter(format string, args ...any) error {
 	return Errorf(Invalid, "filter", format, args...)
 }
 
-// enter counts a condition or a function, and checks the limits.
-func (p filterParser) enter(depth int) error {
+// countNode counts a condition or a function, and checks the limits.
+func (p filterParser) countNode(depth int) error {
 	if depth > maxFilterDepth {
 		return badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
 	}
@@ -95,20 +95,20 @@ func (p filterParser) enter(depth int) error {
 	return nil
 }
 
-func (p filterParser) condition(v any, depth int) (*Filter, error) {
+func (p filterParser) parseCondition(v any, depth int) (*Filter, error) {
 	fields, ok := v.(Fields)
 	if !ok {
-		return nil, badFilter(`a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found %s`, describe(v))
+		return nil, badFilter(`a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found %s`, describeValue(v))
 	}
 	if len(fields) == 0 && depth > 0 {
 		return nil, badFilter("an empty condition inside a filter matches nothing and everything: leave it out")
 	}
 	var all []*Filter
 	for _, f := range fields {
-		if err := p.enter(depth); err != nil {
+		if err := p.countNode(depth); err != nil {
 			return nil, err
 		}
-		one, err := p.member(f, depth)
+		one, err := p.parseMember(f, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -117,11 +117,11 @@ func (p filterParser) condition(v any, depth int) (*Filter, error) {
 	return And(all...), nil
 }
 
-// member reads one key of a condition object.
-func (p filterParser) member(f Field, depth int) (*Filter, error) {
+// parseMember reads one key of a condition object.
+func (p filterParser) parseMember(f Field, depth int) (*Filter, error) {
 	args, isArray := f.Value.([]any)
 	if isArray && isCondition(f.Name) {
-		return p.function(f.Name, args, depth)
+		return p.parseFunction(f.Name, args, depth)
 	}
 	switch f.Name {
 	case "$and", "$or", "$nor":
@@ -129,9 +129,9 @@ func (p filterParser) member(f Field, depth int) (*Filter, error) {
 			return nil, badFilter("%s takes an array of conditions", f.Name)
 		}
 		op := map[string]Op{"$and": OpAnd, "$or": OpOr, "$nor": OpNot}[f.Name]
-		return p.logic(op, args, depth)
+		return p.parseLogic(op, args, depth)
 	case "$not":
-		inner, err := p.condition(f.Value, depth+1)
+		inner, err := p.parseCondition(f.Value, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -146,12 +146,12 @@ func (p filterParser) member(f Field, depth int) (*Filter, error) {
 			return nil, p.notCondition(f.Name)
 		}
 		if isCondition(f.Name) {
-			return nil, badFilter("%s takes an array of arguments, found %s, and class %s has no attribute of that name", f.Name, describe(f.Value), p.class.FullName)
+			return nil, badFilter("%s takes an array of arguments, found %s, and class %s has no attribute of that name", f.Name, describeValue(f.Value), p.class.FullName)
 		}
 		return nil, err
 	}
 	if ops, ok := f.Value.(Fields); ok {
-		return p.operators(o, ops, depth)
+		return p.parseOperators(o, ops, depth)
 	}
 	return compareValue(OpEq, o, f.Value)
 }
@@ -167,13 +167,13 @@ func (p filterParser) notCondition(name string) error {
 	return badFilter("unknown operator %s", Quote(name))
 }
 
-func (p filterParser) logic(op Op, args []any, depth int) (*Filter, error) {
+func (p filterParser) parseLogic(op Op, args []any, depth int) (*Filter, error) {
 	if len(args) == 0 {
 		return nil, badFilter("%s takes at least one condition", op)
 	}
 	f := &Filter{Op: op}
 	for _, a := range args {
-		arg, err := p.condition(a, depth+1)
+		arg, err := p.parseCondition(a, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -191,13 +191,13 @@ func isCondition(name string) bool {
 	return false
 }
 
-// function reads {"op":[args]}.
-func (p filterParser) function(name string, args []any, depth int) (*Filter, error) {
+// parseFunction reads {"op":[args]}.
+func (p filterParser) parseFunction(name string, args []any, depth int) (*Filter, error) {
 	switch op := Op(name); op {
 	case OpAnd, OpOr, OpNot:
-		return p.logic(op, args, depth)
+		return p.parseLogic(op, args, depth)
 	case OpEmpty, "nempty":
-		return p.empty(name, args, depth)
+		return p.parseEmpty(name, args, depth)
 	case OpSearch:
 		words, ok := "", len(args) == 1
 		if ok {
@@ -217,14 +217,14 @@ func (p filterParser) function(name string, args []any, depth int) (*Filter, err
 	if len(args) != 2 {
 		return nil, badFilter("%s takes two arguments, found %d", name, len(args))
 	}
-	return p.binary(name, args[0], args[1], depth)
+	return p.parseBinary(name, args[0], args[1], depth)
 }
 
-func (p filterParser) empty(name string, args []any, depth int) (*Filter, error) {
+func (p filterParser) parseEmpty(name string, args []any, depth int) (*Filter, error) {
 	if len(args) != 1 {
 		return nil, badFilter("%s takes one attribute", name)
 	}
-	o, err := p.operand(args[0], depth)
+	o, err := p.parseOperand(args[0], depth)
 	if err != nil {
 		return nil, err
 	}
@@ -232,15 +232,15 @@ func (p filterParser) empty(name string, args []any, depth int) (*Filter, error)
 		return always(name == "empty"), nil
 	}
 	if o.expr == nil {
-		return nil, badFilter(`%s takes an attribute written "$name", found %s`, name, describe(args[0]))
+		return nil, badFilter(`%s takes an attribute written "$name", found %s`, name, describeValue(args[0]))
 	}
 	return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
 }
 
 var flipped = map[Op]Op{OpEq: OpEq, OpNe: OpNe, OpLt: OpGt, OpLte: OpGte, OpGt: OpLt, OpGte: OpLte}
 
-func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) {
-	left, err := p.operand(a, depth)
+func (p filterParser) parseBinary(name string, a, b any, depth int) (*Filter, error) {
+	left, err := p.parseOperand(a, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -250,11 +250,11 @@ func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) 
 	}
 	switch op {
 	case OpContains:
-		return p.contains(left, b, depth)
+		return p.parseContains(left, b, depth)
 	case OpIn:
-		return p.list(left, b)
+		return p.parseList(left, b)
 	}
-	right, err := p.operand(b, depth)
+	right, err := p.parseOperand(b, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -266,16 +266,16 @@ func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) 
 	}
 	switch {
 	case left.expr == nil:
-		return constant(op, left.literal, right.literal), nil
+		return compareConstants(op, left.literal, right.literal), nil
 	case right.expr == nil:
 		return compareValue(op, left, right.literal)
 	}
 	return compareExprs(op, left, right)
 }
 
-// constant compares two literals, as IONDV does if the $ of an attribute is forgotten.
+// compareConstants compares two literals, as IONDV does if the $ of an attribute is forgotten.
 // Only equality is defined; any other comparison matches no item.
-func constant(op Op, a, b any) *Filter {
+func compareConstants(op Op, a, b any) *Filter {
 	if op != OpEq && op != OpNe {
 		return Never()
 	}
@@ -284,18 +284,18 @@ func constant(op Op, a, b any) *Filter {
 }
 
 func compareExprs(op Op, left, right operand) (*Filter, error) {
-	a, b, ok := comparable(left.expr, right.expr)
+	a, b, ok := makeComparable(left.expr, right.expr)
 	if !ok || a.Type.JSON() && op != OpEq && op != OpNe {
 		return nil, badFilter("%s and %s cannot be compared by %s", describeOperand(left), describeOperand(right), op)
 	}
 	return &Filter{Op: op, Left: a, Right: b}, nil
 }
 
-// list reads the right side of in.
-func (p filterParser) list(left operand, v any) (*Filter, error) {
+// parseList reads the right side of in.
+func (p filterParser) parseList(left operand, v any) (*Filter, error) {
 	values, ok := v.([]any)
 	if !ok {
-		return nil, badFilter(`in takes an attribute and an array, {"in":["$name",["a","b"]]}, found %s`, describe(v))
+		return nil, badFilter(`in takes an attribute and an array, {"in":["$name",["a","b"]]}, found %s`, describeValue(v))
 	}
 	if len(values) > maxFilterList {
 		return nil, badFilter("a list in a filter has at most %d values, found %d", maxFilterList, len(values))
@@ -309,7 +309,7 @@ func (p filterParser) list(left operand, v any) (*Filter, error) {
 	}
 	if left.expr == nil { // the $ was forgotten
 		for _, v := range resolved {
-			if constant(OpEq, left.literal, v).Value {
+			if compareConstants(OpEq, left.literal, v).Value {
 				return always(true), nil
 			}
 		}
@@ -318,11 +318,11 @@ func (p filterParser) list(left operand, v any) (*Filter, error) {
 	return anyOf(left, resolved)
 }
 
-// contains reads {"contains":[a, b]}: a collection with a member that matches a condition
+// parseContains reads {"contains":[a, b]}: a collection with a member that matches a condition
 // or has an id, a set with an element, or a text that includes another.
-func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) {
+func (p filterParser) parseContains(left operand, b any, depth int) (*Filter, error) {
 	if left.expr == nil {
-		return nil, badFilter(`contains takes an attribute written "$name", found %s`, describe(left.literal))
+		return nil, badFilter(`contains takes an attribute written "$name", found %s`, describeValue(left.literal))
 	}
 	values, isList := b.([]any)
 	if !isList {
@@ -335,7 +335,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 	case t == Collection:
 		if sub, ok := b.(Fields); ok {
 			target := p.class.Leads(left.expr.Path[len(left.expr.Path)-1])
-			inner, err := p.of(target).condition(sub, depth+1)
+			inner, err := p.forClass(target).parseCondition(sub, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -344,8 +344,8 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 		return memberOf(left.expr, values)
 	case t == Set:
 		return anyOf(left, values)
-	case t.Textual() && !isList && !left.reference():
-		right, err := p.operand(b, depth)
+	case t.Textual() && !isList && !left.isReference():
+		right, err := p.parseOperand(b, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 		}
 		return &Filter{Op: OpIncludes, Left: left.expr, Right: words}, nil
 	}
-	return nil, badFilter("contains takes a collection, a set or a text and what to look for in it, found %s and %s", describeOperand(left), describe(b))
+	return nil, badFilter("contains takes a collection, a set or a text and what to look for in it, found %s and %s", describeOperand(left), describeValue(b))
 }
 
 func (p filterParser) matchFilter(left operand, flags string, right operand) (*Filter, error) {

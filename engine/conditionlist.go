@@ -26,7 +26,7 @@ func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 	}
 	var all []*Filter
 	for _, v := range list {
-		if err := p.enter(depth); err != nil {
+		if err := p.countNode(depth); err != nil {
 			return nil, err
 		}
 		if nested, ok := v.([]any); ok {
@@ -43,7 +43,7 @@ func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := p.listed(c, depth)
+		f, err := p.parseListed(c, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ type listedCondition struct {
 func (p filterParser) readCondition(v any) (c listedCondition, err error) {
 	fields, ok := v.(Fields)
 	if !ok {
-		return c, badFilter("a condition in a list is an object with property, operation and value, found %s", describe(v))
+		return c, badFilter("a condition in a list is an object with property, operation and value, found %s", describeValue(v))
 	}
 	if _, ok := fields.Get("operation"); !ok {
 		return listedCondition{plain: fields}, nil
@@ -93,15 +93,15 @@ func (p filterParser) readCondition(v any) (c listedCondition, err error) {
 			return c, badFilter("unknown member %s of a condition: known are property, operation, value and nestedConditions", Quote(f.Name))
 		}
 		if !ok {
-			return c, badFilter("%s of a condition cannot be %s", f.Name, describe(f.Value))
+			return c, badFilter("%s of a condition cannot be %s", f.Name, describeValue(f.Value))
 		}
 	}
 	return c, nil
 }
 
-func (p filterParser) listed(c listedCondition, depth int) (*Filter, error) {
+func (p filterParser) parseListed(c listedCondition, depth int) (*Filter, error) {
 	if c.plain != nil {
-		return p.condition(c.plain, depth+1)
+		return p.parseCondition(c.plain, depth+1)
 	}
 	if c.property == "" {
 		if c.operation < 0 || c.operation > 2 {
@@ -140,14 +140,14 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 		return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
 	case "contains":
 		if !o.missing && o.expr.Type == Collection && len(c.nested) > 0 {
-			inner, err := p.of(p.class.Leads(o.expr.Path[len(o.expr.Path)-1])).conditionList(c.nested, depth+1)
+			inner, err := p.forClass(p.class.Leads(o.expr.Path[len(o.expr.Path)-1])).conditionList(c.nested, depth+1)
 			if err != nil {
 				return nil, err
 			}
 			return &Filter{Op: OpContains, Left: o.expr, Args: []*Filter{inner}}, nil
 		}
 	}
-	if name == "contains" && p.missing != nil && !o.missing && !o.holds() {
+	if name == "contains" && p.missing != nil && !o.missing && !o.canContain() {
 		return nil, badFilter("contains takes a collection, a set or a text, found %s", describeOperand(o))
 	}
 	right, err := p.listedValues(c, depth)
@@ -157,8 +157,8 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 	if p.missing != nil && len(right) == 0 && name != "in" {
 		right = []operand{{}} // a missing value counts as null
 	}
-	if slices.ContainsFunc(right, operand.owned) {
-		return p.deferred(o, name, right)
+	if slices.ContainsFunc(right, operand.isOwned) {
+		return p.deferCondition(o, name, right)
 	}
 	return p.compareListed(o, name, right)
 }
@@ -205,7 +205,7 @@ func (p filterParser) listedIn(o operand, right []operand) (*Filter, error) {
 	if t := o.expr.Type; t.JSON() && t != Set {
 		return nil, badFilter("%s cannot be looked up in a list", describeOperand(o))
 	}
-	return p.list(o, values)
+	return p.parseList(o, values)
 }
 
 // listedValues returns the values of a condition, followed by the values of its nested
@@ -224,7 +224,7 @@ func (p filterParser) listedValues(c listedCondition, depth int) ([]operand, err
 		if err != nil {
 			return nil, err
 		}
-		o, err := p.operand(v, depth+1)
+		o, err := p.parseOperand(v, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func (p filterParser) listedValue(v any) (operand, error) {
 	s, ok := v.(string)
 	switch {
 	case s == "$$now" || s == "$$today":
-		return p.operand(s, 0)
+		return p.parseOperand(s, 0)
 	case strings.HasPrefix(s, "$$") && p.variable != nil:
 		return p.accountValue(s)
 	case ok && len(s) > 1 && s[0] == '$' && p.own == p.class:
@@ -255,7 +255,7 @@ func (p filterParser) listedValue(v any) (operand, error) {
 
 // listedExpr converts a nested condition that returns a value to function style.
 func (p filterParser) listedExpr(v any, depth int) (any, error) {
-	if err := p.enter(depth); err != nil {
+	if err := p.countNode(depth); err != nil {
 		return nil, err
 	}
 	c, err := p.readCondition(v)

@@ -9,8 +9,8 @@ const (
 	MaxUploads = 1000
 )
 
-// count refuses input that costs far more than its size suggests.
-func (s *scope) count(p *Property, value any) *Error {
+// countCost refuses input that costs far more than its size suggests.
+func (s *scope) countCost(p *Property, value any) *Error {
 	switch v := value.(type) {
 	case string:
 		if p.Type == Password {

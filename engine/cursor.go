@@ -31,12 +31,12 @@ func (k CursorKey) Encode(q *Query, page []Position, next *Position) string {
 	at := page[len(page)-1]
 	var body []byte
 	if at.size() <= maxValues {
-		body = AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
+		body = AppendValue(nil, normalList(append([]any{at.Sequence}, at.Values...)))
 	} else {
 		body = appendLandmarks(nil, landmarks(q, page, next))
 	}
-	sealed := append(k.seal(q, body), body...)
-	k.veil(sealed)
+	sealed := append(k.computeSeal(q, body), body...)
+	k.applyCipher(sealed)
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
@@ -60,9 +60,9 @@ func (k CursorKey) decode(q *Query, cursor string) *Position {
 	if err != nil || len(sealed) < sealSize {
 		return nil
 	}
-	k.veil(sealed)
+	k.applyCipher(sealed)
 	body := sealed[sealSize:]
-	if !hmac.Equal(sealed[:sealSize], k.seal(q, body)) {
+	if !hmac.Equal(sealed[:sealSize], k.computeSeal(q, body)) {
 		return nil
 	}
 	switch {
@@ -106,11 +106,11 @@ func (s Sort) cast(v any) (any, error) {
 	return (&Property{Name: s.Property.Name, Type: t}).Cast(v)
 }
 
-// veil encrypts or decrypts the bytes after the seal. Otherwise the sequence
+// applyCipher encrypts or decrypts the bytes after the seal. Otherwise the sequence
 // number of an item would reveal how many stored items the account cannot see.
 // The seal is different for each position, so it serves as the nonce of the key
 // stream.
-func (k CursorKey) veil(sealed []byte) {
+func (k CursorKey) applyCipher(sealed []byte) {
 	mac := hmac.New(sha256.New, k)
 	mac.Write([]byte("what is behind the seal")) // shorter than any sealed message, so it never equals one
 	block, err := aes.NewCipher(mac.Sum(nil))
@@ -120,8 +120,8 @@ func (k CursorKey) veil(sealed []byte) {
 	cipher.NewCTR(block, sealed[:sealSize]).XORKeyStream(sealed[sealSize:], sealed[sealSize:])
 }
 
-// seal returns the proof that body belongs to the list of q.
-func (k CursorKey) seal(q *Query, body []byte) []byte {
+// computeSeal returns the proof that body belongs to the list of q.
+func (k CursorKey) computeSeal(q *Query, body []byte) []byte {
 	mac := hmac.New(sha256.New, k)
 	shape := AppendString(nil, q.Class.FullName)
 	shape = AppendString(shape, q.Search)
@@ -155,7 +155,7 @@ func appendFilter(b []byte, f *Filter) []byte {
 		b = appendFilter(b, a)
 	}
 	b = appendExpr(appendExpr(b, f.Left), f.Right)
-	b = AppendValue(b, normal(f.List))
+	b = AppendValue(b, normalList(f.List))
 	b = AppendString(b, f.Pattern)
 	if f.Value {
 		b = append(b, '1')
@@ -192,7 +192,7 @@ func appendExpr(b []byte, e *Expr) []byte {
 	return append(b, ']')
 }
 
-func normal(list []any) []any {
+func normalList(list []any) []any {
 	all := make([]any, len(list))
 	for i, v := range list {
 		all[i] = normalValue(v)

@@ -117,8 +117,8 @@ func TestCursorWithLongValues(t *testing.T) {
 	c.Link()
 	key, q, title := CursorKey("key"), &Query{Class: c, Sort: []Sort{{Property: c.Property("title")}}}, strings.Repeat("long ", 2000)
 	body := AppendValue(nil, []any{int64(7), title})
-	sealed := append(key.seal(q, body), body...)
-	key.veil(sealed)
+	sealed := append(key.computeSeal(q, body), body...)
+	key.applyCipher(sealed)
 	at, err := key.Decode(q, base64.RawURLEncoding.EncodeToString(sealed))
 	if err != nil || at.Sequence != 7 || at.Values[0] != title || at.Landmarks != nil {
 		t.Errorf("got %+v, %v", at, err)

@@ -15,7 +15,7 @@ func (p filterParser) dateAdd(args []any, depth int) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.operand(args[1], depth)
+	o, err := p.parseOperand(args[1], depth)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (p filterParser) dateAdd(args []any, depth int) (*Expr, error) {
 	if factor != 1 {
 		n = &Expr{Op: OpMul, Type: DecimalNum, Args: []*Expr{n, millis(factor)}, digits: n.digits + 12}
 	}
-	if _, err := bounded(n); err != nil {
+	if _, err := checkDigits(n); err != nil {
 		return nil, err
 	}
 	return &Expr{Op: OpDateAdd, Type: DateTime, Args: []*Expr{date, n}}, nil
@@ -38,9 +38,9 @@ func (p filterParser) dateAdd(args []any, depth int) (*Expr, error) {
 
 func unitArgument(args []any, at int) (int64, error) {
 	if len(args) <= at {
-		return unit(nil)
+		return parseUnit(nil)
 	}
-	return unit(args[at])
+	return parseUnit(args[at])
 }
 
 // dateDiff reads {"dateDiff":[d1, d2, unit, floor]}, which is d1 - d2 in units.
@@ -54,7 +54,7 @@ func (p filterParser) dateDiff(args []any, depth int) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Args = append(e.Args, number(date))
+		e.Args = append(e.Args, toNumber(date))
 	}
 	factor, err := unitArgument(args, 2)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p filterParser) dateDiff(args []any, depth int) (*Expr, error) {
 	if len(args) == 4 && args[3] != nil {
 		var ok bool
 		if whole, ok = args[3].(bool); !ok {
-			return nil, badFilter("the last argument of dateDiff is true or false, found %s", describe(args[3]))
+			return nil, badFilter("the last argument of dateDiff is true or false, found %s", describeValue(args[3]))
 		}
 	}
 	if whole {
@@ -76,9 +76,9 @@ func (p filterParser) dateDiff(args []any, depth int) (*Expr, error) {
 	return e, nil
 }
 
-// format reads {"format":[date, "%Y-%m-%d"]}, or the same with names like
+// parseFormat reads {"format":[date, "%Y-%m-%d"]}, or the same with names like
 // YYYY-MM-DD. The default format is DD.MM.YYYY.
-func (p filterParser) format(name string, args []any, depth int) (*Expr, error) {
+func (p filterParser) parseFormat(name string, args []any, depth int) (*Expr, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return nil, badFilter("%s takes a date and perhaps a format, found %d arguments", name, len(args))
 	}
@@ -90,7 +90,7 @@ func (p filterParser) format(name string, args []any, depth int) (*Expr, error) 
 	if len(args) == 2 {
 		var ok bool
 		if layout, ok = args[1].(string); !ok || len(layout) > 100 || strings.Contains(layout, "\x00") {
-			return nil, badFilter("%s takes a format such as %%Y-%%m-%%d, found %s", name, describe(args[1]))
+			return nil, badFilter("%s takes a format such as %%Y-%%m-%%d, found %s", name, describeValue(args[1]))
 		}
 	}
 	pieces, err := formatPieces(layout)

@@ -132,8 +132,8 @@ func (d Decimal) Round(digits int) Decimal {
 // for a few large reals, whose JSON is equally near to another real.
 func RealDecimal(f float64) Decimal {
 	text := AppendFloat(nil, f)
-	for n := 1; math.Abs(f) >= 1<<50 && n < 18 && midway(f, string(text)); n++ {
-		if next := strconv.FormatFloat(f, 'e', n, 64); !midway(f, next) {
+	for n := 1; math.Abs(f) >= 1<<50 && n < 18 && isMidway(f, string(text)); n++ {
+		if next := strconv.FormatFloat(f, 'e', n, 64); !isMidway(f, next) {
 			if back, err := strconv.ParseFloat(next, 64); err == nil && back == f {
 				text = []byte(next)
 			}
@@ -146,9 +146,9 @@ func RealDecimal(f float64) Decimal {
 	return d
 }
 
-// midway reports whether the number is halfway between f and a neighboring
+// isMidway reports whether the number is halfway between f and a neighboring
 // real.
-func midway(f float64, text string) bool {
+func isMidway(f float64, text string) bool {
 	exact, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return false

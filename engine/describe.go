@@ -14,21 +14,21 @@ func (c *Class) Describe() Fields {
 	said := slices.Clone(c.Told(c.Source))
 	own := []any{}
 	for _, d := range c.declarations() {
-		own = append(own, c.describe(d))
+		own = append(own, c.describeDeclaration(d))
 	}
 	said = said.With("properties", own)
 	for _, f := range c.Source {
 		switch f.Name {
 		case "semantic":
-			said = said.With(f.Name, c.toldSemantic(f.Value))
+			said = said.With(f.Name, c.redactSemantic(f.Value))
 		case "creationTracker", "changeTracker", "creatorTracker", "editorTracker":
 			if c.Conceals(f.Value) {
 				said = said.With(f.Name, "")
 			}
 		}
 	}
-	said = said.complete(Fields{
-		{"isStruct", c.Struct}, {"key", Texts(c.Key)}, {"semantic", c.toldSemantic(c.Semantic)}, {"name", c.Name}, {"version", c.Version},
+	said = said.addMissing(Fields{
+		{"isStruct", c.Struct}, {"key", Texts(c.Key)}, {"semantic", c.redactSemantic(c.Semantic)}, {"name", c.Name}, {"version", c.Version},
 		{"caption", c.Caption}, {"ancestor", nameOrNil(c.Ancestor)}, {"container", textOrNil(c.Container)}, {"journaling", c.Journaling},
 		{"compositeIndexes", c.describeIndexes()},
 	})
@@ -58,12 +58,12 @@ func (c *Class) DescribeProperties() []any {
 		for i, r := range p.Name { // a struct precedes the first of its parts
 			if whole, ok := structs[p.Name[:i]]; ok && r == '$' {
 				delete(structs, whole.name)
-				all = append(all, c.describe(whole).complete(Fields{{"definitionClass", p.Definition}, {"mode", int64(0)}}))
+				all = append(all, c.describeDeclaration(whole).addMissing(Fields{{"definitionClass", p.Definition}, {"mode", int64(0)}}))
 			}
 		}
-		said := c.describe(declaration{p.Name, p.Source, p, p.OrderNumber})
+		said := c.describeDeclaration(declaration{p.Name, p.Source, p, p.OrderNumber})
 		said = said.With("type", int64(p.Type))
-		all = append(all, said.complete(Fields{{"definitionClass", p.Definition}, {"mode", int64(p.Mode)}}))
+		all = append(all, said.addMissing(Fields{{"definitionClass", p.Definition}, {"mode", int64(p.Mode)}}))
 	}
 	return all
 }
@@ -97,7 +97,7 @@ func (c *Class) declarations() (all []declaration) {
 				all = append(all, declaration{name, said, p, p.OrderNumber})
 			}
 		default:
-			if parts, known := c.structure(name); parts == 0 || known > 0 {
+			if parts, known := c.countParts(name); parts == 0 || known > 0 {
 				all = append(all, declaration{name, said, nil, c.structOrder(name)})
 			}
 		}
@@ -117,8 +117,8 @@ func (c *Class) structOrder(name string) int {
 	return 0
 }
 
-// describe returns an attribute in the format of class files.
-func (c *Class) describe(d declaration) Fields {
+// describeDeclaration returns an attribute in the format of class files.
+func (c *Class) describeDeclaration(d declaration) Fields {
 	said := slices.Clone(c.Told(d.said))
 	p := d.property
 	if p == nil {
@@ -141,7 +141,7 @@ func (c *Class) describe(d declaration) Fields {
 			said = said.With(other.field, v)
 		}
 	}
-	return said.complete(p.Describe())
+	return said.addMissing(p.Describe())
 }
 
 // Describe returns an attribute in the format and order of class files, without
@@ -167,9 +167,9 @@ func (p *Property) Describe() Fields {
 	}
 }
 
-// toldSemantic returns a display string without the parts that mention hidden
+// redactSemantic returns a display string without the parts that mention hidden
 // attributes.
-func (c *Class) toldSemantic(v any) any {
+func (c *Class) redactSemantic(v any) any {
 	if !c.Conceals(v) {
 		return v
 	}
@@ -188,8 +188,8 @@ func (c *Class) describeIndexes() any {
 	return listOrNil(all)
 }
 
-// complete appends the fields of all that f does not have.
-func (f Fields) complete(all Fields) Fields {
+// addMissing appends the fields of all that f does not have.
+func (f Fields) addMissing(all Fields) Fields {
 	for _, one := range all {
 		if _, there := f.Get(one.Name); !there {
 			f = append(f, one)

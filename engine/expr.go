@@ -132,28 +132,28 @@ func (t PropertyType) JSON() bool {
 	return false
 }
 
-// number converts a number, or the milliseconds of a date, to a decimal.
-func number(e *Expr) *Expr {
+// toNumber converts a number, or the milliseconds of a date, to a decimal.
+func toNumber(e *Expr) *Expr {
 	if e.Type == DecimalNum {
 		return e
 	}
 	return &Expr{Op: OpNumber, Type: DecimalNum, Args: []*Expr{e}, digits: max(e.digits, 19)}
 }
 
-// text converts any value to text.
-func text(e *Expr) *Expr {
+// toText converts any value to text.
+func toText(e *Expr) *Expr {
 	if e.Type.Textual() {
 		return e
 	}
 	if e.Type == Int || e.Type == Real {
-		e = number(e)
+		e = toNumber(e)
 	}
 	return &Expr{Op: OpText, Type: String, Args: []*Expr{e}}
 }
 
-// comparable converts two values to types that can be compared. ok is false if there are
+// makeComparable converts two values to types that can be compared. ok is false if there are
 // none.
-func comparable(a, b *Expr) (x, y *Expr, ok bool) {
+func makeComparable(a, b *Expr) (x, y *Expr, ok bool) {
 	switch {
 	case a.Type.Textual() && b.Type.Textual():
 		return a, b, true
@@ -161,7 +161,7 @@ func comparable(a, b *Expr) (x, y *Expr, ok bool) {
 		if a.Type == b.Type {
 			return a, b, true
 		}
-		return number(a), number(b), true
+		return toNumber(a), toNumber(b), true
 	case a.Type == b.Type:
 		return a, b, a.Type != Collection
 	}
@@ -179,8 +179,8 @@ func Single(path []*Property) bool {
 	return true
 }
 
-// single reports whether every attribute in the expression has a single value.
-func (e *Expr) single() bool {
+// isSingle reports whether every attribute in the expression has a single value.
+func (e *Expr) isSingle() bool {
 	if e.Op == OpPath && !Single(e.Path) {
 		return false
 	}
@@ -188,7 +188,7 @@ func (e *Expr) single() bool {
 		return Single(e.Args[0].Path[:len(e.Args[0].Path)-1])
 	}
 	for _, a := range e.Args {
-		if !a.single() {
+		if !a.isSingle() {
 			return false
 		}
 	}

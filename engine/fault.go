@@ -11,12 +11,14 @@ import (
 var ErrOutside = errors.New("a symbolic link that leaves the directory")
 
 // Unreadable describes a file that could not be read, as Fault.Found.
-func Unreadable(err error) string { return unreadable(err, "a file that cannot be read") }
+func Unreadable(err error) string { return describeUnreadable(err, "a file that cannot be read") }
 
 // UnreadableFolder is Unreadable for a folder.
-func UnreadableFolder(err error) string { return unreadable(err, "something that cannot be read") }
+func UnreadableFolder(err error) string {
+	return describeUnreadable(err, "something that cannot be read")
+}
 
-func unreadable(err error, otherwise string) string {
+func describeUnreadable(err error, otherwise string) string {
 	if errors.Is(err, ErrOutside) {
 		return ErrOutside.Error()
 	}

@@ -56,15 +56,15 @@ func noFile(id string) *Error {
 // stored if the account may not write objects of the class of a nested record.
 // Errors: Invalid, TooLarge, Forbidden, and those of the content.
 func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
-	if err := fs.permit(ctx, v); err != nil {
+	if err := fs.checkRecords(ctx, v); err != nil {
 		return err
 	}
-	return fs.store(ctx, c, id, v)
+	return fs.storeUploads(ctx, c, id, v)
 }
 
-// permit refuses nested records of classes in which the account may not save
+// checkRecords refuses nested records of classes in which the account may not save
 // any item.
-func (fs Files) permit(ctx context.Context, v Values) error {
+func (fs Files) checkRecords(ctx context.Context, v Values) error {
 	record := func(e any) error {
 		r, ok := e.(*Record)
 		if !ok {
@@ -73,7 +73,7 @@ func (fs Files) permit(ctx context.Context, v Values) error {
 		if err := AllowSave(ctx, fs.Data, r.Class); err != nil {
 			return err
 		}
-		return fs.permit(ctx, r.Values)
+		return fs.checkRecords(ctx, r.Values)
 	}
 	for _, value := range v {
 		if err := record(value); err != nil {
@@ -92,24 +92,24 @@ func (fs Files) permit(ctx context.Context, v Values) error {
 	return nil
 }
 
-func (fs Files) store(ctx context.Context, c *Class, id string, v Values) error {
+func (fs Files) storeUploads(ctx context.Context, c *Class, id string, v Values) error {
 	for i, value := range v {
 		p := c.Properties[i]
 		var err error
 		switch value := value.(type) {
 		case *Upload:
 			var f StoredFile
-			if f, err = fs.accept(ctx, c, id, p, value); err == nil {
+			if f, err = fs.acceptUpload(ctx, c, id, p, value); err == nil {
 				v[i] = f.JSON()
 			}
 		case []*Upload:
 			v[i], err = fs.acceptList(ctx, c, id, p, value)
 		case *Record:
-			err = fs.store(ctx, value.Class, value.ID, value.Values)
+			err = fs.storeUploads(ctx, value.Class, value.ID, value.Values)
 		case *Links:
 			for _, e := range value.Add {
 				if r, ok := e.(*Record); ok && err == nil {
-					err = fs.store(ctx, r.Class, r.ID, r.Values)
+					err = fs.storeUploads(ctx, r.Class, r.ID, r.Values)
 				}
 			}
 		}
@@ -124,7 +124,7 @@ func (fs Files) acceptList(ctx context.Context, c *Class, id string, p *Property
 	list := []byte{'['}
 	var ids []string
 	for i, u := range uploads {
-		f, err := fs.accept(ctx, c, id, p, u)
+		f, err := fs.acceptUpload(ctx, c, id, p, u)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (fs Files) acceptList(ctx context.Context, c *Class, id string, p *Property
 	return JSONText(append(list, ']')), nil
 }
 
-func (fs Files) accept(ctx context.Context, c *Class, id string, p *Property, u *Upload) (StoredFile, error) {
+func (fs Files) acceptUpload(ctx context.Context, c *Class, id string, p *Property, u *Upload) (StoredFile, error) {
 	fault := func(reason, format string, args ...any) error {
 		e := Errorf(Invalid, reason, "attribute %s "+format, append([]any{Quote(p.Name)}, args...)...)
 		e.Class, e.Attribute = c.FullName, p.Name

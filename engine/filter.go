@@ -119,7 +119,7 @@ func always(value bool) *Filter { return &Filter{Op: OpConst, Value: value} }
 // type. For a set or a collection, it matches items that contain the value. The
 // error is Invalid.
 func Equal(p *Property, value any) (*Filter, error) {
-	if err := filterable(p); err != nil {
+	if err := checkFilterable(p); err != nil {
 		return nil, err
 	}
 	return compareValue(OpEq, operand{expr: Attribute(p)}, value)
@@ -128,15 +128,15 @@ func Equal(p *Property, value any) (*Filter, error) {
 // AnyOf returns a filter for items with one of the values in the property, cast to
 // its type.
 func AnyOf(p *Property, values []any) (*Filter, error) {
-	if err := filterable(p); err != nil {
+	if err := checkFilterable(p); err != nil {
 		return nil, err
 	}
 	return anyOf(operand{expr: Attribute(p)}, values)
 }
 
-// filterable refuses conditions on attributes that are not stored, and
+// checkFilterable refuses conditions on attributes that are not stored, and
 // conditions that would allow a client to guess values it cannot read.
-func filterable(p *Property) error {
+func checkFilterable(p *Property) error {
 	var e *Error
 	switch {
 	case p.Type == Password:
@@ -167,8 +167,8 @@ type operand struct {
 	missing bool   // the attribute does not exist and counts as null
 }
 
-// reference reports whether the operand is a reference.
-func (o operand) reference() bool {
+// isReference reports whether the operand is a reference.
+func (o operand) isReference() bool {
 	return o.expr.Op == OpPath && o.expr.Path[len(o.expr.Path)-1].Type == Reference
 }
 
@@ -176,7 +176,7 @@ func (o operand) reference() bool {
 func describeOperand(o operand) string {
 	switch {
 	case o.expr == nil:
-		return describe(o.literal)
+		return describeValue(o.literal)
 	case o.expr.Op == OpPath:
 		last := o.expr.Path[len(o.expr.Path)-1]
 		return "attribute " + Quote(last.Name) + " (" + last.Type.String() + ")"
@@ -193,7 +193,7 @@ func (o operand) cast(v any) (value any, ok bool, err error) {
 	if o.id != nil && v != nil {
 		id, isText := castText(v)
 		if !isText {
-			return nil, false, badFilter("an id is text, found %s", describe(v))
+			return nil, false, badFilter("an id is text, found %s", describeValue(v))
 		}
 		key, known := o.id.KeyValues(id)
 		if !known || len(key) > 1 {
@@ -208,7 +208,7 @@ func (o operand) cast(v any) (value any, ok bool, err error) {
 	}
 	value, err = typed.Cast(v)
 	if err != nil && o.expr.Op != OpPath {
-		err = badFilter("%s is compared with %s: it takes %s", describeOperand(o), describe(v), typed.expects())
+		err = badFilter("%s is compared with %s: it takes %s", describeOperand(o), describeValue(v), typed.describeExpected())
 	}
 	return value, err == nil, err
 }
@@ -238,7 +238,7 @@ func compareValue(op Op, left operand, v any) (*Filter, error) {
 		return always(op == OpNe), nil
 	}
 	if !ok {
-		return nil, badFilter("no object can have the id %s", describe(v))
+		return nil, badFilter("no object can have the id %s", describeValue(v))
 	}
 	return &Filter{Op: op, Left: left.expr, Right: Constant(t, value)}, nil
 }
@@ -306,7 +306,7 @@ func setMember(set *Expr, v any) (any, error) {
 	}
 	elements, ok := decodeList(kept)
 	if !ok || len(elements) != 1 {
-		return nil, badFilter("%s cannot hold %s", describeOperand(operand{expr: set}), describe(v))
+		return nil, badFilter("%s cannot hold %s", describeOperand(operand{expr: set}), describeValue(v))
 	}
 	return elements[0], nil
 }

@@ -17,13 +17,13 @@ func (c *Class) Fingerprint() string { return c.print() }
 // strings, labels and calculated values of an item can depend on all of these.
 func (c *Class) fingerprint() string {
 	sum := fnv.New32a()
-	c.reach(func(at *Class) { _, _ = sum.Write(at.digest) })
+	c.visitReachable(func(at *Class) { _, _ = sum.Write(at.digest) })
 	return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
 }
 
-// reach visits the class, its relatives and all classes that can be reached from
+// visitReachable visits the class, its relatives and all classes that can be reached from
 // them through references and collections, each once.
-func (c *Class) reach(visit func(*Class)) {
+func (c *Class) visitReachable(visit func(*Class)) {
 	met := map[*Class]bool{c: true}
 	var next []*Class
 	meet := func(r *Class) {

@@ -32,28 +32,28 @@ func isAggregate(name string) bool {
 	return false
 }
 
-// call reads {"name":[args]} where a value is expected.
-func (p filterParser) call(name string, args []any, depth int) (*Expr, error) {
+// parseCall reads {"name":[args]} where a value is expected.
+func (p filterParser) parseCall(name string, args []any, depth int) (*Expr, error) {
 	switch Op(name) {
 	case "now":
 		if len(args) != 0 {
 			return nil, badFilter("now takes no arguments")
 		}
-		return p.clock(nil), nil
+		return p.queryTime(nil), nil
 	case "date":
-		return p.date(args, depth)
+		return p.parseDate(args, depth)
 	case OpAdd, OpSub, OpMul, OpDiv, OpMod:
-		return p.arithmetic(Op(name), args, depth)
+		return p.parseArithmetic(Op(name), args, depth)
 	case OpAbs, OpRound:
-		return p.rounding(Op(name), args, depth)
+		return p.parseRounding(Op(name), args, depth)
 	case OpConcat:
-		return p.concat(args, depth)
+		return p.parseConcat(args, depth)
 	case OpUpper, OpLower, OpSubstr:
 		return p.textFunction(Op(name), args, depth)
 	case OpSize:
-		return p.size(args, depth)
+		return p.parseSize(args, depth)
 	case "if", OpCase:
-		return p.cases(name, args, depth)
+		return p.parseCases(name, args, depth)
 	case OpIfNull:
 		return p.ifNull(args, depth)
 	case OpDateAdd:
@@ -61,7 +61,7 @@ func (p filterParser) call(name string, args []any, depth int) (*Expr, error) {
 	case "dateDiff":
 		return p.dateDiff(args, depth)
 	case OpFormat, "dateFormat":
-		return p.format(name, args, depth)
+		return p.parseFormat(name, args, depth)
 	}
 	switch {
 	case datePart(name):
@@ -74,7 +74,7 @@ func (p filterParser) call(name string, args []any, depth int) (*Expr, error) {
 		}
 		return &Expr{Op: OpPart, Type: Int, Args: []*Expr{date}, Value: DatePart(name), digits: 4}, nil
 	case isCondition(name):
-		f, err := p.function(name, args, depth)
+		f, err := p.parseFunction(name, args, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -85,12 +85,12 @@ func (p filterParser) call(name string, args []any, depth int) (*Expr, error) {
 	return nil, badFilter("unknown function %s", Quote(name))
 }
 
-func (p filterParser) arithmetic(op Op, args []any, depth int) (*Expr, error) {
+func (p filterParser) parseArithmetic(op Op, args []any, depth int) (*Expr, error) {
 	least, most := 2, 2
 	if op == OpAdd || op == OpMul {
 		least, most = 1, maxArguments
 	}
-	operands, err := p.arguments(string(op), args, least, most, depth)
+	operands, err := p.parseArguments(string(op), args, least, most, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +114,10 @@ func (p filterParser) arithmetic(op Op, args []any, depth int) (*Expr, error) {
 	case OpDiv:
 		e.digits += QuotientDigits
 	}
-	return bounded(e)
+	return checkDigits(e)
 }
 
-func (p filterParser) rounding(op Op, args []any, depth int) (*Expr, error) {
+func (p filterParser) parseRounding(op Op, args []any, depth int) (*Expr, error) {
 	most := 1
 	digits := int64(0)
 	if op == OpRound && len(args) == 2 {
@@ -130,7 +130,7 @@ func (p filterParser) rounding(op Op, args []any, depth int) (*Expr, error) {
 	if len(args) < 1 || len(args) > most {
 		return nil, badFilter("%s takes a number, found %d arguments", op, len(args))
 	}
-	o, err := p.operand(args[0], depth)
+	o, err := p.parseOperand(args[0], depth)
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func (p filterParser) rounding(op Op, args []any, depth int) (*Expr, error) {
 		e.Value = digits
 		e.digits += 101
 	}
-	return bounded(e)
+	return checkDigits(e)
 }
 
-func (p filterParser) concat(args []any, depth int) (*Expr, error) {
-	operands, err := p.arguments("concat", args, 1, maxArguments, depth)
+func (p filterParser) parseConcat(args []any, depth int) (*Expr, error) {
+	operands, err := p.parseArguments("concat", args, 1, maxArguments, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -159,20 +159,20 @@ func (p filterParser) concat(args []any, depth int) (*Expr, error) {
 		}
 		e.Args = append(e.Args, arg)
 	}
-	if n := e.texts(); n > maxArguments {
+	if n := e.countTexts(); n > maxArguments {
 		return nil, badFilter("concat joins at most %d texts, those within others included, found %d", maxArguments, n)
 	}
 	return e, nil
 }
 
-// texts returns the maximum number of texts of which the value is concatenated.
-func (e *Expr) texts() int {
+// countTexts returns the maximum number of texts of which the value is concatenated.
+func (e *Expr) countTexts() int {
 	n := 0
 	for _, a := range e.Args {
 		if e.Op == OpConcat {
-			n += a.texts()
+			n += a.countTexts()
 		} else {
-			n = max(n, a.texts())
+			n = max(n, a.countTexts())
 		}
 	}
 	return max(n, 1)
@@ -185,7 +185,7 @@ func concatArgument(o operand) (*Expr, error) {
 	if t := o.expr.Type; t.JSON() || t == Collection {
 		return nil, badFilter("concat takes plain values, found %s", describeOperand(o))
 	}
-	return text(o.expr), nil
+	return toText(o.expr), nil
 }
 
 func (p filterParser) textFunction(op Op, args []any, depth int) (*Expr, error) {
@@ -209,7 +209,7 @@ func (p filterParser) textFunction(op Op, args []any, depth int) (*Expr, error) 
 	case len(args) != 1:
 		return nil, badFilter("%s takes one argument, found %d", op, len(args))
 	}
-	o, err := p.operand(args[0], depth)
+	o, err := p.parseOperand(args[0], depth)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +221,8 @@ func (p filterParser) textFunction(op Op, args []any, depth int) (*Expr, error) 
 	return e, nil
 }
 
-func (p filterParser) size(args []any, depth int) (*Expr, error) {
-	operands, err := p.arguments("size", args, 1, 1, depth)
+func (p filterParser) parseSize(args []any, depth int) (*Expr, error) {
+	operands, err := p.parseArguments("size", args, 1, 1, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -238,19 +238,19 @@ func (p filterParser) size(args []any, depth int) (*Expr, error) {
 	return &Expr{Op: OpSize, Type: Int, Args: []*Expr{o.expr}, digits: 19}, nil
 }
 
-// cases reads {"if":[condition, a, b]} and {"case":[condition, a, condition,
+// parseCases reads {"if":[condition, a, b]} and {"case":[condition, a, condition,
 // b, .., otherwise]}.
-func (p filterParser) cases(name string, args []any, depth int) (*Expr, error) {
+func (p filterParser) parseCases(name string, args []any, depth int) (*Expr, error) {
 	if len(args) < 2 || name == "if" && len(args) > 3 || len(args) > maxArguments {
 		return nil, badFilter("%s takes a condition and a value, and a value for all others, found %d arguments", name, len(args))
 	}
 	var conds []*Filter
 	var values []any
 	for len(args) > 1 {
-		if err := p.enter(depth); err != nil {
+		if err := p.countNode(depth); err != nil {
 			return nil, err
 		}
-		f, err := p.condition(args[0], depth+1)
+		f, err := p.parseCondition(args[0], depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -262,7 +262,7 @@ func (p filterParser) cases(name string, args []any, depth int) (*Expr, error) {
 	if values = append(values, nil); len(args) == 1 {
 		values[len(values)-1] = args[0]
 	}
-	e, err := p.unify(name, values, depth)
+	e, err := p.unifyArguments(name, values, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (p filterParser) ifNull(args []any, depth int) (*Expr, error) {
 	if len(args) < 1 || len(args) > maxArguments {
 		return nil, badFilter("ifNull takes %s, found %d", howMany(1, maxArguments), len(args))
 	}
-	e, err := p.unify("ifNull", args, depth)
+	e, err := p.unifyArguments("ifNull", args, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -282,13 +282,13 @@ func (p filterParser) ifNull(args []any, depth int) (*Expr, error) {
 	return e, nil
 }
 
-// unify returns an expression with arguments of one type: that of the
+// unifyArguments returns an expression with arguments of one type: that of the
 // expressions among the values, or else that of the literals.
-func (p filterParser) unify(name string, values []any, depth int) (*Expr, error) {
+func (p filterParser) unifyArguments(name string, values []any, depth int) (*Expr, error) {
 	operands := make([]operand, len(values))
 	var model *Expr
 	for i, v := range values {
-		o, err := p.operand(v, depth)
+		o, err := p.parseOperand(v, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +301,7 @@ func (p filterParser) unify(name string, values []any, depth int) (*Expr, error)
 		if model == nil || model.Type.numeric() && o.expr.Type.numeric() && model.Type != o.expr.Type {
 			model = o.expr
 			if len(operands) > 1 && model.Type.numeric() {
-				model = number(model)
+				model = toNumber(model)
 			}
 		}
 	}
@@ -310,7 +310,7 @@ func (p filterParser) unify(name string, values []any, depth int) (*Expr, error)
 	}
 	e := &Expr{Type: plainType(model.Type)}
 	for _, o := range operands {
-		arg, err := unified(name, e.Type, o)
+		arg, err := unifyArgument(name, e.Type, o)
 		if err != nil {
 			return nil, err
 		}
@@ -347,7 +347,7 @@ func literalModel(operands []operand) *Expr {
 	return &Expr{Type: String}
 }
 
-func unified(name string, t PropertyType, o operand) (*Expr, error) {
+func unifyArgument(name string, t PropertyType, o operand) (*Expr, error) {
 	switch {
 	case t == DecimalNum:
 		return numberArgument(name, o)
@@ -361,14 +361,14 @@ func unified(name string, t PropertyType, o operand) (*Expr, error) {
 		if err == nil {
 			return Constant(t, v), nil
 		}
-		return nil, badFilter("%s takes %s here, found %s", name, typed.expects(), describe(o.literal))
+		return nil, badFilter("%s takes %s here, found %s", name, typed.describeExpected(), describeValue(o.literal))
 	}
 	return nil, badFilter("%s takes values of one type (%s), found %s", name, t, describeOperand(o))
 }
 
-// unit returns a unit of dateAdd and dateDiff in milliseconds. Months and years
+// parseUnit returns a unit of dateAdd and dateDiff in milliseconds. Months and years
 // have their average length in the Gregorian calendar.
-func unit(v any) (int64, error) {
+func parseUnit(v any) (int64, error) {
 	const day = 86_400_000
 	s, ok := v.(string)
 	if ok {
@@ -392,5 +392,5 @@ func unit(v any) (int64, error) {
 	if v == nil {
 		return day, nil
 	}
-	return 0, badFilter("the unit of a time is ms, s, min, h, d, m or y, found %s", describe(v))
+	return 0, badFilter("the unit of a time is ms, s, min, h, d, m or y, found %s", describeValue(v))
 }

@@ -77,7 +77,7 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 		return text, true, "" // already cast
 	}
 	if t != Custom {
-		v = parsed(v)
+		v = decodeText(v)
 	}
 	if why = plainJSON(v, 0); why != "" {
 		return nil, false, why
@@ -106,8 +106,8 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 // is smaller than the limit of a body, because this parser is slower.
 const maxParsedValues = 500_000
 
-// parsed decodes text that contains a JSON array or object, which forms send.
-func parsed(v any) any {
+// decodeText decodes text that contains a JSON array or object, which forms send.
+func decodeText(v any) any {
 	s, ok := v.(string)
 	if !ok || len(s) > maxJSONText || strings.Count(s, ",") > maxParsedValues {
 		return v
@@ -170,7 +170,7 @@ func setOf(v any) (any, string) {
 	for i, e := range list {
 		n, ok := castInt(e)
 		if !ok {
-			return nil, fmt.Sprintf("%s is no whole number of 64 bits", describe(e))
+			return nil, fmt.Sprintf("%s is no whole number of 64 bits", describeValue(e))
 		}
 		set[i] = n
 	}
@@ -191,7 +191,7 @@ func periodOf(v any) (any, string) {
 		}
 		date, ok := castInstant(e)
 		if !ok {
-			return nil, describe(e) + " is no ISO 8601 date or date-time"
+			return nil, describeValue(e) + " is no ISO 8601 date or date-time"
 		}
 		dates[i] = date
 	}
@@ -213,7 +213,7 @@ func checkSchedule(v any) string {
 	for _, e := range list {
 		fields, ok := e.(Fields)
 		if !ok {
-			return describe(e) + " is no object"
+			return describeValue(e) + " is no object"
 		}
 		for _, f := range fields {
 			switch f.Name {
@@ -241,7 +241,7 @@ func checkOccasions(f Field) string {
 	for _, e := range list {
 		fields, ok := e.(Fields)
 		if !ok {
-			return f.Name + " holds " + describe(e) + ", which is no object"
+			return f.Name + " holds " + describeValue(e) + ", which is no object"
 		}
 		for _, unit := range fields {
 			if _, ok := castInt(unit.Value); !ok && unit.Value != nil {

@@ -83,13 +83,13 @@ func castLinks(v any) (any, bool) {
 // *Record, or to an id if the object only names one.
 func (p *Property) castMembers(v any, member func(int, any) (any, error)) (*Links, *Error) {
 	l := &Links{}
-	switch v := parsed(v).(type) {
+	switch v := decodeText(v).(type) {
 	case []any:
 		l.Replace = true
 		return l, p.addMembers(l, v, member)
 	case Fields:
 		for _, f := range v {
-			list, ok := parsed(f.Value).([]any)
+			list, ok := decodeText(f.Value).([]any)
 			if !ok && f.Value != nil || f.Name != "add" && f.Name != "remove" {
 				return nil, Errorf(Invalid, "type", `an object here has the arrays "add" and "remove" only`)
 			}
@@ -153,5 +153,5 @@ func (p *Property) memberID(v any) string {
 }
 
 func (p *Property) noMember(v any) *Error {
-	return Errorf(Invalid, "type", "%s is no id of class %s", describe(v), p.Target.FullName)
+	return Errorf(Invalid, "type", "%s is no id of class %s", describeValue(v), p.Target.FullName)
 }

@@ -25,16 +25,16 @@ type LoadSet struct {
 // NewLoadSet returns a set with the attributes that the class always loads.
 func NewLoadSet(c *Class) *LoadSet {
 	l := &LoadSet{class: c}
-	l.always(c)
+	l.addAlways(c)
 	for _, d := range c.Descendants {
-		l.always(d)
+		l.addAlways(d)
 	}
 	return l
 }
 
-func (l *LoadSet) always(c *Class) {
+func (l *LoadSet) addAlways(c *Class) {
 	for _, p := range c.Properties {
-		if !p.Eager || !leads(p) || c.Lacks(p) {
+		if !p.Eager || !isLink(p) || c.Lacks(p) {
 			continue
 		}
 		known := slices.ContainsFunc(l.Roots, func(r *Load) bool {
@@ -47,12 +47,12 @@ func (l *LoadSet) always(c *Class) {
 	}
 }
 
-// points returns the references and collections of a class and its descendants.
-func points(c *Class) (all []*Property) {
+// linkProperties returns the references and collections of a class and its descendants.
+func linkProperties(c *Class) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		for _, p := range d.Properties {
-			if key := p.Name + "\x00" + p.Definition; leads(p) && !d.Lacks(p) && !seen[key] {
+			if key := p.Name + "\x00" + p.Definition; isLink(p) && !d.Lacks(p) && !seen[key] {
 				seen[key] = true
 				all = append(all, p)
 			}
@@ -65,12 +65,12 @@ func family(c *Class) []*Class {
 	return append([]*Class{c}, c.Descendants...)
 }
 
-func leads(p *Property) bool {
+func isLink(p *Property) bool {
 	return (p.Type == Reference || p.Type == Collection) && p.Target != nil
 }
 
-// named returns the properties with that name of a class and its descendants.
-func named(c *Class, name string) (all []*Property) {
+// propertiesNamed returns the properties with that name of a class and its descendants.
+func propertiesNamed(c *Class, name string) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		if p := d.Property(name); p != nil && !seen[p.Definition] {
@@ -85,18 +85,18 @@ func named(c *Class, name string) (all []*Property) {
 // be of any type.
 type loadPath []*Property
 
-// follow returns the paths that continue from with the name. If from is empty,
+// continuePath returns the paths that continue from with the name. If from is empty,
 // the paths begin at the class.
-func (l *LoadSet) follow(from loadPath, name string) (all []loadPath) {
+func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {
 		last := from[len(from)-1]
-		if !leads(last) {
+		if !isLink(last) {
 			return nil
 		}
 		c = l.class.Leads(last)
 	}
-	for _, p := range named(c, name) {
+	for _, p := range propertiesNamed(c, name) {
 		all = append(all, append(from[:len(from):len(from)], p))
 	}
 	return all
@@ -114,17 +114,17 @@ func (l *LoadSet) Eager(source, text string) error {
 		var found []loadPath
 		if strings.Contains(name, ".") {
 			var err error
-			if found, err = l.resolve(source, strings.Split(name, ".")); err != nil {
+			if found, err = l.resolvePath(source, strings.Split(name, ".")); err != nil {
 				return err
 			}
 		} else {
-			found = l.follow(nil, name)
+			found = l.continuePath(nil, name)
 			for _, p := range before {
-				found = append(found, l.follow(p, name)...)
+				found = append(found, l.continuePath(p, name)...)
 			}
 		}
 		if len(found) == 0 {
-			return l.unknown(source, l.class, name)
+			return l.unknownError(source, l.class, name)
 		}
 		for _, p := range found {
 			if err := l.add(source, p); err != nil {
@@ -136,13 +136,13 @@ func (l *LoadSet) Eager(source, text string) error {
 	return nil
 }
 
-// resolve returns the paths that the names describe, beginning at the class.
-func (l *LoadSet) resolve(source string, names []string) ([]loadPath, error) {
+// resolvePath returns the paths that the names describe, beginning at the class.
+func (l *LoadSet) resolvePath(source string, names []string) ([]loadPath, error) {
 	paths := []loadPath{nil}
 	for _, name := range names {
 		var longer []loadPath
 		for _, p := range paths {
-			longer = append(longer, l.follow(p, name)...)
+			longer = append(longer, l.continuePath(p, name)...)
 		}
 		if len(longer) == 0 {
 			c := l.class
@@ -152,14 +152,14 @@ func (l *LoadSet) resolve(source string, names []string) ([]loadPath, error) {
 			if c == nil {
 				return nil, Errorf(Invalid, "path", "%s: nothing can be loaded below attribute %s", source, Quote(paths[0][len(paths[0])-1].Name))
 			}
-			return nil, l.unknown(source, c, name)
+			return nil, l.unknownError(source, c, name)
 		}
 		paths = longer
 	}
 	return paths, nil
 }
 
-func (l *LoadSet) unknown(source string, c *Class, name string) error {
+func (l *LoadSet) unknownError(source string, c *Class, name string) error {
 	e := Errorf(Invalid, "unknown-attribute", "%s: class %s has no attribute %s", source, c.FullName, Quote(name))
 	e.Class, e.Attribute = c.FullName, name
 	return e
@@ -170,7 +170,7 @@ func (l *LoadSet) add(source string, p loadPath) error {
 	if len(p) > maxLoadPath {
 		return Errorf(Invalid, "path", "%s: a path has at most %d names", source, maxLoadPath)
 	}
-	if !leads(p[len(p)-1]) {
+	if !isLink(p[len(p)-1]) {
 		p = p[:len(p)-1]
 	}
 	level := &l.Roots
@@ -202,19 +202,19 @@ func nextLoad(level []*Load, p *Property) ([]*Load, *Load) {
 
 // Nested adds all references and collections up to the given depth.
 func (l *LoadSet) Nested(depth int) error {
-	return l.nest(l.class, nil, depth)
+	return l.addNested(l.class, nil, depth)
 }
 
-func (l *LoadSet) nest(c *Class, from loadPath, depth int) error {
+func (l *LoadSet) addNested(c *Class, from loadPath, depth int) error {
 	if depth == 0 {
 		return nil
 	}
-	for _, p := range points(c) {
+	for _, p := range linkProperties(c) {
 		way := append(from[:len(from):len(from)], p)
 		if err := l.add("nestingDepth", way); err != nil {
 			return err
 		}
-		if err := l.nest(c.Leads(p), way, depth-1); err != nil {
+		if err := l.addNested(c.Leads(p), way, depth-1); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (l *LoadSet) Enrichment(v any) error {
 			if err != nil {
 				return err
 			}
-			paths, err := l.resolve(source, names)
+			paths, err := l.resolvePath(source, names)
 			if err != nil {
 				return err
 			}

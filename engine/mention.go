@@ -19,24 +19,24 @@ type Mentioner interface {
 }
 
 // Value adds properties that are inputs as stored.
-func (m *Mentions) Value(path ...*Property) { m.Values = noting(m.Values, path...) }
+func (m *Mentions) Value(path ...*Property) { m.Values = addNoted(m.Values, path...) }
 
 // ShownValue adds a property that is an input as displayed.
-func (m *Mentions) ShownValue(p *Property) { m.Shown = noting(m.Shown, p) }
+func (m *Mentions) ShownValue(p *Property) { m.Shown = addNoted(m.Shown, p) }
 
 // DisplayOf adds a class; the display strings of its items are inputs.
-func (m *Mentions) DisplayOf(c *Class) { m.Display = noting(m.Display, c) }
+func (m *Mentions) DisplayOf(c *Class) { m.Display = addNoted(m.Display, c) }
 
 // Give adds a class of items that can be the value itself.
-func (m *Mentions) Give(c *Class) { m.Gives = noting(m.Gives, c) }
+func (m *Mentions) Give(c *Class) { m.Gives = addNoted(m.Gives, c) }
 
 // Look adds a class of items that are looked up.
-func (m *Mentions) Look(c *Class) { m.Looked = noting(m.Looked, c) }
+func (m *Mentions) Look(c *Class) { m.Looked = addNoted(m.Looked, c) }
 
 // Name adds an attribute of items of an unknown class.
-func (m *Mentions) Name(name string) { m.Names = noting(m.Names, name) }
+func (m *Mentions) Name(name string) { m.Names = addNoted(m.Names, name) }
 
-func noting[T string | *Property | *Class](noted map[T]bool, more ...T) map[T]bool {
+func addNoted[T string | *Property | *Class](noted map[T]bool, more ...T) map[T]bool {
 	if noted == nil {
 		noted = map[T]bool{}
 	}
@@ -83,20 +83,20 @@ func (m *Mentions) Condition(f *Filter) {
 		return
 	}
 	m.Unknown = m.Unknown || f.Op == OpSearch
-	m.expr(f.Left)
-	m.expr(f.Right)
+	m.addExpr(f.Left)
+	m.addExpr(f.Right)
 	for _, a := range f.Args {
 		m.Condition(a)
 	}
 }
 
-func (m *Mentions) expr(e *Expr) {
+func (m *Mentions) addExpr(e *Expr) {
 	if e == nil {
 		return
 	}
 	m.Value(e.Path...)
 	for _, a := range e.Args {
-		m.expr(a)
+		m.addExpr(a)
 	}
 	for _, c := range e.Conds {
 		m.Condition(c)

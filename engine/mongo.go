@@ -4,14 +4,14 @@ import "strings"
 
 var mongoCompare = map[string]Op{"$eq": OpEq, "$ne": OpNe, "$lt": OpLt, "$lte": OpLte, "$gt": OpGt, "$gte": OpGte}
 
-// operators reads Mongo-style conditions on a path, such as {"$gt":1,"$lt":5}.
-func (p filterParser) operators(o operand, ops Fields, depth int) (*Filter, error) {
+// parseOperators reads Mongo-style conditions on a path, such as {"$gt":1,"$lt":5}.
+func (p filterParser) parseOperators(o operand, ops Fields, depth int) (*Filter, error) {
 	if len(ops) == 0 {
 		return nil, badFilter("%s has an empty condition", describeOperand(o))
 	}
 	var all []*Filter
 	for _, op := range ops {
-		if err := p.enter(depth); err != nil {
+		if err := p.countNode(depth); err != nil {
 			return nil, err
 		}
 		if op.Name == "$options" {
@@ -20,7 +20,7 @@ func (p filterParser) operators(o operand, ops Fields, depth int) (*Filter, erro
 			}
 			continue
 		}
-		f, err := p.operator(o, op, ops, depth)
+		f, err := p.parseOperator(o, op, ops, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -29,19 +29,19 @@ func (p filterParser) operators(o operand, ops Fields, depth int) (*Filter, erro
 	return And(all...), nil
 }
 
-func (p filterParser) operator(o operand, op Field, ops Fields, depth int) (*Filter, error) {
+func (p filterParser) parseOperator(o operand, op Field, ops Fields, depth int) (*Filter, error) {
 	if compare, ok := mongoCompare[op.Name]; ok {
 		return p.mongoValue(compare, o, op.Value, depth)
 	}
 	switch op.Name {
 	case "$in":
-		return p.list(o, op.Value)
+		return p.parseList(o, op.Value)
 	case "$nin":
-		return negated(p.list(o, op.Value))
+		return negated(p.parseList(o, op.Value))
 	case "$exists":
 		exists, ok := op.Value.(bool)
 		if !ok {
-			return nil, badFilter("$exists takes true or false, found %s", describe(op.Value))
+			return nil, badFilter("$exists takes true or false, found %s", describeValue(op.Value))
 		}
 		if exists {
 			return compareValue(OpNe, o, nil)
@@ -56,9 +56,9 @@ func (p filterParser) operator(o operand, op Field, ops Fields, depth int) (*Fil
 	case "$not":
 		inner, ok := op.Value.(Fields)
 		if !ok {
-			return nil, badFilter("$not takes an object of operators, found %s", describe(op.Value))
+			return nil, badFilter("$not takes an object of operators, found %s", describeValue(op.Value))
 		}
-		return negated(p.operators(o, inner, depth+1))
+		return negated(p.parseOperators(o, inner, depth+1))
 	}
 	return nil, badFilter("unknown operator %s", Quote(op.Name))
 }
@@ -67,7 +67,7 @@ func (p filterParser) operator(o operand, op Field, ops Fields, depth int) (*Fil
 // an object is a function such as {"date":["today"]}.
 func (p filterParser) mongoValue(op Op, o operand, v any, depth int) (*Filter, error) {
 	if _, isObject := v.(Fields); isObject && !o.expr.Type.JSON() {
-		right, err := p.operand(v, depth)
+		right, err := p.parseOperand(v, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func regexFlags(ops Fields) (string, error) {
 	}
 	s, ok := v.(string)
 	if !ok || strings.Trim(s, "ims") != "" {
-		return "", badFilter("$options takes the letters i, m and s, found %s", describe(v))
+		return "", badFilter("$options takes the letters i, m and s, found %s", describeValue(v))
 	}
 	return "(?" + s + ")", nil
 }

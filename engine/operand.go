@@ -10,20 +10,20 @@ import (
 // databases compute numbers of this length exactly.
 const maxDigits = 8000
 
-// operand reads an argument: "$path", an object that is a function, or a
+// parseOperand reads an argument: "$path", an object that is a function, or a
 // literal.
-func (p filterParser) operand(v any, depth int) (operand, error) {
+func (p filterParser) parseOperand(v any, depth int) (operand, error) {
 	switch v := v.(type) {
 	case string:
 		switch {
 		case v == "$$now":
-			return operand{expr: p.clock(nil)}, nil
+			return operand{expr: p.queryTime(nil)}, nil
 		case v == "$$today":
-			return operand{expr: p.clock(Today)}, nil
+			return operand{expr: p.queryTime(Today)}, nil
 		case strings.HasPrefix(v, "$$"):
 			return p.accountValue(v)
 		case len(v) > 1 && v[0] == '$':
-			return p.find(p.class, v[1:])
+			return p.findAttribute(p.class, v[1:])
 		}
 	case ownerValue:
 		return p.ofOwner(string(v))
@@ -35,7 +35,7 @@ func (p filterParser) operand(v any, depth int) (operand, error) {
 		if !ok {
 			return operand{}, badFilter("found an object where a value was expected; function %s takes an array", Quote(v[0].Name))
 		}
-		if err := p.enter(depth + 1); err != nil {
+		if err := p.countNode(depth + 1); err != nil {
 			return operand{}, err
 		}
 		if v[0].Name == "literal" {
@@ -44,7 +44,7 @@ func (p filterParser) operand(v any, depth int) (operand, error) {
 			}
 			return operand{literal: args[0]}, nil
 		}
-		e, err := p.call(v[0].Name, args, depth+1)
+		e, err := p.parseCall(v[0].Name, args, depth+1)
 		return operand{expr: e}, err
 	}
 	return operand{literal: v}, nil
@@ -62,8 +62,8 @@ func (p filterParser) accountValue(name string) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// clock returns the time of the query, or the midnight before it.
-func (p filterParser) clock(what any) *Expr {
+// queryTime returns the time of the query, or the midnight before it.
+func (p filterParser) queryTime(what any) *Expr {
 	e := &Expr{Op: OpNow, Type: DateTime, Value: what}
 	if !p.now.IsZero() {
 		e.Value = p.instant(what)
@@ -72,12 +72,12 @@ func (p filterParser) clock(what any) *Expr {
 }
 
 func (p filterParser) instant(what any) Instant {
-	return InstantOf(p.now).of(what)
+	return InstantOf(p.now).orMidnight(what)
 }
 
-// of returns the instant itself, or the midnight (UTC) before it if what is
+// orMidnight returns the instant itself, or the midnight (UTC) before it if what is
 // Today.
-func (i Instant) of(what any) Instant {
+func (i Instant) orMidnight(what any) Instant {
 	if what != Today {
 		return i
 	}
@@ -90,7 +90,7 @@ func (e *Expr) At(now Instant) Instant {
 	if i, ok := e.Value.(Instant); ok {
 		return i
 	}
-	return now.of(e.Value)
+	return now.orMidnight(e.Value)
 }
 
 // constantDate resolves {"date":["2020-01-01"]} and {"now":[]} where only a
@@ -99,7 +99,7 @@ func (p filterParser) constantDate(v any) (any, error) {
 	if _, ok := v.(Fields); !ok {
 		return v, nil
 	}
-	o, err := p.operand(v, maxFilterDepth-1)
+	o, err := p.parseOperand(v, maxFilterDepth-1)
 	switch {
 	case err != nil:
 		return nil, err
@@ -113,13 +113,13 @@ func (p filterParser) constantDate(v any) (any, error) {
 	return nil, badFilter("a list takes values, found %s", describeOperand(o))
 }
 
-// date reads {"date":[..]}: the time of the query, "today", or a date.
-func (p filterParser) date(args []any, depth int) (*Expr, error) {
+// parseDate reads {"date":[..]}: the time of the query, "today", or a date.
+func (p filterParser) parseDate(args []any, depth int) (*Expr, error) {
 	if len(args) == 0 {
-		return p.clock(nil), nil
+		return p.queryTime(nil), nil
 	}
 	if len(args) == 1 && (args[0] == "today" || args[0] == "now") {
-		return p.clock(map[any]any{"today": Today}[args[0]]), nil
+		return p.queryTime(map[any]any{"today": Today}[args[0]]), nil
 	}
 	if len(args) != 1 {
 		return nil, badFilter("date takes one date, found %d arguments", len(args))
@@ -127,16 +127,16 @@ func (p filterParser) date(args []any, depth int) (*Expr, error) {
 	return p.dateArgument("date", args[0], depth)
 }
 
-// arguments reads the arguments of a function that takes from least to most of
+// parseArguments reads the arguments of a function that takes from least to most of
 // them.
-func (p filterParser) arguments(name string, args []any, least, most, depth int) ([]operand, error) {
+func (p filterParser) parseArguments(name string, args []any, least, most, depth int) ([]operand, error) {
 	if len(args) < least || len(args) > most {
 		return nil, badFilter("%s takes %s, found %d", name, howMany(least, most), len(args))
 	}
 	all := make([]operand, len(args))
 	for i, a := range args {
 		var err error
-		if all[i], err = p.operand(a, depth); err != nil {
+		if all[i], err = p.parseOperand(a, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -164,12 +164,12 @@ func numberArgument(name string, o operand) (*Expr, error) {
 				return Constant(DecimalNum, d), nil
 			}
 		}
-		return nil, badFilter("%s takes numbers, found %s", name, describe(o.literal))
+		return nil, badFilter("%s takes numbers, found %s", name, describeValue(o.literal))
 	}
 	if !o.expr.Type.numeric() {
 		return nil, badFilter("%s takes numbers, found %s", name, describeOperand(o))
 	}
-	return number(o.expr), nil
+	return toNumber(o.expr), nil
 }
 
 // textArgument converts an operand that is text to a text expression.
@@ -181,7 +181,7 @@ func textArgument(name string, o operand) (*Expr, error) {
 		if s, ok := castText(o.literal); ok {
 			return Constant(String, s), nil
 		}
-		return nil, badFilter("%s takes text, found %s", name, describe(o.literal))
+		return nil, badFilter("%s takes text, found %s", name, describeValue(o.literal))
 	}
 	if !o.expr.Type.Textual() {
 		return nil, badFilter("%s takes text, found %s", name, describeOperand(o))
@@ -190,7 +190,7 @@ func textArgument(name string, o operand) (*Expr, error) {
 }
 
 func (p filterParser) dateArgument(name string, v any, depth int) (*Expr, error) {
-	o, err := p.operand(v, depth)
+	o, err := p.parseOperand(v, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (p filterParser) dateArgument(name string, v any, depth int) (*Expr, error)
 		if i, ok := castInstant(o.literal); ok {
 			return Constant(DateTime, i), nil
 		}
-		return nil, badFilter("%s takes an ISO 8601 date or date-time, found %s", name, describe(o.literal))
+		return nil, badFilter("%s takes an ISO 8601 date or date-time, found %s", name, describeValue(o.literal))
 	}
 	if o.expr.Type != DateTime {
 		return nil, badFilter("%s takes a date, found %s", name, describeOperand(o))
@@ -213,13 +213,13 @@ func (p filterParser) dateArgument(name string, v any, depth int) (*Expr, error)
 func literalInt(name string, v any, limit int64) (int64, error) {
 	n, ok := castInt(v)
 	if !ok || n < -limit || n > limit {
-		return 0, badFilter("%s takes a whole number from %d to %d here, found %s", name, -limit, limit, describe(v))
+		return 0, badFilter("%s takes a whole number from %d to %d here, found %s", name, -limit, limit, describeValue(v))
 	}
 	return n, nil
 }
 
-// bounded refuses expressions with numbers that could grow too long.
-func bounded(e *Expr) (*Expr, error) {
+// checkDigits refuses expressions with numbers that could grow too long.
+func checkDigits(e *Expr) (*Expr, error) {
 	if e.digits > maxDigits {
 		return nil, badFilter("%s could make numbers of more than %d digits here", e.Op, maxDigits)
 	}

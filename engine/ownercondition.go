@@ -17,17 +17,17 @@ type ownedCondition struct {
 	right []operand
 }
 
-// find is Class.find, except that an attribute that does not exist may count as null.
-func (p filterParser) find(c *Class, dotted string) (operand, error) {
+// findAttribute is Class.find, except that an attribute that does not exist may count as null.
+func (p filterParser) findAttribute(c *Class, dotted string) (operand, error) {
 	o, err := c.find(dotted)
 	if err != nil && p.missing != nil {
-		return p.lacks(err), nil
+		return p.noteMissing(err), nil
 	}
 	return o, err
 }
 
-// lacks records that an attribute does not exist.
-func (p filterParser) lacks(err error) operand {
+// noteMissing records that an attribute does not exist.
+func (p filterParser) noteMissing(err error) operand {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*p.missing, known) {
 		*p.missing = append(*p.missing, err)
@@ -39,10 +39,10 @@ func (p filterParser) lacks(err error) operand {
 func (p filterParser) ofOwner(name string) (operand, error) {
 	o, err := p.owner.find(name)
 	if err != nil {
-		return p.lacks(err), nil
+		return p.noteMissing(err), nil
 	}
 	if path := o.expr.Path; len(path) > 1 || !path[0].Stored() || path[0] == ItemID || path[0] == ClassName {
-		return p.lacks(badFilter("%s is no attribute of class %s that has a value of its own", Quote(name), p.owner.FullName)), nil
+		return p.noteMissing(badFilter("%s is no attribute of class %s that has a value of its own", Quote(name), p.owner.FullName)), nil
 	}
 	e := *o.expr
 	e.Op = OpOwner
@@ -54,20 +54,20 @@ func (p filterParser) listedProperty(name string) (operand, error) {
 	if own, ok := strings.CutPrefix(name, "$"); ok && p.owner != nil {
 		return p.ofOwner(own)
 	}
-	return p.find(p.class, name)
+	return p.findAttribute(p.class, name)
 }
 
-// holds reports whether an operand can be used with contains.
-func (o operand) holds() bool {
+// canContain reports whether an operand can be used with contains.
+func (o operand) canContain() bool {
 	t := o.expr.Type
-	return t == Collection || t == Set || t.Textual() && !(o.expr.Op == OpPath && o.reference())
+	return t == Collection || t == Set || t.Textual() && !(o.expr.Op == OpPath && o.isReference())
 }
 
-// owned reports whether an operand is a value of the owner itself.
-func (o operand) owned() bool { return o.expr != nil && o.expr.Op == OpOwner }
+// isOwned reports whether an operand is a value of the owner itself.
+func (o operand) isOwned() bool { return o.expr != nil && o.expr.Op == OpOwner }
 
-// deferred returns a condition that is completed when the owner is known.
-func (p filterParser) deferred(o operand, name string, right []operand) (*Filter, error) {
+// deferCondition returns a condition that is completed when the owner is known.
+func (p filterParser) deferCondition(o operand, name string, right []operand) (*Filter, error) {
 	values := &Expr{Op: OpOwner, Type: String}
 	for _, r := range right {
 		if r.expr != nil {
@@ -95,11 +95,11 @@ func compareMissing(name string, right []operand) (*Filter, error) {
 // Owned reports whether the filter uses values of the owner of a collection. Such a
 // filter cannot be used before ForOwner.
 func (f *Filter) Owned() bool {
-	return f != nil && (f.Op == OpOwner || f.Left.owned() || f.Right.owned() || slices.ContainsFunc(f.Args, (*Filter).Owned))
+	return f != nil && (f.Op == OpOwner || f.Left.isOwned() || f.Right.isOwned() || slices.ContainsFunc(f.Args, (*Filter).Owned))
 }
 
-func (e *Expr) owned() bool {
-	return e != nil && (e.Op == OpOwner || slices.ContainsFunc(e.Args, (*Expr).owned) || slices.ContainsFunc(e.Conds, (*Filter).Owned))
+func (e *Expr) isOwned() bool {
+	return e != nil && (e.Op == OpOwner || slices.ContainsFunc(e.Args, (*Expr).isOwned) || slices.ContainsFunc(e.Conds, (*Filter).Owned))
 }
 
 // OwnerProperties returns the attributes of the owner that the filter uses.
@@ -142,7 +142,7 @@ func (f *Filter) ForOwner(it *Item) *Filter {
 		return f
 	}
 	if f.Op == OpOwner {
-		return f.owned.of(it)
+		return f.owned.resolveFor(it)
 	}
 	filled := *f
 	filled.Left, filled.Right = f.Left.forOwner(it), f.Right.forOwner(it)
@@ -153,12 +153,12 @@ func (f *Filter) ForOwner(it *Item) *Filter {
 	return &filled
 }
 
-func (c *ownedCondition) of(it *Item) *Filter {
+func (c *ownedCondition) resolveFor(it *Item) *Filter {
 	left := c.left
 	left.expr = left.expr.forOwner(it)
 	right := make([]operand, 0, len(c.right))
 	for _, r := range c.right {
-		if !r.owned() {
+		if !r.isOwned() {
 			right = append(right, operand{expr: r.expr.forOwner(it), literal: r.literal})
 			continue
 		}
@@ -191,7 +191,7 @@ func literalOperand(v any) operand {
 
 // forOwner replaces values of the owner by constants.
 func (e *Expr) forOwner(it *Item) *Expr {
-	if !e.owned() {
+	if !e.isOwned() {
 		return e
 	}
 	if e.Op == OpOwner {

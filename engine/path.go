@@ -29,7 +29,7 @@ func (c *Class) find(dotted string) (operand, error) {
 		if p != nil && p.Nowhere && (!last || p.Formula != nil) {
 			return operand{expr: Constant(String, nil)}, nil
 		}
-		if err := filterable(p); err != nil {
+		if err := checkFilterable(p); err != nil {
 			return operand{}, err
 		}
 		path = append(path, p)
@@ -58,7 +58,7 @@ func (c *Class) findSystem(path []*Property, whole, name string) (operand, error
 		if len(key) != 1 {
 			return operand{expr: Attribute(append(path, ItemID)...), id: c}, nil
 		}
-		if err := filterable(key[0]); err != nil {
+		if err := checkFilterable(key[0]); err != nil {
 			return operand{}, err
 		}
 		return operand{expr: Attribute(append(path, key[0])...), id: c}, nil

@@ -77,12 +77,12 @@ func (q *Quota) Usage(ctx context.Context, owner string) (own, all Usage, err er
 		return own, all, nil
 	}
 	if !ownFresh {
-		if own, err = q.read(ctx, &owner); err != nil {
+		if own, err = q.readUsage(ctx, &owner); err != nil {
 			return own, all, err
 		}
 	}
 	if !allFresh {
-		if all, err = q.read(ctx, nil); err != nil {
+		if all, err = q.readUsage(ctx, nil); err != nil {
 			return own, all, err
 		}
 	}
@@ -95,8 +95,8 @@ func (q *Quota) Usage(ctx context.Context, owner string) (own, all Usage, err er
 	return own, all, nil
 }
 
-// read reads the usage of an owner, or the total usage if owner is nil.
-func (q *Quota) read(ctx context.Context, owner *string) (u Usage, err error) {
+// readUsage reads the usage of an owner, or the total usage if owner is nil.
+func (q *Quota) readUsage(ctx context.Context, owner *string) (u Usage, err error) {
 	c := q.cfg.Class
 	a := &Aggregation{Class: c, Count: -1, Aggregates: []Aggregate{
 		{Name: "rows", Function: CountOf},

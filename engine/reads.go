@@ -22,7 +22,7 @@ func RowsRead(classes []*Class) map[*Property][]*Class {
 				if cached == nil || !isCached(cached) {
 					continue
 				}
-				if rows := all.of(cached); len(rows) > 0 {
+				if rows := all.classesOf(cached); len(rows) > 0 {
 					found[p] = append(slices.Clip(found[p]), rows...)
 				}
 			}
@@ -51,22 +51,22 @@ func newRowReader(classes []*Class) *rowReader {
 		r.byName[c.FullName] = c
 		for _, p := range c.Properties {
 			r.named[p.Name] = append(r.named[p.Name], p)
-			r.join(c, p)
+			r.joinAttribute(c, p)
 		}
 	}
 	return r
 }
 
-// join treats a property of a class and the property with that name in its
+// joinAttribute treats a property of a class and the property with that name in its
 // ancestors as the same attribute.
-func (r *rowReader) join(c *Class, p *Property) *[]*Property {
+func (r *rowReader) joinAttribute(c *Class, p *Property) *[]*Property {
 	if all := r.same[p]; all != nil {
 		return all
 	}
 	var all *[]*Property
 	if c.Ancestor != nil {
 		if above := c.Ancestor.Property(p.Name); above != nil {
-			all = r.join(c.Ancestor, above)
+			all = r.joinAttribute(c.Ancestor, above)
 		}
 	}
 	if all == nil {
@@ -77,12 +77,12 @@ func (r *rowReader) join(c *Class, p *Property) *[]*Property {
 	return all
 }
 
-// of returns the classes of the items from which the value of a property is
+// classesOf returns the classes of the items from which the value of a property is
 // computed.
-func (r *rowReader) of(p *Property) []*Class {
+func (r *rowReader) classesOf(p *Property) []*Class {
 	r.values, r.displayed, r.displays = map[*Property]bool{}, map[*Property]bool{}, map[*Class]bool{}
 	r.rows, r.unknown = nil, false
-	r.value(p)
+	r.addValue(p)
 	if !r.unknown {
 		return r.rows
 	}
@@ -95,22 +95,22 @@ func (r *rowReader) of(p *Property) []*Class {
 	return roots
 }
 
-func (r *rowReader) find(name string) (*Class, error) {
+func (r *rowReader) findClass(name string) (*Class, error) {
 	if c := r.byName[name]; c != nil {
 		return c, nil
 	}
 	return nil, NoClass(name)
 }
 
-// read adds a class to the result.
-func (r *rowReader) read(c *Class) {
+// addClass adds a class to the result.
+func (r *rowReader) addClass(c *Class) {
 	if c = c.Base(); c != nil && !slices.Contains(r.rows, c) {
 		r.rows = append(r.rows, c)
 	}
 }
 
-// value adds the classes from which the value of an attribute is computed.
-func (r *rowReader) value(p *Property) {
+// addValue adds the classes from which the value of an attribute is computed.
+func (r *rowReader) addValue(p *Property) {
 	all := r.same[p]
 	if all == nil { // not an attribute, for example ItemID
 		return
@@ -121,24 +121,24 @@ func (r *rowReader) value(p *Property) {
 		}
 		r.values[p] = true
 		var m Mentions
-		m.Formula(p.Formula, r.find)
+		m.Formula(p.Formula, r.findClass)
 		m.Condition(p.Conditions)
 		for _, by := range p.Sorting {
 			m.Value(by.Path()...)
 		}
-		r.mentioned(&m)
+		r.addMentioned(&m)
 		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // they hold the same links, but no rows themselves
 			if links != nil {
-				r.value(links)
+				r.addValue(links)
 			}
 		}
 	}
 }
 
-// shown adds the classes from which the displayed value of an attribute is
+// addDisplayed adds the classes from which the displayed value of an attribute is
 // computed: its label, or the display string of the items to which it refers.
-func (r *rowReader) shown(p *Property) {
-	r.value(p)
+func (r *rowReader) addDisplayed(p *Property) {
+	r.addValue(p)
 	all := r.same[p]
 	if all == nil {
 		return
@@ -151,23 +151,23 @@ func (r *rowReader) shown(p *Property) {
 		var m Mentions
 		if p.Selection != nil {
 			for _, row := range p.Selection.Rows {
-				m.Formula(row.Condition, r.find)
+				m.Formula(row.Condition, r.findClass)
 			}
 		}
 		m.Semantic(p.Display)
 		if p.Target != nil {
-			r.read(p.Target)
+			r.addClass(p.Target)
 			if p.Display == nil {
 				m.DisplayOf(p.Target)
 			}
 		}
-		r.mentioned(&m)
+		r.addMentioned(&m)
 	}
 }
 
-// display adds the classes from which the display strings of items of a class and
+// addDisplayStrings adds the classes from which the display strings of items of a class and
 // its descendants are computed.
-func (r *rowReader) display(c *Class) {
+func (r *rowReader) addDisplayStrings(c *Class) {
 	for _, c := range family(c.Base()) {
 		if r.displays[c] {
 			continue
@@ -175,38 +175,38 @@ func (r *rowReader) display(c *Class) {
 		r.displays[c] = true
 		var m Mentions
 		m.Semantics(c)
-		m.Formula(c.Label, r.find)
+		m.Formula(c.Label, r.findClass)
 		for given := range m.Gives {
 			m.DisplayOf(given)
 		}
-		r.mentioned(&m)
+		r.addMentioned(&m)
 	}
 }
 
-// mentioned adds the classes of all inputs of a formula. They include the target of
+// addMentioned adds the classes of all inputs of a formula. They include the target of
 // a reference or a collection, because the formula may read its items.
-func (r *rowReader) mentioned(m *Mentions) {
+func (r *rowReader) addMentioned(m *Mentions) {
 	for p := range m.Values {
 		if p.Target != nil {
-			r.read(p.Target)
+			r.addClass(p.Target)
 		}
-		r.value(p)
+		r.addValue(p)
 	}
 	for p := range m.Shown {
-		r.shown(p)
+		r.addDisplayed(p)
 	}
 	for c := range m.Display {
-		r.display(c)
+		r.addDisplayStrings(c)
 	}
 	for c := range m.Looked {
-		r.read(c)
+		r.addClass(c)
 	}
 	for c := range m.Gives {
-		r.read(c)
+		r.addClass(c)
 	}
 	for name := range m.Names {
 		for _, p := range r.named[name] {
-			r.shown(p)
+			r.addDisplayed(p)
 		}
 	}
 	r.unknown = r.unknown || m.Unknown

@@ -66,15 +66,15 @@ type regexWriter struct{ b strings.Builder }
 func (t *regexWriter) write(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpNoMatch:
-		t.nothing()
+		t.writeNever()
 	case syntax.OpEmptyMatch:
 		t.b.WriteString("(?:)")
 	case syntax.OpLiteral:
 		for _, r := range re.Rune {
-			t.literal(r, re.Flags&syntax.FoldCase != 0)
+			t.writeLiteral(r, re.Flags&syntax.FoldCase != 0)
 		}
 	case syntax.OpCharClass:
-		t.class(re.Rune)
+		t.writeClass(re.Rune)
 	case syntax.OpAnyCharNotNL:
 		t.b.WriteString(`[^\u000a]`)
 	case syntax.OpAnyChar:
@@ -96,18 +96,18 @@ func (t *regexWriter) write(re *syntax.Regexp) {
 			t.write(sub)
 		}
 	default:
-		t.group(re)
+		t.writeGroup(re)
 	}
 }
 
 // wordClass is \w in RE2.
 const wordClass = "[0-9A-Z_a-z]"
 
-// nothing writes an expression that never matches.
-func (t *regexWriter) nothing() { t.b.WriteString("(?!(?:))") }
+// writeNever writes an expression that never matches.
+func (t *regexWriter) writeNever() { t.b.WriteString("(?!(?:))") }
 
-// group writes an expression and keeps its parts together.
-func (t *regexWriter) group(re *syntax.Regexp) {
+// writeGroup writes an expression and keeps its parts together.
+func (t *regexWriter) writeGroup(re *syntax.Regexp) {
 	t.b.WriteString("(?:")
 	for i, sub := range re.Sub {
 		if i > 0 {
@@ -124,13 +124,13 @@ func (t *regexWriter) group(re *syntax.Regexp) {
 	case syntax.OpQuest:
 		t.b.WriteByte('?')
 	case syntax.OpRepeat:
-		t.repeat(re)
+		t.writeRepeat(re)
 	}
 }
 
-// repeat writes the repetition of a group. If a count is too large for braces,
+// writeRepeat writes the repetition of a group. If a count is too large for braces,
 // it writes several groups.
-func (t *regexWriter) repeat(re *syntax.Regexp) {
+func (t *regexWriter) writeRepeat(re *syntax.Regexp) {
 	least, most := re.Min, re.Max
 	part := func(least, most int) {
 		switch {
@@ -157,27 +157,27 @@ func (t *regexWriter) repeat(re *syntax.Regexp) {
 	part(least, most)
 }
 
-// literal writes one character, in any letter case if fold is set.
-func (t *regexWriter) literal(r rune, fold bool) {
+// writeLiteral writes one character, in any letter case if fold is set.
+func (t *regexWriter) writeLiteral(r rune, fold bool) {
 	if fold {
 		all := []rune{r, r}
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 			all = append(all, f, f)
 		}
 		if len(all) > 2 {
-			t.class(all)
+			t.writeClass(all)
 			return
 		}
 	}
 	if r == 0 {
-		t.nothing() // texts cannot contain it
+		t.writeNever() // texts cannot contain it
 		return
 	}
-	t.point(r)
+	t.writePoint(r)
 }
 
-// class writes the ranges of a character class.
-func (t *regexWriter) class(ranges []rune) {
+// writeClass writes the ranges of a character class.
+func (t *regexWriter) writeClass(ranges []rune) {
 	start := t.b.Len()
 	t.b.WriteByte('[')
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -185,25 +185,25 @@ func (t *regexWriter) class(ranges []rune) {
 		if low > high {
 			continue // U+0000 only
 		}
-		t.point(low)
+		t.writePoint(low)
 		if high > low {
 			t.b.WriteByte('-')
-			t.point(high)
+			t.writePoint(high)
 		}
 	}
 	if t.b.Len() == start+1 {
 		kept := t.b.String()[:start]
 		t.b.Reset()
 		t.b.WriteString(kept)
-		t.nothing()
+		t.writeNever()
 		return
 	}
 	t.b.WriteByte(']')
 }
 
-// point writes a character: as itself if it has no special meaning, else by its
+// writePoint writes a character: as itself if it has no special meaning, else by its
 // number.
-func (t *regexWriter) point(r rune) {
+func (t *regexWriter) writePoint(r rune) {
 	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ') {
 		t.b.WriteRune(r)
 		return

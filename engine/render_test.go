@@ -18,7 +18,7 @@ func townItem(c *Class, id string, rest ...any) *Item {
 	for i := 0; i < len(rest); i += 2 {
 		p := c.Property(rest[i].(string))
 		if l, ok := rest[i+1].(Link); ok {
-			it.link(p, l)
+			it.setLink(p, l)
 			continue
 		}
 		v[p.Index] = rest[i+1]
@@ -47,22 +47,22 @@ func TestLinksInJSON(t *testing.T) {
 		}
 	}
 	check("not loaded", only(a, "mayor", "country", "streets", "rank"), `,"mayor":"5","country":"p_7","streets":null,"rank":2,"rank_str":"second"}`)
-	a.link(town.Property("mayor"), Link{Loaded: true, Item: townItem(mayor, "5", "name", "Li")})
+	a.setLink(town.Property("mayor"), Link{Loaded: true, Item: townItem(mayor, "5", "name", "Li")})
 	check("loaded to compute", only(a, "mayor"), `,"mayor":"5"}`)
 	a.Links[town.Property("mayor").Index].Shown = true
 	check("loaded", only(a, "mayor"), `,"mayor":`+li+`}`)
 	check("part of what is loaded", only(a, "mayor.name"), `,"mayor":{"_id":"5","__string":"Li","__class":"mayor@t","__classTitle":"mayor","name":"Li"}}`)
 	check("part and whole", only(a, "mayor.name", "mayor", "mayor.id"), `,"mayor":`+li+`}`)
-	a.link(town.Property("mayor"), Link{Loaded: true, Shown: true})
+	a.setLink(town.Property("mayor"), Link{Loaded: true, Shown: true})
 	check("dangling", only(a, "mayor"), `,"mayor":"5"}`)
-	a.link(town.Property("streets"), Link{Loaded: true, Shown: true})
+	a.setLink(town.Property("streets"), Link{Loaded: true, Shown: true})
 	check("empty", only(a, "streets"), `,"streets":[]}`)
 
 	b := townItem(town.Descendants[0], "B", "name", "Bee")
 	s := townItem(street, "S", "name", "High", "town", "A", "town", Link{Loaded: true, Shown: true, Item: a})
-	b.link(b.Class.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{a}})
-	a.link(town.Property("streets"), Link{Loaded: true, Shown: true, Items: []*Item{s, s}})
-	a.link(town.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{b}})
+	b.setLink(b.Class.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{a}})
+	a.setLink(town.Property("streets"), Link{Loaded: true, Shown: true, Items: []*Item{s, s}})
+	a.setLink(town.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{b}})
 	cut := `{"_id":"S","__string":"High","__class":"street@t","__classTitle":"street","id":"S","name":"High","town":{"_id":"A","__class":"town@t"}}`
 	check("on the path and twice", only(a, "streets"), `,"streets":[`+cut+`,`+cut+`]}`)
 	check("a descendant leads back", only(a, "twins.twins"), `,"twins":[{"_id":"B","__string":"Bee","__class":"city@t","__classTitle":"city","twins":[{"_id":"A","__class":"town@t"}]}]}`)
@@ -83,7 +83,7 @@ func TestAnswersCanBeSentBack(t *testing.T) {
 		"plan", StoredFile{ID: "f1", Name: "a.txt", Size: 5, Hash: "h"}.JSON(), "papers", JSONText(`[{"id":"f2","size":1,"hash":"h"}]`),
 		"mayor", Link{Loaded: true, Shown: true, Item: townItem(mayor, "5", "name", "Li")})
 	s := townItem(street, "S", "town", "A", "town", Link{Loaded: true, Shown: true, Item: a})
-	a.link(town.Property("streets"), Link{Loaded: true, Shown: true, Items: []*Item{s}})
+	a.setLink(town.Property("streets"), Link{Loaded: true, Shown: true, Items: []*Item{s}})
 	v, unknown, err := town.Bind(decoded(t, string(a.AppendJSON(nil))).(Fields), Strict)
 	want := `{id=A name=Ay mayor=mayor 5{id=5 name=Li} country=null streets=replace [street S{id=S name=null town=A}] [] ` +
 		`rank=2 plan=file f1 papers=1 files post$zip=9 post$box$no=null post$holder=null}`
@@ -132,8 +132,8 @@ func TestDisplay(t *testing.T) {
 	if got := a.String(); got != "Ay 5, , , first, p_7" {
 		t.Errorf("not loaded: %q", got)
 	}
-	a.link(town.Property("mayor"), Link{Loaded: true, Item: li})
-	a.link(town.Property("streets"), Link{Loaded: true, Items: []*Item{townItem(street, "S"), townItem(street, "T", "name", "Low")}})
+	a.setLink(town.Property("mayor"), Link{Loaded: true, Item: li})
+	a.setLink(town.Property("streets"), Link{Loaded: true, Items: []*Item{townItem(street, "S"), townItem(street, "T", "name", "Low")}})
 	if got := a.String(); got != "Ay Li, L, S, Low, first, p_7" {
 		t.Errorf("loaded: %q", got)
 	}
@@ -143,7 +143,7 @@ func TestDisplay(t *testing.T) {
 	}
 	town.Semantic = "twins"
 	town.Link()
-	a.link(town.Property("twins"), Link{Loaded: true, Items: []*Item{a}})
+	a.setLink(town.Property("twins"), Link{Loaded: true, Items: []*Item{a}})
 	if got := a.String(); got != "A" {
 		t.Errorf("a circle: %q", got)
 	}

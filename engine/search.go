@@ -47,7 +47,7 @@ func (it *Item) IndexedWords() []string {
 	seen := map[string]bool{}
 	size := 0
 	for i, p := range it.Class.Properties {
-		if !p.searched() || i >= len(it.Values) {
+		if !p.isSearched() || i >= len(it.Values) {
 			continue
 		}
 		for _, w := range Words(ValueText(it.Values[i])) {
@@ -64,9 +64,9 @@ func (it *Item) IndexedWords() []string {
 	return words
 }
 
-// searched reports whether the words of the property's value are stored for
+// isSearched reports whether the words of the property's value are stored for
 // search.
-func (p *Property) searched() bool {
+func (p *Property) isSearched() bool {
 	return p.Search && p.Stored() && p.Type.Scalar() && p.Type != Password
 }
 
@@ -74,7 +74,7 @@ func (p *Property) searched() bool {
 // search. If not, search finds items with any text that contains the words.
 func (c *Class) Searched() bool {
 	for _, p := range c.Properties {
-		if p.searched() {
+		if p.isSearched() {
 			return true
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// conditional reports whether the values of the list depend on the item.
-func (s *Selection) conditional() bool {
+// isConditional reports whether the values of the list depend on the item.
+func (s *Selection) isConditional() bool {
 	for _, row := range s.Rows {
 		if row.Condition != nil {
 			return true
@@ -16,9 +16,9 @@ func (s *Selection) conditional() bool {
 	return false
 }
 
-// offered returns the values of the rows with a condition that holds for the
+// offeredValues returns the values of the rows with a condition that holds for the
 // item.
-func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]SelectionValue, error) {
+func (s *Selection) offeredValues(ctx context.Context, it *Item, data FormulaData) ([]SelectionValue, error) {
 	var list []SelectionValue
 	for _, row := range s.Rows {
 		if row.Condition != nil {
@@ -42,11 +42,11 @@ func (it *Item) Offered(ctx context.Context, p *Property, data FormulaData) ([]S
 	if p.Selection == nil {
 		return nil, nil
 	}
-	return p.Selection.offered(ctx, it, data)
+	return p.Selection.offeredValues(ctx, it, data)
 }
 
 func (p *Property) notOffered(v any) *Error {
-	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), describe(v))
+	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), describeValue(v))
 	e.Attribute = p.Name
 	return e
 }
@@ -60,7 +60,7 @@ func (s *Selection) has(v any) bool {
 // label returns "<attribute>_str", which is the label of the value in the
 // selection list, or the value as text.
 func (it *Item) label(p *Property) string {
-	if it.Labels != nil && p.Selection.conditional() {
+	if it.Labels != nil && p.Selection.isConditional() {
 		return it.Labels[p.Index]
 	}
 	label, _ := p.Selection.plainLabel(it.Values[p.Index])

@@ -89,10 +89,10 @@ func (c *Class) Nowhere(dotted string) bool {
 	return false
 }
 
-// needs returns the loads for the display string and the formulas of c. The loads
+// collectNeeds returns the loads for the display string and the formulas of c. The loads
 // that the display strings of loaded items need are added when these are loaded,
 // so this function follows only paths of c itself.
-func needs(c *Class) []*Load {
+func collectNeeds(c *Class) []*Load {
 	var all []*Load
 	if c.semantic != nil {
 		for _, p := range c.semantic.pieces {

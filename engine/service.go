@@ -110,7 +110,7 @@ func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
 	}
-	n := r.announced()
+	n := r.announcedLength()
 	b := make([]byte, 0, min(n, SmallBytes)+bytes.MinRead)
 	for src := (&stream{r: r}); ; {
 		if len(b) == cap(b) {
@@ -129,22 +129,22 @@ func (r *Request) ReadBody() ([]byte, error) {
 	return r.read, nil
 }
 
-// announced returns the Content-Length, or 0 if there is none.
-func (r *Request) announced() int {
+// announcedLength returns the Content-Length, or 0 if there is none.
+func (r *Request) announcedLength() int {
 	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
 	return max(n, 0)
 }
 
-// admit reserves memory for n more bytes of the body. When more than SmallBytes have
+// admitBytes reserves memory for n more bytes of the body. When more than SmallBytes have
 // arrived, it waits for the memory of the announced length. If a body is longer than
 // that, or its length is unknown, it is refused when there is no memory for more.
-func (r *Request) admit(n int) error {
+func (r *Request) admitBytes(n int) error {
 	r.received += n
 	if r.received <= max(r.admitted, SmallBytes) || r.Input == nil {
 		return nil
 	}
 	if r.admitted == 0 {
-		r.admitted = max(r.announced(), 4*SmallBytes)
+		r.admitted = max(r.announcedLength(), 4*SmallBytes)
 		return r.Input.Wait(r.admitted)
 	}
 	if r.admitted = 2 * r.received; !r.Input.Try(r.admitted) {
@@ -177,7 +177,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 	}
 	if err == nil || err == io.EOF {
-		if refused := s.r.admit(n); refused != nil {
+		if refused := s.r.admitBytes(n); refused != nil {
 			return 0, refused
 		}
 		return n, err

@@ -24,7 +24,7 @@ func ParseSort(c *Class, v any) ([]Sort, error) {
 	for _, f := range fields {
 		n, ok := castInt(f.Value)
 		if !ok || n != 1 && n != -1 {
-			return nil, badSort("sort by %s takes 1 (ascending) or -1 (descending), found %s", Quote(f.Name), describe(f.Value))
+			return nil, badSort("sort by %s takes 1 (ascending) or -1 (descending), found %s", Quote(f.Name), describeValue(f.Value))
 		}
 		var err error
 		if sorts, err = addSort(sorts, c, f.Name, n < 0); err != nil {
@@ -45,7 +45,7 @@ func parseSortModes(c *Class, list []any) (sorts []Sort, err error) {
 			n, isInt = 0, true
 		}
 		if !ok || !isText || !isInt || n < 0 || n > 1 {
-			return nil, badSort(`a term of an order is {"property": "name", "mode": 0}, mode 1 for descending, found %s`, describe(v))
+			return nil, badSort(`a term of an order is {"property": "name", "mode": 0}, mode 1 for descending, found %s`, describeValue(v))
 		}
 		if sorts, err = addSort(sorts, c, property, n == 1); err != nil {
 			return nil, err

@@ -30,18 +30,18 @@ func (c *Class) Told(said Fields) Fields {
 	if c == nil || c.Base() == c {
 		return said
 	}
-	return tell(c, c, said)
+	return redactFields(c, c, said)
 }
 
-// tell is Told for a part of a description. Its nested parts show attributes of
+// redactFields is Told for a part of a description. Its nested parts show attributes of
 // inner.
-func tell(c, inner *Class, said Fields) Fields {
+func redactFields(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
 	for i, f := range said {
 		list, isList := f.Value.([]any)
 		switch {
 		case isList && partLists[f.Name]:
-			f.Value = tellParts(c, inner, list)
+			f.Value = redactParts(c, inner, list)
 		case plainMembers[f.Name]:
 		case isList:
 			some := []any{}
@@ -59,7 +59,7 @@ func tell(c, inner *Class, said Fields) Fields {
 	return kept
 }
 
-func tellParts(c, inner *Class, list []any) []any {
+func redactParts(c, inner *Class, list []any) []any {
 	kept := []any{}
 	for _, e := range list {
 		part, ok := e.(Fields)
@@ -69,20 +69,20 @@ func tellParts(c, inner *Class, list []any) []any {
 		v, _ := part.Get("property")
 		name, _ := v.(string)
 		owner := inner
-		if !has(inner, name) {
+		if !hasAttribute(inner, name) {
 			owner = c
 		}
 		if next, knows := leadsBy(owner, name); knows {
-			kept = append(kept, tell(c, next, part))
+			kept = append(kept, redactFields(c, next, part))
 		}
 	}
 	return kept
 }
 
-// has reports whether a class has an attribute with that name, or parts of such
+// hasAttribute reports whether a class has an attribute with that name, or parts of such
 // a struct, hidden or not.
-func has(c *Class, name string) bool {
-	parts, _ := c.structure(name)
+func hasAttribute(c *Class, name string) bool {
+	parts, _ := c.countParts(name)
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
@@ -94,7 +94,7 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	if name == "" {
 		return c, true
 	}
-	if parts, known := c.structure(name); parts > 0 {
+	if parts, known := c.countParts(name); parts > 0 {
 		return c, known > 0
 	}
 	if c.Base().Path(name) == nil {
@@ -110,9 +110,9 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	return next, knows
 }
 
-// structure returns the number of parts of a struct attribute, and the number of
+// countParts returns the number of parts of a struct attribute, and the number of
 // parts that are not hidden in a view.
-func (c *Class) structure(name string) (parts, known int) {
+func (c *Class) countParts(name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
 			if parts++; !c.Lacks(p) {

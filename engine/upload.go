@@ -34,7 +34,7 @@ func (p *Property) castFile(v any) (value any, ok bool, why string) {
 		}
 		return u, true, ""
 	}
-	v = parsed(v)
+	v = decodeText(v)
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}

@@ -54,12 +54,12 @@ func (v *Views) Of(c *Class) *Class {
 	c = c.Base()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.of(c)
+	return v.makeView(c)
 }
 
-// of returns the view of a class, and creates it and those of its relatives if
+// makeView returns the view of a class, and creates it and those of its relatives if
 // needed.
-func (v *Views) of(c *Class) *Class {
+func (v *Views) makeView(c *Class) *Class {
 	if c == nil {
 		return nil
 	}
@@ -80,20 +80,20 @@ func (v *Views) of(c *Class) *Class {
 		}
 		view.byName[p.Name] = p
 	}
-	view.Ancestor = v.of(c.Ancestor)
+	view.Ancestor = v.makeView(c.Ancestor)
 	view.Descendants = make([]*Class, len(c.Descendants))
 	for i, d := range c.Descendants {
-		view.Descendants[i] = v.of(d)
+		view.Descendants[i] = v.makeView(d)
 	}
 	if view.hidden != nil {
-		view.forget()
+		view.forgetHidden()
 	}
 	return &view
 }
 
-// forget removes hidden properties from the members of the class that refer to
+// forgetHidden removes hidden properties from the members of the class that refer to
 // properties by name. The envelope of an item uses the trackers of Base.
-func (c *Class) forget() {
+func (c *Class) forgetHidden() {
 	known := func(name *string) {
 		if c.byName[*name] == nil {
 			*name = ""
@@ -162,19 +162,19 @@ func (c *Class) Conceals(written any) bool {
 		return false
 	}
 	names := c.views.hiddenNames(c.Base())
-	return len(names) > 0 && mentions(written, names)
+	return len(names) > 0 && mentionsAny(written, names)
 }
 
-func mentions(v any, names map[string]bool) bool {
+func mentionsAny(v any, names map[string]bool) bool {
 	switch v := v.(type) {
 	case string:
 		return slices.ContainsFunc(strings.FieldsFunc(v, func(r rune) bool {
 			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		}), func(word string) bool { return names[word] })
 	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return mentions(e, names) })
+		return slices.ContainsFunc(v, func(e any) bool { return mentionsAny(e, names) })
 	case Fields:
-		return slices.ContainsFunc(v, func(f Field) bool { return mentions(f.Name, names) || mentions(f.Value, names) })
+		return slices.ContainsFunc(v, func(f Field) bool { return mentionsAny(f.Name, names) || mentionsAny(f.Value, names) })
 	}
 	return false
 }
@@ -189,8 +189,8 @@ func (v *Views) hiddenNames(c *Class) map[string]bool {
 		return names
 	}
 	names := map[string]bool{}
-	c.reach(func(at *Class) {
-		for _, p := range v.of(at).unknown() {
+	c.visitReachable(func(at *Class) {
+		for _, p := range v.makeView(at).hiddenProperties() {
 			for word := range strings.SplitSeq(p.Name, "$") {
 				names[word] = true
 			}
@@ -200,8 +200,8 @@ func (v *Views) hiddenNames(c *Class) map[string]bool {
 	return names
 }
 
-// unknown returns the properties that are hidden in the view.
-func (c *Class) unknown() (all []*Property) {
+// hiddenProperties returns the properties that are hidden in the view.
+func (c *Class) hiddenProperties() (all []*Property) {
 	for _, p := range c.Properties {
 		if c.Lacks(p) {
 			all = append(all, p)

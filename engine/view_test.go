@@ -176,7 +176,7 @@ func hiddenItem(c *Class) *Item {
 			it.Values[p.Index] = "leak"
 			if p.Target != nil {
 				target := &Item{Class: p.Target, ID: "leak", Values: Values{int64(1), "leak"}}
-				it.link(p, Link{Loaded: true, Shown: true, Item: target, Items: []*Item{target}})
+				it.setLink(p, Link{Loaded: true, Shown: true, Item: target, Items: []*Item{target}})
 			}
 			if p.Type.JSON() {
 				it.Values[p.Index] = JSONText(`"leak"`)
@@ -388,7 +388,7 @@ func TestViewDisplaysNothingHidden(t *testing.T) {
 	boss := &Item{Class: person, ID: "1", Values: make(Values, len(person.Properties))}
 	boss.Values[person.Property("name").Index], boss.Values[person.Property(hiddenName).Index] = "Li", "leak"
 	it := &Item{Class: team, ID: "7", Values: Values{int64(7), "A", int64(1)}}
-	it.link(team.Property("lead"), Link{Loaded: true, Item: boss})
+	it.setLink(team.Property("lead"), Link{Loaded: true, Item: boss})
 	if got := it.String(); got != "A of leak-Li" {
 		t.Fatal(got)
 	}
