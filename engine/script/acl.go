@@ -13,10 +13,10 @@ import (
 func (h *host) aclProvider(access engine.Access) goja.Value {
 	o := h.js.NewObject()
 	p := &jsAccess{h: h, access: access}
-	h.method(o, "checkAccess", h.async("aclProvider.checkAccess", p.checkAccess))
+	h.method(o, "checkAccess", h.asyncFunction("aclProvider.checkAccess", p.checkAccess))
 	if policy, ok := access.(engine.Policy); ok {
 		p.policy = policy
-		h.method(o, "getPermissions", h.async("aclProvider.getPermissions", p.getPermissions))
+		h.method(o, "getPermissions", h.asyncFunction("aclProvider.getPermissions", p.getPermissions))
 	}
 	return o
 }

@@ -14,7 +14,7 @@ var aggregateMembers = []string{"fields", "aggregates", "filter", "sort", "offse
 
 // aggregate implements aggregate(class, options). It returns an array of plain rows.
 func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
-	c, _, err := r.target(call.Argument(0))
+	c, _, err := r.readTarget(call.Argument(0))
 	if err != nil {
 		return operation{}, err
 	}
@@ -31,7 +31,7 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 		case f.Value != nil && (f.Name == "to" || f.Name == "append"):
 			return operation{}, engine.Errorf(engine.Invalid, "argument", "aggregate does not take %q: it stores no rows; create items of them", f.Name)
 		default:
-			r.passedOver("aggregate", f.Name)
+			r.logIgnoredOption("aggregate", f.Name)
 		}
 	}
 	if !slices.ContainsFunc(members, computes) {
@@ -52,6 +52,6 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 			rows = append(rows, slices.Clone(row))
 			return nil
 		})
-		return func() goja.Value { return r.h.rows(a.Names(), rows) }, err
+		return func() goja.Value { return r.h.rowsArray(a.Names(), rows) }, err
 	}}, nil
 }

@@ -22,7 +22,7 @@ func (r *jsRepository) association(call goja.FunctionCall) (*association, error)
 	if master == nil {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the first argument is an item, found %s", describeValue(call.Argument(0)))
 	}
-	c, err := r.view(master.item.Class)
+	c, err := r.viewOf(master.item.Class)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	if err != nil {
 		return operation{}, err
 	}
-	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
+	if _, err := r.writableClass(call.Argument(0), engine.MayWrite); err != nil {
 		return operation{}, err
 	}
 	details, err := r.h.toDecoded(call.Argument(2))
@@ -67,15 +67,15 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	if err != nil {
 		return operation{}, err
 	}
-	r.h.v.cur.claim(in.values, g.storage)
-	after, err := r.after(a.class, call.Argument(4))
-	return r.update(in, after), err
+	r.h.v.cur.claimFiles(in.values, g.storage)
+	after, err := r.readAfter(a.class, call.Argument(4))
+	return r.updateItem(in, after), err
 }
 
 // unchanged returns the current master.
 func (r *jsRepository) unchanged(a *association) operation {
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-		return r.result(r.repo.Get(ctx, a.class, a.master))
+		return r.itemResult(r.repo.Get(ctx, a.class, a.master))
 	}}
 }
 
@@ -161,14 +161,14 @@ func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.
 		if q, err = among(items, wanted); err != nil {
 			return nil, err
 		}
-		return r.list(ctx, q)
+		return r.listItems(ctx, q)
 	}
 	q.Filter = engine.And(q.Filter, wanted.Filter)
 	if len(wanted.Sort) > 0 {
 		q.Sort = wanted.Sort
 	}
 	q.Offset, q.Count, q.Load, q.Total = wanted.Offset, wanted.Count, wanted.Load, total
-	return r.list(ctx, q)
+	return r.listItems(ctx, q)
 }
 
 func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
@@ -183,13 +183,13 @@ func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
 func (r *jsRepository) wanted(a *association, o *goja.Object) (*engine.Query, error) {
 	q := &engine.Query{Class: a.class.Leads(a.collection), Count: -1}
 	if o == nil {
-		return q, r.page(q, nil)
+		return q, r.readPageOptions(q, nil)
 	}
 	var err error
-	if q.Filter, err = r.filter(q.Class, o); err != nil {
+	if q.Filter, err = r.parseFilter(q.Class, o); err != nil {
 		return nil, err
 	}
-	return q, r.page(q, o)
+	return q, r.readPageOptions(q, o)
 }
 
 func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, error) {
@@ -197,9 +197,9 @@ func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, e
 	if err != nil {
 		return operation{}, err
 	}
-	o := r.options("getAssociationsList", call.Argument(2), listOptions)
+	o := r.readOptions("getAssociationsList", call.Argument(2), listOptions)
 	wanted, err := r.wanted(a, o)
-	total := option(o, "countTotal")
+	total := optionOf(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		var total *int64
@@ -208,7 +208,7 @@ func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, e
 			total = &n
 		}
 		items, err := r.find(ctx, a, wanted, total)
-		return func() goja.Value { return r.h.list(items, n) }, err
+		return func() goja.Value { return r.h.listArray(items, n) }, err
 	}}, err
 }
 
@@ -217,7 +217,7 @@ func (r *jsRepository) getAssociationsCount(call goja.FunctionCall) (operation, 
 	if err != nil {
 		return operation{}, err
 	}
-	wanted, err := r.wanted(a, r.options("getAssociationsCount", call.Argument(2), listOptions))
+	wanted, err := r.wanted(a, r.readOptions("getAssociationsCount", call.Argument(2), listOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.countMembers(ctx, a, wanted)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err

@@ -14,11 +14,11 @@ func (h *host) auth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
-		return h.user(h.requestOf(call.Argument(0)).req.Account)
+		return h.userObject(h.requestOf(call.Argument(0)).req.Account)
 	})
 	h.withCallback(o, "auth", "register", 1, a.register)
-	h.method(o, "signIn", h.async("auth.signIn", a.signIn))
-	profile := h.async("auth.userProfile", a.profile)
+	h.method(o, "signIn", h.asyncFunction("auth.signIn", a.signIn))
+	profile := h.asyncFunction("auth.userProfile", a.profile)
 	h.method(o, "userProfile", func(call goja.FunctionCall) goja.Value {
 		p := profile(call)
 		f, ok := goja.AssertFunction(call.Argument(1))
@@ -36,7 +36,7 @@ func (h *host) auth(accounts engine.Accounts) goja.Value {
 // withCallback adds a method that returns a promise. If the argument at index n is a function, the method calls the
 // function with the error and the value instead.
 func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (operation, error)) {
-	run := h.async(object+"."+name, prepare)
+	run := h.asyncFunction(object+"."+name, prepare)
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
 		p := run(call)
 		f, ok := goja.AssertFunction(call.Argument(n))
@@ -83,8 +83,8 @@ func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 		}
 		return s
 	}
-	id := first(text("id"), text("name"), text("email"))
-	r := engine.Registration{ID: id + "@" + first(text("type"), "local"), Name: first(text("name"), id), Password: text("pwd")}
+	id := firstText(text("id"), text("name"), text("email"))
+	r := engine.Registration{ID: id + "@" + firstText(text("type"), "local"), Name: firstText(text("name"), id), Password: text("pwd")}
 	if properties, _ := data.Get("properties"); properties != nil {
 		if r.Properties, ok = properties.(engine.Fields); !ok {
 			return operation{}, engine.Errorf(engine.Invalid, "argument", "auth.register: properties is an object")
@@ -97,14 +97,14 @@ func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 	}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		made, err := a.accounts.Register(ctx, r)
-		return func() goja.Value { return a.h.user(made) }, err
+		return func() goja.Value { return a.h.userObject(made) }, err
 	}}, err
 }
 
 // signIn implements signIn(user, password, type). It returns the account if the password is correct, otherwise null.
 // It starts no session, and the request keeps its own account.
 func (a *jsAccounts) signIn(call goja.FunctionCall) (operation, error) {
-	c := engine.Credentials{User: textArgument(call, 0), Password: textArgument(call, 1), Type: first(textArgument(call, 2), "local")}
+	c := engine.Credentials{User: textArgument(call, 0), Password: textArgument(call, 1), Type: firstText(textArgument(call, 2), "local")}
 	return a.prove(engine.AuthPwd, c), nil
 }
 
@@ -115,7 +115,7 @@ func (a *jsAccounts) prove(mode engine.AuthMode, c engine.Credentials) operation
 		if code := engine.CodeOf(err); err != nil && (code == engine.Unauthenticated || code == engine.Forbidden) {
 			return goja.Null, nil
 		}
-		return func() goja.Value { return a.h.user(proven) }, err
+		return func() goja.Value { return a.h.userObject(proven) }, err
 	}}
 }
 
@@ -127,7 +127,7 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
 		if err != nil && engine.CodeOf(err) == engine.NotFound {
 			return goja.Null, nil
 		}
-		return func() goja.Value { return a.h.user(found) }, err
+		return func() goja.Value { return a.h.userObject(found) }, err
 	}}, nil
 }
 
@@ -135,9 +135,9 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
 func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
-	h.method(o, "authenticate", h.async("wsAuth.authenticate", a.authenticate))
-	h.method(o, "generateToken", h.async("wsAuth.generateToken", a.generateToken))
-	h.method(o, "checkToken", h.async("wsAuth.checkToken", func(call goja.FunctionCall) (operation, error) {
+	h.method(o, "authenticate", h.asyncFunction("wsAuth.authenticate", a.authenticate))
+	h.method(o, "generateToken", h.asyncFunction("wsAuth.generateToken", a.generateToken))
+	h.method(o, "checkToken", h.asyncFunction("wsAuth.checkToken", func(call goja.FunctionCall) (operation, error) {
 		return a.prove(engine.AuthToken, engine.Credentials{Token: textArgument(call, 0)}), nil
 	}))
 	return o
@@ -160,12 +160,12 @@ func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
 	if token := text("token"); token != "" {
 		return a.prove(engine.AuthToken, engine.Credentials{Token: token}), nil
 	}
-	return a.prove(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: first(text("type"), "system")}), nil
+	return a.prove(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: firstText(text("type"), "system")}), nil
 }
 
 // generateToken implements generateToken(login, type). It issues a token for an account. The type defaults to local.
 func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
-	id := textArgument(call, 0) + "@" + first(textArgument(call, 1), "local")
+	id := textArgument(call, 0) + "@" + firstText(textArgument(call, 1), "local")
 	c, audit := a.h.v.cur, a.h.v.gen.env.Audit
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		secret, t, err := a.accounts.Issue(ctx, id, "", 0)

@@ -39,15 +39,15 @@ func computes(f engine.Field) bool {
 // storedRows is an aggregation without fields and aggregates. It returns the stored form of each object.
 func (r *jsRepository) storedRows(call goja.FunctionCall) (operation, error) {
 	o := objectOf(call.Argument(1))
-	q, err := r.query(call.Argument(0), o)
+	q, err := r.newQuery(call.Argument(0), o)
 	if err != nil {
 		return operation{}, err
 	}
-	if err := r.page(q, o); err != nil {
+	if err := r.readPageOptions(q, o); err != nil {
 		return operation{}, err
 	}
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-		items, err := r.list(ctx, q)
+		items, err := r.listItems(ctx, q)
 		return func() goja.Value {
 			rows := make([]any, len(items))
 			for i, it := range items {

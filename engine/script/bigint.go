@@ -42,7 +42,7 @@ type operatorRewriter struct {
 // the position of an assignment if rewriting the assignment would evaluate its target twice.
 func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
 	w := operatorRewriter{need: n}
-	rewrite(reflect.ValueOf(program.Body), w.replace)
+	rewriteExpressions(reflect.ValueOf(program.Body), w.replace)
 	if w.bad != nil {
 		return w.bad.Idx0(), false
 	}
@@ -104,7 +104,7 @@ var errOperator = errors.New("an operator assignment with ** or a shift takes a 
 
 // guardBigints limits the length of BigInts that a single step can create.
 func (h *host) guardBigints() {
-	program, err := h.v.gen.rt.cache.prelude(preludeOperators)
+	program, err := h.v.gen.rt.cache.preludeProgram(preludeOperators)
 	must(err)
 	list, err := h.js.RunProgram(program)
 	must(err)

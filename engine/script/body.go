@@ -129,4 +129,4 @@ func (h *host) form(fields engine.Fields) goja.Value {
 }
 
 // newBytes returns a Buffer that uses b as its memory.
-func (h *host) newBytes(b []byte) goja.Value { return h.world().Buffer(b) }
+func (h *host) newBytes(b []byte) goja.Value { return h.ensurePlatform().Buffer(b) }

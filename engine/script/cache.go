@@ -26,16 +26,16 @@ func (h *host) cache() goja.Value {
 		if !ok {
 			return settled(goja.Null())
 		}
-		return settled(h.unshare(v))
+		return settled(h.unshareValue(v))
 	})
 	h.method(o, "set", func(call goja.FunctionCall) goja.Value {
 		key := cacheKeys + h.sharedKey(call)
-		value, size := h.share(call.Argument(1))
+		value, size := h.shareValue(call.Argument(1))
 		var lives time.Duration
 		if seconds := call.Argument(2).ToFloat(); seconds > 0 && seconds < 1e9 {
 			lives = time.Duration(seconds * float64(time.Second))
 		}
-		h.fits(s.put(key, value, size, lives, false))
+		h.checkStored(s.put(key, value, size, lives, false))
 		return settled(goja.Undefined())
 	})
 	return o

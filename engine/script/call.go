@@ -95,7 +95,7 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 		case o.again:
 			o = c.gone()
 		}
-		g.lasting.counters.ended(o, err)
+		g.lasting.counters.countRequest(o, err)
 		if err == nil {
 			err = o.err
 		}
@@ -329,7 +329,7 @@ func (c *call) run() error {
 	v := c.vm
 	v.gen.lasting.counters.queueWait.observe(v.clock.start.Sub(c.start))
 	route := v.handlerOf(c)
-	c.obj = v.host.request(c)
+	c.obj = v.host.requestObject(c)
 	var ret goja.Value
 	var err error
 	if c.job == nil {
@@ -347,11 +347,11 @@ func (c *call) run() error {
 		}
 	}
 	if !ok {
-		return v.answer(c, ret)
+		return v.answerCall(c, ret)
 	}
 	switch p.State() {
 	case goja.PromiseStateFulfilled:
-		return v.answer(c, p.Result())
+		return v.answerCall(c, p.Result())
 	case goja.PromiseStateRejected:
 		delete(v.rejected, p)
 		c.fail(v.describeThrown(p.Result(), nil))
@@ -362,7 +362,7 @@ func (c *call) run() error {
 
 // settleError fails c with an error of the engine. It returns errors that scripts cannot catch.
 func (v *vm) settleError(c *call, err error) error {
-	if uncatchable(err) {
+	if isUncatchable(err) {
 		return err
 	}
 	c.fail(v.describeError(err))

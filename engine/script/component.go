@@ -16,7 +16,7 @@ import (
 func (h *host) option(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
-		return h.repository(value)
+		return h.repositoryObject(value)
 	case engine.MetaRepository:
 		return h.metaRepository(value)
 	case engine.ImageStorage: // must be tested before FileStorage, which it also implements
@@ -30,7 +30,7 @@ func (h *host) option(name string, value any) goja.Value {
 	case engine.Access:
 		return h.aclProvider(value)
 	case engine.Workflows:
-		return h.workflows(value)
+		return h.workflowsObject(value)
 	case engine.Counters:
 		return h.sequences(value)
 	case engine.Settings:
@@ -121,7 +121,7 @@ func (h *host) refuse(m *methods, object, why string, names ...string) {
 func (h *host) sequences(s engine.Sequences) goja.Value {
 	o := h.js.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
-		h.method(o, name, h.async("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
+		h.method(o, name, h.asyncFunction("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
 			counter, err := sequenceName(name, call.Argument(0))
 			n, isWhole := wholeNumber(call.Argument(1))
 			if err == nil && !isWhole {
@@ -180,7 +180,7 @@ func wholeNumber(v goja.Value) (n int64, ok bool) {
 
 // keyProvider returns the object keyProvider.
 func (h *host) keyProvider() goja.Value {
-	o, err := h.js.New(h.world().Module("core/impl/meta/keyProvider"))
+	o, err := h.js.New(h.ensurePlatform().Module("core/impl/meta/keyProvider"))
 	must(err)
 	return o
 }

@@ -126,7 +126,7 @@ func (h *host) logText(args []goja.Value) string {
 		return args[0].String()
 	}
 	return h.readable(func() string {
-		return h.world().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
+		return h.ensurePlatform().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
 	})
 }
 
@@ -149,11 +149,11 @@ func (h *host) consoleTrace(call goja.FunctionCall) string {
 }
 
 func (h *host) consoleDir(call goja.FunctionCall) string {
-	return h.world().InspectWith(call.Argument(0), call.Argument(1), maxLogText)
+	return h.ensurePlatform().InspectWith(call.Argument(0), call.Argument(1), maxLogText)
 }
 
 func (h *host) consoleTable(call goja.FunctionCall) string {
-	if text := h.world().Table(call.Argument(0), call.Argument(1)); text != "" {
+	if text := h.ensurePlatform().Table(call.Argument(0), call.Argument(1)); text != "" {
 		return text
 	}
 	return h.logText(call.Arguments)

@@ -133,7 +133,7 @@ func (h *host) fromValue(v any) goja.Value {
 	case engine.JSONText:
 		return h.fromDecoded(v.Decode())
 	case *engine.Item:
-		return h.item(v)
+		return h.itemObject(v)
 	}
 	return goja.Undefined()
 }
@@ -273,7 +273,7 @@ func (c *decoder) object(o *goja.Object) any {
 // any other object.
 func (c *decoder) upload(o *goja.Object) *engine.Upload {
 	if part := partOf(o); part != nil {
-		return part.upload()
+		return part.newUpload()
 	}
 	if b, ok := bytesOf(o); ok {
 		return &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}

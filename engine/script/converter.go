@@ -32,7 +32,7 @@ var _ engine.Converter = (*converter)(nil)
 func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
-	m.add(one)
+	m.addServices(one)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if one.err != nil {
@@ -72,7 +72,7 @@ func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*eng
 	}
 	o, done, err := c.call(ctx, r, b, &job{
 		function: respondFunction,
-		argument: func(call *call) goja.Value { return call.vm.host.list(items, -1) },
+		argument: func(call *call) goja.Value { return call.vm.host.listArray(items, -1) },
 	})
 	if err != nil || !done || o.none {
 		return nil, err
@@ -108,11 +108,11 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	none := result == nil || goja.IsUndefined(result)
 	switch {
 	case c.job == nil:
-		return outcome{response: v.response(result)}
+		return outcome{response: v.buildResponse(result)}
 	case c.job.event != nil:
 		return c.job.event.outcome(c, result)
 	case !c.job.data:
-		return outcome{response: v.response(result), none: none}
+		return outcome{response: v.buildResponse(result), none: none}
 	}
 	data, err := v.host.toDecoded(result)
 	return outcome{data: data, err: err}
@@ -159,7 +159,7 @@ func (l *loading) registerConverter(exports goja.Value) error {
 		if o == nil {
 			break
 		}
-		v, err := h.get(o, name)
+		v, err := h.getProperty(o, name)
 		if err != nil {
 			return err
 		}

@@ -135,21 +135,21 @@ func (r *eventRun) argument(c *call) goja.Value {
 	if r.id != "" {
 		h.put(o, "id", h.js.ToValue(r.id))
 	}
-	h.put(o, "user", h.user(c.req.Account))
+	h.put(o, "user", h.userObject(c.req.Account))
 	if r.query != nil {
 		h.put(o, "options", h.fromDecoded(queryOptions(r.query)))
 		return o
 	}
 	item := goja.Null()
 	if r.item != nil {
-		item = h.item(r.item)
+		item = h.itemObject(r.item)
 	}
 	h.put(o, "item", item)
 	r.cancelled, r.given = false, nil
 	if r.collection != "" {
 		h.put(o, "master", item)
 		h.put(o, "collection", h.js.ToValue(r.collection))
-		h.put(o, "details", h.list(r.details, -1))
+		h.put(o, "details", h.listArray(r.details, -1))
 		return o
 	}
 	if r.values != nil {

@@ -58,7 +58,7 @@ func (h *host) expressMethods(methods *methods) {
 
 // helper calls a function of a built-in module.
 func (h *host) helper(module, name string, args ...goja.Value) goja.Value {
-	f, _ := goja.AssertFunction(h.world().Module(module).(*goja.Object).Get(name))
+	f, _ := goja.AssertFunction(h.ensurePlatform().Module(module).(*goja.Object).Get(name))
 	v, err := f(goja.Undefined(), args...)
 	if err != nil {
 		panic(rethrow(err))
@@ -81,7 +81,7 @@ func (h *host) bodyStream(c *call) *goja.Object {
 
 // stream returns a stream of a copy of content.
 func (h *host) stream(content []byte) *goja.Object {
-	o, err := h.js.New(h.world().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
+	o, err := h.js.New(h.ensurePlatform().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
 	must(err)
 	return o
 }

@@ -86,7 +86,7 @@ func text(status int, s string) *engine.Response {
 // describeError converts an error of the engine or of restsrv to a Failure.
 func (v *vm) describeError(err error) *Failure {
 	var ex *goja.Exception
-	if errors.As(err, &ex) && !uncatchable(err) {
+	if errors.As(err, &ex) && !isUncatchable(err) {
 		return v.describeThrown(ex.Value(), ex)
 	}
 	return &Failure{Message: err.Error(), cause: err}
@@ -127,7 +127,7 @@ func (f *Failure) locate(v *vm, frames []goja.StackFrame) {
 }
 
 func (f *Failure) frame(v *vm, name string, p file.Position) {
-	file, line, column, ok := v.gen.files.origin(p.Filename, p.Line, p.Column)
+	file, line, column, ok := v.gen.files.originOf(p.Filename, p.Line, p.Column)
 	if !ok {
 		return
 	}

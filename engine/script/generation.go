@@ -81,7 +81,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options, scope: s.Scope,
+		rt: r, limits: s.Limits.orDefaults(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options, scope: s.Scope,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -136,7 +136,7 @@ func (g *Generation) Errors() engine.ErrorForm { return engine.TextErrors }
 
 // Files returns the absolute paths that were read or looked for so far. The service should be loaded again when one
 // of them changes.
-func (g *Generation) Files() []string { return g.files.paths() }
+func (g *Generation) Files() []string { return g.files.allPaths() }
 
 // Close retires the generation. Running calls continue, and new calls are still answered. Each VM is released when
 // no call uses it.

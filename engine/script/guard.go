@@ -77,7 +77,7 @@ func (h *host) provide(n needs) {
 		h.guardCode()
 	}
 	if n.platform != (platform.Needs{}) {
-		h.world().Patch(n.platform)
+		h.ensurePlatform().Patch(n.platform)
 	}
 	if n.matches {
 		h.v.clock.mayMatch()
@@ -209,7 +209,7 @@ func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Fun
 // guardGenerators limits the depth at which generators delegate to others. The engine recurses without counting
 // calls, and returning from such a depth takes too long.
 func (h *host) guardGenerators() {
-	program, err := h.v.gen.rt.cache.prelude(preludeGenerators)
+	program, err := h.v.gen.rt.cache.preludeProgram(preludeGenerators)
 	must(err)
 	proto, err := h.js.RunProgram(program)
 	must(err)
@@ -242,7 +242,7 @@ func (h *host) guardCode() {
 		}
 	}
 	h.guard(h.js.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
-	program, err := h.v.gen.rt.cache.prelude(preludeFunctions)
+	program, err := h.v.gen.rt.cache.preludeProgram(preludeFunctions)
 	must(err)
 	list, err := h.js.RunProgram(program)
 	must(err)

@@ -174,7 +174,7 @@ func (h *host) guardPrototypes(string) {
 	for _, owner := range []string{"Object", "Reflect"} {
 		h.guard(h.js.Get(owner).(*goja.Object), name, func(call goja.FunctionCall) { check(call.Argument(0), call.Argument(1)) })
 	}
-	program, err := h.v.gen.rt.cache.prelude(preludeProto)
+	program, err := h.v.gen.rt.cache.preludeProgram(preludeProto)
 	must(err)
 	install, err := h.js.RunProgram(program)
 	must(err)

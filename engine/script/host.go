@@ -63,9 +63,9 @@ func (h *host) install() {
 	h.resolve, _ = goja.AssertFunction(promise.Get("resolve"))
 	h.thenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 	h.own = map[string]func() goja.Value{
-		"shared":  h.shared,
+		"shared":  h.sharedObject,
 		"console": h.console, "log": h.console, "options": h.options,
-		"dataRepo": func() goja.Value { return h.repository(h.v.gen.data()) },
+		"dataRepo": func() goja.Value { return h.repositoryObject(h.v.gen.data()) },
 		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.metadata()) },
 	}
 	if h.v.gen.env.Settings != nil {
@@ -154,7 +154,7 @@ func (h *host) adoptThenable(v goja.Value) (*goja.Promise, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
-	then, err := h.get(o, "then")
+	then, err := h.getProperty(o, "then")
 	if err != nil {
 		return nil, false, err
 	}
@@ -186,7 +186,7 @@ func (h *host) await(c *call, p *goja.Promise) error {
 	if h.fulfilled == nil {
 		h.fulfilled = h.js.ToValue(func(fc goja.FunctionCall) goja.Value {
 			if c := h.v.cur; c != nil && !c.over.Load() {
-				must(h.v.answer(c, fc.Argument(0)))
+				must(h.v.answerCall(c, fc.Argument(0)))
 			}
 			return goja.Undefined()
 		})
@@ -207,7 +207,7 @@ var serviceSource string
 
 // service returns a new Service class.
 func (h *host) service() *goja.Object {
-	program, err := h.v.gen.rt.cache.prelude(serviceSource)
+	program, err := h.v.gen.rt.cache.preludeProgram(serviceSource)
 	must(err)
 	factory, err := h.js.RunProgram(program)
 	must(err)

@@ -6,15 +6,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// initialized calls the method _initialization(scope) of an IONDV service, if
-// it has one, and then registers the routes. The returned value may be a
-// promise.
-func (l *loading) initialized(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
+// callInitialization calls the method _initialization(scope) of an IONDV
+// service, if it has one, and then registers the routes. The returned value may
+// be a promise.
+func (l *loading) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
 	h := l.vm.host
 	if !l.vm.gen.legacy {
 		return register()
 	}
-	method, err := h.get(instance, "_initialization")
+	method, err := h.getProperty(instance, "_initialization")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (l *loading) initialized(instance *goja.Object, register func() (goja.Value
 	done, resolve, reject := h.js.NewPromise()
 	err = h.then(pending, func(goja.Value) {
 		registered, err := register()
-		if uncatchable(err) {
+		if isUncatchable(err) {
 			panic(err)
 		}
 		if err != nil {

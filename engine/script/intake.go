@@ -46,7 +46,7 @@ func (in *intake) enter(ctx context.Context, bytes int) (leave func(), err error
 		return func() {}, nil
 	}
 	e := &entrant{bytes, make(chan struct{})}
-	if !in.join(e) {
+	if !in.addEntrant(e) {
 		return nil, errCrowded()
 	}
 	leave = sync.OnceFunc(func() { in.leave(bytes) })
@@ -68,9 +68,9 @@ func errCrowded() error {
 	return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second, Message: "too many requests with large bodies are under way"}
 }
 
-// join adds e to the queue and admits it if there is room. It returns false if
-// the queue is full.
-func (in *intake) join(e *entrant) bool {
+// addEntrant adds e to the queue and admits it if there is room. It returns
+// false if the queue is full.
+func (in *intake) addEntrant(e *entrant) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.waiting) > 0 && in.outside+e.bytes > in.most*intakeQueue {
@@ -78,13 +78,13 @@ func (in *intake) join(e *entrant) bool {
 	}
 	in.waiting = append(in.waiting, e)
 	in.outside += e.bytes
-	in.admit()
+	in.admitWaiting()
 	return true
 }
 
-// admit admits waiting bodies in order while there is room. If no body is
-// inside, it admits the next one of any size. The caller must hold in.mu.
-func (in *intake) admit() {
+// admitWaiting admits waiting bodies in order while there is room. If no body
+// is inside, it admits the next one of any size. The caller must hold in.mu.
+func (in *intake) admitWaiting() {
 	for len(in.waiting) > 0 {
 		e := in.waiting[0]
 		if in.inside > 0 && in.inside+e.bytes > in.most {
@@ -106,7 +106,7 @@ func (in *intake) giveUp(e *entrant) bool {
 		if w == e {
 			in.waiting = append(in.waiting[:i:i], in.waiting[i+1:]...)
 			in.outside -= e.bytes
-			in.admit()
+			in.admitWaiting()
 			return true
 		}
 	}
@@ -117,7 +117,7 @@ func (in *intake) leave(bytes int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.inside -= bytes
-	in.admit()
+	in.admitWaiting()
 }
 
 // tooManyValues reports whether JSON has more than about most values. It

@@ -25,8 +25,9 @@ type jsItem struct {
 
 var itemType = reflect.TypeFor[*jsItem]()
 
-// item returns the object for it. The caller must not change it afterwards.
-func (h *host) item(it *engine.Item) goja.Value {
+// itemObject returns the object for it. The caller must not change it
+// afterwards.
+func (h *host) itemObject(it *engine.Item) goja.Value {
 	if h.itemProto == nil {
 		h.itemProto = h.newItemProto()
 	}
@@ -93,15 +94,15 @@ func (it *jsItem) Get(name string) goja.Value {
 	case "base":
 		return it.baseObject()
 	case "classMeta":
-		return it.h.class(it.item.Class)
+		return it.h.classObject(it.item.Class)
 	case "properties":
-		return it.properties()
+		return it.propertiesObject()
 	case "references":
-		return it.loaded(engine.Reference, it.target)
+		return it.loadedObject(engine.Reference, it.targetItem)
 	case "collections":
-		return it.loaded(engine.Collection, it.members)
+		return it.loadedObject(engine.Collection, it.memberList)
 	case "files":
-		return it.files()
+		return it.filesObject()
 	}
 	if v := it.attribute(name); v != nil || name != "permissions" {
 		return v
@@ -109,8 +110,9 @@ func (it *jsItem) Get(name string) goja.Value {
 	panic(it.h.newError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
 }
 
-// loaded returns an object with the loaded values of all properties of type t.
-func (it *jsItem) loaded(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
+// loadedObject returns an object with the loaded values of all properties of
+// type t.
+func (it *jsItem) loadedObject(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
 	o := it.h.js.NewObject()
 	for _, p := range it.item.Class.Properties {
 		if p.Type == t && it.item.Link(p).Loaded {
@@ -150,7 +152,7 @@ func (it *jsItem) baseObject() *goja.Object {
 		h, o := it.h, it.h.js.NewObject()
 		for _, p := range it.item.Class.Properties {
 			if p.Type != engine.Password && !it.item.Class.Lacks(p) {
-				h.put(o, p.Name, it.raw(p))
+				h.put(o, p.Name, it.storedValue(p))
 			}
 		}
 		for _, f := range []engine.Field{
@@ -164,9 +166,9 @@ func (it *jsItem) baseObject() *goja.Object {
 	return it.base
 }
 
-// value returns a property, or one of the special names that IONDV's get
+// valueOf returns a property, or one of the special names that IONDV's get
 // accepts.
-func (it *jsItem) value(name string) goja.Value {
+func (it *jsItem) valueOf(name string) goja.Value {
 	switch name {
 	case "__class":
 		return it.h.js.ToValue(it.item.Class.FullName)
@@ -180,10 +182,10 @@ func (it *jsItem) value(name string) goja.Value {
 	return it.propertyValue(p)
 }
 
-// set changes a value of this object. It does not store the item. If v is an
-// item and the attribute is a reference, v becomes the loaded target of the
+// setValue changes a value of this object. It does not store the item. If v is
+// an item and the attribute is a reference, v becomes the loaded target of the
 // reference.
-func (it *jsItem) set(name string, v goja.Value) error {
+func (it *jsItem) setValue(name string, v goja.Value) error {
 	c := it.item.Class
 	p := c.Property(name)
 	if p == nil {
@@ -246,10 +248,10 @@ func (h *host) newItemProto() *goja.Object {
 	text("getCreator", func(it *engine.Item) string { return it.Creator })
 	text("getEditor", func(it *engine.Item) string { return it.Editor })
 	text("toString", (*engine.Item).String)
-	add("getMetaClass", func(it *jsItem, _ goja.FunctionCall) goja.Value { return h.class(it.item.Class) })
-	add("get", func(it *jsItem, call goja.FunctionCall) goja.Value { return it.get(call.Argument(0).String()) })
+	add("getMetaClass", func(it *jsItem, _ goja.FunctionCall) goja.Value { return h.classObject(it.item.Class) })
+	add("get", func(it *jsItem, call goja.FunctionCall) goja.Value { return it.getPath(call.Argument(0).String()) })
 	add("set", func(it *jsItem, call goja.FunctionCall) goja.Value {
-		if err := it.set(call.Argument(0).String(), call.Argument(1)); err != nil {
+		if err := it.setValue(call.Argument(0).String(), call.Argument(1)); err != nil {
 			panic(h.errorOf(err, nil))
 		}
 		return goja.Undefined()
@@ -262,16 +264,16 @@ func (h *host) newItemProto() *goja.Object {
 			return goja.Null()
 		})
 	}
-	link("getAggregate", engine.Reference, (*jsItem).target)
-	link("getAggregates", engine.Collection, (*jsItem).members)
-	add("getProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.properties() })
+	link("getAggregate", engine.Reference, (*jsItem).targetItem)
+	link("getAggregates", engine.Collection, (*jsItem).memberList)
+	add("getProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.propertiesObject() })
 	add("property", func(it *jsItem, call goja.FunctionCall) goja.Value {
 		if v := (&propertyMap{it: it}).Get(call.Argument(0).String()); v != nil {
 			return v
 		}
 		return goja.Null()
 	})
-	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.json() })
-	h.moreOfItems(add)
+	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.jsonObject() })
+	h.addAsyncItemMethods(add)
 	return proto
 }

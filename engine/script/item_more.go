@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// files returns an object with the files of the item by attribute. Each file
-// has the method getContents.
-func (it *jsItem) files() goja.Value {
+// filesObject returns an object with the files of the item by attribute. Each
+// file has the method getContents.
+func (it *jsItem) filesObject() goja.Value {
 	o := it.h.js.NewObject()
 	plain := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
 	images := *plain
@@ -27,7 +27,7 @@ func (it *jsItem) files() goja.Value {
 		held := engine.FilesIn(it.item.Values[i])
 		all := make([]any, len(held))
 		for j, f := range held {
-			all[j] = s.file(f)
+			all[j] = s.fileObject(f)
 		}
 		text, _ := it.item.Values[i].(engine.JSONText)
 		switch {
@@ -40,26 +40,26 @@ func (it *jsItem) files() goja.Value {
 	return o
 }
 
-// json returns the result of toJSON: the item as crud returns it, and the
+// jsonObject returns the result of toJSON: the item as crud returns it, and the
 // properties that a script added.
-func (it *jsItem) json() goja.Value {
-	o := it.h.envelope(it.item, nil)
+func (it *jsItem) jsonObject() goja.Value {
+	o := it.h.envelopeObject(it.item, nil)
 	for _, name := range it.extra.names {
 		it.h.put(o, name, it.extra.values[name])
 	}
 	return o
 }
 
-// moreOfItems adds the asynchronous methods.
-func (h *host) moreOfItems(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
+// addAsyncItemMethods adds the asynchronous methods.
+func (h *host) addAsyncItemMethods(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
 	// Calculated attributes have their values when an item is read.
 	// calculateProperties computes them again after a call of set, from the
 	// loaded objects. Cached values are computed again only when the item is
 	// written.
 	add("calculateProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value {
 		p, resolve, reject := h.js.NewPromise()
-		if err := it.calculate(); err != nil {
-			must(reject(h.errorOf(err, h.where())))
+		if err := it.computeValues(); err != nil {
+			must(reject(h.errorOf(err, h.callStack())))
 		} else {
 			must(resolve(goja.Undefined()))
 		}
@@ -67,7 +67,7 @@ func (h *host) moreOfItems(add func(name string, f func(it *jsItem, call goja.Fu
 	})
 }
 
-func (it *jsItem) calculate() error {
+func (it *jsItem) computeValues() error {
 	if !it.changed {
 		return nil
 	}

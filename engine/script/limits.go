@@ -32,7 +32,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	return l.over(Limits{
+	return l.orDefaults(Limits{
 		CPU: time.Second, Wall: 30 * time.Second, Load: time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
 		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
@@ -40,8 +40,8 @@ func (l Limits) withDefaults() Limits {
 	})
 }
 
-// over returns l with the values of def in place of its zero fields.
-func (l Limits) over(def Limits) Limits {
+// orDefaults returns l with the values of def in place of its zero fields.
+func (l Limits) orDefaults(def Limits) Limits {
 	for _, d := range []struct{ to, from *time.Duration }{
 		{&l.CPU, &def.CPU}, {&l.Wall, &def.Wall}, {&l.Load, &def.Load}, {&l.Transaction, &def.Transaction}, {&l.Idle, &def.Idle},
 	} {

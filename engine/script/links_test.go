@@ -33,17 +33,17 @@ func TestUntouchedLinks(t *testing.T) {
 	}
 	defer v.dispose()
 	v.do(task{nil, func() error {
-		o := v.host.item(a)
+		o := v.host.itemObject(a)
 		it := itemOf(o)
-		plain, _ := v.json(o)
+		plain, _ := v.toJSON(o)
 		expect(t, string(plain), string(a.AppendJSON(nil)))
 		if it.links != nil || it.base != nil || it.props != nil {
 			t.Error("an untouched item was touched")
 		}
-		touched, _ := v.json(v.host.envelope(a, nil))
+		touched, _ := v.toJSON(v.host.envelopeObject(a, nil))
 		expect(t, string(touched), string(plain))
-		expect(t, it.get("to.members.geo.type").String(), ",")
-		expect(t, it.get("to.members.id").String(), "a,c")
+		expect(t, it.getPath("to.members.geo.type").String(), ",")
+		expect(t, it.getPath("to.members.id").String(), "a,c")
 		return nil
 	}}, true)
 }
@@ -87,6 +87,6 @@ func TestLoadedItemIsBounded(t *testing.T) {
 			t.Errorf("got %v, want a refusal of the size", e)
 		}
 	}()
-	w.item(root)
+	w.writeItem(root)
 	t.Errorf("%d bytes were written", len(w.buf))
 }

@@ -36,14 +36,14 @@ var (
 	rowsType = reflect.TypeFor[*jsRows]()
 )
 
-func (h *host) lazy(size int, build func(int) goja.Value) lazyArray {
+func (h *host) newLazyArray(size int, build func(int) goja.Value) lazyArray {
 	return lazyArray{h: h, size: size, build: build, limit: h.v.gen.limits.Elements}
 }
 
-// list returns the array of items. If total is not negative, the array has it
-// as the property total.
-func (h *host) list(items []*engine.Item, total int64) goja.Value {
-	l := &jsList{h.lazy(len(items), func(i int) goja.Value { return h.item(items[i]) }), items}
+// listArray returns the array of items. If total is not negative, the array has
+// it as the property total.
+func (h *host) listArray(items []*engine.Item, total int64) goja.Value {
+	l := &jsList{h.newLazyArray(len(items), func(i int) goja.Value { return h.itemObject(items[i]) }), items}
 	o := h.js.NewDynamicArray(l)
 	if total < 0 {
 		return o
@@ -56,8 +56,8 @@ func (h *host) list(items []*engine.Item, total int64) goja.Value {
 	return o
 }
 
-// rows returns the array of the rows of an aggregation.
-func (h *host) rows(names []string, rows [][]any) goja.Value {
+// rowsArray returns the array of the rows of an aggregation.
+func (h *host) rowsArray(names []string, rows [][]any) goja.Value {
 	build := func(i int) goja.Value {
 		o := h.js.NewObject()
 		for j, name := range names {
@@ -65,11 +65,11 @@ func (h *host) rows(names []string, rows [][]any) goja.Value {
 		}
 		return o
 	}
-	return h.js.NewDynamicArray(&jsRows{h.lazy(len(rows), build), names, rows})
+	return h.js.NewDynamicArray(&jsRows{h.newLazyArray(len(rows), build), names, rows})
 }
 
-// touch allocates objects.
-func (l *lazyArray) touch() {
+// ensureObjects allocates objects.
+func (l *lazyArray) ensureObjects() {
 	if l.objects == nil {
 		l.objects = make([]goja.Value, l.size)
 	}
@@ -88,7 +88,7 @@ func (l *lazyArray) Get(i int) goja.Value {
 	if i < 0 || i >= l.Len() {
 		return nil
 	}
-	l.touch()
+	l.ensureObjects()
 	if l.objects[i] == nil {
 		l.objects[i] = l.build(i)
 		l.h.v.tally.madeRows++
@@ -102,7 +102,7 @@ func (l *lazyArray) Set(i int, v goja.Value) bool {
 	if i < 0 || i >= l.limit {
 		return false
 	}
-	l.touch()
+	l.ensureObjects()
 	if i >= len(l.objects) {
 		l.SetLen(i + 1)
 	}
@@ -118,7 +118,7 @@ func (l *lazyArray) SetLen(n int) bool {
 	if n < 0 || n > l.limit {
 		return false
 	}
-	l.touch()
+	l.ensureObjects()
 	for len(l.objects) < n {
 		l.objects = append(l.objects, goja.Undefined())
 	}

@@ -41,29 +41,29 @@ func (l *loading) run() error {
 	v.load = l
 	v.host.install()
 	resume := v.clock.pause()
-	src, err := v.gen.files.open(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+	src, err := v.gen.files.openFile(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
 	resume()
 	if err != nil {
 		l.finish(err)
 		return nil
 	}
-	exports, err := v.host.module(src)
+	exports, err := v.host.runModule(src)
 	if err == nil {
 		var pending goja.Value
-		if pending, err = l.register(exports); err == nil {
+		if pending, err = l.registerExports(exports); err == nil {
 			return l.settle(pending)
 		}
 	}
-	if uncatchable(err) {
+	if isUncatchable(err) {
 		return err
 	}
 	l.finish(v.loadError(v.describeError(err)))
 	return nil
 }
 
-// register registers the routes that the module exports. The returned value may
-// be the promise of an async _route.
-func (l *loading) register(exports goja.Value) (goja.Value, error) {
+// registerExports registers the routes that the module exports. The returned
+// value may be the promise of an async _route.
+func (l *loading) registerExports(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
 	if l.vm.gen.tests != nil {
 		return goja.Undefined(), l.registerTests()
@@ -106,7 +106,7 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
 		g.legacy = true // no lock is needed while the first VM loads
 	}
-	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router()) })
+	return l.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.router()) })
 }
 
 // registerTable registers the routes of an object that maps routes to handlers.
@@ -165,7 +165,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source, e.Excerpt = s.line(e.Line), v.gen.excerpt(f)
+		e.Source, e.Excerpt = s.lineText(e.Line), v.gen.excerpt(f)
 	}
 	return e
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// each calls do for every service. Calls for the same service do not overlap.
-// The number of concurrent calls is the number of processors plus one, so that
-// a slow service does not delay the others.
-func (m *Manager) each(services []*managed, do func(*managed)) {
+// forEachService calls do for every service. Calls for the same service do not
+// overlap. The number of concurrent calls is the number of processors plus one,
+// so that a slow service does not delay the others.
+func (m *Manager) forEachService(services []*managed, do func(*managed)) {
 	locked := func(one *managed) {
 		one.loading.Lock()
 		defer one.loading.Unlock()
@@ -36,16 +36,16 @@ func (m *Manager) each(services []*managed, do func(*managed)) {
 	done.Wait()
 }
 
-// affected reports whether loading the service again would read other files or
-// contents.
-func (m *Manager) affected(one *managed, touched pathSet) bool {
+// isAffected reports whether loading the service again would read other files
+// or contents.
+func (m *Manager) isAffected(one *managed, touched pathSet) bool {
 	m.mu.Lock()
 	live, failed, files := one.live, one.err != nil, one.files
 	m.mu.Unlock()
-	if failed && touched.any(files) {
+	if failed && touched.containsAny(files) {
 		return true
 	}
-	return live != nil && touched.any(live.Files()) && (failed || live.files.stale())
+	return live != nil && touched.containsAny(live.Files()) && (failed || live.files.isStale())
 }
 
 // maxLoads is the maximum number of attempts to load a service whose files
@@ -60,53 +60,53 @@ const clockLag = 10 * time.Millisecond
 // load is not final, because a file may be incomplete.
 const settling = 50 * time.Millisecond
 
-// reload loads a service whose files have just changed.
-func (m *Manager) reload(one *managed) {
-	m.loadWhen(one, func(f *files, began time.Time) bool {
-		last := f.changed()
+// reloadService loads a service whose files have just changed.
+func (m *Manager) reloadService(one *managed) {
+	m.loadRetrying(one, func(f *files, began time.Time) bool {
+		last := f.lastChange()
 		if wait := settling - time.Since(last); wait > 0 && wait <= settling {
 			time.Sleep(wait)
 		}
-		return !f.changed().Equal(last) || last.After(began)
+		return !f.lastChange().Equal(last) || last.After(began)
 	})
 }
 
-// load loads one version of a service and activates it. If that fails, it
-// records and logs the error.
-func (m *Manager) load(one *managed) {
-	m.loadWhen(one, func(f *files, began time.Time) bool { return f.changed().After(began) })
+// loadService loads one version of a service and activates it. If that fails,
+// it records and logs the error.
+func (m *Manager) loadService(one *managed) {
+	m.loadRetrying(one, func(f *files, began time.Time) bool { return f.lastChange().After(began) })
 }
 
-// loadWhen does the work of load and reload. It loads again while a failure may
-// come from files that were being written, which doubtful reports. It also
+// loadRetrying does the work of loadService and reloadService. It loads again while a failure
+// may come from files that were being written, which doubtful reports. It also
 // discards a version whose files changed during the load, because it may have
 // read the old content.
-func (m *Manager) loadWhen(one *managed, doubtful func(*files, time.Time) bool) {
+func (m *Manager) loadRetrying(one *managed, doubtful func(*files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
-		m.rt.lastingOf(one.Name).counters.reloaded(time.Since(began), err)
+		m.rt.lastingOf(one.Name).counters.countReload(time.Since(began), err)
 		var failed *failedLoad
 		switch {
 		case attempt == maxLoads:
 		case errors.As(err, &failed) && doubtful(failed.files, began):
 			continue
-		case err == nil && g.files.changed().After(began.Add(-clockLag)) && g.files.stale():
+		case err == nil && g.files.lastChange().After(began.Add(-clockLag)) && g.files.isStale():
 			g.Close()
 			continue
 		}
 		if err != nil {
-			g = m.fallback(one)
+			g = m.loadFallback(one)
 		}
-		m.take(one, g, err)
+		m.adoptVersion(one, g, err)
 		return
 	}
 }
 
-// changed returns the latest modification time of the files that were read or
-// looked for.
-func (f *files) changed() (last time.Time) {
-	for _, path := range f.paths() {
+// lastChange returns the latest modification time of the files that were read
+// or looked for.
+func (f *files) lastChange() (last time.Time) {
+	for _, path := range f.allPaths() {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
@@ -114,9 +114,10 @@ func (f *files) changed() (last time.Time) {
 	return last
 }
 
-// fallback returns the last good version of the previous Manager for a service
-// that has no good version in this one. It returns nil if there is none.
-func (m *Manager) fallback(one *managed) *Generation {
+// loadFallback returns the last good version of the previous Manager for a
+// service that has no good version in this one. It returns nil if there is
+// none.
+func (m *Manager) loadFallback(one *managed) *Generation {
 	m.mu.Lock()
 	last, needless := m.before[one.Name], one.live != nil
 	m.mu.Unlock()
@@ -130,13 +131,14 @@ func (m *Manager) fallback(one *managed) *Generation {
 	return g
 }
 
-// take activates g, if it is not nil, and records the error of the load.
-func (m *Manager) take(one *managed, g *Generation, err error) {
+// adoptVersion activates g, if it is not nil, and records the error of the
+// load.
+func (m *Manager) adoptVersion(one *managed, g *Generation, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	one.err, one.files = nil, nil
 	if g != nil {
-		if refused := m.use(one, g); refused != nil {
+		if refused := m.activateVersion(one, g); refused != nil {
 			err = errors.Join(err, refused)
 			one.files = g.Files()
 			g.Close()
@@ -148,7 +150,7 @@ func (m *Manager) take(one *managed, g *Generation, err error) {
 		}
 	}
 	if err != nil {
-		m.failed(one, err)
+		m.recordFailure(one, err)
 		return
 	}
 	if m.closed {
@@ -157,11 +159,12 @@ func (m *Manager) take(one *managed, g *Generation, err error) {
 	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(g.routes))
 }
 
-// failed records why a service could not be loaded. The caller must hold m.mu.
-func (m *Manager) failed(one *managed, err error) {
+// recordFailure records why a service could not be loaded. The caller must hold
+// m.mu.
+func (m *Manager) recordFailure(one *managed, err error) {
 	var failed *failedLoad
 	if errors.As(err, &failed) {
-		one.files = failed.files.paths()
+		one.files = failed.files.allPaths()
 	}
 	if !errors.As(err, &one.err) {
 		one.err = &LoadError{File: filepath.ToSlash(one.File), Message: err.Error()}
@@ -173,8 +176,8 @@ func (m *Manager) failed(one *managed, err error) {
 	m.logFault(text, one)
 }
 
-// use activates a version.
-func (m *Manager) use(one *managed, g *Generation) error {
+// activateVersion activates a version.
+func (m *Manager) activateVersion(one *managed, g *Generation) error {
 	if err := m.events.admit(g); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (m *Manager) Add(services ...Service) error {
 	for _, s := range services {
 		added = append(added, &managed{Service: s})
 	}
-	m.add(added...)
+	m.addServices(added...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
@@ -104,13 +104,13 @@ func (m *Manager) Add(services ...Service) error {
 	return errors.Join(errs...)
 }
 
-// add loads services for the first time.
-func (m *Manager) add(services ...*managed) {
+// addServices loads services for the first time.
+func (m *Manager) addServices(services ...*managed) {
 	m.mu.Lock()
 	m.services = append(m.services, services...)
 	m.events.expect(services)
 	m.mu.Unlock()
-	m.each(services, m.load)
+	m.forEachService(services, m.loadService)
 }
 
 // Lost returns an error that lists the services that were active in the
@@ -139,38 +139,39 @@ func (m *Manager) Reload(changed []string) {
 	started, touched := time.Now(), newPathSet(changed)
 	var mu sync.Mutex
 	var loaded []*managed
-	m.each(m.concerned(changed, touched), func(one *managed) {
-		if changed != nil && !m.affected(one, touched) {
+	m.forEachService(m.concernedServices(changed, touched), func(one *managed) {
+		if changed != nil && !m.isAffected(one, touched) {
 			return
 		}
-		m.reload(one)
+		m.reloadService(one)
 		mu.Lock()
 		defer mu.Unlock()
 		loaded = append(loaded, one)
 	})
-	m.tell(changed, started, loaded)
+	m.reportReload(changed, started, loaded)
 }
 
-// concerned returns the services that read or looked for a changed file, or all
-// services if changed is nil. The content of the files may be unchanged.
-func (m *Manager) concerned(changed []string, touched pathSet) []*managed {
+// concernedServices returns the services that read or looked for a changed
+// file, or all services if changed is nil. The content of the files may be
+// unchanged.
+func (m *Manager) concernedServices(changed []string, touched pathSet) []*managed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []*managed
 	for _, one := range m.services {
-		if changed == nil || touched.any(one.files) || one.live != nil && touched.any(one.live.Files()) {
+		if changed == nil || touched.containsAny(one.files) || one.live != nil && touched.containsAny(one.live.Files()) {
 			all = append(all, one)
 		}
 	}
 	return all
 }
 
-// tell reports a reload to the function of OnReload or to the log.
-func (m *Manager) tell(changed []string, started time.Time, loaded []*managed) {
+// reportReload reports a reload to the function of OnReload or to the log.
+func (m *Manager) reportReload(changed []string, started time.Time, loaded []*managed) {
 	m.telling.Lock()
 	defer m.telling.Unlock()
 	m.mu.Lock()
-	r, told := report(changed, started, loaded), m.reloaded
+	r, told := newReport(changed, started, loaded), m.reloaded
 	m.mu.Unlock()
 	switch {
 	case told != nil:
@@ -249,8 +250,9 @@ func newPathSet(paths []string) pathSet {
 	return set
 }
 
-// any reports whether the set contains one of the files or a folder above one.
-func (s pathSet) any(files []string) bool {
+// containsAny reports whether the set contains one of the files or a folder
+// above one.
+func (s pathSet) containsAny(files []string) bool {
 	for _, f := range files {
 		for {
 			if s[f] {

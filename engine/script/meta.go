@@ -33,11 +33,11 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 	return found, nil
 }
 
-// shown returns the class as metaRepo returns it: without the attributes that
+// viewFor returns the class as metaRepo returns it: without the attributes that
 // are hidden from the account of the call. If the options of the service
 // contain a repository that does not check permissions, shown returns the whole
 // class, because the service can read all items anyway.
-func (h *host) shown(c *engine.Class) *engine.Class {
+func (h *host) viewFor(c *engine.Class) *engine.Class {
 	g := h.v.gen
 	for _, o := range g.options {
 		if _, secured := o.(engine.Warden); secured {
@@ -60,7 +60,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	methods := h.methodsOf(o)
 	add := func(name string, f func(goja.FunctionCall) goja.Value) {
 		methods.add(name, func(call goja.FunctionCall) goja.Value {
-			h.active("metaRepo." + name)
+			h.activeCall("metaRepo." + name)
 			return f(call)
 		})
 	}
@@ -73,36 +73,38 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 		if err != nil {
 			panic(h.errorOf(err, nil))
 		}
-		return h.shown(c)
+		return h.viewFor(c)
 	}
-	add("getMeta", func(call goja.FunctionCall) goja.Value { return h.class(class(call.Argument(0), call.Argument(2))) })
+	add("getMeta", func(call goja.FunctionCall) goja.Value {
+		return h.classObject(class(call.Argument(0), call.Argument(2)))
+	})
 	add("ancestor", func(call goja.FunctionCall) goja.Value {
 		return h.classOrNull(class(call.Argument(0), goja.Undefined()).Ancestor)
 	})
 	add("propertyMetas", func(call goja.FunctionCall) goja.Value {
-		return h.values(h.class(class(call.Argument(0), goja.Undefined())).Get("propertyMetas").(*goja.Object))
+		return h.valuesArray(h.classObject(class(call.Argument(0), goja.Undefined())).Get("propertyMetas").(*goja.Object))
 	})
-	h.presentation(methods, add, class)
+	h.addPresentation(methods, add, class)
 	add("listMeta", func(call goja.FunctionCall) goja.Value {
 		if v := call.Argument(0); v.ToBoolean() {
-			return h.descendants(class(v, call.Argument(3)), call.Argument(2).ToBoolean())
+			return h.descendantsArray(class(v, call.Argument(3)), call.Argument(2).ToBoolean())
 		}
 		var list []any
 		for _, c := range meta.Classes() {
-			list = append(list, h.class(h.shown(c)))
+			list = append(list, h.classObject(h.viewFor(c)))
 		}
 		return h.js.NewArray(list...)
 	})
 	return o
 }
 
-// descendants returns an array of the classes below c, either of all levels or
-// of the next level.
-func (h *host) descendants(c *engine.Class, direct bool) goja.Value {
+// descendantsArray returns an array of the classes below c, either of all
+// levels or of the next level.
+func (h *host) descendantsArray(c *engine.Class, direct bool) goja.Value {
 	var list []any
 	for _, d := range c.Descendants {
 		if !direct || d.Ancestor == c {
-			list = append(list, h.class(d))
+			list = append(list, h.classObject(d))
 		}
 	}
 	return h.js.NewArray(list...)
@@ -112,16 +114,16 @@ func (h *host) classOrNull(c *engine.Class) goja.Value {
 	if c == nil {
 		return goja.Null()
 	}
-	return h.class(c)
+	return h.classObject(c)
 }
 
 // maxViews is the maximum number of view objects that a VM keeps. The limit is
 // needed because accounts and permissions change.
 const maxViews = 1000
 
-// class returns the object for a class or a view of it. It makes the object
-// once per VM.
-func (h *host) class(c *engine.Class) *goja.Object {
+// classObject returns the object for a class or a view of it. It makes the
+// object once per VM.
+func (h *host) classObject(c *engine.Class) *goja.Object {
 	if o := h.classes[c]; o != nil {
 		return o
 	}
@@ -135,7 +137,7 @@ func (h *host) class(c *engine.Class) *goja.Object {
 	h.classes[c] = o
 	_ = o.Set("plain", h.fromDecoded(c.Describe()))
 	byName := h.propertyMetas(c)
-	metas := h.values(byName)
+	metas := h.valuesArray(byName)
 	_ = o.Set("propertyMetas", byName)
 	semanticCached, _ := c.Source.Get("semanticCached")
 	for _, m := range []struct {
@@ -147,7 +149,7 @@ func (h *host) class(c *engine.Class) *goja.Object {
 		{"getPropertyMetas", metas}, {"getKeyProperties", h.fromDecoded(engine.Texts(c.Key))}, {"getContainerReference", c.Container},
 		{"getCreationTracker", c.CreationTracker}, {"getChangeTracker", c.ChangeTracker},
 		{"getCreatorTracker", c.CreatorTracker}, {"getEditorTracker", c.EditorTracker},
-		{"getCacheDependencies", h.fromDecoded(dependencies(c))}, {"getForcedEnrichment", h.fromDecoded(neededPaths(c, nil, c.Needs()))},
+		{"getCacheDependencies", h.fromDecoded(dependencyPaths(c))}, {"getForcedEnrichment", h.fromDecoded(neededPaths(c, nil, c.Needs()))},
 		{"getSemanticAttrs", h.fromDecoded(semanticNames(c))},
 	} {
 		v := h.js.ToValue(m.value)
@@ -160,12 +162,12 @@ func (h *host) class(c *engine.Class) *goja.Object {
 func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object) {
 	h.method(o, "getAncestor", func(goja.FunctionCall) goja.Value { return h.classOrNull(c.Ancestor) })
 	h.method(o, "getDescendants", func(call goja.FunctionCall) goja.Value {
-		return h.descendants(c, call.Argument(0).ToBoolean())
+		return h.descendantsArray(c, call.Argument(0).ToBoolean())
 	})
 	// IONDV returns the class of that name, which is also true in a condition.
 	h.method(o, "checkAncestor", func(call goja.FunctionCall) goja.Value {
 		name := call.Argument(0).String()
-		return h.js.ToValue(c.FullName == name || c.Name == name || descends(c, name))
+		return h.js.ToValue(c.FullName == name || c.Name == name || isDescendant(c, name))
 	})
 	h.method(o, "getPropertyMeta", func(call goja.FunctionCall) goja.Value {
 		name := call.Argument(0).String()
@@ -191,7 +193,7 @@ func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object
 
 // propertyMeta returns the description of a property in its class.
 func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
-	if v := h.class(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
+	if v := h.classObject(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
 	return h.fromDecoded(p.Describe()) // an attribute of all classes
@@ -223,8 +225,9 @@ func (h *host) propertyMetas(c *engine.Class) *goja.Object {
 	return byName
 }
 
-// values returns an array of the property values of an object, in their order.
-func (h *host) values(o *goja.Object) goja.Value {
+// valuesArray returns an array of the property values of an object, in their
+// order.
+func (h *host) valuesArray(o *goja.Object) goja.Value {
 	var list []any
 	for _, name := range o.Keys() {
 		list = append(list, o.Get(name))
@@ -232,9 +235,9 @@ func (h *host) values(o *goja.Object) goja.Value {
 	return h.js.NewArray(list...)
 }
 
-// dependencies returns the paths to the items whose cached values depend on the
-// items of a class.
-func dependencies(c *engine.Class) []any {
+// dependencyPaths returns the paths to the items whose cached values depend on
+// the items of a class.
+func dependencyPaths(c *engine.Class) []any {
 	paths := []any{}
 	for _, d := range c.Dependencies {
 		if path := engine.Texts(d); !c.Conceals(path) {
@@ -271,8 +274,9 @@ func semanticNames(c *engine.Class) []any {
 	return names
 }
 
-// descends reports whether a class is below the class with the name ancestor.
-func descends(c *engine.Class, ancestor string) bool {
+// isDescendant reports whether a class is below the class with the name
+// ancestor.
+func isDescendant(c *engine.Class, ancestor string) bool {
 	for c = c.Ancestor; c != nil; c = c.Ancestor {
 		if c.FullName == ancestor || c.Name == ancestor {
 			return true

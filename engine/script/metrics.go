@@ -131,8 +131,8 @@ type counters struct {
 	recycled, quarantines  atomic.Uint64
 }
 
-// reloaded counts a load of the service and records its duration.
-func (c *counters) reloaded(took time.Duration, err error) {
+// countReload counts a load of the service and records its duration.
+func (c *counters) countReload(took time.Duration, err error) {
 	if err != nil {
 		c.failedReloads.Add(1)
 	} else {
@@ -141,8 +141,8 @@ func (c *counters) reloaded(took time.Duration, err error) {
 	c.lastReload.Store(int64(took))
 }
 
-// ended counts a request.
-func (c *counters) ended(o outcome, err error) { c.requests[outcomeOf(o, err)].Add(1) }
+// countRequest counts a request.
+func (c *counters) countRequest(o outcome, err error) { c.requests[outcomeOf(o, err)].Add(1) }
 
 func outcomeOf(o outcome, err error) int {
 	if err == nil {
@@ -245,7 +245,7 @@ func (r *Runtime) Metrics() map[string]Metrics {
 	}
 	for _, g := range r.registry.list() {
 		if m, ok := all[g.name]; ok {
-			g.group.report(&m)
+			g.group.reportState(&m)
 			all[g.name] = m
 		}
 	}
@@ -255,8 +255,8 @@ func (r *Runtime) Metrics() map[string]Metrics {
 // Metrics returns the metrics of all services, by name.
 func (m *Manager) Metrics() map[string]Metrics { return m.rt.Metrics() }
 
-// report adds the current state of the VMs of the group.
-func (g *group) report(m *Metrics) {
+// reportState adds the current state of the VMs of the group.
+func (g *group) reportState(m *Metrics) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, v := range g.vms {
@@ -272,19 +272,19 @@ func (g *group) report(m *Metrics) {
 	m.Exclusive = m.Exclusive || g.exclusive
 }
 
-// count records a turn.
-func (v *vm) count(c *call, took time.Duration) {
+// countTurn records a turn.
+func (v *vm) countTurn(c *call, took time.Duration) {
 	k := &v.gen.lasting.counters
 	k.turns.observe(took)
 	v.tally.flush(k)
 	if c != nil {
-		c.used(took)
+		c.addCPU(took)
 	}
 }
 
-// used adds the CPU time of a turn to its call. After the end of the call it
+// addCPU adds the CPU time of a turn to its call. After the end of the call it
 // also reports the sum.
-func (c *call) used(d time.Duration) {
+func (c *call) addCPU(d time.Duration) {
 	c.cpu.Add(int64(d))
 	if c.over.Load() {
 		c.reportCPU()

@@ -92,7 +92,7 @@ func BenchmarkMetrics(b *testing.B) {
 	for b.Loop() {
 		c.reported.Store(false)
 		g.lasting.counters.queueWait.observe(time.Microsecond)
-		v.count(&c, 3*time.Microsecond)
-		g.lasting.counters.ended(outcome{}, nil)
+		v.countTurn(&c, 3*time.Microsecond)
+		g.lasting.counters.countRequest(outcome{}, nil)
 	}
 }

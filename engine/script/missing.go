@@ -30,22 +30,22 @@ func (m *Manager) MissingModules() []*LoadError {
 		for _, s := range sources {
 			if s.program != nil && !seen[s.path] && !strings.Contains(s.file, nodeModules+"/") {
 				seen[s.path] = true
-				missing = append(missing, one.live.files.missing(s)...)
+				missing = append(missing, one.live.files.findMissing(s)...)
 			}
 		}
 	}
 	return missing
 }
 
-// missing does the work of MissingModules for one file.
-func (f *files) missing(s *source) (all []*LoadError) {
+// findMissing does the work of MissingModules for one file.
+func (f *files) findMissing(s *source) (all []*LoadError) {
 	for _, at := range required.FindAllSubmatchIndex(s.text, -1) {
 		start, end := at[2], at[3]
 		for i := 4; start < 0; i += 2 {
 			start, end = at[i], at[i+1]
 		}
 		name, why := string(s.text[start:end]), ""
-		_, builtin, err := f.find(name, s)
+		_, builtin, err := f.findModule(name, s)
 		var e *LoadError
 		switch {
 		case errors.As(err, &e):

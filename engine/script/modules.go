@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// builtin returns the exports of a built-in module, or nil if there is no
+// builtinModule returns the exports of a built-in module, or nil if there is no
 // module of that name.
-func (h *host) builtin(name string) goja.Value { return h.world().Module(name) }
+func (h *host) builtinModule(name string) goja.Value { return h.ensurePlatform().Module(name) }
 
 // ourModule is the name of the built-in module with the functions of restsrv.
 const ourModule = "restsrv"
@@ -26,10 +26,10 @@ func isNode(name string) bool {
 	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
 }
 
-// reserved reports whether a name is a built-in module even if a package of
+// isReserved reports whether a name is a built-in module even if a package of
 // that name is installed. That is the case for modules of Node.js, of restsrv,
 // and of IONDV, whose packages cannot run here.
-func reserved(name string) bool {
+func isReserved(name string) bool {
 	if !platform.HasModule(name) {
 		return false
 	}
@@ -37,14 +37,14 @@ func reserved(name string) bool {
 	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
 }
 
-func relative(name string) bool {
+func isRelative(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
 }
 
-// find returns the file that a name means in the file from. If the name is a
-// built-in module, find returns no file and the name of the module, which may
-// differ from name.
-func (f *files) find(name string, from *source) (*source, string, error) {
+// findModule returns the file that a name means in the file from. If the name
+// is a built-in module, find returns no file and the name of the module, which
+// may differ from name.
+func (f *files) findModule(name string, from *source) (*source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if strings.HasPrefix(name, "#") {
@@ -54,11 +54,11 @@ func (f *files) find(name string, from *source) (*source, string, error) {
 		}
 		name = other
 	}
-	if relative(name) {
-		s, err := f.file(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name)), name, from.file)
+	if isRelative(name) {
+		s, err := f.findFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name)), name, from.file)
 		return s, "", err
 	}
-	if reserved(name) {
+	if isReserved(name) {
 		return nil, name, nil
 	}
 	if f.rt.nodeModules {
@@ -71,13 +71,13 @@ func (f *files) find(name string, from *source) (*source, string, error) {
 	}
 	if filepath.IsLocal(filepath.FromSlash(name)) {
 		for _, path := range f.rt.ofApplication(name) {
-			if f.lookup(path) != "" {
-				s, err := f.file(path, name, from.file)
+			if f.lookUpFile(path) != "" {
+				s, err := f.findFile(path, name, from.file)
 				return s, "", err
 			}
 		}
 	}
-	return nil, "", &LoadError{File: from.file, Message: f.unknown(name, from)}
+	return nil, "", &LoadError{File: from.file, Message: f.unknownMessage(name, from)}
 }
 
 // ofApplication returns the possible paths of a name within the application
@@ -94,9 +94,9 @@ func (r *Runtime) ofApplication(name string) []string {
 
 const notFound = "cannot find module "
 
-// unknown returns the error message for a name that was not found, with the
-// places that were tried and suggestions.
-func (f *files) unknown(name string, from *source) string {
+// unknownMessage returns the error message for a name that was not found, with
+// the places that were tried and suggestions.
+func (f *files) unknownMessage(name string, from *source) string {
 	if isNode(name) {
 		return notFound + quoted(name) + ": it is a module of Node.js that scripts here do not have"
 	}
@@ -113,22 +113,22 @@ func (f *files) unknown(name string, from *source) string {
 	switch {
 	case f.rt.nodeModules:
 		text += ", nor is there such a package in node_modules"
-	case f.installed(name, from):
+	case f.isInstalled(name, from):
 		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`
 	}
-	if isFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) || f.lookup(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) != "" {
+	if isFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) || f.lookUpFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) != "" {
 		text += "; a file beside the one that asks is " + quoted("./"+name)
 	}
 	return text
 }
 
-// installed reports whether a package is in node_modules.
-func (f *files) installed(name string, from *source) bool {
+// isInstalled reports whether a package is in node_modules.
+func (f *files) isInstalled(name string, from *source) bool {
 	pkg, _, ok := splitPackage(name)
 	if !ok {
 		return false
 	}
-	for _, dir := range f.above(filepath.Dir(from.path)) {
+	for _, dir := range f.foldersAbove(filepath.Dir(from.path)) {
 		if f.isFile(filepath.Join(dir, nodeModules, filepath.FromSlash(pkg), manifest)) {
 			return true
 		}
@@ -143,11 +143,11 @@ func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
 	if !ok {
 		return exports, nil
 	}
-	marked, err := h.get(o, "__esModule")
+	marked, err := h.getProperty(o, "__esModule")
 	if err != nil || !marked.ToBoolean() {
 		return exports, err
 	}
-	v, err := h.get(o, "default")
+	v, err := h.getProperty(o, "default")
 	if err != nil || goja.IsUndefined(v) {
 		return exports, err
 	}

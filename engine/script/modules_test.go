@@ -186,7 +186,7 @@ func TestModulesThatAppear(t *testing.T) {
 				a.write("svc.js", c.text)
 				_, err := a.rt.Load(a.service("svc.js"))
 				var failed *failedLoad
-				if !errors.As(err, &failed) || !newPathSet([]string{filepath.Join(a.dir, c.file)}).any(failed.files.paths()) {
+				if !errors.As(err, &failed) || !newPathSet([]string{filepath.Join(a.dir, c.file)}).containsAny(failed.files.allPaths()) {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -196,11 +196,11 @@ func TestModulesThatAppear(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer g.Close()
-			if g.files.stale() {
+			if g.files.isStale() {
 				t.Error("stale from the beginning")
 			}
 			a.write(c.file, c.content)
-			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).any(g.Files()) || !g.files.stale() {
+			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).containsAny(g.Files()) || !g.files.isStale() {
 				t.Error("nobody looked for it")
 			}
 		})
@@ -232,7 +232,7 @@ func TestBecomesTypeScript(t *testing.T) {
 		}
 	}
 	a.tree("svc.ts", "import {n} from './lib.js';\nexport default {'GET /': (): number => n}", "lib.ts", "export const n: number = 2")
-	if !g.files.stale() {
+	if !g.files.isStale() {
 		t.Error("the files that went are not missed")
 	}
 	a.answers("svc.js", "2")

@@ -38,7 +38,7 @@ func (p *part) open() io.Reader {
 	return io.NewSectionReader(p.rest, 0, p.size)
 }
 
-func (p *part) upload() *engine.Upload {
+func (p *part) newUpload() *engine.Upload {
 	return &engine.Upload{File: engine.StoredFile{Name: p.name, MimeType: p.mimeType}, Content: p.open()}
 }
 

@@ -54,7 +54,7 @@ func tooLong(text string, steep bool) (line, column int) {
 	}
 	c := chain{text: text}
 	for c.at < len(text) {
-		if c.next(); c.length+c.outer > maxChain || steep && c.steep > maxSteep {
+		if c.nextToken(); c.length+c.outer > maxChain || steep && c.steep > maxSteep {
 			return wire.Position([]byte(text), min(c.at, len(text)-1))
 		}
 	}
@@ -79,8 +79,8 @@ type level struct {
 	steep  int // number of steep operators
 }
 
-// next scans one token.
-func (c *chain) next() {
+// nextToken scans one token.
+func (c *chain) nextToken() {
 	b := c.text[c.at]
 	c.at++
 	switch {
@@ -96,11 +96,11 @@ func (c *chain) next() {
 		}
 		c.ended, c.word = true, false
 		return
-	case b == '/' && c.ahead('/'):
+	case b == '/' && c.nextIs('/'):
 		c.skipTo("\n")
 		c.at-- // the end of the line must be scanned, too
 		return
-	case b == '/' && c.ahead('*'):
+	case b == '/' && c.nextIs('*'):
 		c.skipTo("*/")
 		return
 	case b == '/' && !c.ended && c.skipPattern():
@@ -110,11 +110,11 @@ func (c *chain) next() {
 		c.skipWord()
 		return
 	}
-	c.operator(b)
+	c.scanOperator(b)
 	c.word = false
 }
 
-func (c *chain) operator(b byte) {
+func (c *chain) scanOperator(b byte) {
 	c.ended = false
 	switch b {
 	case '(', '[', '{':
@@ -157,7 +157,7 @@ func (c *chain) operator(b byte) {
 
 func (c *chain) newStatement() { c.level, c.ended, c.word = level{}, false, false }
 
-func (c *chain) ahead(b byte) bool { return c.at < len(c.text) && c.text[c.at] == b }
+func (c *chain) nextIs(b byte) bool { return c.at < len(c.text) && c.text[c.at] == b }
 
 // skipText skips a string literal after its opening quote. If the literal does
 // not end, it skips to the end of the line.

@@ -56,7 +56,7 @@ func TestDeepSources(t *testing.T) {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				_, err := newCache().load(path, "x"+ext, 1<<20)
+				_, err := newCache().loadFile(path, "x"+ext, 1<<20)
 				took := time.Since(start)
 				t.Logf("%s%s: %v in %v", name, ext, err, took)
 				if took > 15*time.Second {

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// active returns the call in whose asynchronous context a script runs. It
+// activeCall returns the call in whose asynchronous context a script runs. It
 // throws if there is none.
-func (h *host) active(what string) *call {
+func (h *host) activeCall(what string) *call {
 	c := h.v.cur
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
@@ -41,15 +41,15 @@ type operation struct {
 	do     func(ctx context.Context) (func() goja.Value, error)
 }
 
-// async returns a function that runs an operation and returns a promise of its
-// result.
-func (h *host) async(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
+// asyncFunction returns a function that runs an operation and returns a promise
+// of its result.
+func (h *host) asyncFunction(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
 	return func(fc goja.FunctionCall) goja.Value {
-		c := h.active(name)
+		c := h.activeCall(name)
 		op, err := prepare(fc)
 		h.v.tally.awaits++
 		promise, resolve, reject := h.js.NewPromise()
-		p := &pending{h: h, call: c, operation: op, where: h.where(), resolve: resolve, reject: reject}
+		p := &pending{h: h, call: c, operation: op, where: h.callStack(), resolve: resolve, reject: reject}
 		if err != nil {
 			must(reject(h.errorOf(err, p.where)))
 			return h.js.ToValue(promise)
@@ -58,7 +58,7 @@ func (h *host) async(name string, prepare func(call goja.FunctionCall) (operatio
 			c.wrote.Store(true)
 		}
 		if p.ctx == nil {
-			p.ctx = h.context(c)
+			p.ctx = h.contextOf(c)
 		}
 		if !op.prompt || !c.hand(p) {
 			go p.run(true)
@@ -106,16 +106,16 @@ func (p *pending) settle(build func() goja.Value, err error) error {
 }
 
 func runOperation(ctx context.Context, op operation) (build func() goja.Value, err error) {
-	err = contained(func() (err error) {
+	err = recoverPanic(func() (err error) {
 		build, err = op.do(ctx)
 		return err
 	})
 	return build, err
 }
 
-// contained returns a panic of do as an error, so that it does not end the
+// recoverPanic returns a panic of do as an error, so that it does not end the
 // process.
-func contained(do func() error) (err error) {
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = &panicError{value: x, stack: string(debug.Stack())}
@@ -124,8 +124,8 @@ func contained(do func() error) (err error) {
 	return do()
 }
 
-// where returns the call stack of the script.
-func (h *host) where() []goja.StackFrame {
+// callStack returns the call stack of the script.
+func (h *host) callStack() []goja.StackFrame {
 	return h.js.CaptureCallStack(4, make([]goja.StackFrame, 0, 4))
 }
 

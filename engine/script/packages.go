@@ -42,14 +42,14 @@ func (f *files) inPackages(name string, from *source) (*source, error) {
 	if !ok {
 		return nil, nil
 	}
-	if dir, own := f.scope(from); own != nil {
+	if dir, own := f.findPackage(from); own != nil {
 		if called, _ := own.Get("name"); called == pkg {
 			if exports, ok := own.Get("exports"); ok {
-				return f.exported(exportsOf{dir, exports, name}, dotted(sub), from)
+				return f.findExport(exportsOf{dir, exports, name}, exportKey(sub), from)
 			}
 		}
 	}
-	for _, dir := range f.above(filepath.Dir(from.path)) {
+	for _, dir := range f.foldersAbove(filepath.Dir(from.path)) {
 		if filepath.Base(dir) == nodeModules {
 			continue
 		}
@@ -61,11 +61,11 @@ func (f *files) inPackages(name string, from *source) (*source, error) {
 	return nil, nil
 }
 
-// above returns a folder and the folders above it, up to the application
+// foldersAbove returns a folder and the folders above it, up to the application
 // directory.
-func (f *files) above(dir string) []string {
+func (f *files) foldersAbove(dir string) []string {
 	var all []string
-	for inside(f.rt.root, dir) {
+	for isInside(f.rt.root, dir) {
 		all = append(all, dir)
 		if dir == f.rt.root {
 			break
@@ -78,45 +78,46 @@ func (f *files) above(dir string) []string {
 // inPackage finds a file of the package in dir. It returns nil if there is
 // none.
 func (f *files) inPackage(dir, sub, name string, from *source) (*source, error) {
-	fields, err := f.manifest(dir, from)
+	fields, err := f.readManifest(dir, from)
 	if err != nil {
 		return nil, err
 	}
 	if exports, ok := fields.Get("exports"); ok && exports != nil {
-		return f.exported(exportsOf{dir, exports, name}, dotted(sub), from)
+		return f.findExport(exportsOf{dir, exports, name}, exportKey(sub), from)
 	}
-	path := f.lookup(filepath.Join(dir, filepath.FromSlash(sub)))
+	path := f.lookUpFile(filepath.Join(dir, filepath.FromSlash(sub)))
 	if path == "" {
 		return nil, nil
 	}
-	return f.keep(path, name, from)
+	return f.readOnce(path, name, from)
 }
 
-func dotted(sub string) string {
+func exportKey(sub string) string {
 	if sub == "" {
 		return "."
 	}
 	return "./" + sub
 }
 
-func (f *files) keep(path, name string, from *source) (*source, error) {
+func (f *files) readOnce(path, name string, from *source) (*source, error) {
 	if s := f.found[path]; s != nil {
 		return s, nil
 	}
-	s, err := f.read(path, name, from.file)
+	s, err := f.readFile(path, name, from.file)
 	if err == nil {
 		f.found[path] = s
 	}
 	return s, err
 }
 
-// manifest reads the package.json of a folder. It returns nil if there is none.
-func (f *files) manifest(dir string, from *source) (engine.Fields, error) {
+// readManifest reads the package.json of a folder. It returns nil if there is
+// none.
+func (f *files) readManifest(dir string, from *source) (engine.Fields, error) {
 	path := filepath.Join(dir, manifest)
 	if !f.isFile(path) {
 		return nil, nil
 	}
-	s, err := f.keep(path, path, from)
+	s, err := f.readOnce(path, path, from)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (f *files) manifest(dir string, from *source) (engine.Fields, error) {
 // mainOf returns the absolute path of the main file in the package.json of a
 // folder, or "" if it names none.
 func (f *files) mainOf(dir string) string {
-	fields, err := f.manifest(dir, &source{})
+	fields, err := f.readManifest(dir, &source{})
 	if err != nil {
 		return ""
 	}
@@ -139,14 +140,14 @@ func (f *files) mainOf(dir string) string {
 	return filepath.Join(dir, main)
 }
 
-// scope returns the folder and the package.json of the package that a file
-// belongs to, or nil if there is none.
-func (f *files) scope(of *source) (dir string, fields engine.Fields) {
-	for _, dir := range f.above(filepath.Dir(of.path)) {
+// findPackage returns the folder and the package.json of the package that a
+// file belongs to, or nil if there is none.
+func (f *files) findPackage(of *source) (dir string, fields engine.Fields) {
+	for _, dir := range f.foldersAbove(filepath.Dir(of.path)) {
 		if filepath.Base(dir) == nodeModules {
 			break
 		}
-		if fields, err := f.manifest(dir, of); err == nil && fields != nil {
+		if fields, err := f.readManifest(dir, of); err == nil && fields != nil {
 			return dir, fields
 		}
 	}
@@ -156,7 +157,7 @@ func (f *files) scope(of *source) (dir string, fields engine.Fields) {
 // ownImport resolves a name that begins with # by the field imports of the
 // package.
 func (f *files) ownImport(name string, from *source) (*source, string, error) {
-	dir, fields := f.scope(from)
+	dir, fields := f.findPackage(from)
 	imports, _ := fields.Get("imports")
 	for _, c := range conditions {
 		target, ok := targetOf(imports, name, c)
@@ -166,7 +167,7 @@ func (f *files) ownImport(name string, from *source) (*source, string, error) {
 		case !strings.HasPrefix(target, "./"):
 			return nil, target, nil // another package, or a built-in module
 		}
-		s, err := f.target(exportsOf{dir, imports, name}, target, from)
+		s, err := f.readTarget(exportsOf{dir, imports, name}, target, from)
 		return s, "", err
 	}
 	return nil, "", &LoadError{File: from.file, Message: "no package.json above says what " + quoted(name) + " is"}
@@ -180,28 +181,28 @@ type exportsOf struct {
 	name  string
 }
 
-// exported finds the file that a package exports under a key such as "./sub".
-func (f *files) exported(e exportsOf, key string, from *source) (*source, error) {
+// findExport finds the file that a package exports under a key such as "./sub".
+func (f *files) findExport(e exportsOf, key string, from *source) (*source, error) {
 	field := e.field
 	if list, ok := field.(engine.Fields); !ok || len(list) > 0 && !strings.HasPrefix(list[0].Name, ".") {
 		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is short for the export "."
 	}
 	for _, c := range conditions {
 		if target, ok := targetOf(field, key, c); ok {
-			return f.target(e, target, from)
+			return f.readTarget(e, target, from)
 		}
 	}
 	return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " exports no " + quoted(key)}
 }
 
-// target reads a file that a package names.
-func (f *files) target(e exportsOf, target string, from *source) (*source, error) {
+// readTarget reads a file that a package names.
+func (f *files) readTarget(e exportsOf, target string, from *source) (*source, error) {
 	local := filepath.FromSlash(strings.TrimPrefix(target, "./"))
 	path := filepath.Join(e.dir, local)
 	if !strings.HasPrefix(target, "./") || !filepath.IsLocal(local) || !f.isFile(path) {
 		return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " names " + quoted(target) + ", which is none of its files"}
 	}
-	return f.keep(path, e.name, from)
+	return f.readOnce(path, e.name, from)
 }
 
 // targetOf returns the target of a key in a field exports or imports. If there
@@ -210,7 +211,7 @@ func (f *files) target(e exportsOf, target string, from *source) (*source, error
 func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
 	entries, _ := field.(engine.Fields)
 	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {
-		return choose(v, "", conditions)
+		return chooseTarget(v, "", conditions)
 	}
 	best, star := -1, ""
 	for i, e := range entries {
@@ -225,17 +226,17 @@ func targetOf(field any, key string, conditions map[string]bool) (string, bool) 
 	if best < 0 {
 		return "", false
 	}
-	return choose(entries[best].Value, star, conditions)
+	return chooseTarget(entries[best].Value, star, conditions)
 }
 
-// choose returns the target of the first condition that applies.
-func choose(v any, star string, conditions map[string]bool) (string, bool) {
+// chooseTarget returns the target of the first condition that applies.
+func chooseTarget(v any, star string, conditions map[string]bool) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return strings.ReplaceAll(v, "*", star), true
 	case []any:
 		for _, one := range v {
-			if target, ok := choose(one, star, conditions); ok {
+			if target, ok := chooseTarget(one, star, conditions); ok {
 				return target, true
 			}
 		}
@@ -244,7 +245,7 @@ func choose(v any, star string, conditions map[string]bool) (string, bool) {
 			if !conditions[e.Name] {
 				continue
 			}
-			if target, ok := choose(e.Value, star, conditions); ok {
+			if target, ok := chooseTarget(e.Value, star, conditions); ok {
 				return target, true
 			}
 		}

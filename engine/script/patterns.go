@@ -19,9 +19,9 @@ var patternNames = regexp.MustCompile(`\bRegExp\b`)
 // patternFlags are the flags that goja does not support and rejects.
 const patternFlags = "dv"
 
-// explained adds an explanation to a message of goja if the cause is an
+// explainMessage adds an explanation to a message of goja if the cause is an
 // unsupported flag.
-func explained(message string) string {
+func explainMessage(message string) string {
 	flags, ok := strings.CutPrefix(message, "Invalid flags supplied to RegExp constructor ")
 	if ok && strings.ContainsAny(flags, patternFlags) {
 		return message + ": the flags d and v of regular expressions are not supported"
@@ -35,7 +35,7 @@ func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, er
 	if !transpile.MayBeWrong(text) {
 		return 0, nil
 	}
-	rewrite(reflect.ValueOf(prg.Body), func(e ast.Expression) ast.Expression {
+	rewriteExpressions(reflect.ValueOf(prg.Body), func(e ast.Expression) ast.Expression {
 		p, ok := e.(*ast.RegExpLiteral)
 		if !ok || err != nil {
 			return nil
@@ -64,9 +64,9 @@ type patterns struct {
 	shown   bool
 }
 
-// remember stores the original text of a rewritten pattern, so that the
+// rememberPattern stores the original text of a rewritten pattern, so that the
 // property source returns it.
-func (h *host) remember(turned, written string) {
+func (h *host) rememberPattern(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return
 	}
@@ -79,7 +79,7 @@ func (h *host) remember(turned, written string) {
 	}
 	h.patterns.shown = true
 	proto := h.prototype("RegExp")
-	original := h.getter(proto, "source")
+	original := h.getterOf(proto, "source")
 	getter := h.native("get source", func(call goja.FunctionCall) goja.Value {
 		v, err := original(call.This)
 		if err != nil {
@@ -97,8 +97,8 @@ func (h *host) remember(turned, written string) {
 	})
 }
 
-// getter returns the getter of an accessor property.
-func (h *host) getter(o *goja.Object, name string) goja.Callable {
+// getterOf returns the getter of an accessor property.
+func (h *host) getterOf(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.js.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.js.ToValue(name))
 	must(err)
@@ -109,7 +109,7 @@ func (h *host) getter(o *goja.Object, name string) goja.Callable {
 // knowPatterns stores the original patterns of a file that is about to run.
 func (h *host) knowPatterns(src *source) {
 	for turned, written := range src.patterns {
-		h.remember(turned, written)
+		h.rememberPattern(turned, written)
 	}
 }
 
@@ -134,7 +134,7 @@ func (h *host) guardPatterns() {
 		if turned == written {
 			return args
 		}
-		h.remember(turned, written)
+		h.rememberPattern(turned, written)
 		return append([]goja.Value{h.js.ToValue(turned)}, args[1:]...)
 	}
 	var wrapper *goja.Object

@@ -20,7 +20,7 @@ func (p platformHost) JS() *goja.Runtime { return p.h.js }
 
 // Program implements platform.Host. It compiles source text of restsrv.
 func (p platformHost) Program(text string) *goja.Program {
-	program, err := p.h.v.gen.rt.cache.prelude(text)
+	program, err := p.h.v.gen.rt.cache.preludeProgram(text)
 	must(err)
 	return program
 }
@@ -36,7 +36,7 @@ func (p platformHost) Context() (context.Context, bool) {
 
 // Promise implements platform.Host. It runs work as an operation.
 func (p platformHost) Promise(what string, work func(ctx context.Context) func() goja.Value) goja.Value {
-	run := p.h.async(what, func(goja.FunctionCall) (operation, error) {
+	run := p.h.asyncFunction(what, func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) { return work(ctx), nil }}, nil
 	})
 	return run(goja.FunctionCall{})
@@ -92,19 +92,19 @@ func (p platformHost) Own(name string) goja.Value {
 // an ordinary property of the global object.
 type globals struct{ h *host }
 
-func (g *globals) find(name string) func() goja.Value {
+func (g *globals) findGlobal(name string) func() goja.Value {
 	if build := g.h.own[name]; build != nil {
 		return build
 	}
 	if platform.HasGlobal(name) {
-		return func() goja.Value { return g.h.world().Global(name) }
+		return func() goja.Value { return g.h.ensurePlatform().Global(name) }
 	}
 	return nil
 }
 
 // Get implements goja.DynamicObject. It creates the global.
 func (g *globals) Get(name string) goja.Value {
-	build := g.find(name)
+	build := g.findGlobal(name)
 	if build == nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (g *globals) Get(name string) goja.Value {
 func (g *globals) Set(string, goja.Value) bool { return false }
 
 // Has implements goja.DynamicObject.
-func (g *globals) Has(name string) bool { return g.find(name) != nil }
+func (g *globals) Has(name string) bool { return g.findGlobal(name) != nil }
 
 // Delete implements goja.DynamicObject. It is never called.
 func (g *globals) Delete(string) bool { return true }
@@ -135,8 +135,8 @@ func (h *host) installGlobals() {
 	_ = global.SetPrototype(o)
 }
 
-// world returns the platform of the VM.
-func (h *host) world() *platform.Platform {
+// ensurePlatform returns the platform of the VM.
+func (h *host) ensurePlatform() *platform.Platform {
 	if h.platform == nil {
 		h.platform = platform.New(platformHost{h})
 	}

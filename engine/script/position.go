@@ -11,8 +11,8 @@ import (
 // the positions that users see. Their columns count UTF-16 units from 1, like
 // editors do.
 
-// place converts a position that goja reports in this file.
-func (s *source) place(line, column int) (int, int) {
+// convertPosition converts a position that goja reports in this file.
+func (s *source) convertPosition(line, column int) (int, int) {
 	if s.transformed || s.text == nil {
 		return line, column
 	}
@@ -36,15 +36,15 @@ func (s *source) fullLine(n int) string {
 	return line
 }
 
-// origin converts a position that goja reports in any file. ok is false if the
-// position is in code of restsrv or of eval.
-func (f *files) origin(name string, line, column int) (file string, l, c int, ok bool) {
+// originOf converts a position that goja reports in any file. ok is false if
+// the position is in code of restsrv or of eval.
+func (f *files) originOf(name string, line, column int) (file string, l, c int, ok bool) {
 	if name == "" || name == preludeFile || name == "<eval>" {
 		return "", 0, 0, false
 	}
 	file = transpile.FileName(name)
 	if s := f.byName(file); s != nil {
-		line, column = s.place(line, column)
+		line, column = s.convertPosition(line, column)
 	}
 	return file, line, column, true
 }

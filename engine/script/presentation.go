@@ -35,30 +35,30 @@ type presenter struct {
 // method is a method of metaRepo.
 type method = func(goja.FunctionCall) goja.Value
 
-// presentation adds the methods for navigation, views, workflows, masks and
+// addPresentation adds the methods for navigation, views, workflows, masks and
 // validators to metaRepo.
-func (h *host) presentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
+func (h *host) addPresentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
 	said := h.v.gen.env.Presentation
 	if said == nil {
 		h.refuse(methods, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
 		return
 	}
 	p := &presenter{h, said, class}
-	p.navigation(add)
+	p.addNavigation(add)
 	add("getListViewModel", p.viewModel(1, engine.ListView))
 	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView))
 	add("getItemViewModel", p.viewModel(1, engine.ItemView))
 	add("getCreationViewModel", p.viewModel(1, engine.CreateView))
 	add("getDetailViewModel", p.viewModel(1, engine.DetailView))
-	p.workflows(add)
+	p.addWorkflows(add)
 	add("getMask", func(call goja.FunctionCall) goja.Value {
 		mask, err := p.Mask(textOf(call.Argument(0)))
-		p.check(err)
+		p.throwError(err)
 		return p.fromDecoded(mask)
 	})
 	add("getValidators", func(goja.FunctionCall) goja.Value {
 		validators, err := p.Validators()
-		p.check(err)
+		p.throwError(err)
 		list := make([]any, len(validators))
 		for i, v := range validators {
 			list[i] = p.fromDecoded(v)
@@ -79,15 +79,15 @@ func codeOf(code, namespace goja.Value) string {
 	return engine.NodeCode(textOf(code), textOf(namespace))
 }
 
-func (p *presenter) check(err error) {
+func (p *presenter) throwError(err error) {
 	if err != nil {
-		panic(p.errorOf(err, p.where()))
+		panic(p.errorOf(err, p.callStack()))
 	}
 }
 
-// once returns an object of the presentation, which it makes once for each
-// view.
-func (p *presenter) once(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
+// objectOnce returns an object of the presentation, which it makes once for
+// each view.
+func (p *presenter) objectOnce(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
 	key := presentedKey{what, view}
 	if o := p.presented[key]; o != nil {
 		return o
@@ -101,48 +101,48 @@ func (p *presenter) once(what any, view *engine.Class, build func(*goja.Object))
 	return o
 }
 
-func (p *presenter) fill(o *goja.Object, said engine.Fields) {
+func (p *presenter) fillObject(o *goja.Object, said engine.Fields) {
 	for _, f := range said {
 		p.put(o, f.Name, p.fromDecoded(f.Value))
 	}
 }
 
-func (p *presenter) navigation(add func(string, method)) {
+func (p *presenter) addNavigation(add func(string, method)) {
 	add("getNavigationSections", func(call goja.FunctionCall) goja.Value {
 		sections, err := p.Sections()
-		p.check(err)
+		p.throwError(err)
 		namespace, o := textOf(call.Argument(0)), p.js.NewObject()
 		for _, s := range sections {
 			if namespace == "" || namespace == s.Namespace {
-				p.put(o, s.Name, p.section(s))
+				p.put(o, s.Name, p.sectionObject(s))
 			}
 		}
 		return o
 	})
 	add("getNavigationSection", func(call goja.FunctionCall) goja.Value {
 		section, err := p.Section(codeOf(call.Argument(0), call.Argument(1)))
-		p.check(err)
+		p.throwError(err)
 		if section == nil {
 			return goja.Null()
 		}
-		return p.section(section)
+		return p.sectionObject(section)
 	})
 	add("getNode", func(call goja.FunctionCall) goja.Value {
 		n, err := p.Node(codeOf(call.Argument(0), call.Argument(1)))
-		p.check(err)
+		p.throwError(err)
 		if n == nil {
 			return goja.Null()
 		}
-		return p.node(n, p.anyView())
+		return p.nodeObject(n, p.anyView())
 	})
 	add("getNodes", func(call goja.FunctionCall) goja.Value {
 		nodes, err := p.Nodes(codeOf(call.Argument(0), call.Argument(2)), codeOf(call.Argument(1), call.Argument(2)))
-		p.check(err)
-		return p.js.NewArray(p.nodes(nodes, p.anyView())...)
+		p.throwError(err)
+		return p.js.NewArray(p.nodeList(nodes, p.anyView())...)
 	})
 	add("getNodeForClassname", func(call goja.FunctionCall) goja.Value {
 		n, err := p.NodeOf(p.class(call.Argument(0), call.Argument(1)))
-		p.check(err)
+		p.throwError(err)
 		if n == nil {
 			return goja.Null()
 		}
@@ -154,39 +154,39 @@ func (p *presenter) navigation(add func(string, method)) {
 // change, all its views change together.
 func (p *presenter) anyView() *engine.Class {
 	if all := p.v.gen.env.Meta.Classes(); len(all) > 0 {
-		return p.shown(all[0])
+		return p.viewFor(all[0])
 	}
 	return nil
 }
 
-func (p *presenter) section(s *engine.NavigationSection) goja.Value {
+func (p *presenter) sectionObject(s *engine.NavigationSection) goja.Value {
 	view := p.anyView()
-	return p.once(s, view, func(o *goja.Object) {
-		p.fill(o, s.Said)
+	return p.objectOnce(s, view, func(o *goja.Object) {
+		p.fillObject(o, s.Said)
 		nodes := p.js.NewObject()
 		for _, n := range s.Roots {
-			p.put(nodes, n.Code, p.node(n, view))
+			p.put(nodes, n.Code, p.nodeObject(n, view))
 		}
 		p.put(o, "nodes", nodes)
 	})
 }
 
-func (p *presenter) nodes(nodes []*engine.NavigationNode, view *engine.Class) []any {
+func (p *presenter) nodeList(nodes []*engine.NavigationNode, view *engine.Class) []any {
 	list := make([]any, len(nodes))
 	for i, n := range nodes {
-		list[i] = p.node(n, view)
+		list[i] = p.nodeObject(n, view)
 	}
 	return list
 }
 
-func (p *presenter) node(n *engine.NavigationNode, view *engine.Class) goja.Value {
-	return p.once(n, view, func(o *goja.Object) {
+func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goja.Value {
+	return p.objectOnce(n, view, func(o *goja.Object) {
 		said := n.Said
 		if c, err := p.v.gen.env.Meta.Class(n.Class); err == nil {
-			said = p.shown(c).Told(said)
+			said = p.viewFor(c).Told(said)
 		}
-		p.fill(o, said)
-		p.put(o, "children", p.js.NewArray(p.nodes(n.Children, view)...))
+		p.fillObject(o, said)
+		p.put(o, "children", p.js.NewArray(p.nodeList(n.Children, view)...))
 	})
 }
 
@@ -197,65 +197,65 @@ func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))
 		m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
-		p.check(err)
+		p.throwError(err)
 		if m == nil {
 			return goja.Null()
 		}
-		return p.model(m, c)
+		return p.modelObject(m, c)
 	}
 }
 
-func (p *presenter) model(m *engine.ViewModel, c *engine.Class) goja.Value {
-	return p.once(m, c, func(o *goja.Object) { p.fill(o, c.Told(m.Said)) })
+func (p *presenter) modelObject(m *engine.ViewModel, c *engine.Class) goja.Value {
+	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Told(m.Said)) })
 }
 
-func (p *presenter) workflows(add func(string, method)) {
+func (p *presenter) addWorkflows(add func(string, method)) {
 	add("getWorkflows", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(1))
 		found, err := p.Workflows(c)
-		p.check(err)
+		p.throwError(err)
 		list := make([]any, len(found))
 		for i, w := range found {
-			list[i] = p.workflow(w, c)
+			list[i] = p.workflowObject(w, c)
 		}
 		return p.js.NewArray(list...)
 	})
 	add("getWorkflow", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(2))
 		w, err := engine.WorkflowOf(p, c, textOf(call.Argument(1)))
-		p.check(err)
+		p.throwError(err)
 		if w == nil {
 			return goja.Null()
 		}
-		return p.workflow(w, c)
+		return p.workflowObject(w, c)
 	})
 	add("getWorkflowView", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(3))
 		m, err := p.StateViewModel(c, textOf(call.Argument(1)), textOf(call.Argument(2)))
-		p.check(err)
+		p.throwError(err)
 		if m == nil {
 			return goja.Null()
 		}
-		return p.model(m, c)
+		return p.modelObject(m, c)
 	})
 }
 
-// workflow returns the object of a workflow: its definition, and indexes that
-// find its parts by name.
-func (p *presenter) workflow(w *engine.Workflow, c *engine.Class) goja.Value {
-	return p.once(w, c, func(o *goja.Object) {
-		p.fill(o, c.Told(w.Said))
-		p.index(o, "statesByName", "states", "name", false)
-		p.index(o, "transitionsByName", "transitions", "name", false)
-		p.index(o, "transitionsBySrc", "transitions", "startState", true)
-		p.index(o, "transitionsByDest", "transitions", "finishState", true)
+// workflowObject returns the object of a workflow: its definition, and indexes
+// that find its parts by name.
+func (p *presenter) workflowObject(w *engine.Workflow, c *engine.Class) goja.Value {
+	return p.objectOnce(w, c, func(o *goja.Object) {
+		p.fillObject(o, c.Told(w.Said))
+		p.addIndex(o, "statesByName", "states", "name", false)
+		p.addIndex(o, "transitionsByName", "transitions", "name", false)
+		p.addIndex(o, "transitionsBySrc", "transitions", "startState", true)
+		p.addIndex(o, "transitionsByDest", "transitions", "finishState", true)
 	})
 }
 
-// index adds a non-enumerable object with the elements of a list by one of
+// addIndex adds a non-enumerable object with the elements of a list by one of
 // their members. If many is true, its values are arrays of the elements with
 // the same member.
-func (p *presenter) index(o *goja.Object, name, list, by string, many bool) {
+func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
 	index := p.js.NewObject()
 	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	elements, ok := o.Get(list).(*goja.Object)

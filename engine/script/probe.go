@@ -41,7 +41,7 @@ func (s *source) addProbe(prg *ast.Program) error {
 		}
 		if name := string(d.Name); !strings.HasPrefix(name, "__") {
 			p := prg.File.Position(int(d.Idx) - 1)
-			line, column := s.place(p.Line, p.Column)
+			line, column := s.convertPosition(p.Line, p.Column)
 			all = append(all, declared{name, line, column})
 		}
 	}
@@ -78,8 +78,8 @@ func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	bindings := func(list []*ast.Binding) {
 		for _, b := range list {
-			if !requires(b.Initializer) {
-				names = append(names, bound(b.Target)...)
+			if !isRequireCall(b.Initializer) {
+				names = append(names, boundNames(b.Target)...)
 			}
 		}
 	}
@@ -98,16 +98,16 @@ func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	return names
 }
 
-// bound returns the names in a binding target, which may be a pattern.
-func bound(target ast.Expression) (names []*ast.Identifier) {
+// boundNames returns the names in a binding target, which may be a pattern.
+func boundNames(target ast.Expression) (names []*ast.Identifier) {
 	switch t := target.(type) {
 	case *ast.Identifier:
 		return []*ast.Identifier{t}
 	case *ast.AssignExpression: // a default value
-		return bound(t.Left)
+		return boundNames(t.Left)
 	case *ast.ArrayPattern:
 		for _, e := range append(t.Elements[:len(t.Elements):len(t.Elements)], t.Rest) {
-			names = append(names, bound(e)...)
+			names = append(names, boundNames(e)...)
 		}
 	case *ast.ObjectPattern:
 		for _, p := range t.Properties {
@@ -115,17 +115,17 @@ func bound(target ast.Expression) (names []*ast.Identifier) {
 			case *ast.PropertyShort:
 				names = append(names, &p.Name)
 			case *ast.PropertyKeyed:
-				names = append(names, bound(p.Value)...)
+				names = append(names, boundNames(p.Value)...)
 			}
 		}
-		names = append(names, bound(t.Rest)...)
+		names = append(names, boundNames(t.Rest)...)
 	}
 	return names
 }
 
-// requires reports whether a value is a required module: require("x"), possibly
-// inside helper calls of the compiler.
-func requires(e ast.Expression) bool {
+// isRequireCall reports whether a value is a required module: require("x"),
+// possibly inside helper calls of the compiler.
+func isRequireCall(e ast.Expression) bool {
 	call, ok := e.(*ast.CallExpression)
 	if !ok {
 		return false
@@ -137,12 +137,12 @@ func requires(e ast.Expression) bool {
 	if name.Name == "require" {
 		return true
 	}
-	return strings.HasPrefix(string(name.Name), "__") && len(call.ArgumentList) > 0 && requires(call.ArgumentList[0])
+	return strings.HasPrefix(string(name.Name), "__") && len(call.ArgumentList) > 0 && isRequireCall(call.ArgumentList[0])
 }
 
-// probe returns the function that receives the variables of a module. It has no
-// effect if the module is not watched or if the file contains tests.
-func (h *host) probe(src *source) goja.Value {
+// newProbe returns the function that receives the variables of a module. It has
+// no effect if the module is not watched or if the file contains tests.
+func (h *host) newProbe(src *source) goja.Value {
 	g := h.v.gen
 	if src.declared == nil || g.tests != nil || g.options["isolation"] == exclusive {
 		return h.native("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })

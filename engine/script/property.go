@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// properties returns the map from name to property. It is created once.
-func (it *jsItem) properties() *goja.Object {
+// propertiesObject returns the map from name to property. It is created once.
+func (it *jsItem) propertiesObject() *goja.Object {
 	if it.props == nil {
 		it.props = it.h.js.NewDynamicObject(&propertyMap{it: it, made: map[string]goja.Value{}})
 	}
@@ -30,7 +30,7 @@ var classProperties = [...]*engine.Property{
 	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
 }
 
-func (m *propertyMap) property(name string) *engine.Property {
+func (m *propertyMap) findProperty(name string) *engine.Property {
 	for _, p := range classProperties {
 		if p.Name == name {
 			return p
@@ -48,11 +48,11 @@ func (m *propertyMap) Get(name string) goja.Value {
 	if v, ok := m.made[name]; ok {
 		return v
 	}
-	p := m.property(name)
+	p := m.findProperty(name)
 	if p == nil {
 		return nil
 	}
-	v := m.it.h.property(m.it, p)
+	v := m.it.h.propertyObject(m.it, p)
 	if m.made != nil {
 		m.made[name] = v
 	}
@@ -71,7 +71,7 @@ func (m *propertyMap) Set(name string, v goja.Value) bool {
 // Has implements goja.DynamicObject.
 func (m *propertyMap) Has(name string) bool {
 	_, ok := m.made[name]
-	return ok || m.property(name) != nil
+	return ok || m.findProperty(name) != nil
 }
 
 // Delete implements goja.DynamicObject. It has no effect, because the
@@ -91,7 +91,7 @@ func (m *propertyMap) Keys() []string {
 		}
 	}
 	for _, n := range sortedNames(m.made) {
-		if m.property(n) == nil {
+		if m.findProperty(n) == nil {
 			names = append(names, n)
 		}
 	}
@@ -107,7 +107,7 @@ type jsProperty struct {
 
 var jsPropertyType = reflect.TypeFor[*jsProperty]()
 
-func (h *host) property(it *jsItem, p *engine.Property) goja.Value {
+func (h *host) propertyObject(it *jsItem, p *engine.Property) goja.Value {
 	if h.propertyProto == nil {
 		h.propertyProto = h.newPropertyProto()
 	}
@@ -123,7 +123,7 @@ func (p *jsProperty) Get(name string) goja.Value {
 	case "name":
 		return p.it.h.js.ToValue(p.p.Name)
 	case "item":
-		return p.it.h.item(p.it.item)
+		return p.it.h.itemObject(p.it.item)
 	case "meta":
 		return p.it.h.propertyMeta(p.it.item.Class, p.p)
 	}
@@ -133,20 +133,20 @@ func (p *jsProperty) Get(name string) goja.Value {
 // Has implements goja.DynamicObject.
 func (p *jsProperty) Has(name string) bool { return name == "name" || name == "item" || name == "meta" }
 
-// value returns the result of getValue.
-func (p *jsProperty) value() goja.Value { return p.it.value(p.p.Name) }
+// getValue returns the result of getValue.
+func (p *jsProperty) getValue() goja.Value { return p.it.valueOf(p.p.Name) }
 
 // evaluate returns the target item of a reference, the items of a collection,
 // or the value of other properties.
 func (p *jsProperty) evaluate() goja.Value {
 	if p.p.Type == engine.Reference {
-		return p.it.target(p.p)
+		return p.it.targetItem(p.p)
 	}
-	return p.value()
+	return p.getValue()
 }
 
-// display returns the value as text for users.
-func (p *jsProperty) display() string {
+// displayText returns the value as text for users.
+func (p *jsProperty) displayText() string {
 	switch p.p {
 	case classProperties[0]:
 		return p.it.item.Class.FullName
@@ -162,7 +162,7 @@ func (p *jsProperty) display() string {
 func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 	h := p.it.h
 	if f, ok := goja.AssertFunction(how); ok && p.p.Type == engine.DateTime {
-		if v := p.value(); !goja.IsNull(v) {
+		if v := p.getValue(); !goja.IsNull(v) {
 			text, err := f(goja.Undefined(), v)
 			if err != nil {
 				panic(rethrow(err))
@@ -170,11 +170,12 @@ func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 			return text
 		}
 	}
-	return h.js.ToValue(p.display())
+	return h.js.ToValue(p.displayText())
 }
 
-// selection returns the selection list of the property, or null if it has none.
-func (p *jsProperty) selection() goja.Value {
+// selectionList returns the selection list of the property, or null if it has
+// none.
+func (p *jsProperty) selectionList() goja.Value {
 	h := p.it.h
 	offered, err := p.it.item.Offered(context.Background(), p.p, loadedOnly{h})
 	if err != nil {
@@ -237,12 +238,12 @@ func (h *host) newPropertyProto() *goja.Object {
 	tell("isIndexed", func(p *jsProperty) any { return p.p.Indexed })
 	tell("eagerLoading", func(p *jsProperty) any { return p.p.Eager })
 	tell("hint", func(p *jsProperty) any { return p.p.Hint })
-	tell("getValue", func(p *jsProperty) any { return p.value() })
+	tell("getValue", func(p *jsProperty) any { return p.getValue() })
 	add("getDisplayValue", func(p *jsProperty, call goja.FunctionCall) any { return p.displayBy(call.Argument(0)) })
 	tell("evaluate", func(p *jsProperty) any { return p.evaluate() })
-	tell("getSelection", func(p *jsProperty) any { return p.selection() })
+	tell("getSelection", func(p *jsProperty) any { return p.selectionList() })
 	add("setValue", func(p *jsProperty, call goja.FunctionCall) any {
-		if err := p.it.set(p.p.Name, call.Argument(0)); err != nil {
+		if err := p.it.setValue(p.p.Name, call.Argument(0)); err != nil {
 			panic(h.errorOf(err, nil))
 		}
 		return goja.Undefined()

@@ -15,8 +15,8 @@ func objectOf(v goja.Value) *goja.Object {
 	return o
 }
 
-// option returns a member of options, or nil if it is undefined or null.
-func option(o *goja.Object, name string) goja.Value {
+// optionOf returns a member of options, or nil if it is undefined or null.
+func optionOf(o *goja.Object, name string) goja.Value {
 	if o == nil {
 		return nil
 	}
@@ -27,10 +27,11 @@ func option(o *goja.Object, name string) goja.Value {
 	return v
 }
 
-// query returns the query for target and the options filter and skipSubClasses.
-// target is a class, or an item whose values are used as conditions.
-func (r *jsRepository) query(target goja.Value, o *goja.Object) (*engine.Query, error) {
-	c, it, err := r.target(target)
+// newQuery returns the query for target and the options filter and
+// skipSubClasses. target is a class, or an item whose values are used as
+// conditions.
+func (r *jsRepository) newQuery(target goja.Value, o *goja.Object) (*engine.Query, error) {
+	c, it, err := r.readTarget(target)
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +44,16 @@ func (r *jsRepository) query(target goja.Value, o *goja.Object) (*engine.Query, 
 	if o == nil {
 		return q, nil
 	}
-	filter, err := r.filter(c, o)
+	filter, err := r.parseFilter(c, o)
 	q.Filter = engine.And(q.Filter, filter)
-	if v := option(o, "skipSubClasses"); v != nil {
+	if v := optionOf(o, "skipSubClasses"); v != nil {
 		q.Exact = v.ToBoolean()
 	}
 	return q, err
 }
 
-func (r *jsRepository) filter(c *engine.Class, o *goja.Object) (*engine.Filter, error) {
-	v := option(o, "filter")
+func (r *jsRepository) parseFilter(c *engine.Class, o *goja.Object) (*engine.Filter, error) {
+	v := optionOf(o, "filter")
 	if v == nil {
 		return nil, nil
 	}
@@ -80,16 +81,16 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	return engine.And(all...), nil
 }
 
-// loads returns the loads for the options forceEnrichment and nestingDepth.
-func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
-	paths, depth := option(o, "forceEnrichment"), option(o, "nestingDepth")
+// newLoads returns the loads for the options forceEnrichment and nestingDepth.
+func (r *jsRepository) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
+	paths, depth := optionOf(o, "forceEnrichment"), optionOf(o, "nestingDepth")
 	l := engine.NewLoadSet(c)
 	if paths != nil {
 		decoded, err := r.h.toDecoded(paths)
 		if err != nil {
 			return nil, err
 		}
-		if err := l.Enrichment(enrichment(decoded)); err != nil {
+		if err := l.Enrichment(enrichmentList(decoded)); err != nil {
 			return nil, err
 		}
 	}
@@ -108,20 +109,21 @@ func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, e
 	return r.withStored(c, l.Roots), nil
 }
 
-// enrichment converts a single path to a list.
-func enrichment(v any) any {
+// enrichmentList converts a single path to a list.
+func enrichmentList(v any) any {
 	if s, ok := v.(string); ok {
 		return []any{s}
 	}
 	return v
 }
 
-// page reads the options sort, offset, count and distinct, and those of loads.
-func (r *jsRepository) page(q *engine.Query, o *goja.Object) (err error) {
-	if q.Load, err = r.loads(q.Class, o); err != nil || o == nil {
+// readPageOptions reads the options sort, offset, count and distinct, and those
+// of loads.
+func (r *jsRepository) readPageOptions(q *engine.Query, o *goja.Object) (err error) {
+	if q.Load, err = r.newLoads(q.Class, o); err != nil || o == nil {
 		return err
 	}
-	if v := option(o, "sort"); v != nil {
+	if v := optionOf(o, "sort"); v != nil {
 		decoded, err := r.h.toDecoded(v)
 		if err != nil {
 			return err
@@ -136,7 +138,7 @@ func (r *jsRepository) page(q *engine.Query, o *goja.Object) (err error) {
 	if q.Count, err = wholeOption(o, "count", -1); err != nil {
 		return err
 	}
-	if v := option(o, "distinct"); v != nil {
+	if v := optionOf(o, "distinct"); v != nil {
 		if _, ok := v.Export().(bool); !ok { // items are distinct anyway
 			return engine.Errorf(engine.Invalid, "distinct", "distinct takes true or false: the different values of attributes are found by aggregate, found %s", describeValue(v))
 		}
@@ -145,7 +147,7 @@ func (r *jsRepository) page(q *engine.Query, o *goja.Object) (err error) {
 }
 
 func wholeOption(o *goja.Object, name string, def int) (int, error) {
-	v := option(o, name)
+	v := optionOf(o, name)
 	if v == nil {
 		return def, nil
 	}
@@ -157,32 +159,32 @@ func wholeOption(o *goja.Object, name string, def int) (int, error) {
 }
 
 func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
-	o := r.options("getList", call.Argument(1), listOptions)
-	q, err := r.query(call.Argument(0), o)
+	o := r.readOptions("getList", call.Argument(1), listOptions)
+	q, err := r.newQuery(call.Argument(0), o)
 	if err != nil {
 		return operation{}, err
 	}
-	if err := r.page(q, o); err != nil {
+	if err := r.readPageOptions(q, o); err != nil {
 		return operation{}, err
 	}
-	total := option(o, "countTotal")
+	total := optionOf(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		page, n := *q, int64(-1) // do may be called again, so it must not change q
 		if counted {
 			page.Total = &n
 		}
-		items, err := r.list(ctx, &page)
+		items, err := r.listItems(ctx, &page)
 		if err != nil {
 			return nil, err
 		}
-		return func() goja.Value { return r.h.list(items, n) }, nil
+		return func() goja.Value { return r.h.listArray(items, n) }, nil
 	}}, nil
 }
 
-// list returns the items, at most Limits.Rows. It copies items into blocks to
-// reduce allocations.
-func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
+// listItems returns the items, at most Limits.Rows. It copies items into blocks
+// to reduce allocations.
+func (r *jsRepository) listItems(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
 	limit := r.h.v.gen.limits.Rows
 	bounded := *q
 	if q.Count < 0 || q.Count > limit {
@@ -218,7 +220,7 @@ func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Ite
 }
 
 func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
-	q, err := r.query(call.Argument(0), r.options("getCount", call.Argument(1), listOptions))
+	q, err := r.newQuery(call.Argument(0), r.readOptions("getCount", call.Argument(1), listOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.repo.Count(ctx, q)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err
@@ -243,34 +245,34 @@ type iterator struct {
 // getIterator returns an object with the methods next, which returns the next
 // item or null, and count, which returns the total number of items.
 func (r *jsRepository) getIterator(call goja.FunctionCall) (operation, error) {
-	o := r.options("getIterator", call.Argument(1), listOptions)
-	q, err := r.query(call.Argument(0), o)
+	o := r.readOptions("getIterator", call.Argument(1), listOptions)
+	q, err := r.newQuery(call.Argument(0), o)
 	if err == nil {
-		err = r.page(q, o)
+		err = r.readPageOptions(q, o)
 	}
 	if err != nil {
 		return operation{}, err
 	}
 	return operation{do: func(context.Context) (func() goja.Value, error) {
-		return func() goja.Value { return r.iterator(q) }, nil
+		return func() goja.Value { return r.newIterator(q) }, nil
 	}}, nil
 }
 
-func (r *jsRepository) iterator(q *engine.Query) goja.Value {
+func (r *jsRepository) newIterator(q *engine.Query) goja.Value {
 	all := *q
 	q.WantPosition = true
 	it := &iterator{r: r, q: q, left: q.Count}
 	o := r.h.js.NewObject()
-	r.h.method(o, "next", r.h.async("iterator.next", r.part(func(goja.FunctionCall) (operation, error) {
+	r.h.method(o, "next", r.h.asyncFunction("iterator.next", r.joinTransaction(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			found, err := it.next(ctx)
 			if err != nil || found == nil {
 				return goja.Null, err
 			}
-			return r.result(found, nil)
+			return r.itemResult(found, nil)
 		}}, nil
 	})))
-	r.h.method(o, "count", r.h.async("iterator.count", r.part(func(goja.FunctionCall) (operation, error) {
+	r.h.method(o, "count", r.h.asyncFunction("iterator.count", r.joinTransaction(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			n, err := r.repo.Count(ctx, &all)
 			return func() goja.Value { return r.h.js.ToValue(n) }, err
@@ -283,7 +285,7 @@ func (it *iterator) next(ctx context.Context) (*engine.Item, error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if len(it.page) == 0 && !it.ended {
-		if err := it.fetch(ctx); err != nil {
+		if err := it.fetchPage(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -295,7 +297,7 @@ func (it *iterator) next(ctx context.Context) (*engine.Item, error) {
 	return first, nil
 }
 
-func (it *iterator) fetch(ctx context.Context) error {
+func (it *iterator) fetchPage(ctx context.Context) error {
 	page := *it.q
 	page.Count = iteratorPage
 	if it.left >= 0 {
@@ -305,7 +307,7 @@ func (it *iterator) fetch(ctx context.Context) error {
 	if it.begun {
 		event = ""
 	}
-	items, err := it.r.list(context.WithValue(ctx, pageKey{}, event), &page)
+	items, err := it.r.listItems(context.WithValue(ctx, pageKey{}, event), &page)
 	if err != nil {
 		return err
 	}
@@ -315,14 +317,14 @@ func (it *iterator) fetch(ctx context.Context) error {
 		it.left -= len(items)
 		it.ended = it.ended || it.left == 0
 	}
-	it.advance(items)
+	it.advanceStart(items)
 	return nil
 }
 
-// advance moves the start of the query behind the items that were found. It
-// does not depend on these items, so they may change before the next page is
+// advanceStart moves the start of the query behind the items that were found.
+// It does not depend on these items, so they may change before the next page is
 // read.
-func (it *iterator) advance(found []*engine.Item) {
+func (it *iterator) advanceStart(found []*engine.Item) {
 	if len(found) == 0 {
 		return
 	}

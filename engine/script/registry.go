@@ -42,9 +42,9 @@ type lasting struct {
 	store    *store
 }
 
-// lasting returns the data of the service with that name. If there is none yet,
-// its new store has a limit of bytes.
-func (r *registry) lasting(name string, bytes int) *lasting {
+// lastingOf returns the data of the service with that name. If there is none
+// yet, its new store has a limit of bytes.
+func (r *registry) lastingOf(name string, bytes int) *lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.services[name]
@@ -69,4 +69,4 @@ func (r *registry) all() map[string]*lasting {
 }
 
 // lastingOf returns the data of the service with that name.
-func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lasting(name, r.limits.Shared) }
+func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lastingOf(name, r.limits.Shared) }

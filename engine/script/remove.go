@@ -16,7 +16,7 @@ func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
 	c, env := s.h.v.cur, s.h.v.gen.env
 	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		if c.claims.drop(id) {
+		if c.claims.dropFile(id) {
 			return goja.Undefined, nil
 		}
 		_, err := fs.Readable(ctx, id)
@@ -30,9 +30,9 @@ func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// drop removes a file from the claims. It returns false if the call has no such
-// file or an item holds it.
-func (c *claims) drop(id string) bool {
+// dropFile removes a file from the claims. It returns false if the call has no
+// such file or an item holds it.
+func (c *claims) dropFile(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.files[id]; !ok || c.used[id] {

@@ -18,8 +18,8 @@ type Report struct {
 // Idle reports whether the reload loaded no service.
 func (r Report) Idle() bool { return len(r.Loaded) == 0 && len(r.Failed) == 0 }
 
-// report returns the report for the services that were loaded.
-func report(changed []string, started time.Time, loaded []*managed) Report {
+// newReport returns the report for the services that were loaded.
+func newReport(changed []string, started time.Time, loaded []*managed) Report {
 	r := Report{Changed: changed, Took: time.Since(started), Failed: map[string]*LoadError{}}
 	for _, one := range loaded {
 		if one.err == nil {

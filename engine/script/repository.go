@@ -8,18 +8,19 @@ import (
 	"restsrv/engine"
 )
 
-// repository returns the object dataRepo for repo. It is created once per VM.
-func (h *host) repository(repo engine.Repository) goja.Value {
+// repositoryObject returns the object dataRepo for repo. It is created once per
+// VM.
+func (h *host) repositoryObject(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
 	}
-	o := (&jsRepository{h: h, repo: repo}).object()
+	o := (&jsRepository{h: h, repo: repo}).newObject()
 	h.repositories[repo] = o
 	return o
 }
 
-// object returns a new object with the methods.
-func (r *jsRepository) object() *goja.Object {
+// newObject returns a new object with the methods.
+func (r *jsRepository) newObject() *goja.Object {
 	h := r.h
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
@@ -33,19 +34,19 @@ func (r *jsRepository) object() *goja.Object {
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
 		{"getIterator", r.getIterator}, {"aggregate", r.aggregate}, {"recache", r.recache},
 	} {
-		methods.add(m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
+		methods.add(m.name, h.asyncFunction("dataRepo."+m.name, r.joinTransaction(m.prepare)))
 	}
 	methods.add("wrap", func(call goja.FunctionCall) goja.Value {
-		h.active("dataRepo.wrap")
+		h.activeCall("dataRepo.wrap")
 		it, err := r.wrap(call)
 		if err != nil {
 			panic(h.errorOf(err, nil))
 		}
-		return h.item(it)
+		return h.itemObject(it)
 	})
 	methods.add("transaction", r.transaction)
 	if r.tx == nil {
-		r.more(o, methods)
+		r.addFurtherMembers(o, methods)
 	}
 	return o
 }
@@ -57,17 +58,17 @@ type jsRepository struct {
 	tx   *transaction // the transaction that its operations belong to; nil if there is none
 }
 
-// view returns the view of c that the repository shows to the account of the
+// viewOf returns the view of c that the repository shows to the account of the
 // call.
-func (r *jsRepository) view(c *engine.Class) (*engine.Class, error) {
+func (r *jsRepository) viewOf(c *engine.Class) (*engine.Class, error) {
 	return engine.ViewOf(r.h.v.cur.context(), r.repo, c.Base())
 }
 
-// writable is like target, but returns an error if the account does not have
-// the permission p for any item of the class. This prevents that such an
+// writableClass is like readTarget, but returns an error if the account does not
+// have the permission p for any item of the class. This prevents that such an
 // account learns about errors in its input. p = 0 stands for create or change.
-func (r *jsRepository) writable(v goja.Value, p engine.Permission) (*engine.Class, error) {
-	c, _, err := r.target(v)
+func (r *jsRepository) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
+	c, _, err := r.readTarget(v)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +79,11 @@ func (r *jsRepository) writable(v goja.Value, p engine.Permission) (*engine.Clas
 	return c, engine.Allow(ctx, r.repo, c, p)
 }
 
-// target reads the first argument, a class name or an item. It returns the
+// readTarget reads the first argument, a class name or an item. It returns the
 // class in the view of the repository.
-func (r *jsRepository) target(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
+func (r *jsRepository) readTarget(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
-		c, err = r.view(i.item.Class)
+		c, err = r.viewOf(i.item.Class)
 		return c, i.item, err
 	}
 	name, ok := v.Export().(string)
@@ -90,17 +91,17 @@ func (r *jsRepository) target(v goja.Value) (c *engine.Class, it *engine.Item, e
 		return nil, nil, engine.Errorf(engine.Invalid, "argument", "the first argument is the name of a class, found %s", describeValue(v))
 	}
 	if c, err = r.h.findClass(name); err == nil {
-		c, err = r.view(c)
+		c, err = r.viewOf(c)
 	}
 	return c, nil, err
 }
 
 func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
-	c, id, ok, err := r.one(call)
+	c, id, ok, err := r.readItemArguments(call)
 	if err != nil {
 		return operation{}, err
 	}
-	load, err := r.loads(c, r.options("getItem", call.Argument(2), loadOptions))
+	load, err := r.newLoads(c, r.readOptions("getItem", call.Argument(2), loadOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		if !ok {
 			return goja.Null, nil
@@ -109,14 +110,14 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
 		if engine.CodeOf(err) == engine.NotFound && err != nil {
 			return goja.Null, nil
 		}
-		return r.result(found, err)
+		return r.itemResult(found, err)
 	}}, err
 }
 
-// one reads the arguments that identify one item: a class and an id, or an
-// item. ok reports whether there is an id.
-func (r *jsRepository) one(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
-	c, it, err := r.target(call.Argument(0))
+// readItemArguments reads the arguments that identify one item: a class and an
+// id, or an item. ok reports whether there is an id.
+func (r *jsRepository) readItemArguments(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
+	c, it, err := r.readTarget(call.Argument(0))
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -138,9 +139,9 @@ func idOf(v goja.Value) (string, bool) {
 	return v.String(), true
 }
 
-func (r *jsRepository) result(it *engine.Item, err error) (func() goja.Value, error) {
+func (r *jsRepository) itemResult(it *engine.Item, err error) (func() goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() goja.Value { return r.h.item(it) }, nil
+	return func() goja.Value { return r.h.itemObject(it) }, nil
 }

@@ -22,35 +22,35 @@ var (
 	bulkOptions  = slices.Concat(countOptions, []string{"skipResult"})
 )
 
-// options returns an argument with options. It logs unknown options once, so
-// that a misspelt name can be found.
-func (r *jsRepository) options(method string, v goja.Value, known []string) *goja.Object {
+// readOptions returns an argument with options. It logs unknown options once,
+// so that a misspelt name can be found.
+func (r *jsRepository) readOptions(method string, v goja.Value, known []string) *goja.Object {
 	o, _ := v.(*goja.Object)
 	if o == nil {
 		return nil
 	}
 	for _, name := range o.Keys() {
 		if !slices.Contains(known, name) && !slices.Contains(ignoredOptions, name) {
-			r.passedOver(method, name)
+			r.logIgnoredOption(method, name)
 		}
 	}
 	return o
 }
 
-// passedOver logs, once, an option that is ignored.
-func (r *jsRepository) passedOver(method, option string) {
-	r.h.v.gen.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.line())
+// logIgnoredOption logs, once, an option that is ignored.
+func (r *jsRepository) logIgnoredOption(method, option string) {
+	r.h.v.gen.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.currentLine())
 }
 
-// line returns the current position of the script.
-func (h *host) line() string {
+// currentLine returns the current position of the script.
+func (h *host) currentLine() string {
 	f := &Failure{}
-	f.locate(h.v, h.where())
+	f.locate(h.v, h.callStack())
 	return f.place()
 }
 
-// more adds further members of IONDV's repositories.
-func (r *jsRepository) more(o *goja.Object, methods *methods) {
+// addFurtherMembers adds further members of IONDV's repositories.
+func (r *jsRepository) addFurtherMembers(o *goja.Object, methods *methods) {
 	h := r.h
 	methods.add("on", r.on)
 	methods.add("setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // no effect, as in IONDV
@@ -74,7 +74,7 @@ func (r *jsRepository) recache(call goja.FunctionCall) (operation, error) {
 	if it == nil {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "recache takes an item, found %s", describeValue(call.Argument(0)))
 	}
-	c, err := r.view(it.item.Class)
+	c, err := r.viewOf(it.item.Class)
 	if err != nil {
 		return operation{}, err
 	}
@@ -87,6 +87,6 @@ func (r *jsRepository) recache(call goja.FunctionCall) (operation, error) {
 		if err := again.Recache(ctx, c, id); err != nil {
 			return nil, err
 		}
-		return r.result(r.repo.Get(ctx, c, id))
+		return r.itemResult(r.repo.Get(ctx, c, id))
 	}}, nil
 }

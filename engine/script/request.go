@@ -38,7 +38,7 @@ func (f *requestFields) Get(name string) goja.Value {
 			return p.value
 		}
 	}
-	v := f.read(name)
+	v := f.readField(name)
 	if v != nil {
 		f.c.js.parts = append(f.c.js.parts, requestPart{name, v})
 	}
@@ -65,7 +65,7 @@ func (f *requestFields) Has(name string) bool {
 // Keys implements goja.DynamicObject.
 func (f *requestFields) Keys() []string { return requestKeys }
 
-func (f *requestFields) read(name string) goja.Value {
+func (f *requestFields) readField(name string) goja.Value {
 	h, r := f.c.vm.host, f.c.req
 	text := func(s string) goja.Value { return h.js.ToValue(s) }
 	switch name {
@@ -96,11 +96,11 @@ func (f *requestFields) read(name string) goja.Value {
 		h.put(o, "host", text(r.Host))
 		return o
 	case "user":
-		return h.user(r.Account)
+		return h.userObject(r.Account)
 	case "ip":
 		return text(r.RemoteIP)
 	case "hostname":
-		return text(hostname(r.Host))
+		return text(hostnameOf(r.Host))
 	case "protocol":
 		if r.Secure {
 			return text("https")
@@ -121,7 +121,7 @@ func withQuery(path, query string) string {
 	return path + "?" + query
 }
 
-func hostname(host string) string {
+func hostnameOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
 	}
@@ -148,8 +148,8 @@ func headerText(name string, values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// request returns the object req of a call.
-func (h *host) request(c *call) *goja.Object {
+// requestObject returns the object req of a call.
+func (h *host) requestObject(c *call) *goja.Object {
 	if h.requestProto == nil {
 		h.requestProto = h.newRequestProto()
 	}

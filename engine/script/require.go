@@ -8,12 +8,12 @@ import (
 	"github.com/dop251/goja"
 )
 
-// module runs a file as a CommonJS module, once per VM, and returns its
+// runModule runs a file as a CommonJS module, once per VM, and returns its
 // exports. If modules require each other in a cycle, the exports are incomplete
 // as long as the module is running.
-func (h *host) module(src *source) (goja.Value, error) {
+func (h *host) runModule(src *source) (goja.Value, error) {
 	if m := h.modules[src.path]; m != nil {
-		return h.get(m, "exports")
+		return h.getProperty(m, "exports")
 	}
 	m := h.js.NewObject()
 	if src.program == nil {
@@ -35,20 +35,20 @@ func (h *host) module(src *source) (goja.Value, error) {
 	}
 	run, _ := goja.AssertFunction(wrapper)
 	dir := filepath.ToSlash(filepath.Dir(src.file))
-	args := []goja.Value{exports, h.require(src), m, h.js.ToValue(src.file), h.js.ToValue(dir)}
+	args := []goja.Value{exports, h.requireFunction(src), m, h.js.ToValue(src.file), h.js.ToValue(dir)}
 	if src.declared != nil {
-		args = append(args, h.probe(src))
+		args = append(args, h.newProbe(src))
 	}
 	_, err = run(exports, args...)
 	if err != nil {
 		delete(h.modules, src.path)
 		return nil, err
 	}
-	return h.get(m, "exports")
+	return h.getProperty(m, "exports")
 }
 
-// get reads a property that may have a getter.
-func (h *host) get(o *goja.Object, name string) (v goja.Value, err error) {
+// getProperty reads a property that may have a getter.
+func (h *host) getProperty(o *goja.Object, name string) (v goja.Value, err error) {
 	if ex := h.js.Try(func() { v = o.Get(name) }); ex != nil {
 		return nil, ex
 	}
@@ -58,14 +58,14 @@ func (h *host) get(o *goja.Object, name string) (v goja.Value, err error) {
 	return v, nil
 }
 
-// require returns the require function of one file.
-func (h *host) require(from *source) goja.Value {
+// requireFunction returns the require function of one file.
+func (h *host) requireFunction(from *source) goja.Value {
 	f := h.native("require", func(call goja.FunctionCall) goja.Value {
-		src, builtin := h.find(call, from)
+		src, builtin := h.findRequired(call, from)
 		if src == nil {
-			return h.builtin(builtin)
+			return h.builtinModule(builtin)
 		}
-		exports, err := h.module(src)
+		exports, err := h.runModule(src)
 		if err != nil {
 			panic(rethrow(err))
 		}
@@ -77,15 +77,15 @@ func (h *host) require(from *source) goja.Value {
 	return f
 }
 
-// find returns the file, or the name of the built-in module, for a call of
-// require. It throws if there is none.
-func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
+// findRequired returns the file, or the name of the built-in module, for a call
+// of require. It throws if there is none.
+func (h *host) findRequired(call goja.FunctionCall, from *source) (*source, string) {
 	name, ok := call.Argument(0).Export().(string)
 	if !ok || name == "" {
 		panic(h.js.NewTypeError("require takes the name of a module"))
 	}
 	resume := h.v.clock.pause()
-	src, builtin, err := h.v.gen.files.find(name, from)
+	src, builtin, err := h.v.gen.files.findModule(name, from)
 	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
@@ -97,7 +97,7 @@ func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 // them.
 func (h *host) extendRequire(f *goja.Object, from *source) {
 	h.method(f, "resolve", func(call goja.FunctionCall) goja.Value {
-		src, builtin := h.find(call, from)
+		src, builtin := h.findRequired(call, from)
 		if src == nil {
 			return h.js.ToValue(builtin)
 		}

@@ -23,8 +23,8 @@ func newFiles(rt *Runtime, limit int) *files {
 	return &files{rt: rt, limit: limit, found: map[string]*source{}, visited: map[string]bool{}, byFile: map[string]*source{}}
 }
 
-// paths returns all paths that were read or looked for.
-func (f *files) paths() []string {
+// allPaths returns all paths that were read or looked for.
+func (f *files) allPaths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := make([]string, 0, len(f.visited))
@@ -34,14 +34,14 @@ func (f *files) paths() []string {
 	return all
 }
 
-// stale reports whether a file that was read has changed, or a missing file
+// isStale reports whether a file that was read has changed, or a missing file
 // exists now.
-func (f *files) stale() bool {
+func (f *files) isStale() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	read := map[string]bool{}
 	for _, s := range f.found {
-		now, err := f.rt.cache.load(s.path, s.file, packageShare*f.limit)
+		now, err := f.rt.cache.loadFile(s.path, s.file, packageShare*f.limit)
 		if err != nil || now.hash != s.hash {
 			return true
 		}
@@ -56,28 +56,28 @@ func (f *files) stale() bool {
 	return false
 }
 
-// open finds and compiles the file for want, an absolute path with or without
-// extension. asked is the name in the script and from the file that contains
-// it, for error messages.
-func (f *files) open(want, asked, from string) (*source, error) {
+// openFile finds and compiles the file for want, an absolute path with or
+// without extension. asked is the name in the script and from the file that
+// contains it, for error messages.
+func (f *files) openFile(want, asked, from string) (*source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file(want, asked, from)
+	return f.findFile(want, asked, from)
 }
 
-// file does the work of open. The caller must hold f.mu.
-func (f *files) file(want, asked, from string) (*source, error) {
+// findFile does the work of openFile. The caller must hold f.mu.
+func (f *files) findFile(want, asked, from string) (*source, error) {
 	if s := f.found[want]; s != nil {
 		return s, nil
 	}
-	if !inside(f.rt.dir, want) && !inside(f.rt.root, want) {
+	if !isInside(f.rt.dir, want) && !isInside(f.rt.root, want) {
 		return nil, &LoadError{File: from, Message: quoted(asked) + " is outside the application directory"}
 	}
-	path := f.lookup(want)
+	path := f.lookUpFile(want)
 	if path == "" {
 		return nil, &LoadError{File: from, Message: "there is no file " + quoted(asked) + notFoundHint(asked)}
 	}
-	s, err := f.read(path, asked, from)
+	s, err := f.readFile(path, asked, from)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +92,11 @@ var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 // of the files.
 var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
 
-// lookup returns the file for a path, or "" if there is none. It tries the path
-// itself, the path with an extension, .ts in place of .js, and the main and
-// index files of a folder.
-func (f *files) lookup(want string) string {
-	if path := f.first(want, suffixes); path != "" {
+// lookUpFile returns the file for a path, or "" if there is none. It tries the
+// path itself, the path with an extension, .ts in place of .js, and the main
+// and index files of a folder.
+func (f *files) lookUpFile(want string) string {
+	if path := f.firstFile(want, suffixes); path != "" {
 		return path
 	}
 	ext := filepath.Ext(want)
@@ -104,19 +104,19 @@ func (f *files) lookup(want string) string {
 		return strings.TrimSuffix(want, ext) + other
 	}
 	if main := f.mainOf(want); main != "" {
-		if path := f.first(main, suffixes); path != "" {
+		if path := f.firstFile(main, suffixes); path != "" {
 			return path
 		}
-		if path := f.first(filepath.Join(main, "index"), suffixes); path != "" {
+		if path := f.firstFile(filepath.Join(main, "index"), suffixes); path != "" {
 			return path
 		}
 	}
-	return f.first(filepath.Join(want, "index"), suffixes)
+	return f.firstFile(filepath.Join(want, "index"), suffixes)
 }
 
-// first returns the first file among the path itself and the path with each
+// firstFile returns the first file among the path itself and the path with each
 // suffix.
-func (f *files) first(path string, suffixes []string) string {
+func (f *files) firstFile(path string, suffixes []string) string {
 	if f.isFile(path) {
 		return path
 	}
@@ -148,12 +148,12 @@ func notFoundHint(asked string) string {
 // larger than the one for scripts.
 const packageShare = 4
 
-func (f *files) read(path, asked, from string) (*source, error) {
+func (f *files) readFile(path, asked, from string) (*source, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, &LoadError{File: from, Message: quoted(asked) + " cannot be read"}
 	}
-	if !inside(f.rt.root, real) {
+	if !isInside(f.rt.root, real) {
 		return nil, &LoadError{File: from, Message: quoted(asked) + " leads outside the application directory"}
 	}
 	f.visited[real] = true
@@ -165,14 +165,14 @@ func (f *files) read(path, asked, from string) (*source, error) {
 	if strings.Contains(real, string(filepath.Separator)+nodeModules+string(filepath.Separator)) {
 		limit *= packageShare
 	}
-	s, err := f.rt.cache.load(real, filepath.ToSlash(rel), limit)
+	s, err := f.rt.cache.loadFile(real, filepath.ToSlash(rel), limit)
 	if err == nil {
 		f.byFile[s.file] = s
 	}
 	return s, err
 }
 
-func inside(dir, path string) bool {
+func isInside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -14,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// answer converts the value that a handler returned to the outcome of its call.
-// It returns an error that scripts cannot catch.
-func (v *vm) answer(c *call, result goja.Value) (err error) {
+// answerCall converts the value that a handler returned to the outcome of its
+// call. It returns an error that scripts cannot catch.
+func (v *vm) answerCall(c *call, result goja.Value) (err error) {
 	v.cur = c
 	var o outcome
 	defer func() {
@@ -44,9 +44,9 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 	return nil
 }
 
-// response returns the response for a result and checks its size. It must be
-// called inside Try.
-func (v *vm) response(result goja.Value) *engine.Response {
+// buildResponse returns the response for a result and checks its size. It must
+// be called inside Try.
+func (v *vm) buildResponse(result goja.Value) *engine.Response {
 	r := v.responseOf(result)
 	if limit := v.gen.limits.Response; len(r.Body) > limit {
 		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", limit)))
@@ -75,12 +75,12 @@ func (v *vm) responseOf(result goja.Value) *engine.Response {
 	}
 	if v.host.platform != nil {
 		if made := v.host.platform.Answer(o); made != nil {
-			return v.envelope(made, made.Get("data"))
+			return v.envelopeResponse(made, made.Get("data"))
 		}
 	}
 	if o.ClassName() == "Object" && itemOf(o) == nil {
-		if data := o.Get("data"); data != nil && isPayload(data) && owns(o, "data") {
-			return v.envelope(o, data)
+		if data := o.Get("data"); data != nil && isPayload(data) && hasOwn(o, "data") {
+			return v.envelopeResponse(o, data)
 		}
 	}
 	return v.jsonResponse(result)
@@ -111,7 +111,7 @@ func statusOf(v goja.Value) int {
 }
 
 func (v *vm) jsonResponse(result goja.Value) *engine.Response {
-	body, ok := v.json(result)
+	body, ok := v.toJSON(result)
 	if !ok {
 		return &engine.Response{}
 	}
@@ -121,12 +121,12 @@ func (v *vm) jsonResponse(result goja.Value) *engine.Response {
 // keptScratch is the maximum size of a buffer that a VM keeps between calls.
 const keptScratch = 64 << 10
 
-// json returns the JSON of a value, in newly allocated memory.
-func (v *vm) json(value goja.Value) ([]byte, bool) {
+// toJSON returns the JSON of a value, in newly allocated memory.
+func (v *vm) toJSON(value goja.Value) ([]byte, bool) {
 	limits := &v.gen.limits
 	w := writer{h: v.host, buf: v.scratch[:0], size: limits.Response, deep: limits.Depth}
-	v.scratch = nil // a toJSON may call json again
-	ok := w.value(value)
+	v.scratch = nil // a method toJSON of the value may get here again
+	ok := w.writeValue(value)
 	v.tally.rawRows += w.rows
 	if cap(w.buf) > keptScratch {
 		return w.buf, ok
@@ -145,7 +145,7 @@ func isPayload(v goja.Value) bool {
 	return ok
 }
 
-func owns(o *goja.Object, name string) bool {
+func hasOwn(o *goja.Object, name string) bool {
 	for _, k := range o.GetOwnPropertyNames() {
 		if k == name {
 			return true
@@ -154,14 +154,14 @@ func owns(o *goja.Object, name string) bool {
 	return false
 }
 
-// envelope returns the response for {data, headers, status}.
-func (v *vm) envelope(o *goja.Object, data goja.Value) *engine.Response {
-	r := v.payload(data)
+// envelopeResponse returns the response for {data, headers, status}.
+func (v *vm) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response {
+	r := v.payloadResponse(data)
 	for _, k := range o.Keys() {
 		switch k {
 		case "data":
 		case "headers":
-			v.headers(r, o.Get(k))
+			v.setHeaders(r, o.Get(k))
 		case "status":
 			if s := o.Get(k); goja.IsNumber(s) {
 				r.Status = statusOf(s)
@@ -181,7 +181,7 @@ func (v *vm) envelope(o *goja.Object, data goja.Value) *engine.Response {
 	return r
 }
 
-func (v *vm) payload(data goja.Value) *engine.Response {
+func (v *vm) payloadResponse(data goja.Value) *engine.Response {
 	if goja.IsString(data) {
 		return &engine.Response{ContentType: htmlText, Body: []byte(data.String())}
 	}
@@ -218,9 +218,9 @@ func bytesOf(o *goja.Object) ([]byte, bool) {
 	return b.Bytes()[start : start+n], true
 }
 
-// headers applies the headers of an envelope, which are an object or a list of
-// lines.
-func (v *vm) headers(r *engine.Response, headers goja.Value) {
+// setHeaders applies the headers of an envelope, which are an object or a list
+// of lines.
+func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
 	o, ok := headers.(*goja.Object)
 	if !ok {
 		return
@@ -232,7 +232,7 @@ func (v *vm) headers(r *engine.Response, headers goja.Value) {
 			if !ok {
 				panic(errResult("header line " + engine.Quote(line) + " has no colon"))
 			}
-			v.header(r, strings.TrimSpace(name), value)
+			v.setHeader(r, strings.TrimSpace(name), value)
 		}
 		return
 	}
@@ -240,11 +240,11 @@ func (v *vm) headers(r *engine.Response, headers goja.Value) {
 		value := o.Get(name)
 		list, ok := value.(*goja.Object)
 		if !ok || list.ClassName() != "Array" {
-			v.header(r, name, value.String())
+			v.setHeader(r, name, value.String())
 			continue
 		}
 		for i := range int(list.Get("length").ToInteger()) {
-			v.header(r, name, list.Get(v.host.index(i)).String())
+			v.setHeader(r, name, list.Get(v.host.index(i)).String())
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (v *vm) headers(r *engine.Response, headers goja.Value) {
 // connectionHeaders can be set only by the server.
 const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
 
-func (v *vm) header(r *engine.Response, name, value string) {
+func (v *vm) setHeader(r *engine.Response, name, value string) {
 	value = strings.TrimSpace(value)
 	if err := checkHeader(name, value); err != nil {
 		panic(errResult(err.Error()))

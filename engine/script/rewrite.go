@@ -8,10 +8,10 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// rewrite calls replace for every expression in v, starting with the innermost,
-// and stores its result in place of the expression. If replace returns nil, the
-// expression stays.
-func rewrite(v reflect.Value, replace func(ast.Expression) ast.Expression) {
+// rewriteExpressions calls replace for every expression in v, starting with the
+// innermost, and stores its result in place of the expression. If replace
+// returns nil, the expression stays.
+func rewriteExpressions(v reflect.Value, replace func(ast.Expression) ast.Expression) {
 	r := rewriter{replace, map[any]bool{}}
 	r.walk(v)
 }

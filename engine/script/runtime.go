@@ -53,7 +53,7 @@ type Runtime struct {
 // New starts a Runtime. Use Close to stop it. It returns an error if the
 // directory cannot be used.
 func New(c Config) (*Runtime, error) {
-	dir, root, err := directory(c.Dir)
+	dir, root, err := resolveDirectory(c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,9 @@ func New(c Config) (*Runtime, error) {
 	return r, nil
 }
 
-// directory returns the absolute path of a directory, and the path with
+// resolveDirectory returns the absolute path of a directory, and the path with
 // resolved links.
-func directory(dir string) (abs, real string, err error) {
+func resolveDirectory(dir string) (abs, real string, err error) {
 	if abs, err = filepath.Abs(dir); err == nil {
 		real, err = filepath.EvalSymlinks(abs)
 	}
@@ -98,7 +98,7 @@ func directory(dir string) (abs, real string, err error) {
 func (r *Runtime) With(c Config) (*Runtime, error) {
 	n := *r
 	var err error
-	if n.dir, n.root, err = directory(c.Dir); err != nil {
+	if n.dir, n.root, err = resolveDirectory(c.Dir); err != nil {
 		return nil, err
 	}
 	n.settings, n.nodeModules, n.namespace = c.Platform, c.NodeModules, c.Namespace

@@ -183,7 +183,7 @@ func TestWrittenNotRead(t *testing.T) {
 	c := newNode(t)
 	r := &jsRepository{repo: unread{}}
 	it := &engine.Item{Class: c, ID: "a", Values: make(engine.Values, len(c.Properties))}
-	result, err := r.written(t.Context(), it, nil, after{load: []*engine.Load{{Property: c.Property("to")}}})
+	result, err := r.writeResult(t.Context(), it, nil, after{load: []*engine.Load{{Property: c.Property("to")}}})
 	if err != nil || result == nil {
 		t.Error("the write is answered with", err)
 	}
@@ -283,14 +283,14 @@ func TestViewsAreNotKept(t *testing.T) {
 	defer v.dispose()
 	v.do(task{nil, func() error {
 		h := v.host
-		base := h.class(app.repo.class)
+		base := h.classObject(app.repo.class)
 		for range maxViews * 2 {
 			view := newSecured(app.repo).views.Of(app.repo.class)
-			if first := h.class(view); h.class(view) != first {
+			if first := h.classObject(view); h.classObject(view) != first {
 				t.Error("a view has two objects")
 			}
 		}
-		if len(h.classes) > maxViews+1 || h.class(app.repo.class) != base {
+		if len(h.classes) > maxViews+1 || h.classObject(app.repo.class) != base {
 			t.Errorf("%d classes are kept", len(h.classes))
 		}
 		return nil

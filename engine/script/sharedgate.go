@@ -44,7 +44,7 @@ func (s *store) leave(name string, c *contender) bool {
 	c.forget()
 	g := s.gates[name]
 	if g == nil || g.holder != c {
-		return g.drop(c)
+		return g.removeWaiting(c)
 	}
 	if len(g.waiting) == 0 {
 		delete(s.gates, name)
@@ -52,7 +52,7 @@ func (s *store) leave(name string, c *contender) bool {
 	}
 	next := g.waiting[0]
 	g.holder, g.waiting = next, g.waiting[1:]
-	next.post(next.begin)
+	next.postTurn(next.begin)
 	return true
 }
 
@@ -61,11 +61,11 @@ func (s *store) leave(name string, c *contender) bool {
 func (s *store) giveUp(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.gates[name].drop(c)
+	return s.gates[name].removeWaiting(c)
 }
 
-// drop removes c from the queue and reports whether it was there.
-func (g *gate) drop(c *contender) bool {
+// removeWaiting removes c from the queue and reports whether it was there.
+func (g *gate) removeWaiting(c *contender) bool {
 	if g == nil {
 		return false
 	}
@@ -91,15 +91,15 @@ func (s *store) settleAll(name string, c *contender, result any) bool {
 	delete(s.gates, name)
 	for _, w := range g.waiting {
 		w.forget()
-		w.post(func() error { return w.settle(result) })
+		w.postTurn(func() error { return w.settle(result) })
 	}
 	return true
 }
 
-// post runs f in a turn of c's VM. It never runs f inside the current turn,
+// postTurn runs f in a turn of c's VM. It never runs f inside the current turn,
 // which may belong to another VM. If that VM no longer exists, the call of c
 // ends and c leaves the gate.
-func (c *contender) post(f func() error) {
+func (c *contender) postTurn(f func() error) {
 	go c.vm.do(task{c.call, func() error {
 		if c.call.over.Load() {
 			return nil

@@ -12,9 +12,9 @@ import (
 // characters.
 const maxSharedKey = 512
 
-// shared returns the global "shared", the store of the service for all its VMs.
-// Values are copied in both directions.
-func (h *host) shared() goja.Value {
+// sharedObject returns the global "shared", the store of the service for all
+// its VMs. Values are copied in both directions.
+func (h *host) sharedObject() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
 	methods := h.methodsOf(o)
@@ -29,7 +29,7 @@ func (h *host) shared() goja.Value {
 		if !ok {
 			return goja.Undefined()
 		}
-		return h.unshare(v)
+		return h.unshareValue(v)
 	})
 	method("has", func(call goja.FunctionCall) goja.Value {
 		_, ok := s.get(h.sharedKey(call))
@@ -37,18 +37,18 @@ func (h *host) shared() goja.Value {
 	})
 	method("set", func(call goja.FunctionCall) goja.Value {
 		key := h.sharedKey(call)
-		value, size := h.share(call.Argument(1))
-		h.fits(s.put(key, value, size, h.ttl(call.Argument(2)), false))
+		value, size := h.shareValue(call.Argument(1))
+		h.checkStored(s.put(key, value, size, h.readTTL(call.Argument(2)), false))
 		return goja.Undefined()
 	})
 	method("delete", func(call goja.FunctionCall) goja.Value { return h.js.ToValue(s.remove(h.sharedKey(call))) })
 	method("incr", func(call goja.FunctionCall) goja.Value { return h.sharedIncr(s, call) })
 	method("cas", func(call goja.FunctionCall) goja.Value {
 		key := h.sharedKey(call)
-		expected, _ := h.share(call.Argument(1))
-		value, size := h.share(call.Argument(2))
-		done, failed := s.swap(key, expected, value, size, h.ttl(call.Argument(3)))
-		h.fits(failed)
+		expected, _ := h.shareValue(call.Argument(1))
+		value, size := h.shareValue(call.Argument(2))
+		done, failed := s.swap(key, expected, value, size, h.readTTL(call.Argument(3)))
+		h.checkStored(failed)
 		return h.js.ToValue(done)
 	})
 	method("keys", func(goja.FunctionCall) goja.Value { return h.js.ToValue(h.js.NewArray(engine.Texts(s.keys())...)) })
@@ -58,13 +58,13 @@ func (h *host) shared() goja.Value {
 		return goja.Undefined()
 	})
 	method("getOrCompute", func(call goja.FunctionCall) goja.Value {
-		return h.compute(s, computation{what: "shared.getOrCompute", key: h.sharedKey(call), ttl: h.ttl(call.Argument(2))}, call.Argument(1))
+		return h.computeShared(s, computation{what: "shared.getOrCompute", key: h.sharedKey(call), ttl: h.readTTL(call.Argument(2))}, call.Argument(1))
 	})
 	method("once", func(call goja.FunctionCall) goja.Value {
-		return h.compute(s, computation{what: "shared.once", key: onceKeys + h.sharedKey(call), pinned: true}, call.Argument(1))
+		return h.computeShared(s, computation{what: "shared.once", key: onceKeys + h.sharedKey(call), pinned: true}, call.Argument(1))
 	})
 	method("lock", func(call goja.FunctionCall) goja.Value {
-		return h.lock(s, h.sharedKey(call), call.Argument(1), h.milliseconds(call.Argument(2), "timeout"))
+		return h.lockShared(s, h.sharedKey(call), call.Argument(1), h.readMilliseconds(call.Argument(2), "timeout"))
 	})
 	return o
 }
@@ -85,8 +85,8 @@ func (h *host) sharedKey(call goja.FunctionCall) string {
 	return key
 }
 
-// fits throws if a value was not stored.
-func (h *host) fits(failed *errTooLarge) {
+// checkStored throws if a value was not stored.
+func (h *host) checkStored(failed *errTooLarge) {
 	switch {
 	case failed == nil:
 	case failed.limit == 0:
@@ -103,8 +103,8 @@ func (h *host) sharedIncr(s *store, call goja.FunctionCall) goja.Value {
 			panic(h.js.NewTypeError("shared.incr adds a number, found " + describeValue(v)))
 		}
 	}
-	sum, ok, failed := s.add(key, by, h.ttl(call.Argument(2)))
-	h.fits(failed)
+	sum, ok, failed := s.add(key, by, h.readTTL(call.Argument(2)))
+	h.checkStored(failed)
 	if !ok {
 		panic(h.js.NewTypeError("shared.incr: the value of " + engine.Quote(key) + " is no number"))
 	}
@@ -118,12 +118,12 @@ type computation struct {
 	pinned    bool
 }
 
-// compute returns a promise of a value in the store. If there is no value, one
-// call of the service computes it with f and the others wait. If that call ends
-// without a value, the next one computes it. An error rejects the promises of
-// all waiting calls and is not stored.
-func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
-	call := h.active(what.what)
+// computeShared returns a promise of a value in the store. If there is no
+// value, one call of the service computes it with f and the others wait. If
+// that call ends without a value, the next one computes it. An error rejects
+// the promises of all waiting calls and is not stored.
+func (h *host) computeShared(s *store, what computation, f goja.Value) goja.Value {
+	call := h.activeCall(what.what)
 	run, ok := goja.AssertFunction(f)
 	if !ok {
 		panic(h.js.NewTypeError(what.what + " takes a key and a function"))
@@ -131,34 +131,34 @@ func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
 	h.v.tally.awaits++
 	p, resolve, reject := h.js.NewPromise()
 	if v, there := s.get(what.key); there {
-		must(resolve(h.unshare(v)))
+		must(resolve(h.unshareValue(v)))
 		return h.js.ToValue(p)
 	}
 	gate := "compute " + what.key
 	c := &contender{call: call, vm: h.v}
 	c.settle = func(result any) error {
 		if failed, ok := result.(*sharedFailure); ok {
-			return reject(failed.error(h))
+			return reject(failed.toError(h))
 		}
-		return resolve(h.unshare(result))
+		return resolve(h.unshareValue(result))
 	}
 	c.begin = func() error {
 		if v, there := s.get(what.key); there { // another call has just stored it
 			s.settleAll(gate, c, v)
-			return resolve(h.unshare(v))
+			return resolve(h.unshareValue(v))
 		}
 		return h.runFor(call, run, func(v goja.Value) error {
 			var value any
 			if ex := h.js.Try(func() {
 				var size int
-				value, size = h.share(v)
-				h.fits(s.put(what.key, value, size, what.ttl, what.pinned))
+				value, size = h.shareValue(v)
+				h.checkStored(s.put(what.key, value, size, what.ttl, what.pinned))
 			}); ex != nil {
 				s.settleAll(gate, c, h.sharedFailure(ex.Value()))
 				return reject(ex.Value())
 			}
 			s.settleAll(gate, c, value)
-			return resolve(h.unshare(value))
+			return resolve(h.unshareValue(value))
 		}, func(reason goja.Value) error {
 			s.settleAll(gate, c, h.sharedFailure(reason))
 			return reject(reason)
@@ -174,25 +174,25 @@ func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Va
 	h.v.cur = c
 	ret, err := f(goja.Undefined())
 	if err != nil {
-		if uncatchable(err) {
+		if isUncatchable(err) {
 			return err
 		}
-		return rejected(h.thrown(err))
+		return rejected(h.thrownValue(err))
 	}
 	settled, err := h.resolve(h.promise, ret)
 	if err != nil {
-		if uncatchable(err) {
+		if isUncatchable(err) {
 			return err
 		}
-		return rejected(h.thrown(err))
+		return rejected(h.thrownValue(err))
 	}
 	p, _ := promiseOf(settled)
 	h.v.cur = c
 	return h.then(p, func(v goja.Value) { must(fulfilled(v)) }, func(v goja.Value) { must(rejected(v)) })
 }
 
-// thrown returns the JavaScript value of an error from goja.
-func (h *host) thrown(err error) goja.Value {
+// thrownValue returns the JavaScript value of an error from goja.
+func (h *host) thrownValue(err error) goja.Value {
 	if ex, ok := err.(*goja.Exception); ok {
 		return ex.Value()
 	}
@@ -230,7 +230,7 @@ func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
 	return f
 }
 
-func (f *sharedFailure) error(h *host) goja.Value {
+func (f *sharedFailure) toError(h *host) goja.Value {
 	o := h.newError(f.message, f.code)
 	if f.cause != nil {
 		h.hide(o, f.cause)
@@ -238,10 +238,10 @@ func (f *sharedFailure) error(h *host) goja.Value {
 	return o
 }
 
-// lock returns a promise of the result of f. Calls for the same key do not run
-// f at the same time. A call that ends releases its locks.
-func (h *host) lock(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
-	call := h.active("shared.lock")
+// lockShared returns a promise of the result of f. Calls for the same key do
+// not run f at the same time. A call that ends releases its locks.
+func (h *host) lockShared(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
+	call := h.activeCall("shared.lock")
 	run, ok := goja.AssertFunction(f)
 	if !ok {
 		panic(h.js.NewTypeError("shared.lock takes a key and a function"))
@@ -263,7 +263,7 @@ func (h *host) lock(s *store, key string, f goja.Value, patience time.Duration) 
 	if patience > 0 {
 		late := time.AfterFunc(patience, func() {
 			if s.giveUp(gate, c) {
-				c.post(func() error {
+				c.postTurn(func() error {
 					return reject(h.newError("shared.lock: "+engine.Quote(key)+" was not free within "+patience.String(), "lock-timeout"))
 				})
 			}

@@ -32,19 +32,19 @@ type copier struct {
 
 const maxSharedDepth = 64
 
-// share copies a value. It must be called inside a turn. If a part cannot be
-// stored, it throws a TypeError that names the part.
-func (h *host) share(v goja.Value) (value any, bytes int) {
+// shareValue copies a value. It must be called inside a turn. If a part cannot
+// be stored, it throws a TypeError that names the part.
+func (h *host) shareValue(v goja.Value) (value any, bytes int) {
 	c := copier{h: h}
-	value = c.value(v)
+	value = c.copyValue(v)
 	return value, c.bytes
 }
 
-func (c *copier) refuse(what string) {
+func (c *copier) throwUnsupported(what string) {
 	panic(c.h.js.NewTypeError("shared: " + what + " cannot be stored: store what JSON can say, Dates, BigInts and bytes"))
 }
 
-func (c *copier) value(v goja.Value) any {
+func (c *copier) copyValue(v goja.Value) any {
 	c.check(c.h)
 	if c.bytes += 16; c.bytes > c.h.v.gen.limits.Shared {
 		panic(c.h.rangeError("shared: the value is larger than all that may be stored, %d bytes", c.h.v.gen.limits.Shared))
@@ -70,18 +70,18 @@ func (c *copier) value(v goja.Value) any {
 		if b, ok := v.Export().(bool); ok {
 			return b
 		}
-		c.refuse("a symbol")
+		c.throwUnsupported("a symbol")
 	}
 	if c.depth++; c.depth > maxSharedDepth {
-		c.refuse(fmt.Sprintf("what is cyclic or nested deeper than %d levels", maxSharedDepth))
+		c.throwUnsupported(fmt.Sprintf("what is cyclic or nested deeper than %d levels", maxSharedDepth))
 	}
 	defer func() { c.depth-- }()
-	return c.object(o)
+	return c.copyObject(o)
 }
 
-func (c *copier) object(o *goja.Object) any {
+func (c *copier) copyObject(o *goja.Object) any {
 	if itemOf(o) != nil || o.ExportType() == listType {
-		return c.items(o)
+		return c.copyItems(o)
 	}
 	if o.ExportType() == timeType {
 		return moment(o.ToFloat())
@@ -96,47 +96,47 @@ func (c *copier) object(o *goja.Object) any {
 		c.h.tooMuch(float64(n), c.h.v.gen.limits.Elements, "shared: elements")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
-			list = append(list, c.value(o.Get(c.h.index(i))))
+			list = append(list, c.copyValue(o.Get(c.h.index(i))))
 		}
 		return list
 	case "Object":
-		return c.plain(o)
+		return c.copyPlain(o)
 	default:
-		c.refuse(article(name))
+		c.throwUnsupported(withArticle(name))
 	}
 	return nil
 }
 
-// items copies items in the JSON form of responses.
-func (c *copier) items(o *goja.Object) any {
+// copyItems copies items in the JSON form of responses.
+func (c *copier) copyItems(o *goja.Object) any {
 	w := writer{h: c.h, size: c.h.v.gen.limits.Shared, deep: maxSharedDepth}
 	defer func() {
 		if bad, ok := recover().(errResult); ok {
 			panic(c.h.rangeError("shared: %s", string(bad)))
 		}
 	}()
-	w.value(o)
+	w.writeValue(o)
 	decoded, err := wire.Decode(w.buf)
 	must(err)
-	return c.value(c.h.fromDecoded(decoded))
+	return c.copyValue(c.h.fromDecoded(decoded))
 }
 
-func article(name string) string {
+func withArticle(name string) string {
 	if name != "" && bytes.IndexByte([]byte("AEIOU"), name[0]) >= 0 {
 		return "an " + name
 	}
 	return "a " + name
 }
 
-// plain copies an object that is not an instance of a class. If the object has
-// a method toJSON, its result is stored.
-func (c *copier) plain(o *goja.Object) any {
+// copyPlain copies an object that is not an instance of a class. If the object
+// has a method toJSON, its result is stored.
+func (c *copier) copyPlain(o *goja.Object) any {
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
 		v, err := f(o)
 		if err != nil {
 			panic(rethrow(err))
 		}
-		return c.value(v)
+		return c.copyValue(v)
 	}
 	if p := o.Prototype(); p != nil && p != c.h.prototype("Object") {
 		name := "an instance of a class"
@@ -145,7 +145,7 @@ func (c *copier) plain(o *goja.Object) any {
 				name = "an instance of " + s.String()
 			}
 		}
-		c.refuse(name)
+		c.throwUnsupported(name)
 	}
 	keys := o.Keys()
 	fields := make(engine.Fields, 0, len(keys))
@@ -153,16 +153,16 @@ func (c *copier) plain(o *goja.Object) any {
 		c.bytes += 32 + len(k)
 		v := o.Get(k)
 		if f, ok := v.(*goja.Object); ok && f.ClassName() == "Function" {
-			c.refuse("a function (" + engine.Quote(k) + ")")
+			c.throwUnsupported("a function (" + engine.Quote(k) + ")")
 		}
-		fields = append(fields, engine.Field{Name: k, Value: c.value(v)})
+		fields = append(fields, engine.Field{Name: k, Value: c.copyValue(v)})
 	}
 	return fields
 }
 
-// unshare converts a shared value to a value of the VM. Later changes of that
-// value do not affect the store.
-func (h *host) unshare(v any) goja.Value {
+// unshareValue converts a shared value to a value of the VM. Later changes of
+// that value do not affect the store.
+func (h *host) unshareValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
@@ -179,13 +179,13 @@ func (h *host) unshare(v any) goja.Value {
 	case []any:
 		values := make([]any, len(v))
 		for i, e := range v {
-			values[i] = h.unshare(e)
+			values[i] = h.unshareValue(e)
 		}
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
 		for _, f := range v { // in the property order of the original object
-			h.put(o, f.Name, h.unshare(f.Value))
+			h.put(o, f.Name, h.unshareValue(f.Value))
 		}
 		return o
 	}
@@ -233,13 +233,13 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// ttl returns the lifetime of an entry from an argument: milliseconds, or {ttl:
-// milliseconds}.
-func (h *host) ttl(v goja.Value) time.Duration { return h.milliseconds(v, "ttl") }
+// readTTL returns the lifetime of an entry from an argument: milliseconds, or
+// {ttl: milliseconds}.
+func (h *host) readTTL(v goja.Value) time.Duration { return h.readMilliseconds(v, "ttl") }
 
-// milliseconds reads the last argument of the methods of shared. It returns 0
-// if the argument is not given.
-func (h *host) milliseconds(v goja.Value, name string) time.Duration {
+// readMilliseconds reads the last argument of the methods of shared. It returns
+// 0 if the argument is not given.
+func (h *host) readMilliseconds(v goja.Value, name string) time.Duration {
 	if o, ok := v.(*goja.Object); ok {
 		for _, k := range o.Keys() {
 			if k != name {

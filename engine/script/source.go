@@ -79,9 +79,9 @@ func (c *cache) needsOf(text string) needs {
 	return n
 }
 
-// load reads and compiles a file. It returns the cached result if the content
-// has not changed. The error is a *LoadError.
-func (c *cache) load(path, file string, limit int) (*source, error) {
+// loadFile reads and compiles a file. It returns the cached result if the
+// content has not changed. The error is a *LoadError.
+func (c *cache) loadFile(path, file string, limit int) (*source, error) {
 	text, size, err := readRegular(path, limit)
 	if err != nil {
 		return nil, &LoadError{File: file, Message: "the file cannot be read"}
@@ -151,7 +151,7 @@ const (
 // without a transformation.
 func (s *source) compile() error {
 	if strings.HasSuffix(s.path, ".json") {
-		return s.decode()
+		return s.decodeJSON()
 	}
 	text := string(bytes.TrimPrefix(s.text, []byte("\ufeff")))
 	if strings.HasPrefix(text, "#!") {
@@ -172,9 +172,9 @@ func (s *source) compile() error {
 	}
 	m, err := transpile.FirstLine(preludeFile, s.file, wrapperHead, text)
 	if err != nil {
-		return s.fault(0, 0, err.Error())
+		return s.newFault(0, 0, err.Error())
 	}
-	return s.build(prg, m, text)
+	return s.buildProgram(prg, m, text)
 }
 
 // transform compiles a file that goja cannot parse. refused is the error of
@@ -192,33 +192,33 @@ func (s *source) transform(text string, refused *LoadError) error {
 		if refused != nil && strings.HasPrefix(f.Message, "syntax error") && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
 			return refused
 		}
-		return s.fault(f.Line, f.Column, f.Message)
+		return s.newFault(f.Line, f.Column, f.Message)
 	}
 	s.transformed = true
 	prg, err := parser.ParseFile(nil, s.file, out.Text, 0, parser.WithDisableSourceMaps)
 	if err == nil {
-		return s.build(prg, out.Map, out.Text)
+		return s.buildProgram(prg, out.Map, out.Text)
 	}
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
 		line, column := out.Map.Origin(preludeFile, list[0].Position.Line, list[0].Position.Column)
-		return s.fault(line, column, "syntax error: "+list[0].Message)
+		return s.newFault(line, column, "syntax error: "+list[0].Message)
 	}
-	return s.fault(0, 0, "syntax error: "+err.Error())
+	return s.newFault(0, 0, "syntax error: "+err.Error())
 }
 
-// build compiles parsed text. m maps its positions to the file.
-func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
+// buildProgram compiles parsed text. m maps its positions to the file.
+func (s *source) buildProgram(prg *ast.Program, m transpile.Map, text string) error {
 	prg.File.SetSourceMap(m.Consumer)
 	s.needs = findNeeds(text)
 	s.asksRequire = strings.Contains(text, "require.")
-	if at, err := s.rewrite(prg, text); err != nil {
+	if at, err := s.rewriteProgram(prg, text); err != nil {
 		p := prg.File.Position(int(at) - 1)
 		return s.faultAt(p.Line, p.Column, err.Error())
 	}
 	err := s.addProbe(prg)
 	if err != nil {
-		return s.fault(0, 0, err.Error())
+		return s.newFault(0, 0, err.Error())
 	}
 	if s.program, err = goja.CompileAST(prg, false); err == nil {
 		return nil
@@ -226,14 +226,14 @@ func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
 	var ce *goja.CompilerSyntaxError
 	if errors.As(err, &ce) && ce.File != nil {
 		p := ce.File.Position(ce.Offset)
-		return s.faultAt(p.Line, p.Column, "syntax error: "+explained(ce.Message))
+		return s.faultAt(p.Line, p.Column, "syntax error: "+explainMessage(ce.Message))
 	}
-	return s.fault(0, 0, "syntax error: "+err.Error())
+	return s.newFault(0, 0, "syntax error: "+err.Error())
 }
 
-// rewrite changes a program where goja is wrong or could run without an
+// rewriteProgram changes a program where goja is wrong or could run without an
 // interrupt. If it fails, it returns the position for the error.
-func (s *source) rewrite(prg *ast.Program, text string) (file.Idx, error) {
+func (s *source) rewriteProgram(prg *ast.Program, text string) (file.Idx, error) {
 	if at, err := s.rewritePatterns(prg, text); err != nil {
 		return at, err
 	}
@@ -245,14 +245,14 @@ func (s *source) rewrite(prg *ast.Program, text string) (file.Idx, error) {
 	return 0, nil
 }
 
-func (s *source) decode() (err error) {
+func (s *source) decodeJSON() (err error) {
 	if s.data, err = wire.Decode(s.text); err != nil {
 		var e *engine.Error
 		errors.As(err, &e)
 		var line, column int
 		_, _ = fmt.Sscanf(e.Message, "malformed JSON at line %d, column %d", &line, &column)
 		_, why, _ := strings.Cut(e.Message, ": ")
-		return s.fault(line, column, "malformed JSON: "+why)
+		return s.newFault(line, column, "malformed JSON: "+why)
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ const endsEarly = "the text ends too early"
 func (s *source) syntaxFault(err error, text string) *LoadError {
 	var list parser.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
-		return s.fault(0, 0, "syntax error: "+err.Error())
+		return s.newFault(0, 0, "syntax error: "+err.Error())
 	}
 	p := list[0].Position
 	lines := strings.Split(strings.TrimRight(text, " \t\r\n"), "\n")
@@ -279,17 +279,17 @@ func (s *source) syntaxFault(err error, text string) *LoadError {
 
 // faultAt returns an error for a position of goja.
 func (s *source) faultAt(line, column int, message string) *LoadError {
-	line, column = s.place(line, column)
-	return s.fault(line, column, message)
+	line, column = s.convertPosition(line, column)
+	return s.newFault(line, column, message)
 }
 
-func (s *source) fault(line, column int, message string) *LoadError {
-	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
+func (s *source) newFault(line, column int, message string) *LoadError {
+	return &LoadError{File: s.file, Line: line, Column: column, Source: s.lineText(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
 }
 
-// line returns a line of the file without surrounding space, cut to 160
+// lineText returns a line of the file without surrounding space, cut to 160
 // characters.
-func (s *source) line(n int) string {
+func (s *source) lineText(n int) string {
 	lines := strings.Split(string(s.text), "\n")
 	if n < 1 || n > len(lines) {
 		return ""
@@ -309,8 +309,8 @@ const preludeFile = "restsrv:prelude"
 // text.
 const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"
 
-// prelude compiles source text of restsrv and caches the program.
-func (c *cache) prelude(text string) (*goja.Program, error) {
+// preludeProgram compiles source text of restsrv and caches the program.
+func (c *cache) preludeProgram(text string) (*goja.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.byPath[text]; s != nil {

@@ -27,7 +27,7 @@ func TestPipes(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		if !g.files.stale() {
+		if !g.files.isStale() {
 			t.Error("a script that has become a pipe is still what it was")
 		}
 		for _, name := range []string{"svc.js", "svc", "lib", "data"} {

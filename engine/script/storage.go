@@ -38,9 +38,9 @@ func (c *claims) find(id string) (engine.StoredFile, bool) {
 	return f, ok
 }
 
-// take returns a file for an attribute that will hold it. If the file is used
-// already, take returns a copy.
-func (c *claims) take(id string, storage engine.FileStorage) (engine.StoredFile, bool) {
+// takeFile returns a file for an attribute that will hold it. If the file is
+// used already, take returns a copy.
+func (c *claims) takeFile(id string, storage engine.FileStorage) (engine.StoredFile, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, ok := c.files[id]
@@ -53,8 +53,8 @@ func (c *claims) take(id string, storage engine.FileStorage) (engine.StoredFile,
 	return f, ok
 }
 
-// claim replaces the ids of files that the call has stored by the files.
-func (c *call) claim(v engine.Values, storage engine.FileStorage) {
+// claimFiles replaces the ids of files that the call has stored by the files.
+func (c *call) claimFiles(v engine.Values, storage engine.FileStorage) {
 	for _, value := range v {
 		switch value := value.(type) {
 		case *engine.Upload:
@@ -64,11 +64,11 @@ func (c *call) claim(v engine.Values, storage engine.FileStorage) {
 				c.claimOne(u, storage)
 			}
 		case *engine.Record:
-			c.claim(value.Values, storage)
+			c.claimFiles(value.Values, storage)
 		case *engine.Links:
 			for _, e := range value.Add {
 				if record, ok := e.(*engine.Record); ok {
-					c.claim(record.Values, storage)
+					c.claimFiles(record.Values, storage)
 				}
 			}
 		}
@@ -79,27 +79,27 @@ func (c *call) claimOne(u *engine.Upload, storage engine.FileStorage) {
 	if u.Content != nil || u.Stored {
 		return
 	}
-	if f, ok := c.claims.take(u.File.ID, storage); ok {
+	if f, ok := c.claims.takeFile(u.File.ID, storage); ok {
 		u.File, u.Stored = f, true
 	}
 }
 
 // fileStorage returns the object fileStorage for a storage.
 func (h *host) fileStorage(storage engine.FileStorage) goja.Value {
-	return h.storage(&jsStorage{h: h, name: "fileStorage", storage: storage})
+	return h.storageObject(&jsStorage{h: h, name: "fileStorage", storage: storage})
 }
 
 // imageStorage returns the object imageStorage, a storage with thumbnails for
 // its files.
 func (h *host) imageStorage(storage engine.ImageStorage) goja.Value {
-	return h.storage(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
+	return h.storageObject(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
 }
 
-func (h *host) storage(s *jsStorage) goja.Value {
+func (h *host) storageObject(s *jsStorage) goja.Value {
 	o := h.js.NewObject()
-	h.method(o, "accept", h.async(s.name+".accept", s.accept))
-	h.method(o, "fetch", h.async(s.name+".fetch", s.fetch))
-	h.method(o, "remove", h.async(s.name+".remove", s.remove))
+	h.method(o, "accept", h.asyncFunction(s.name+".accept", s.accept))
+	h.method(o, "fetch", h.asyncFunction(s.name+".fetch", s.fetch))
+	h.method(o, "remove", h.asyncFunction(s.name+".remove", s.remove))
 	return o
 }
 
@@ -117,7 +117,7 @@ type jsStorage struct {
 // folder is ignored. If the call does not write the file to an item, the file
 // is removed later.
 func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
-	u, err := s.h.upload(call.Argument(0))
+	u, err := s.h.readUpload(call.Argument(0))
 	if err == nil && s.images != nil {
 		err = imageType(call.Argument(2), call.Argument(0))
 	}
@@ -134,7 +134,7 @@ func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 			return nil, err
 		}
 		c.claims.add(f)
-		return func() goja.Value { return s.file(f) }, nil
+		return func() goja.Value { return s.fileObject(f) }, nil
 	}}, nil
 }
 
@@ -160,8 +160,8 @@ func imageType(arguments ...goja.Value) error {
 	return nil
 }
 
-// upload converts content that a script passes.
-func (h *host) upload(v goja.Value) (*engine.Upload, error) {
+// readUpload converts content that a script passes.
+func (h *host) readUpload(v goja.Value) (*engine.Upload, error) {
 	bad := engine.Errorf(engine.Invalid, "file", "a file is bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text, found %s", describeValue(v))
 	decoded, err := h.toDecoded(v)
 	if err != nil {
@@ -241,16 +241,17 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 		return func() goja.Value {
 			files := make([]any, len(found))
 			for i, f := range found {
-				files[i] = s.file(f)
+				files[i] = s.fileObject(f)
 			}
 			return s.h.js.NewArray(files...)
 		}, nil
 	}}, nil
 }
 
-// file returns the object of a stored file: its description, with the method
-// getContents. Files of an image storage have thumbnails with the same methods.
-func (s *jsStorage) file(f engine.StoredFile) goja.Value {
+// fileObject returns the object of a stored file: its description, with the
+// method getContents. Files of an image storage have thumbnails with the same
+// methods.
+func (s *jsStorage) fileObject(f engine.StoredFile) goja.Value {
 	open := func(ctx context.Context) (io.ReadCloser, string, error) {
 		if limit := int64(s.h.v.gen.limits.Text); f.Size > limit {
 			return nil, "", engine.Errorf(engine.Invalid, "too-large", "file %s has %d bytes: a script reads at most %d", engine.Quote(f.ID), f.Size, limit)
@@ -284,9 +285,9 @@ func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open
 	o := described.(*goja.Object)
 	text := o.Get("id")
 	s.h.method(o, "toString", func(goja.FunctionCall) goja.Value { return text })
-	s.h.method(o, "getContents", s.h.async("file.getContents", func(goja.FunctionCall) (operation, error) {
+	s.h.method(o, "getContents", s.h.asyncFunction("file.getContents", func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-			content, mimeType, err := s.content(ctx, open)
+			content, mimeType, err := s.readContent(ctx, open)
 			return func() goja.Value {
 				answer := s.h.js.NewObject()
 				s.h.put(answer, "name", s.h.js.ToValue(f.Name))
@@ -301,8 +302,8 @@ func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open
 	return o
 }
 
-// content reads a file up to the size limit for scripts.
-func (s *jsStorage) content(ctx context.Context, open opener) ([]byte, string, error) {
+// readContent reads a file up to the size limit for scripts.
+func (s *jsStorage) readContent(ctx context.Context, open opener) ([]byte, string, error) {
 	r, mimeType, err := open(ctx)
 	if err != nil {
 		return nil, "", err

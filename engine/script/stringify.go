@@ -25,24 +25,24 @@ func (h *host) stringify(call goja.FunctionCall) goja.Value {
 		}
 	}()
 	v := call.Argument(0)
-	if r := h.replacer(call.Argument(1)); r != nil {
+	if r := h.newReplacer(call.Argument(1)); r != nil {
 		root := h.js.NewObject()
 		h.put(root, "", v)
-		v = r.value(root, "", v)
+		v = r.replaceValue(root, "", v)
 	}
-	if !w.value(v) {
+	if !w.writeValue(v) {
 		return goja.Undefined()
 	}
 	if gap := indentOf(call.Argument(2)); gap != "" {
 		if len(w.buf) > 0 && (w.buf[0] == '[' || w.buf[0] == '{') {
-			return h.js.ToValue(h.indented(w.buf, gap))
+			return h.js.ToValue(h.indentJSON(w.buf, gap))
 		}
 	}
 	return h.js.ToValue(string(w.buf))
 }
 
-// indented adds line breaks and indentation to JSON.
-func (h *host) indented(text []byte, gap string) string {
+// indentJSON adds line breaks and indentation to JSON.
+func (h *host) indentJSON(text []byte, gap string) string {
 	// Compute the size before: each value has a line with the indentation of
 	// its depth.
 	size, depth, quoted := len(text), 0, false
@@ -102,9 +102,9 @@ type replacer struct {
 	depth int
 }
 
-// replacer reads the second argument of JSON.stringify. It returns nil if there
-// is none.
-func (h *host) replacer(v goja.Value) *replacer {
+// newReplacer reads the second argument of JSON.stringify. It returns nil if
+// there is none.
+func (h *host) newReplacer(v goja.Value) *replacer {
 	if f, ok := goja.AssertFunction(v); ok {
 		return &replacer{h: h, f: f}
 	}
@@ -129,7 +129,7 @@ func (h *host) replacer(v goja.Value) *replacer {
 	return r
 }
 
-func (r *replacer) value(holder *goja.Object, key string, v goja.Value) goja.Value {
+func (r *replacer) replaceValue(holder *goja.Object, key string, v goja.Value) goja.Value {
 	h := r.h
 	if r.depth++; r.depth > h.v.gen.limits.Depth {
 		panic(errResult("the value is cyclic or nested too deep"))
@@ -137,11 +137,11 @@ func (r *replacer) value(holder *goja.Object, key string, v goja.Value) goja.Val
 	defer func() { r.depth-- }()
 	if o, ok := v.(*goja.Object); ok {
 		if toJSON, ok := goja.AssertFunction(o.Get("toJSON")); ok {
-			v = r.call(toJSON, o, h.js.ToValue(key))
+			v = r.callFunction(toJSON, o, h.js.ToValue(key))
 		}
 	}
 	if r.f != nil {
-		v = r.call(r.f, holder, h.js.ToValue(key), v)
+		v = r.callFunction(r.f, holder, h.js.ToValue(key), v)
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -153,7 +153,7 @@ func (r *replacer) value(holder *goja.Object, key string, v goja.Value) goja.Val
 		h.tooMuch(float64(n), h.v.gen.limits.Elements, "JSON.stringify")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
-			e := r.value(o, h.index(i), o.Get(h.index(i)))
+			e := r.replaceValue(o, h.index(i), o.Get(h.index(i)))
 			if e == nil {
 				e = goja.Undefined()
 			}
@@ -164,12 +164,12 @@ func (r *replacer) value(holder *goja.Object, key string, v goja.Value) goja.Val
 		if _, callable := goja.AssertFunction(o); callable {
 			return goja.Undefined()
 		}
-		return r.members(o)
+		return r.replaceMembers(o)
 	}
 	return v
 }
 
-func (r *replacer) members(o *goja.Object) goja.Value {
+func (r *replacer) replaceMembers(o *goja.Object) goja.Value {
 	names := r.order
 	if r.f != nil {
 		names = o.Keys()
@@ -183,14 +183,14 @@ func (r *replacer) members(o *goja.Object) goja.Value {
 		if v == nil {
 			v = goja.Undefined()
 		}
-		if v = r.value(o, k, v); v != nil && !goja.IsUndefined(v) {
+		if v = r.replaceValue(o, k, v); v != nil && !goja.IsUndefined(v) {
 			r.h.put(made, k, v)
 		}
 	}
 	return made
 }
 
-func (r *replacer) call(f goja.Callable, this goja.Value, args ...goja.Value) goja.Value {
+func (r *replacer) callFunction(f goja.Callable, this goja.Value, args ...goja.Value) goja.Value {
 	v, err := f(this, args...)
 	if err != nil {
 		panic(rethrow(err))

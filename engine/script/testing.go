@@ -33,18 +33,18 @@ func (h *host) installTesting() {
 		h.own[name] = func() goja.Value { return h.testing.Get(name) }
 	}
 	if platform.HasModule("assert") {
-		h.own["assert"] = func() goja.Value { return h.world().Module("assert") }
+		h.own["assert"] = func() goja.Value { return h.ensurePlatform().Module("assert") }
 	}
 }
 
 func (h *host) newTesting() *goja.Object {
-	program, err := h.v.gen.rt.cache.prelude(testingSource)
+	program, err := h.v.gen.rt.cache.preludeProgram(testingSource)
 	must(err)
 	factory, err := h.js.RunProgram(program)
 	must(err)
 	make, _ := goja.AssertFunction(factory)
 	exports, err := make(goja.Undefined(), h.native("register", h.registerTest),
-		h.native("request", h.async("request", h.testRequest)), h.native("addAccount", h.async("addAccount", h.testAccount)),
+		h.native("request", h.asyncFunction("request", h.testRequest)), h.native("addAccount", h.asyncFunction("addAccount", h.testAccount)),
 		h.native("differ", func(call goja.FunctionCall) goja.Value {
 			h.v.gen.tests.diff = [2]string{call.Argument(0).String(), call.Argument(1).String()}
 			return goja.Undefined()
@@ -148,12 +148,12 @@ func (h *host) testAccount(call goja.FunctionCall) (operation, error) {
 	var roles []string
 	grants := map[string]string{}
 	o := objectOf(call.Argument(1))
-	if v := option(o, "roles"); v != nil {
+	if v := optionOf(o, "roles"); v != nil {
 		if err := h.js.ExportTo(v, &roles); err != nil {
 			return operation{}, engine.Errorf(engine.Invalid, "argument", "roles is an array of names, found %s", describeValue(v))
 		}
 	}
-	if v := option(o, "grant"); v != nil {
+	if v := optionOf(o, "grant"); v != nil {
 		if err := h.js.ExportTo(v, &grants); err != nil {
 			return operation{}, engine.Errorf(engine.Invalid, "argument", "grant has permissions by resource, such as {'c:::note@sample': 'read write'}, found %s", describeValue(v))
 		}

@@ -164,7 +164,7 @@ func (t *timers) fire(m *timer) error {
 	v := t.vm
 	v.tx = m.tx
 	_, err := m.f(goja.Undefined(), m.args...)
-	if err == nil || uncatchable(err) {
+	if err == nil || isUncatchable(err) {
 		return err
 	}
 	log := v.gen.log

@@ -32,21 +32,21 @@ const maxTransactionAttempts = 20
 // errThrown ends a transaction if its function threw result.
 var errThrown = errors.New("the function of a transaction failed")
 
-// open reports whether the transaction accepts operations.
-func (t *transaction) open() bool { return t != nil && !t.over }
+// isOpen reports whether the transaction accepts operations.
+func (t *transaction) isOpen() bool { return t != nil && !t.over }
 
-// context returns the context for operations of c in the current asynchronous
+// contextOf returns the context for operations of c in the current asynchronous
 // context.
-func (h *host) context(c *call) context.Context {
-	if t := h.v.tx; t.open() {
+func (h *host) contextOf(c *call) context.Context {
+	if t := h.v.tx; t.isOpen() {
 		return t.ctx
 	}
 	return c.context()
 }
 
-// usable returns an error if the transaction is over or belongs to another
+// checkUsable returns an error if the transaction is over or belongs to another
 // call.
-func (r *jsRepository) usable() error {
+func (r *jsRepository) checkUsable() error {
 	t, within := r.tx, r.h.v.tx
 	switch {
 	case t == nil:
@@ -55,24 +55,24 @@ func (r *jsRepository) usable() error {
 		return engine.Errorf(engine.Invalid, "transaction", "the transaction is that of another request")
 	case t.over:
 		return engine.Errorf(engine.Invalid, "transaction", "the transaction is over: its repository works until the function that got it has ended")
-	case within != t && within.open():
+	case within != t && within.isOpen():
 		return engine.Errorf(engine.Invalid, "transaction", "inside a transaction use tx, the argument of its own function")
 	}
 	return nil
 }
 
-// beside returns the error for a write outside of the open transaction, because
-// the write would wait for that transaction.
-func beside() error {
+// outsideWriteError returns the error for a write outside of the open
+// transaction, because the write would wait for that transaction.
+func outsideWriteError() error {
 	return engine.Errorf(engine.Invalid, "transaction",
 		"inside a transaction use tx, the argument of its function: a write of another repository would wait for the transaction to end")
 }
 
-// part makes an operation a part of the transaction of the repository, if there
-// is one.
-func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) func(goja.FunctionCall) (operation, error) {
+// joinTransaction makes an operation a part of the transaction of the
+// repository, if there is one.
+func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (operation, error)) func(goja.FunctionCall) (operation, error) {
 	return func(call goja.FunctionCall) (operation, error) {
-		if err := r.usable(); err != nil {
+		if err := r.checkUsable(); err != nil {
 			return operation{}, err
 		}
 		op, err := prepare(call)
@@ -80,9 +80,9 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 		case err != nil:
 		case r.tx != nil:
 			op.ctx = r.tx.ctx
-		case op.writes && r.h.v.tx.open():
-			err = beside()
-		case r.h.v.tx.open() && engine.WithinTransaction(r.h.v.cur.context()):
+		case op.writes && r.h.v.tx.isOpen():
+			err = outsideWriteError()
+		case r.h.v.tx.isOpen() && engine.WithinTransaction(r.h.v.cur.context()):
 			op.ctx = r.h.v.tx.ctx // in the context of the outer transaction it would wait for the inner one to end
 		default:
 			op.ctx = r.h.v.cur.context() // it reads committed data
@@ -95,21 +95,21 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 // transaction implements dataRepo.transaction(work, {attempts}).
 func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	h := r.h
-	c := h.active("dataRepo.transaction")
+	c := h.activeCall("dataRepo.transaction")
 	p, resolve, reject := h.js.NewPromise()
-	where := h.where()
+	where := h.callStack()
 	work, ok := goja.AssertFunction(fc.Argument(0))
-	err := r.usable()
+	err := r.checkUsable()
 	switch {
 	case err != nil:
 	case !ok:
 		err = engine.Errorf(engine.Invalid, "argument", "transaction takes a function, found %s", describeValue(fc.Argument(0)))
-	case r.tx == nil && h.v.tx.open():
-		err = beside()
+	case r.tx == nil && h.v.tx.isOpen():
+		err = outsideWriteError()
 	}
 	attempts := 1
 	if err == nil {
-		attempts, err = r.attempts(fc.Argument(1))
+		attempts, err = r.readAttempts(fc.Argument(1))
 	}
 	if err != nil {
 		must(reject(h.errorOf(err, where)))
@@ -121,13 +121,13 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 		ctx = r.tx.ctx
 	}
 	go func() {
-		t, err := transaction{r: r, call: c, work: work}.tried(ctx, attempts)
+		t, err := transaction{r: r, call: c, work: work}.runAttempts(ctx, attempts)
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {
 			case c.over.Load():
 				if err != nil {
-					t.lost(where)
+					t.logLost(where)
 				}
 				return nil
 			case err == nil:
@@ -141,10 +141,10 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	return h.js.ToValue(p)
 }
 
-// attempts returns how often the function of a transaction may be called. The
-// default is 1, because changes of variables or of the shared store and effects
-// of fetch are not undone with the transaction.
-func (r *jsRepository) attempts(options goja.Value) (int, error) {
+// readAttempts returns how often the function of a transaction may be called.
+// The default is 1, because changes of variables or of the shared store and
+// effects of fetch are not undone with the transaction.
+func (r *jsRepository) readAttempts(options goja.Value) (int, error) {
 	o, ok := options.(*goja.Object)
 	if !ok {
 		return 1, nil
@@ -163,14 +163,14 @@ func (r *jsRepository) attempts(options goja.Value) (int, error) {
 	return int(n), nil
 }
 
-// tried runs the transaction, and runs it again if it conflicts with other
-// transactions. It returns the last attempt. Each attempt is a separate
+// runAttempts runs the transaction, and runs it again if it conflicts with
+// other transactions. It returns the last attempt. Each attempt is a separate
 // transaction: later operations of the function from an earlier attempt fail.
-func (t transaction) tried(ctx context.Context, attempts int) (last *transaction, err error) {
+func (t transaction) runAttempts(ctx context.Context, attempts int) (last *transaction, err error) {
 	for attempt := 1; ; attempt++ {
 		one := t
 		one.ended = make(chan error, 1)
-		err := contained(func() error { return engine.InTransaction(ctx, t.r.repo, one.run) })
+		err := recoverPanic(func() error { return engine.InTransaction(ctx, t.r.repo, one.run) })
 		again := conflicted(err) || errors.Is(err, errThrown) && one.busy
 		if !again || attempt >= attempts || !pauseWrite(ctx) {
 			return &one, err
@@ -178,8 +178,8 @@ func (t transaction) tried(ctx context.Context, attempts int) (last *transaction
 	}
 }
 
-// lost logs that a transaction was undone after its request was answered.
-func (t *transaction) lost(where []goja.StackFrame) {
+// logLost logs that a transaction was undone after its request was answered.
+func (t *transaction) logLost(where []goja.StackFrame) {
 	v := t.r.h.v
 	f := &Failure{Message: "the request was answered before its transaction ended: await it"}
 	f.locate(v, where)
@@ -216,15 +216,15 @@ func (t *transaction) start() error {
 		return nil // its context has ended, which ends the transaction
 	}
 	h.v.tx = t
-	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).object()
+	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).newObject()
 	ret, err := t.work(goja.Undefined(), tx)
 	if err != nil {
-		return t.threw(err)
+		return t.endThrown(err)
 	}
 	p, ok := promiseOf(ret)
 	if !ok {
 		if p, ok, err = h.adoptThenable(ret); err != nil {
-			return t.threw(err)
+			return t.endThrown(err)
 		}
 	}
 	if !ok {
@@ -234,9 +234,9 @@ func (t *transaction) start() error {
 	return h.then(p, func(v goja.Value) { t.end(v, nil) }, func(v goja.Value) { t.end(v, errThrown) })
 }
 
-func (t *transaction) threw(err error) error {
+func (t *transaction) endThrown(err error) error {
 	var ex *goja.Exception
-	if uncatchable(err) || !errors.As(err, &ex) {
+	if isUncatchable(err) || !errors.As(err, &ex) {
 		return err
 	}
 	t.end(ex.Value(), errThrown)

@@ -17,9 +17,9 @@ type jsUser struct {
 
 var jsUserType = reflect.TypeFor[*jsUser]()
 
-// user returns req.user, or null if there is no account. Services without
+// userObject returns req.user, or null if there is no account. Services without
 // authentication have the account anonymous.
-func (h *host) user(a *engine.Account) goja.Value {
+func (h *host) userObject(a *engine.Account) goja.Value {
 	if a == nil {
 		return goja.Null()
 	}
@@ -38,7 +38,7 @@ func (h *host) user(a *engine.Account) goja.Value {
 	text("id", a.ID)
 	text("login", login)
 	text("type", kind)
-	text("name", first(a.Name, a.ID))
+	text("name", firstText(a.Name, a.ID))
 	text("email", propertyText(a, "email"))
 	text("language", propertyText(a, "language"))
 	text("toString", a.ID)
@@ -69,8 +69,8 @@ func (h *host) user(a *engine.Account) goja.Value {
 	return o
 }
 
-// first returns the first text that is not empty.
-func first(texts ...string) string {
+// firstText returns the first text that is not empty.
+func firstText(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
 			return t

@@ -17,34 +17,34 @@ func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	case p.Type == engine.Password:
 		return goja.Null()
 	case p.Type == engine.Collection:
-		return it.members(p)
+		return it.memberList(p)
 	case p.Type.IsFile() && v != nil:
 		return it.h.fromValue(p.FileAnswer(v))
 	}
 	return it.h.fromValue(v)
 }
 
-// target returns the item that a reference points to, or null if it is not
+// targetItem returns the item that a reference points to, or null if it is not
 // loaded. It returns the same object each time.
-func (it *jsItem) target(p *engine.Property) goja.Value {
+func (it *jsItem) targetItem(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if link.Item == nil {
 		return goja.Null()
 	}
-	return it.linked(p, func() goja.Value { return it.h.item(link.Item) })
+	return it.linkedValue(p, func() goja.Value { return it.h.itemObject(link.Item) })
 }
 
-// members returns an array of the items of a collection, or null if they are
+// memberList returns an array of the items of a collection, or null if they are
 // not loaded.
-func (it *jsItem) members(p *engine.Property) goja.Value {
+func (it *jsItem) memberList(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if !link.Loaded {
 		return goja.Null()
 	}
-	return it.linked(p, func() goja.Value { return it.h.list(link.Items, -1) })
+	return it.linkedValue(p, func() goja.Value { return it.h.listArray(link.Items, -1) })
 }
 
-func (it *jsItem) linked(p *engine.Property, build func() goja.Value) goja.Value {
+func (it *jsItem) linkedValue(p *engine.Property, build func() goja.Value) goja.Value {
 	if it.links == nil {
 		it.links = map[string]goja.Value{}
 	}
@@ -56,13 +56,13 @@ func (it *jsItem) linked(p *engine.Property, build func() goja.Value) goja.Value
 	return v
 }
 
-// get implements get(path) of IONDV. The path may lead through loaded objects.
-// If it leads through a collection, the result is an array of the values of its
-// items.
-func (it *jsItem) get(path string) goja.Value {
+// getPath implements get(path) of IONDV. The path may lead through loaded
+// objects. If it leads through a collection, the result is an array of the
+// values of its items.
+func (it *jsItem) getPath(path string) goja.Value {
 	name, rest, dotted := strings.Cut(path, ".")
 	if !dotted {
-		return it.value(name)
+		return it.valueOf(name)
 	}
 	p := it.item.Class.Property(name)
 	if p == nil {
@@ -70,18 +70,18 @@ func (it *jsItem) get(path string) goja.Value {
 	}
 	switch p.Type {
 	case engine.Reference:
-		if target := itemOf(it.target(p)); target != nil {
-			return target.get(rest)
+		if target := itemOf(it.targetItem(p)); target != nil {
+			return target.getPath(rest)
 		}
 	case engine.Collection:
-		list, _ := it.members(p).(*goja.Object)
+		list, _ := it.memberList(p).(*goja.Object)
 		if list == nil {
 			return goja.Null()
 		}
 		var values []any
 		for i := range int(list.Get("length").ToInteger()) {
 			if member := itemOf(list.Get(it.h.index(i))); member != nil {
-				values = it.h.flatten(values, member.get(rest))
+				values = it.h.flattenInto(values, member.getPath(rest))
 			}
 		}
 		return it.h.js.NewArray(values...)
@@ -89,8 +89,8 @@ func (it *jsItem) get(path string) goja.Value {
 	return goja.Null()
 }
 
-// flatten appends a value, or the elements of an array.
-func (h *host) flatten(values []any, v goja.Value) []any {
+// flattenInto appends a value, or the elements of an array.
+func (h *host) flattenInto(values []any, v goja.Value) []any {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Array" {
 		return append(values, v)
@@ -101,9 +101,9 @@ func (h *host) flatten(values []any, v goja.Value) []any {
 	return values
 }
 
-// raw returns a property in its stored form, for base. For a collection that is
-// an array of ids, or null if it is not loaded.
-func (it *jsItem) raw(p *engine.Property) goja.Value {
+// storedValue returns a property in its stored form, for base. For a collection
+// that is an array of ids, or null if it is not loaded.
+func (it *jsItem) storedValue(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if p.Type != engine.Collection || !link.Loaded {
 		return it.propertyValue(p)
@@ -122,7 +122,7 @@ type path struct {
 	up   *path
 }
 
-func (p *path) holds(it *engine.Item) bool {
+func (p *path) containsItem(it *engine.Item) bool {
 	for ; p != nil; p = p.up {
 		if p.item.ID == it.ID && p.item.Class.Root() == it.Class.Root() {
 			return true
@@ -131,11 +131,12 @@ func (p *path) holds(it *engine.Item) bool {
 	return false
 }
 
-// envelope returns an item in the form of crud responses, as a new object.
-func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
+// envelopeObject returns an item in the form of crud responses, as a new
+// object.
+func (h *host) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	o := h.js.NewObject()
 	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
-	if up.holds(it) {
+	if up.containsItem(it) {
 		text("_id", it.ID)
 		text("__class", it.Class.FullName)
 		return o
@@ -155,7 +156,7 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 		if p.Type == engine.Password || it.Class.Lacks(p) {
 			continue
 		}
-		h.put(o, p.Name, h.answered(it, p, here))
+		h.put(o, p.Name, h.answerValue(it, p, here))
 		if p.Selection != nil && it.Class.Property(p.Name+"_str") == nil {
 			text(p.Name+"_str", it.Display(p))
 		}
@@ -163,19 +164,19 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 	return o
 }
 
-// answered returns a property in the form of responses: loaded objects that
+// answerValue returns a property in the form of responses: loaded objects that
 // belong to the response in full, other references as ids.
-func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Value {
+func (h *host) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {
 	case p.Type == engine.Reference && link.Shown && link.Item != nil:
-		return h.envelope(link.Item, here)
+		return h.envelopeObject(link.Item, here)
 	case p.Type == engine.Reference && v != nil:
 		return h.js.ToValue(engine.ValueText(v))
 	case p.Type == engine.Collection && link.Loaded && link.Shown:
 		members := make([]any, len(link.Items))
 		for i, member := range link.Items {
-			members[i] = h.envelope(member, here)
+			members[i] = h.envelopeObject(member, here)
 		}
 		return h.js.NewArray(members...)
 	case p.Type == engine.Collection:

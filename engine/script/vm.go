@@ -119,7 +119,7 @@ func (v *vm) do(t task, patient bool) bool {
 	v.busy = true
 	v.running.Store(true)
 	v.mu.Unlock()
-	v.turn(t)
+	v.runTurn(t)
 	if patient {
 		v.drain()
 		return true
@@ -130,7 +130,7 @@ func (v *vm) do(t task, patient bool) bool {
 		go v.drain()
 		return true
 	}
-	v.idle()
+	v.markIdle()
 	return true
 }
 
@@ -139,7 +139,7 @@ func (v *vm) drain() {
 	for {
 		v.mu.Lock()
 		if len(v.queue) == 0 || v.dead {
-			v.idle()
+			v.markIdle()
 			v.mu.Unlock()
 			return
 		}
@@ -147,23 +147,23 @@ func (v *vm) drain() {
 		v.queue[0] = task{}
 		v.queue = v.queue[1:]
 		v.mu.Unlock()
-		v.turn(t)
+		v.runTurn(t)
 	}
 }
 
-// idle marks v as idle. The caller must hold v.mu.
-func (v *vm) idle() {
+// markIdle marks v as idle. The caller must hold v.mu.
+func (v *vm) markIdle() {
 	v.busy = false
 	v.running.Store(false)
 	v.queue = nil
 }
 
-// turn runs one task under the watchdog and handles an abnormal end.
-func (v *vm) turn(t task) {
+// runTurn runs one task under the watchdog and handles an abnormal end.
+func (v *vm) runTurn(t task) {
 	v.cur, v.tx, v.left = t.call, nil, nil
 	v.clock.begin(v.limit)
-	v.gen.rt.dog.started()
-	err := v.step(t)
+	v.gen.rt.dog.turnStarted()
+	err := v.runStep(t)
 	took, stopped := v.clock.end()
 	culprit := v.cur
 	if culprit == nil {
@@ -171,20 +171,20 @@ func (v *vm) turn(t task) {
 	}
 	v.cur, v.tx = nil, nil
 	if err != nil || stopped != nil {
-		v.ended(err, stopped, culprit)
+		v.handleAbort(err, stopped, culprit)
 	}
-	v.count(t.call, took)
+	v.countTurn(t.call, took)
 }
 
-// step runs the task. It converts a Go panic to an error, and returns the
+// runStep runs the task. It converts a Go panic to an error, and returns the
 // errors that scripts cannot catch.
-func (v *vm) step(t task) (err error) {
+func (v *vm) runStep(t task) (err error) {
 	defer func() {
 		x := recover()
 		if x == nil {
 			return
 		}
-		if e, ok := x.(error); ok && uncatchable(e) {
+		if e, ok := x.(error); ok && isUncatchable(e) {
 			err = e
 			return
 		}
@@ -207,16 +207,17 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
-func uncatchable(err error) bool {
+func isUncatchable(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
 	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(stopped))
 }
 
-// ended handles a turn that was aborted. stopped is the reason of the watchdog,
-// or nil. The queued jobs of goja are lost, so v accepts no new calls. After an
-// interrupt or a panic, its current calls cannot continue either.
-func (v *vm) ended(err, stopped error, culprit *call) {
+// handleAbort handles a turn that was aborted. stopped is the reason of the
+// watchdog, or nil. The queued jobs of goja are lost, so v accepts no new
+// calls. After an interrupt or a panic, its current calls cannot continue
+// either.
+func (v *vm) handleAbort(err, stopped error, culprit *call) {
 	cause := v.describeAbort(err, stopped)
 	switch {
 	case culprit != nil:

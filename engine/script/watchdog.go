@@ -55,7 +55,7 @@ func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	late = k.over(now)
+	late = k.overLimit(now)
 	k.running = false
 	return now.Sub(k.start), late
 }
@@ -73,13 +73,13 @@ func (k *clock) mayMatch() {
 func (k *clock) expired() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.over(time.Now())
+	return k.overLimit(time.Now())
 }
 
-// over does the work of expired. The caller must hold k.mu. A regular
+// overLimit does the work of expired. The caller must hold k.mu. A regular
 // expression may time out too early by the lag of its clock, which is about the
 // lag of the watchdog.
-func (k *clock) over(now time.Time) error {
+func (k *clock) overLimit(now time.Time) error {
 	if k.hit != nil || !k.matches {
 		return k.hit
 	}
@@ -138,7 +138,7 @@ type watchdog struct {
 	stop    chan struct{}
 	once    sync.Once
 	stopped chan struct{}
-	probe   *regexp2.Regexp // see wind; nil until New has set the limits of regular expressions
+	probe   *regexp2.Regexp // see windClock; nil until New has set the limits of regular expressions
 	wound   time.Time
 }
 
@@ -161,18 +161,18 @@ func (w *watchdog) remove(v *vm) {
 	w.mu.Unlock()
 }
 
-// windEvery is the interval of wind while turns run.
+// windEvery is the interval of windClock while turns run.
 const windEvery = 50 * time.Millisecond
 
-// wind keeps the clock of the regular expressions running. The clock stops if
-// no expression is used for a while. If two expressions were then started at
+// windClock keeps the clock of the regular expressions running. The clock stops
+// if no expression is used for a while. If two expressions were then started at
 // the same time, one of them could time out at once and return "no match".
-func (w *watchdog) wind() { _, _ = w.probe.MatchString("a") }
+func (w *watchdog) windClock() { _, _ = w.probe.MatchString("a") }
 
-// started must be called when a turn begins.
-func (w *watchdog) started() {
+// turnStarted must be called when a turn begins.
+func (w *watchdog) turnStarted() {
 	if w.parked.Load() {
-		w.wind()
+		w.windClock()
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -188,11 +188,11 @@ func (w *watchdog) run(reap func()) {
 	last, reaped, idle := time.Now(), time.Now(), 0
 	for {
 		now := time.Now()
-		if w.look(now.Sub(last)) {
+		if w.checkAll(now.Sub(last)) {
 			idle = 0
 			if now.Sub(w.wound) >= windEvery {
 				w.wound = now
-				w.wind()
+				w.windClock()
 			}
 		} else {
 			idle++
@@ -222,7 +222,7 @@ func (w *watchdog) run(reap func()) {
 func (w *watchdog) park(ticker *time.Ticker) bool {
 	w.parked.Store(true)
 	defer w.parked.Store(false)
-	if w.look(0) { // a turn may have begun before parked was set
+	if w.checkAll(0) { // a turn may have begun before parked was set
 		return true
 	}
 	ticker.Stop()
@@ -238,9 +238,9 @@ func (w *watchdog) park(ticker *time.Ticker) bool {
 	return true
 }
 
-// look charges all VMs and reports whether one of them runs a turn. If the heap
-// is too large, it stops the longest turn.
-func (w *watchdog) look(d time.Duration) bool {
+// checkAll charges all VMs and reports whether one of them runs a turn. If the
+// heap is too large, it stops the longest turn.
+func (w *watchdog) checkAll(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var longest *vm

@@ -14,7 +14,7 @@ var probeSource string
 
 // newWatcher returns the object that compares the variables of modules.
 func (h *host) newWatcher() *goja.Object {
-	program, err := h.v.gen.rt.cache.prelude(probeSource)
+	program, err := h.v.gen.rt.cache.preludeProgram(probeSource)
 	must(err)
 	factory, err := h.js.RunProgram(program)
 	must(err)
@@ -35,7 +35,7 @@ func (v *vm) compareModules(c *call) error {
 	v.watching = c
 	compare, _ := goja.AssertFunction(v.host.watched.Get("compare"))
 	_, err := compare(goja.Undefined(), v.js.ToValue(c != nil && v.load == nil))
-	if err != nil && !uncatchable(err) {
+	if err != nil && !isUncatchable(err) {
 		return nil // a getter threw an error, so there is no result
 	}
 	return err

@@ -10,21 +10,21 @@ import (
 	"restsrv/engine"
 )
 
-// workflows returns the object workflows, which reads and changes the workflow
-// states of objects. It acts for the account of the request on the repository
-// of the option dataRepo, and takes part in an open transaction.
-func (h *host) workflows(w engine.Workflows) goja.Value {
+// workflowsObject returns the object workflows, which reads and changes the
+// workflow states of objects. It acts for the account of the request on the
+// repository of the option dataRepo, and takes part in an open transaction.
+func (h *host) workflowsObject(w engine.Workflows) goja.Value {
 	o := h.js.NewObject()
 	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.data()}
-	h.method(o, "getStatus", h.async("workflows.getStatus", f.getStatus))
-	h.method(o, "performTransition", h.async("workflows.performTransition", f.mover("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
-	h.method(o, "pushToState", h.async("workflows.pushToState", f.mover("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
+	h.method(o, "getStatus", h.asyncFunction("workflows.getStatus", f.getStatus))
+	h.method(o, "performTransition", h.asyncFunction("workflows.performTransition", f.moveFunction("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
+	h.method(o, "pushToState", h.asyncFunction("workflows.pushToState", f.moveFunction("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
 	h.method(o, "on", func(call goja.FunctionCall) goja.Value { return h.on("workflows.on", call, f.data, f.eventType) })
 	return o
 }
 
-// enters returns the type of the event before an object enters a state.
-func enters(workflow, state string) string { return "workflow " + workflow + "." + state }
+// enterEvent returns the type of the event before an object enters a state.
+func enterEvent(workflow, state string) string { return "workflow " + workflow + "." + state }
 
 // eventType checks the name of an event, workflow@namespace.state, and returns
 // its type.
@@ -33,7 +33,7 @@ func (f *jsWorkflows) eventType(name string) (string, error) {
 	if at < 0 || !f.flows.Has(name[:at], name[at+1:]) {
 		return "", engine.Errorf(engine.Invalid, "event", "workflows.on(%s): there is no such state: the type of an event is <workflow>@<namespace>.<state>", engine.Quote(name))
 	}
-	return enters(name[:at], name[at+1:]), nil
+	return enterEvent(name[:at], name[at+1:]), nil
 }
 
 // Entering calls the handlers of workflows.on before an item of c enters a
@@ -45,7 +45,7 @@ func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, st
 	if t == nil {
 		return nil
 	}
-	all := slices.Clone(t.byType[enters(workflow, state)])
+	all := slices.Clone(t.byType[enterEvent(workflow, state)])
 	if len(all) == 0 {
 		return nil
 	}
@@ -66,8 +66,8 @@ type jsWorkflows struct {
 	data  engine.Repository
 }
 
-// of returns the item of an argument.
-func (f *jsWorkflows) of(name string, v goja.Value) (*engine.Item, error) {
+// itemArgument returns the item of an argument.
+func (f *jsWorkflows) itemArgument(name string, v goja.Value) (*engine.Item, error) {
 	if it := itemOf(v); it != nil {
 		return it.item, nil
 	}
@@ -76,19 +76,19 @@ func (f *jsWorkflows) of(name string, v goja.Value) (*engine.Item, error) {
 
 // getStatus(item) returns the states of the item and the possible transitions.
 func (f *jsWorkflows) getStatus(call goja.FunctionCall) (operation, error) {
-	it, err := f.of("getStatus", call.Argument(0))
+	it, err := f.itemArgument("getStatus", call.Argument(0))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		status, err := f.flows.Status(ctx, f.data, it.Class.Base(), it.ID)
 		return func() goja.Value { return f.h.fromDecoded(status) }, err
 	}}, err
 }
 
-// mover returns a function (item, workflow, name) that moves the item and
-// returns it afterwards. It returns null if the account may no longer read the
-// item.
-func (f *jsWorkflows) mover(name, what string, set func(*engine.Move, string)) func(goja.FunctionCall) (operation, error) {
+// moveFunction returns a function (item, workflow, name) that moves the item
+// and returns it afterwards. It returns null if the account may no longer read
+// the item.
+func (f *jsWorkflows) moveFunction(name, what string, set func(*engine.Move, string)) func(goja.FunctionCall) (operation, error) {
 	return func(call goja.FunctionCall) (operation, error) {
-		it, err := f.of(name, call.Argument(0))
+		it, err := f.itemArgument(name, call.Argument(0))
 		if err != nil {
 			return operation{}, err
 		}
@@ -108,7 +108,7 @@ func (f *jsWorkflows) mover(name, what string, set func(*engine.Move, string)) f
 			if code := engine.CodeOf(err); err != nil && (code == engine.Forbidden || code == engine.NotFound) {
 				return goja.Null, nil
 			}
-			return func() goja.Value { return f.h.item(moved) }, err
+			return func() goja.Value { return f.h.itemObject(moved) }, err
 		}}, nil
 	}
 }

@@ -33,24 +33,24 @@ type errResult string
 
 func (e errResult) Error() string { return string(e) }
 
-// value appends v. It returns false if v has no JSON, such as undefined or a
-// function.
-func (w *writer) value(v goja.Value) bool {
+// writeValue appends v. It returns false if v has no JSON, such as undefined or
+// a function.
+func (w *writer) writeValue(v goja.Value) bool {
 	w.check(w.h)
 	switch {
 	case v == nil || goja.IsUndefined(v):
 		return false
 	case goja.IsString(v):
-		w.text(v)
+		w.writeText(v)
 	case goja.IsNumber(v):
-		w.number(v.ToFloat())
+		w.writeNumber(v.ToFloat())
 	case goja.IsNull(v):
 		w.buf = append(w.buf, "null"...)
 	case goja.IsBigInt(v):
 		w.buf = append(w.buf, v.String()...)
 	default:
 		if o, ok := v.(*goja.Object); ok {
-			return w.object(o)
+			return w.writeObject(o)
 		}
 		b, ok := v.Export().(bool)
 		if !ok {
@@ -58,13 +58,13 @@ func (w *writer) value(v goja.Value) bool {
 		}
 		w.buf = strconv.AppendBool(w.buf, b)
 	}
-	w.bound()
+	w.checkSize()
 	return true
 }
 
-// text appends a string. It escapes unpaired surrogates, which UTF-8 cannot
-// represent.
-func (w *writer) text(v goja.Value) {
+// writeText appends a string. It escapes unpaired surrogates, which UTF-8
+// cannot represent.
+func (w *writer) writeText(v goja.Value) {
 	s := v.String()
 	half, ok := v.(goja.String)
 	if !ok || !strings.Contains(s, "\ufffd") {
@@ -92,14 +92,14 @@ func (w *writer) text(v goja.Value) {
 	w.buf = append(w.buf, '"')
 }
 
-// bound panics if the result is too large.
-func (w *writer) bound() {
+// checkSize panics if the result is too large.
+func (w *writer) checkSize() {
 	if len(w.buf) > w.size {
 		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
 	}
 }
 
-func (w *writer) number(f float64) {
+func (w *writer) writeNumber(f float64) {
 	switch {
 	case f == math.Trunc(f) && math.Abs(f) < maxSafe:
 		w.buf = strconv.AppendInt(w.buf, int64(f), 10)
@@ -110,7 +110,7 @@ func (w *writer) number(f float64) {
 	}
 }
 
-func (w *writer) object(o *goja.Object) bool {
+func (w *writer) writeObject(o *goja.Object) bool {
 	if w.depth++; w.depth > w.deep {
 		panic(errResult(fmt.Sprintf("the result is cyclic or nested deeper than %d levels", w.deep)))
 	}
@@ -118,21 +118,21 @@ func (w *writer) object(o *goja.Object) bool {
 	switch o.ExportType() {
 	case itemType:
 		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // properties that a script has added are part of the result
-			w.item(it.item)
+			w.writeItem(it.item)
 			return true
 		}
 	case listType:
 		if l, ok := o.Export().(*jsList); ok {
-			w.lazy(&l.lazyArray, func(i int) { w.item(l.items[i]) })
+			w.writeLazy(&l.lazyArray, func(i int) { w.writeItem(l.items[i]) })
 			return true
 		}
 	case rowsType:
 		if l, ok := o.Export().(*jsRows); ok {
-			w.lazy(&l.lazyArray, func(i int) { w.row(l.names, l.rows[i]) })
+			w.writeLazy(&l.lazyArray, func(i int) { w.writeRow(l.names, l.rows[i]) })
 			return true
 		}
 	case timeType:
-		if t, ok := o.Export().(time.Time); ok && w.date(t) {
+		if t, ok := o.Export().(time.Time); ok && w.writeDate(t) {
 			return true
 		}
 	}
@@ -142,15 +142,15 @@ func (w *writer) object(o *goja.Object) bool {
 			if err != nil {
 				panic(rethrow(err))
 			}
-			return w.plain(v)
+			return w.writePlain(v)
 		}
 	}
-	return w.plain(o)
+	return w.writePlain(o)
 }
 
-// date appends a date like toISOString. It returns false for years with more
-// than four digits and before 0.
-func (w *writer) date(t time.Time) bool {
+// writeDate appends a date like toISOString. It returns false for years with
+// more than four digits and before 0.
+func (w *writer) writeDate(t time.Time) bool {
 	i := engine.InstantOf(t)
 	if y := i.Time().Year(); y < 0 || y > 9999 {
 		return false
@@ -159,8 +159,9 @@ func (w *writer) date(t time.Time) bool {
 	return true
 }
 
-// lazy appends an array. raw writes the elements that no script has accessed.
-func (w *writer) lazy(l *lazyArray, raw func(i int)) {
+// writeLazy appends an array. raw writes the elements that no script has
+// accessed.
+func (w *writer) writeLazy(l *lazyArray, raw func(i int)) {
 	w.buf = append(w.buf, '[')
 	for i := 0; i < l.Len(); i++ {
 		if i > 0 {
@@ -169,16 +170,16 @@ func (w *writer) lazy(l *lazyArray, raw func(i int)) {
 		switch {
 		case l.objects == nil || l.objects[i] == nil:
 			raw(i)
-		case !w.value(l.objects[i]):
+		case !w.writeValue(l.objects[i]):
 			w.buf = append(w.buf, "null"...)
 		}
-		w.bound()
+		w.checkSize()
 	}
 	w.buf = append(w.buf, ']')
 }
 
-// row appends a row in the form of the object that scripts see.
-func (w *writer) row(names []string, row []any) {
+// writeRow appends a row in the form of the object that scripts see.
+func (w *writer) writeRow(names []string, row []any) {
 	w.rows++
 	w.buf = append(w.buf, '{')
 	for j, name := range names {
@@ -195,23 +196,23 @@ func (w *writer) row(names []string, row []any) {
 	w.buf = append(w.buf, '}')
 }
 
-// item appends an item. The size is limited by engine.MaxAnswer.
-func (w *writer) item(it *engine.Item) {
+// writeItem appends an item. The size is limited by engine.MaxAnswer.
+func (w *writer) writeItem(it *engine.Item) {
 	w.buf = it.AppendJSON(w.buf)
 	w.rows++
 	w.size = min(w.size, engine.MaxAnswer)
-	w.bound()
+	w.checkSize()
 }
 
-// plain appends a value after its toJSON was called.
-func (w *writer) plain(v goja.Value) bool {
+// writePlain appends a value after its toJSON was called.
+func (w *writer) writePlain(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {
-		return w.value(v)
+		return w.writeValue(v)
 	}
 	switch o.ClassName() {
 	case "Array":
-		w.array(o)
+		w.writeArray(o)
 		return true
 	case "Function":
 		return false
@@ -219,7 +220,7 @@ func (w *writer) plain(v goja.Value) bool {
 		if _, callable := goja.AssertFunction(o); callable {
 			return false
 		}
-		w.members(o)
+		w.writeMembers(o)
 		return true
 	}
 	b, err := o.MarshalJSON() // boxed values, raw JSON and other rare types
@@ -230,7 +231,7 @@ func (w *writer) plain(v goja.Value) bool {
 	return len(b) > 0
 }
 
-func (w *writer) array(o *goja.Object) {
+func (w *writer) writeArray(o *goja.Object) {
 	w.buf = append(w.buf, '[')
 	n := int(o.Get("length").ToInteger())
 	for i := range n {
@@ -238,7 +239,7 @@ func (w *writer) array(o *goja.Object) {
 			w.buf = append(w.buf, ',')
 		}
 		w.key = w.h.index(i)
-		if !w.value(o.Get(w.key)) {
+		if !w.writeValue(o.Get(w.key)) {
 			w.buf = append(w.buf, "null"...)
 		}
 		if len(w.buf) > w.size {
@@ -248,7 +249,7 @@ func (w *writer) array(o *goja.Object) {
 	w.buf = append(w.buf, ']')
 }
 
-func (w *writer) members(o *goja.Object) {
+func (w *writer) writeMembers(o *goja.Object) {
 	w.buf = append(w.buf, '{')
 	first := true
 	for _, k := range o.Keys() {
@@ -258,7 +259,7 @@ func (w *writer) members(o *goja.Object) {
 		}
 		w.buf = append(engine.AppendString(w.buf, k), ':')
 		w.key = k
-		if !w.value(o.Get(k)) {
+		if !w.writeValue(o.Get(k)) {
 			w.buf = w.buf[:before]
 			continue
 		}

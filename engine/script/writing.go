@@ -16,14 +16,16 @@ type input struct {
 	values engine.Values
 }
 
-// accept stores the files among the values. It must be called in an operation.
-func (in *input) accept(ctx context.Context) error {
+// storeFiles stores the files among the values. It must be called in an
+// operation.
+func (in *input) storeFiles(ctx context.Context) error {
 	fs := engine.Files{Storage: in.r.h.v.gen.storage, Data: in.r.repo, Meta: in.r.h.v.gen.env.Meta}
 	return fs.Accept(ctx, in.class, in.id, in.values)
 }
 
-// bind binds the data of a write, which is an object of attributes or an item.
-func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input, error) {
+// bindData binds the data of a write, which is an object of attributes or an
+// item.
+func (r *jsRepository) bindData(c *engine.Class, id string, data goja.Value) (*input, error) {
 	in := &input{r: r, class: c, id: id}
 	var err error
 	if it := itemOf(data); it != nil {
@@ -44,7 +46,7 @@ func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input
 		g.warn("a script writes attributes that the class does not have; they are ignored", "class", c.FullName, "attributes", unknown)
 	}
 	in.values = v
-	r.h.v.cur.claim(v, g.storage)
+	r.h.v.cur.claimFiles(v, g.storage)
 	return in, err
 }
 
@@ -90,18 +92,18 @@ type after struct {
 	none bool // skipResult
 }
 
-func (r *jsRepository) after(c *engine.Class, v goja.Value) (a after, err error) {
-	o := r.options("write", v, writeOptions)
-	if skip := option(o, "skipResult"); skip != nil {
+func (r *jsRepository) readAfter(c *engine.Class, v goja.Value) (a after, err error) {
+	o := r.readOptions("write", v, writeOptions)
+	if skip := optionOf(o, "skipResult"); skip != nil {
 		a.none = skip.ToBoolean()
 	}
-	a.load, err = r.loads(c, o)
+	a.load, err = r.newLoads(c, o)
 	return a, err
 }
 
-// written returns the result of a write: the stored item, with the objects to
-// load according to the options.
-func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
+// writeResult returns the result of a write: the stored item, with the objects
+// to load according to the options.
+func (r *jsRepository) writeResult(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -117,31 +119,31 @@ func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, 
 			return nil, err // otherwise the item was deleted or may not be read by the account, but the write has succeeded
 		}
 	}
-	return func() goja.Value { return r.h.item(it) }, nil
+	return func() goja.Value { return r.h.itemObject(it) }, nil
 }
 
 func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
-	c, err := r.writable(call.Argument(0), engine.MayUse)
+	c, err := r.writableClass(call.Argument(0), engine.MayUse)
 	if err != nil {
 		return operation{}, err
 	}
-	in, err := r.bind(c, "", call.Argument(1))
+	in, err := r.bindData(c, "", call.Argument(1))
 	if err != nil {
 		return operation{}, err
 	}
-	a, err := r.after(c, call.Argument(4))
+	a, err := r.readAfter(c, call.Argument(4))
 	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		if err := in.accept(ctx); err != nil {
+		if err := in.storeFiles(ctx); err != nil {
 			return nil, err
 		}
 		it, err := r.repo.Create(ctx, c, in.values, options)
-		return r.written(ctx, it, err, a)
+		return r.writeResult(ctx, it, err, a)
 	}}, err
 }
 
 func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
-	c, err := r.writable(call.Argument(0), engine.MayWrite)
+	c, err := r.writableClass(call.Argument(0), engine.MayWrite)
 	if err != nil {
 		return operation{}, err
 	}
@@ -149,40 +151,40 @@ func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
 	if !ok {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "editItem takes an id, found %s", describeValue(call.Argument(1)))
 	}
-	in, err := r.bind(c, id, call.Argument(2))
+	in, err := r.bindData(c, id, call.Argument(2))
 	if err != nil {
 		return operation{}, err
 	}
-	a, err := r.after(c, call.Argument(4))
-	return r.update(in, a), err
+	a, err := r.readAfter(c, call.Argument(4))
+	return r.updateItem(in, a), err
 }
 
-func (r *jsRepository) update(in *input, a after) operation {
+func (r *jsRepository) updateItem(in *input, a after) operation {
 	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		if err := in.accept(ctx); err != nil {
+		if err := in.storeFiles(ctx); err != nil {
 			return nil, err
 		}
 		it, err := r.repo.Update(ctx, in.class, in.id, in.values, options)
-		return r.written(ctx, it, err, a)
+		return r.writeResult(ctx, it, err, a)
 	}}
 }
 
 func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
-	c, err := r.writable(call.Argument(0), 0)
+	c, err := r.writableClass(call.Argument(0), 0)
 	if err != nil {
 		return operation{}, err
 	}
 	record := engine.Record{Class: c, Handling: r.h.v.gen.strict}
 	record.ID, _ = idOf(call.Argument(1))
 	record.Version, _ = call.Argument(3).Export().(string)
-	in, err := r.bind(c, record.ID, call.Argument(2))
+	in, err := r.bindData(c, record.ID, call.Argument(2))
 	if err != nil {
 		return operation{}, err
 	}
-	a, err := r.after(c, call.Argument(5))
+	a, err := r.readAfter(c, call.Argument(5))
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		if err := in.accept(ctx); err != nil {
+		if err := in.storeFiles(ctx); err != nil {
 			return nil, err
 		}
 		record.Values = in.values
@@ -190,12 +192,12 @@ func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
 		if err != nil {
 			return nil, err
 		}
-		return r.written(ctx, saved[0], nil, a)
+		return r.writeResult(ctx, saved[0], nil, a)
 	}}, err
 }
 
 func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
-	c, id, ok, err := r.one(call)
+	c, id, ok, err := r.readItemArguments(call)
 	if err != nil {
 		return operation{}, err
 	}
@@ -209,14 +211,14 @@ func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
 
 // bulkEdit changes all items that a filter finds and returns their number.
 func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
-	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
+	if _, err := r.writableClass(call.Argument(0), engine.MayWrite); err != nil {
 		return operation{}, err
 	}
-	q, err := r.query(call.Argument(0), r.options("bulkEdit", call.Argument(2), bulkOptions))
+	q, err := r.newQuery(call.Argument(0), r.readOptions("bulkEdit", call.Argument(2), bulkOptions))
 	if err != nil {
 		return operation{}, err
 	}
-	in, err := r.bind(q.Class, "", call.Argument(1))
+	in, err := r.bindData(q.Class, "", call.Argument(1))
 	if err != nil {
 		return operation{}, err
 	}
@@ -228,10 +230,10 @@ func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
 
 // bulkDelete removes all items that a filter finds and returns their number.
 func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
-	if _, err := r.writable(call.Argument(0), engine.MayDelete); err != nil {
+	if _, err := r.writableClass(call.Argument(0), engine.MayDelete); err != nil {
 		return operation{}, err
 	}
-	q, err := r.query(call.Argument(0), r.options("bulkDelete", call.Argument(1), bulkOptions))
+	q, err := r.newQuery(call.Argument(0), r.readOptions("bulkDelete", call.Argument(1), bulkOptions))
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.repo.DeleteAll(ctx, q)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err
@@ -241,27 +243,27 @@ func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
 // wrap returns an item with data, without storing it. Objects for references
 // and in collections become items, too.
 func (r *jsRepository) wrap(call goja.FunctionCall) (*engine.Item, error) {
-	c, _, err := r.target(call.Argument(0))
+	c, _, err := r.readTarget(call.Argument(0))
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.bind(c, "", call.Argument(1))
+	in, err := r.bindData(c, "", call.Argument(1))
 	if err != nil {
 		return nil, err
 	}
-	it := wrapped(c, in.values)
+	it := wrapValues(c, in.values)
 	if version, ok := call.Argument(2).Export().(string); ok {
 		it.Version = version
 	}
 	return it, nil
 }
 
-func wrapped(c *engine.Class, v engine.Values) *engine.Item {
+func wrapValues(c *engine.Class, v engine.Values) *engine.Item {
 	it := &engine.Item{Class: c, Values: v, Version: c.Version, Links: make([]engine.Link, len(v))}
 	for i, value := range v {
 		switch value := value.(type) {
 		case *engine.Record:
-			target := wrapped(c.Like(value.Class), value.Values)
+			target := wrapValues(c.Like(value.Class), value.Values)
 			if target.ID == "" {
 				target.ID = value.ID
 			}
@@ -287,7 +289,7 @@ func wrappedMembers(c *engine.Class, l *engine.Links) engine.Link {
 	link := engine.Link{Loaded: true, Shown: true}
 	for _, e := range l.Add {
 		if record, ok := e.(*engine.Record); ok {
-			link.Items = append(link.Items, wrapped(c.Like(record.Class), record.Values))
+			link.Items = append(link.Items, wrapValues(c.Like(record.Class), record.Values))
 		}
 	}
 	return link
