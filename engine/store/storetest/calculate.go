@@ -30,8 +30,8 @@ var calculateTests = []test{
 	{"numbers of named counters", namedCounters},
 }
 
-// compiled compiles a formula from its text.
-func compiled(c *engine.Class, source any) engine.Formula {
+// compileFormula compiles a formula from its text.
+func compileFormula(c *engine.Class, source any) engine.Formula {
 	f, err := formula.Compile(c, source)
 	if err != nil {
 		panic(err)
@@ -39,10 +39,10 @@ func compiled(c *engine.Class, source any) engine.Formula {
 	return f
 }
 
-// calculates sets the formulas of properties of a class. pairs are names and formulas in turn.
-func calculates(c *engine.Class, pairs ...string) {
+// setFormulas sets the formulas of properties of a class. pairs are names and formulas in turn.
+func setFormulas(c *engine.Class, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
-		c.Property(pairs[i]).Formula = compiled(c, pairs[i+1])
+		c.Property(pairs[i]).Formula = compileFormula(c, pairs[i+1])
 	}
 }
 
@@ -64,10 +64,10 @@ func openLands(t *testing.T, open Open) *lands {
 	add(l.city, back(engine.Collection, "parts", l.district, "city"))
 	add(l.country, back(engine.Collection, "cities", l.city, "country"))
 	add(l.district, Ref("main", l.city))
-	calculates(l.country, "districts", `sum($cities, count)`)
-	calculates(l.city, "count", `count($parts)`, "twice", `mul($count, 2)`,
+	setFormulas(l.country, "districts", `sum($cities, count)`)
+	setFormulas(l.city, "count", `count($parts)`, "twice", `mul($count, 2)`,
 		"title", `concat($name, ', ', $country.name, ': ', $count)`, "area", `sum($parts, area)`, "largest", `max(district, id)`)
-	calculates(l.district, "main", `get(city, name, 'Oslo')`)
+	setFormulas(l.district, "main", `get(city, name, 'Oslo')`)
 	l.city.Dependencies = [][]string{{"country"}}
 	l.district.Dependencies = [][]string{{"city"}}
 	Link(l.country, l.city, l.district)
@@ -119,8 +119,8 @@ func calculatedBelow(t *testing.T, open Open) {
 func conditionalLabels(t *testing.T, open Open) {
 	c := NewClass("plan", Prop("id", engine.Int), Prop("base", engine.Int), Prop("choice", engine.Int))
 	c.Property("choice").Selection = &engine.Selection{Rows: []engine.SelectionRow{
-		{Condition: compiled(c, `gt($base, 5)`), Values: []engine.SelectionValue{{Key: int64(1), Label: "much"}}},
-		{Condition: compiled(c, `lte($base, 5)`), Values: []engine.SelectionValue{{Key: int64(1), Label: "little"}}},
+		{Condition: compileFormula(c, `gt($base, 5)`), Values: []engine.SelectionValue{{Key: int64(1), Label: "much"}}},
+		{Condition: compileFormula(c, `lte($base, 5)`), Values: []engine.SelectionValue{{Key: int64(1), Label: "little"}}},
 	}}
 	Link(c)
 	r := open(t, []*engine.Class{c})
@@ -135,8 +135,8 @@ func conditionalLabels(t *testing.T, open Open) {
 func computedDisplay(t *testing.T, open Open) {
 	town := NewClass("town", Prop("id", engine.Int), Prop("name", engine.String))
 	person := NewClass("person", Prop("id", engine.Int), Prop("name", engine.String), Ref("town", town))
-	town.Label = compiled(town, `upper($name)`)
-	person.Label = compiled(person, `concat($name, ' of ', $town@)`)
+	town.Label = compileFormula(town, `upper($name)`)
+	person.Label = compileFormula(person, `concat($name, ' of ', $town@)`)
 	Link(town, person)
 	r := open(t, []*engine.Class{town, person})
 	create(t, r, town, "id", int64(1), "name", "Oslo")
@@ -147,7 +147,7 @@ func computedDisplay(t *testing.T, open Open) {
 
 func failingFormula(t *testing.T, open Open) {
 	c := NewClass("broken", Prop("id", engine.Int), Prop("name", engine.String), Prop("n", engine.Int))
-	calculates(c, "n", `if($name, next(n), 0)`)
+	setFormulas(c, "n", `if($name, next(n), 0)`)
 	Link(c)
 	r := open(t, []*engine.Class{c})
 	create(t, r, c, "id", int64(1))
@@ -161,7 +161,7 @@ func failingFormula(t *testing.T, open Open) {
 func cachedWhenWritten(t *testing.T, open Open) {
 	c := NewClass("box", Prop("id", engine.Int), Prop("width", engine.Int), Prop("height", engine.Int), Prop("area", engine.Int, cached),
 		Prop("code", engine.String, cached, unique))
-	calculates(c, "area", `mul($width, $height)`, "code", `if(gt($area, 0), pad($area, 3), null)`)
+	setFormulas(c, "area", `mul($width, $height)`, "code", `if(gt($area, 0), pad($area, 3), null)`)
 	Link(c)
 	r := open(t, []*engine.Class{c})
 	created := create(t, r, c, "id", int64(1), "width", int64(2), "height", int64(3), "area", int64(99))
@@ -287,7 +287,7 @@ func computedDefaults(t *testing.T, open Open) {
 	person := NewClass("person", Prop("id", engine.Int), Prop("name", engine.String, required), Ref("town", town), Prop("note", engine.String), Prop("code", engine.String))
 	add(person, Ref("boss", person))
 	for name, source := range map[string]string{"note": `concat($name, ' of ', $town.name)`, "code": `concat('P-', pad(next(person), 3))`, "boss": `get(person, name, 'Eve')`} {
-		person.Property(name).Computed = compiled(person, source)
+		person.Property(name).Computed = compileFormula(person, source)
 	}
 	Link(town, person)
 	r := open(t, []*engine.Class{town, person})
@@ -307,7 +307,7 @@ func computedDefaults(t *testing.T, open Open) {
 
 func namedCounters(t *testing.T, open Open) {
 	c := NewClass("bill", Prop("id", engine.GUID, autoassigned), Prop("number", engine.Int, unique))
-	c.Property("number").Computed = compiled(c, `next(bills)`)
+	c.Property("number").Computed = compileFormula(c, `next(bills)`)
 	Link(c)
 	r := open(t, []*engine.Class{c})
 	const n = 200
@@ -365,7 +365,7 @@ func cachedBesideAll(t *testing.T, open Open) {
 		if err != nil {
 			return err
 		}
-		if err := makes(ctx, l, l.district, "id", int64(2), "city", int64(3)); err != nil {
+		if err := createWithin(ctx, l, l.district, "id", int64(2), "city", int64(3)); err != nil {
 			return err
 		}
 		go func() {

@@ -28,7 +28,7 @@ func Journaled(open Open) Open {
 		d := &diary{changes: journal.Class()}
 		d.Repository = open(t, append(classes, d.changes))
 		if !slices.Contains(unjournaledTests, path.Base(t.Name())) {
-			t.Cleanup(func() { d.agrees(t, classes) })
+			t.Cleanup(func() { d.checkAgreement(t, classes) })
 		}
 		return d.Repository
 	}
@@ -48,14 +48,14 @@ type history struct {
 	members map[[2]string]map[collection][]string // of collections that are stored as links
 }
 
-// agrees compares the state according to the journal with the stored items.
-func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
+// checkAgreement compares the state according to the journal with the stored items.
+func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 	recorded := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
 		recorded.classes[c.FullName] = c
 	}
 	for _, it := range d.records(t) {
-		if err := recorded.follow(t, it); err != nil {
+		if err := recorded.applyRecord(t, it); err != nil {
 			t.Errorf("the record %s %s %s %v %v: %v", it.Text("type"), it.Text("className"), it.Text("id"), it.Get("base"), it.Get("data"), err)
 		}
 	}
@@ -76,7 +76,7 @@ func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
 		}
 	}
 	same(t, "items according to the journal", recorded.items, stored)
-	recorded.agree(t, d)
+	recorded.checkMembers(t, d)
 }
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
@@ -103,15 +103,15 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	return has
 }
 
-// follow applies a record to the state.
-func (h history) follow(t *testing.T, record *engine.Item) error {
+// applyRecord applies a record to the state.
+func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	c := h.classes[record.Text("className")]
 	base, data := stateOf(t, c, record.Get("base")), stateOf(t, c, record.Get("data"))
 	at := [2]string{c.Root().FullName, record.Text("id")}
 	has, there := h.items[at]
 	switch record.Text("type") {
 	case journal.Put, journal.Eject:
-		return h.link(t, record, at, c)
+		return h.applyLinks(t, record, at, c)
 	case journal.Create:
 		if there {
 			return fmt.Errorf("the item exists already")
@@ -125,21 +125,21 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 		}
 		delete(h.items, before)
 		h.items[at] = has
-		h.rename(before, at)
-		return has.change(base, data)
+		h.renameItem(before, at)
+		return has.changeValues(base, data)
 	case journal.Delete:
 		if base["_class"] = classOf(c); !maps.Equal(has, base) {
 			return fmt.Errorf("it was %v", has)
 		}
 		delete(h.items, at)
-		h.rename(at, [2]string{})
+		h.renameItem(at, [2]string{})
 	}
 	return nil
 }
 
-// change replaces the values of base in s by those of data. It returns an error if s does not have
+// changeValues replaces the values of base in s by those of data. It returns an error if s does not have
 // the values of base.
-func (s state) change(base, data state) error {
+func (s state) changeValues(base, data state) error {
 	for name, was := range base {
 		if s[name] != was {
 			return fmt.Errorf("%s was %s", name, s[name])

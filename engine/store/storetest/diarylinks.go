@@ -18,8 +18,8 @@ func collectionOf(p *engine.Property) collection {
 	return collection{p.Name, p.Target.Root().FullName}
 }
 
-// link applies a record of added or removed members.
-func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine.Class) error {
+// applyLinks applies a record of added or removed members.
+func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *engine.Class) error {
 	data, err := wire.Decode([]byte(engine.ValueText(record.Get("data"))))
 	if err != nil {
 		return err
@@ -51,8 +51,8 @@ func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine
 	return nil
 }
 
-// rename gives an item a new key in all collections. If the new key is empty, it removes the item.
-func (h history) rename(from, to [2]string) {
+// renameItem gives an item a new key in all collections. If the new key is empty, it removes the item.
+func (h history) renameItem(from, to [2]string) {
 	if from == to {
 		return
 	}
@@ -74,8 +74,8 @@ func (h history) rename(from, to [2]string) {
 	}
 }
 
-// agree compares the members according to the journal with the stored members that exist.
-func (h history) agree(t *testing.T, d *diary) {
+// checkMembers compares the members according to the journal with the stored members that exist.
+func (h history) checkMembers(t *testing.T, d *diary) {
 	t.Helper()
 	for at, has := range h.items {
 		v, _ := wire.Decode([]byte(has["_class"]))

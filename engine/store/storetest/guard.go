@@ -155,9 +155,9 @@ func newOffice() *office {
 			panic(err)
 		}
 	}
-	calculates(o.matter, "sheets", "size($pages)")
-	calculates(o.page, "copied", "concat($matter.title, '!')", "kept", "concat($matter.title, '!')")
-	calculates(o.dept, "all", "concat($first.secret, '?')", "total", "sum(matter, n)")
+	setFormulas(o.matter, "sheets", "size($pages)")
+	setFormulas(o.page, "copied", "concat($matter.title, '!')", "kept", "concat($matter.title, '!')")
+	setFormulas(o.dept, "all", "concat($first.secret, '?')", "total", "sum(matter, n)")
 	o.lawsuit = Extend(o.matter, "lawsuit", Prop("court", engine.String, searched))
 	o.lawsuit.Semantic = "title"
 	Link(o.classes()...)

@@ -24,7 +24,7 @@ func guardDefaults(t *testing.T, open Open) {
 	folder := NewClass("folder", Prop("id", engine.String), nm("notes", note), Ref("main", note))
 	for name, source := range map[string]string{"name": `$who.name`, "salary": `concat($who.name, '/', $who.salary)`, "total": `sum(person, salary)`, "sum": `sum(person, rank)`,
 		"count": `count(person)`, "best": `max(person, name)`, "found": `get(person, rank, 3)`, "copy": `concat($secret, '!')`} {
-		note.Property(name).Computed = compiled(note, source)
+		note.Property(name).Computed = compileFormula(note, source)
 	}
 	note.Property("secret").Default = "plain"
 	Link(person, note, folder)
@@ -76,9 +76,9 @@ func openTeams(t *testing.T, open Open) *team {
 	w.person = NewClass("person", Prop("id", engine.String), Prop("name", engine.String), Prop("owner", engine.String), Ref("team", w.team))
 	w.desk = NewClass("desk", Prop("id", engine.String), Ref("team", w.team), Prop("sign", engine.String), Prop("found", engine.Int))
 	add(w.team, back(engine.Collection, "members", w.person, "team"), Ref("lead", w.person, cached))
-	calculates(w.team, "live", `concat($names, '?')`, "names", `merge($members, name)`, "size", `count($members)`, "people", `count(person)`,
+	setFormulas(w.team, "live", `concat($names, '?')`, "names", `merge($members, name)`, "size", `count($members)`, "people", `count(person)`,
 		"plain", `concat($title, '.')`, "lead", `get(person, name, 'Max')`)
-	calculates(w.desk, "sign", `concat($team.names, '!')`, "found", `sum(team, size)`)
+	setFormulas(w.desk, "sign", `concat($team.names, '!')`, "found", `sum(team, size)`)
 	w.team.Semantic = "title|: |names"
 	w.person.Dependencies = [][]string{{"team"}}
 	Link(w.team, w.person, w.desk)
@@ -98,8 +98,8 @@ func (w *team) ofAnn(t *testing.T) guarded {
 	return under(w, new(rules).only(parsed(t, w.person, `{"owner":"Ann"}`), w.person, engine.MayRead))
 }
 
-// told returns the values of a team in an answer.
-func told(it *engine.Item) []any {
+// teamValues returns the values of a team in an answer.
+func teamValues(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
 
@@ -115,29 +115,29 @@ func guardCached(t *testing.T, open Open) {
 	}{
 		{"ann", r, []any{"Ann", int64(1), int64(1), "Team.", "Ann?", nil, "Team: Ann"}, "Ann!"},
 		{"all", w, []any{"Ann Bob Max", int64(3), int64(3), "Team.", "Ann Bob Max?", "M", "Team: Ann Bob Max"}, "Ann Bob Max!"},
-		{"who may read all people", under(w, new(rules).only(parsed(t, w.desk, `{"id":"d"}`), w.desk, engine.MayRead)),
+		{"an account that may read all people", under(w, new(rules).only(parsed(t, w.desk, `{"id":"d"}`), w.desk, engine.MayRead)),
 			[]any{"Ann Bob Max", int64(3), int64(3), "Team.", "Ann Bob Max?", "M", "Team: Ann Bob Max"}, "Ann Bob Max!"},
 		{"nobody", under(w, new(rules).only(engine.Never(), w.person, engine.MayRead)), []any{"", int64(0), int64(0), "Team.", "?", nil, "Team: "}, "!"},
 	} {
-		same(t, x.who+": one", told(get(t, x.r, w.team, "t")), x.want)
-		same(t, x.who+": listed", told(listed(t, x.r, all(w.team))["t"]), x.want)
+		same(t, x.who+": one", teamValues(get(t, x.r, w.team, "t")), x.want)
+		same(t, x.who+": listed", teamValues(listed(t, x.r, all(w.team))["t"]), x.want)
 		d, err := x.r.Get(t.Context(), w.desk, "d", load(w.desk, "team"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, x.who+": loaded", told(linkOf(d, "team").Item), x.want)
+		same(t, x.who+": loaded", teamValues(linkOf(d, "team").Item), x.want)
 		same(t, x.who+": computed of it", []any{d.Get("sign"), d.Get("found")}, []any{x.sign, x.want[1]})
 		it, err := x.r.Get(t.Context(), w.team, "t", load(w.team, "lead"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, x.who+": what it refers to", linkOf(it, "lead").Item != nil, x.want[5] != nil)
-		same(t, x.who+": updated", told(update(t, x.r, w.team, "t", "title", "Team")), x.want)
-		same(t, x.who+": nothing updated", told(update(t, x.r, w.team, "t")), x.want)
-		same(t, x.who+": saved", told(save(t, x.r, record(w.team, "t", "title", "Team"))[0]), x.want)
-		same(t, x.who+": stored", told(get(t, w, w.team, "t"))[0], "Ann Bob Max")
+		same(t, x.who+": updated", teamValues(update(t, x.r, w.team, "t", "title", "Team")), x.want)
+		same(t, x.who+": nothing updated", teamValues(update(t, x.r, w.team, "t")), x.want)
+		same(t, x.who+": saved", teamValues(save(t, x.r, record(w.team, "t", "title", "Team"))[0]), x.want)
+		same(t, x.who+": stored", teamValues(get(t, w, w.team, "t"))[0], "Ann Bob Max")
 	}
-	same(t, "created", told(create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
+	same(t, "created", teamValues(create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
 // guardCachedConditions uses cached attributes in every part of a query that reads stored values.
@@ -173,7 +173,7 @@ func guardCachedConditions(t *testing.T, open Open) {
 	for search, want := range map[string][]string{"bob": {}, "ann": {}, "team": {"t"}} {
 		same(t, "search "+search, ids(t, r, &engine.Query{Class: w.team, Search: search, Count: -1}), want)
 	}
-	same(t, "search of who may read all", ids(t, w, &engine.Query{Class: w.team, Search: "bob", Count: -1}), []string{"t"})
+	same(t, "search of an account that may read all", ids(t, w, &engine.Query{Class: w.team, Search: "bob", Count: -1}), []string{"t"})
 	same(t, "what is computed from the item alone", ids(t, r, &engine.Query{Class: w.team, Filter: parsed(t, w.team, `{"plain":"Team."}`), Count: -1}), []string{"t"})
 }
 
@@ -206,7 +206,7 @@ func guardCachedChain(t *testing.T, open Open) {
 func guardCachedErrors(t *testing.T, open Open) {
 	person := NewClass("person", Prop("id", engine.String), Prop("name", engine.String))
 	card := NewClass("card", Prop("id", engine.String), Ref("who", person), Prop("text", engine.String, cached, unique))
-	calculates(card, "text", `concat('of ', $who.name)`)
+	setFormulas(card, "text", `concat('of ', $who.name)`)
 	Link(person, card)
 	o := open(t, []*engine.Class{person, card})
 	for _, id := range []string{"1", "2"} {
@@ -214,7 +214,7 @@ func guardCachedErrors(t *testing.T, open Open) {
 	}
 	create(t, o, card, "id", "1", "who", "1")
 	e := fails(t, tryCreate(t, o, card, "id", "2", "who", "2"), engine.Invalid, "duplicate")
-	same(t, "what it says to who may read all", e.Attribute, "text")
+	same(t, "error for an account that may read all", e.Attribute, "text")
 	r := under(o, new(rules).only(engine.Never(), person, engine.MayRead))
 	denied(t, "a duplicate of what is hidden", tryCreate(t, r, card, "id", "2", "who", "2"))
 	denied(t, "in a save", trySave(t, r, record(card, "2", "who", "2")))
@@ -224,7 +224,7 @@ func guardCachedErrors(t *testing.T, open Open) {
 // error should name item and attribute even if the account may not read the class.
 func guardCachedOwn(t *testing.T, open Open) {
 	card := NewClass("card", Prop("id", engine.String), Prop("pattern", engine.String), Prop("fits", engine.Boolean, cached))
-	calculates(card, "fits", `like($id, $pattern)`)
+	setFormulas(card, "fits", `like($id, $pattern)`)
 	Link(card)
 	o := open(t, []*engine.Class{card})
 	create(t, o, card, "id", "1", "pattern", "1")

@@ -23,8 +23,8 @@ var guardOracleTests = []test{
 func guardComputedDefault(t *testing.T, open Open) {
 	town := NewClass("town", Prop("id", engine.String), Prop("name", engine.String), Prop("owner", engine.String))
 	house := NewClass("house", Prop("id", engine.String), Ref("town", town), Prop("place", engine.String, required), Prop("code", engine.String, unique))
-	house.Property("place").Computed = compiled(house, `$town.name`)
-	house.Property("code").Computed = compiled(house, `concat('in ', $town.name)`)
+	house.Property("place").Computed = compileFormula(house, `$town.name`)
+	house.Property("code").Computed = compileFormula(house, `concat('in ', $town.name)`)
 	Link(town, house)
 	o := open(t, []*engine.Class{town, house})
 	for _, id := range []string{"seen", "hidden", "empty"} {

@@ -170,8 +170,8 @@ func guardComputed(t *testing.T, open Open) {
 	})
 }
 
-// refused checks that the error for an attribute of matters is the error for an unknown attribute.
-func refused(t *testing.T, o *office, what, name string, err error) {
+// expectUnknown checks that the error for an attribute of matters is the error for an unknown attribute.
+func expectUnknown(t *testing.T, o *office, what, name string, err error) {
 	t.Helper()
 	_, want := engine.ParseSortList(o.matter, "nothing")
 	e := fails(t, err, engine.Invalid, "unknown-attribute")
@@ -201,15 +201,15 @@ func guardUnknown(t *testing.T, open Open) {
 	for c, all := range filters {
 		for filter, name := range all {
 			f := parsed(t, c, filter)
-			refused(t, o, "list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1}, nil))
-			refused(t, o, "no list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f}, nil))
+			expectUnknown(t, o, "list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1}, nil))
+			expectUnknown(t, o, "no list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f}, nil))
 			_, err := r.Count(t.Context(), &engine.Query{Class: c, Filter: f})
-			refused(t, o, "count "+filter, name, err)
-			refused(t, o, "aggregate "+filter, name, r.Aggregate(t.Context(), &engine.Aggregation{Class: c, Filter: f, Count: -1, Aggregates: []engine.Aggregate{{Function: engine.CountOf}}}, nil))
+			expectUnknown(t, o, "count "+filter, name, err)
+			expectUnknown(t, o, "aggregate "+filter, name, r.Aggregate(t.Context(), &engine.Aggregation{Class: c, Filter: f, Count: -1, Aggregates: []engine.Aggregate{{Function: engine.CountOf}}}, nil))
 			_, err = r.UpdateAll(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1}, values(c, c.Properties[1].Name, "x"))
-			refused(t, o, "update "+filter, name, err)
+			expectUnknown(t, o, "update "+filter, name, err)
 			_, err = r.DeleteAll(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1})
-			refused(t, o, "delete "+filter, name, err)
+			expectUnknown(t, o, "delete "+filter, name, err)
 		}
 	}
 	same(t, "still there", ids(t, r, &engine.Query{Class: o.matter, Filter: parsed(t, o.matter, `{"owner":"ann"}`), Count: -1}), split("024"))
@@ -225,9 +225,9 @@ func guardUnknownElsewhere(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 		q := &engine.Query{Class: o.matter, Sort: sorts, Count: 1, WantPosition: true}
-		refused(t, o, "sort "+path, name, r.List(t.Context(), q, nil))
+		expectUnknown(t, o, "sort "+path, name, r.List(t.Context(), q, nil))
 		q.After = &engine.Position{Values: []any{"hush3"}, Sequence: 4}
-		refused(t, o, "position "+path, name, r.List(t.Context(), q, nil))
+		expectUnknown(t, o, "position "+path, name, r.List(t.Context(), q, nil))
 	}
 	for aggregation, name := range map[string]string{
 		`{"fields":{"x":"$secret"}}`: "secret", `{"aggregates":{"x":{"max":["$secret"]}}}`: "secret", `{"aggregates":{"x":{"count":["$secret"]}}}`: "secret",
@@ -237,15 +237,15 @@ func guardUnknownElsewhere(t *testing.T, open Open) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused(t, o, aggregation, name, r.Aggregate(t.Context(), a, nil))
+		expectUnknown(t, o, aggregation, name, r.Aggregate(t.Context(), a, nil))
 	}
 	for _, name := range []string{"pages", "labels", "next", "cover"} {
 		_, err := r.Get(t.Context(), o.matter, "0", load(o.matter, name))
-		refused(t, o, "load "+name, name, err)
+		expectUnknown(t, o, "load "+name, name, err)
 		_, err = r.Get(t.Context(), o.matter, "none", load(o.matter, name))
-		refused(t, o, "load of nothing "+name, name, err)
+		expectUnknown(t, o, "load of nothing "+name, name, err)
 		nested := &engine.Load{Property: o.page.Property("matter"), Next: []*engine.Load{load(o.matter, name)}}
-		refused(t, o, "loads below "+name, name, r.List(t.Context(), &engine.Query{Class: o.page, Load: []*engine.Load{nested}, Count: -1}, nil))
+		expectUnknown(t, o, "loads below "+name, name, r.List(t.Context(), &engine.Query{Class: o.page, Load: []*engine.Load{nested}, Count: -1}, nil))
 	}
 }
 
@@ -298,7 +298,7 @@ func guardBlank(t *testing.T, open Open) {
 	r = under(o, new(rules).hide(engine.MayRead, o.matter, "title"))
 	same(t, "display string", get(t, r, o.page, "0a").String(), "/page")
 	card := NewClass("card", Prop("code", engine.String), Prop("name", engine.String), Prop("text", engine.String))
-	calculates(card, "text", `concat($code, '/', $name)`)
+	setFormulas(card, "text", `concat($code, '/', $name)`)
 	Link(card)
 	cards := open(t, []*engine.Class{card})
 	create(t, cards, card, "code", "secret", "name", "Ann")

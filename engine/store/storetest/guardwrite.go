@@ -241,12 +241,12 @@ func guardDelete(t *testing.T, open Open) {
 	denied(t, "missing", del(blind, "none"))
 	denied(t, "missing with a revision", del(blind, "none", 1, 2))
 	free := under(o, new(rules).only(own, o.matter, engine.MayRead))
-	denied(t, "missing for who may delete all", del(free, "none", 1, 2))
+	denied(t, "missing item, by an account that may delete all", del(free, "none", 1, 2))
 	never := under(o, new(rules).only(engine.Never(), o.matter, engine.MayDelete))
 	denied(t, "any", del(never, "0"))
 	denied(t, "none", del(never, "none"))
 	allowed(t, "one's own", del(blind, "0"))
-	allowed(t, "unseen by who may delete all", del(free, "1"))
+	allowed(t, "hidden item, by an account that may delete all", del(free, "1"))
 	same(t, "left", ids(t, o, all(o.matter)), split("2345"))
 }
 
@@ -344,7 +344,7 @@ func guardDependent(t *testing.T, open Open) {
 	parent := NewClass("parent", Prop("id", engine.String), Prop("name", engine.String))
 	child := NewClass("child", Prop("id", engine.String), Ref("parent", parent), Prop("code", engine.String, cached, unique))
 	add(parent, back(engine.Collection, "children", child, "parent"))
-	calculates(child, "code", "concat('of ', $parent.name)")
+	setFormulas(child, "code", "concat('of ', $parent.name)")
 	parent.Dependencies = [][]string{{"children"}}
 	Link(parent, child)
 	o := open(t, []*engine.Class{parent, child})
@@ -353,7 +353,7 @@ func guardDependent(t *testing.T, open Open) {
 		create(t, o, child, "id", "child"+id, "parent", id)
 	}
 	e := fails(t, tryUpdate(t, o, parent, "1", "name", "n2"), engine.Invalid, "duplicate")
-	same(t, "what it says to who may read all", []string{e.Class, e.Attribute}, []string{"child@test", "code"})
+	same(t, "error for an account that may read all", []string{e.Class, e.Attribute}, []string{"child@test", "code"})
 	r := under(o, new(rules).only(engine.Never(), child, engine.MayRead))
 	e = fails(t, tryUpdate(t, r, parent, "1", "name", "n2"), engine.Invalid, "duplicate")
 	same(t, "what it says", []string{e.Message, e.Class, e.ID, e.Attribute}, []string{"a calculated attribute of another object cannot follow this change", "", "", ""})

@@ -47,11 +47,11 @@ func Journal(classes []*engine.Class) engine.Journal {
 type diary struct {
 	engine.Repository
 	changes *engine.Class
-	read    int // number of records that told has returned
+	read    int // number of records that newRecords has returned
 }
 
-// keeps opens a repository with a journal of the given classes.
-func keeps(t *testing.T, open Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
+// openJournaled opens a repository with a journal of the given classes.
+func openJournaled(t *testing.T, open Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
 	for _, c := range journaled {
 		c.Journaling = true
 	}
@@ -60,9 +60,9 @@ func keeps(t *testing.T, open Open, classes []*engine.Class, journaled ...*engin
 	return d
 }
 
-// told returns the records since the last call: type, class, id, and base and data if they are not
+// newRecords returns the records since the last call: type, class, id, and base and data if they are not
 // null.
-func (d *diary) told(t *testing.T) []string {
+func (d *diary) newRecords(t *testing.T) []string {
 	t.Helper()
 	all := []string{}
 	for _, it := range d.records(t)[d.read:] {
@@ -90,22 +90,22 @@ func (d *diary) records(t *testing.T) (all []*engine.Item) {
 	return all
 }
 
-func (d *diary) tells(t *testing.T, what string, want ...string) {
+func (d *diary) expectRecords(t *testing.T, what string, want ...string) {
 	t.Helper()
-	same(t, what, d.told(t), append([]string{}, want...))
+	same(t, what, d.newRecords(t), append([]string{}, want...))
 }
 
-// tellsAll is tells for records in any order.
-func (d *diary) tellsAll(t *testing.T, what string, want ...string) {
+// expectSorted is expectRecords for records in any order.
+func (d *diary) expectSorted(t *testing.T, what string, want ...string) {
 	t.Helper()
-	told := d.told(t)
+	told := d.newRecords(t)
 	slices.Sort(told)
 	same(t, what, told, want)
 }
 
 func journalNotes(t *testing.T, open Open) (*diary, *engine.Class) {
 	c := note()
-	return keeps(t, open, []*engine.Class{c}, c), c
+	return openJournaled(t, open, []*engine.Class{c}, c), c
 }
 
 func journalRecord(t *testing.T, open Open) {
@@ -123,7 +123,7 @@ func journalRecord(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	records := d.records(t)
-	d.tells(t, "told", `CREATE note 1 {"id":"1","title":"Tea","rank":3}`, `UPDATE note 1 {"title":"Tea","rank":3} {"title":"Milk","rank":null}`,
+	d.expectRecords(t, "all writes", `CREATE note 1 {"id":"1","title":"Tea","rank":3}`, `UPDATE note 1 {"title":"Tea","rank":3} {"title":"Milk","rank":null}`,
 		`DELETE note 1 {"id":"1","title":"Milk"}`)
 	for _, it := range records {
 		same(t, "who", []string{it.Text("author"), it.Text("authorName"), it.Text("authorIp"), it.Text("classVersion")}, []string{"ann@local", "Ann", "192.0.2.7", "1"})
@@ -139,27 +139,27 @@ func journalRecord(t *testing.T, open Open) {
 func journalTypes(t *testing.T, open Open) {
 	c := NewClass("all", Prop("id", engine.String), Prop("int", engine.Int), Prop("real", engine.Real), Prop("decimal", engine.DecimalNum),
 		Prop("when", engine.DateTime), Prop("flag", engine.Boolean), Prop("html", engine.HTML), Prop("geo", engine.Geo), Ref("ref", note()))
-	d := keeps(t, open, []*engine.Class{c, c.Property("ref").Target}, c)
+	d := openJournaled(t, open, []*engine.Class{c, c.Property("ref").Target}, c)
 	create(t, d, c, "id", "1", "int", int64(9007199254740993), "real", 2.0, "decimal", engine.Decimal("0.10000000000000000000001"),
 		"when", engine.Instant(0), "flag", false, "html", "<b>\n", "geo", engine.JSONText(`{"b":1,"a":2}`), "ref", "n1")
 	had := `{"id":"1","int":9007199254740993,"real":2,"decimal":0.10000000000000000000001,"when":"1970-01-01T00:00:00.000Z","flag":false,"html":"<b>\n","geo":{"b":1,"a":2},"ref":"n1"}`
-	d.tells(t, "new", "CREATE all 1 "+had)
+	d.expectRecords(t, "new", "CREATE all 1 "+had)
 	it := get(t, d, c, "1")
 	if _, err := d.Update(t.Context(), c, "1", slices.Clone(it.Values), engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "as it is")
+	d.expectRecords(t, "as it is")
 	if err := d.Delete(t.Context(), c, "1", nil); err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "gone", "DELETE all 1 "+had)
+	d.expectRecords(t, "gone", "DELETE all 1 "+had)
 }
 
 func journalNothing(t *testing.T, open Open) {
 	c := tracked()
-	d := keeps(t, open, []*engine.Class{c}, c)
+	d := openJournaled(t, open, []*engine.Class{c}, c)
 	create(t, d, c, "id", "1", "name", "x", "made", long, "changed", long)
-	d.told(t)
+	d.newRecords(t)
 	update(t, d, c, "1")
 	update(t, d, c, "1", "name", "x") // only the tracker of changes differs
 	save(t, d, record(c, "1", "name", "x"), record(c, "1", "name", "x"))
@@ -172,17 +172,17 @@ func journalNothing(t *testing.T, open Open) {
 	if _, err := d.DeleteAll(t.Context(), where(c, engine.OpEq, "name", "y")); err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "nothing")
+	d.expectRecords(t, "nothing")
 	time.Sleep(2 * time.Millisecond) // the time of a change has milliseconds
 	update(t, d, c, "1", "name", "y")
-	if told := d.told(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
+	if told := d.newRecords(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
 		t.Errorf("got %q, want the time of the change with the changed name", told)
 	}
 }
 
 func journalPasswords(t *testing.T, open Open) {
 	c := NewClass("user", Prop("id", engine.String), Prop("name", engine.String), Prop("pin", engine.Password))
-	d := keeps(t, open, []*engine.Class{c}, c)
+	d := openJournaled(t, open, []*engine.Class{c}, c)
 	create(t, d, c, "id", "1", "pin", "canary")
 	update(t, d, c, "1", "pin", "canary2")
 	update(t, d, c, "1", "pin", "canary3", "name", "Ann")
@@ -190,19 +190,19 @@ func journalPasswords(t *testing.T, open Open) {
 	if err := d.Delete(t.Context(), c, "1", nil); err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "that it changed, and no more", `CREATE user 1 {"id":"1"}`, `UPDATE user 1 {} {}`, `UPDATE user 1 {"name":null} {"name":"Ann"}`,
+	d.expectRecords(t, "that it changed, and no more", `CREATE user 1 {"id":"1"}`, `UPDATE user 1 {} {}`, `UPDATE user 1 {"name":null} {"name":"Ann"}`,
 		`UPDATE user 1 {} {}`, `DELETE user 1 {"id":"1","name":"Ann"}`)
 }
 
 func journalFiles(t *testing.T, open Open) {
 	var d *diary
 	a := openAlbum(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
-		d = keeps(t, open, classes, classes[1])
+		d = openJournaled(t, open, classes, classes[1])
 		return d
 	})
 	create(t, a, a.photo, "id", int64(1), "image", file("x"), "more", files("y", "z"))
 	update(t, a, a.photo, "1", "image", file("w"), "more", files())
 	update(t, a, a.photo, "1", "image", nil, "more", nil)
-	d.tells(t, "ids", `CREATE photo 1 {"id":1,"image":"x","more":["y","z"]}`, `UPDATE photo 1 {"image":"x","more":["y","z"]} {"image":"w","more":[]}`,
+	d.expectRecords(t, "ids", `CREATE photo 1 {"id":1,"image":"x","more":["y","z"]}`, `UPDATE photo 1 {"image":"x","more":["y","z"]} {"image":"w","more":[]}`,
 		`UPDATE photo 1 {"image":"w","more":[]} {"image":null,"more":null}`)
 }

@@ -20,9 +20,9 @@ func journalSave(t *testing.T, open Open) {
 		return record(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
 	}
 	save(t, d, whole("1", "a"), record(c, "2", "title", "b"), record(c, "", "id", "3"))
-	d.tells(t, "new", `CREATE note 1 {"id":"1","title":"a","rank":1}`, `CREATE note 2 {"id":"2","title":"b"}`, `CREATE note 3 {"id":"3"}`)
+	d.expectRecords(t, "new", `CREATE note 1 {"id":"1","title":"a","rank":1}`, `CREATE note 2 {"id":"2","title":"b"}`, `CREATE note 3 {"id":"3"}`)
 	save(t, d, whole("1", "c"), whole("4", "d"), record(c, "2", "title", "b"), record(c, "3", "rank", int64(7)), record(c, "3", "rank", int64(8)), record(c, "3", "id", "5"))
-	d.tells(t, "changed", `UPDATE note 1 {"title":"a"} {"title":"c"}`, `CREATE note 4 {"id":"4","title":"d","rank":1}`,
+	d.expectRecords(t, "changed", `UPDATE note 1 {"title":"a"} {"title":"c"}`, `CREATE note 4 {"id":"4","title":"d","rank":1}`,
 		`UPDATE note 3 {"rank":null} {"rank":7}`, `UPDATE note 3 {"rank":7} {"rank":8}`, `UPDATE note 5 {"id":"3"} {"id":"5"}`)
 	var many []engine.Record
 	var want []string
@@ -33,26 +33,26 @@ func journalSave(t *testing.T, open Open) {
 	}
 	save(t, d, many...)
 	slices.Sort(want)
-	d.tellsAll(t, "many", want...)
+	d.expectSorted(t, "many", want...)
 }
 
 func journalNested(t *testing.T, open Open) {
 	w := newWorld()
-	d := keeps(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
+	d := openJournaled(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
 	create(t, d, w.person, "id", "ann", "town", sub(w.town, "id", "t", "name", "Oslo"))
-	d.tells(t, "new", `CREATE town t {"id":"t","name":"Oslo"}`, `CREATE person ann {"id":"ann","town":"t"}`)
+	d.expectRecords(t, "new", `CREATE town t {"id":"t","name":"Oslo"}`, `CREATE person ann {"id":"ann","town":"t"}`)
 	update(t, d, w.person, "ann", "town", sub(w.town, "id", "t", "name", "Bergen", "region", sub(w.region, "code", int64(1))))
-	d.tells(t, "in a reference that stays", `UPDATE town t {"name":"Oslo","region":null} {"name":"Bergen","region":"1"}`)
+	d.expectRecords(t, "in a reference that stays", `UPDATE town t {"name":"Oslo","region":null} {"name":"Bergen","region":"1"}`)
 	follow := sub(w.town, "name", "Voss")
 	follow.Follow = true
 	update(t, d, w.person, "ann", "name", "Ann", "town", follow)
-	d.tells(t, "followed", `UPDATE town t {"name":"Bergen"} {"name":"Voss"}`, `UPDATE person ann {"name":null} {"name":"Ann"}`)
+	d.expectRecords(t, "followed", `UPDATE town t {"name":"Bergen"} {"name":"Voss"}`, `UPDATE person ann {"name":null} {"name":"Ann"}`)
 }
 
 func journalLinks(t *testing.T, open Open) {
 	var d *diary
 	c := openClub(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
-		d = keeps(t, open, classes, classes[1], classes[2])
+		d = openJournaled(t, open, classes, classes[1], classes[2])
 		return d
 	})
 	for i := range int64(4) {
@@ -60,55 +60,55 @@ func journalLinks(t *testing.T, open Open) {
 	}
 	create(t, c, c.person, "id", "ann", "tags", put("3", "1"))
 	create(t, c, c.group, "id", "g", "people", put("ann"))
-	d.tells(t, "new", `CREATE person ann {"id":"ann"}`, `PUT person ann {"tags":["3","1"]}`,
+	d.expectRecords(t, "new", `CREATE person ann {"id":"ann"}`, `PUT person ann {"tags":["3","1"]}`,
 		`CREATE group g {"id":"g"}`, `PUT group g {"people":["ann"]}`, `PUT person ann {"groups":["g"]}`)
 	update(t, c, c.person, "ann", "tags", put("1", "2"))
 	update(t, c, c.person, "ann", "tags", eject("1", "0"))
-	d.tells(t, "one", `PUT person ann {"tags":["2"]}`, `EJECT person ann {"tags":["1"]}`)
+	d.expectRecords(t, "one", `PUT person ann {"tags":["2"]}`, `EJECT person ann {"tags":["1"]}`)
 	update(t, c, c.person, "ann", "tags", replaced("2", "0"), "groups", replaced())
-	d.tells(t, "a new value", `EJECT person ann {"tags":["3"]}`, `PUT person ann {"tags":["0"]}`,
+	d.expectRecords(t, "a new value", `EJECT person ann {"tags":["3"]}`, `PUT person ann {"tags":["0"]}`,
 		`EJECT person ann {"groups":["g"]}`, `EJECT group g {"people":["ann"]}`)
 	update(t, c, c.person, "ann", "tags", replaced("2", "0"), "groups", eject("g"))
 	save(t, c, record(c.person, "ann", "tags", put("2")))
-	d.tells(t, "as it is")
+	d.expectRecords(t, "as it is")
 	update(t, c, c.person, "ann", "name", "Ann", "tags", put(sub(c.tag, "code", int64(9))))
-	d.tells(t, "a new member", `UPDATE person ann {"name":null} {"name":"Ann"}`, `PUT person ann {"tags":["9"]}`)
+	d.expectRecords(t, "a new member", `UPDATE person ann {"name":null} {"name":"Ann"}`, `PUT person ann {"tags":["9"]}`)
 	remove := func(class *engine.Class, id string) {
 		if err := c.Delete(t.Context(), class, id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	remove(c.tag, "9")
-	d.tells(t, "a member is deleted", `EJECT person ann {"tags":["9"]}`)
+	d.expectRecords(t, "a member is deleted", `EJECT person ann {"tags":["9"]}`)
 	update(t, c, c.person, "ann", "groups", put("g"))
-	d.told(t)
+	d.newRecords(t)
 	remove(c.person, "ann")
-	d.tells(t, "a member that knows it", `EJECT group g {"people":["ann"]}`, `DELETE person ann {"id":"ann","name":"Ann"}`)
+	d.expectRecords(t, "a member that knows it", `EJECT group g {"people":["ann"]}`, `DELETE person ann {"id":"ann","name":"Ann"}`)
 	create(t, c, c.person, "id", "bob", "tags", put("2", "0", "3"), "groups", put("g"))
-	d.told(t)
+	d.newRecords(t)
 	if n, err := c.DeleteAll(t.Context(), where(c.tag, engine.OpGt, "code", int64(0))); err != nil || n != 3 {
 		t.Fatal(n, err)
 	}
-	d.tells(t, "many members", `EJECT person bob {"tags":["2","3"]}`)
+	d.expectRecords(t, "many members", `EJECT person bob {"tags":["2","3"]}`)
 	remove(c.group, "g")
-	d.tells(t, "from the other side", `EJECT person bob {"groups":["g"]}`, `DELETE group g {"id":"g"}`)
+	d.expectRecords(t, "from the other side", `EJECT person bob {"groups":["g"]}`, `DELETE group g {"id":"g"}`)
 }
 
 func journalBack(t *testing.T, open Open) {
 	var d *diary
 	c := openClub(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
-		d = keeps(t, open, classes, classes[1], classes[3])
+		d = openJournaled(t, open, classes, classes[1], classes[3])
 		return d
 	})
 	create(t, c, c.task, "id", "1")
 	create(t, c, c.person, "id", "ann", "tasks", put("1", sub(c.task, "id", "2")))
-	d.tells(t, "new", `CREATE task 1 {"id":"1"}`, `CREATE person ann {"id":"ann"}`, `CREATE task 2 {"id":"2","who":"ann"}`,
+	d.expectRecords(t, "new", `CREATE task 1 {"id":"1"}`, `CREATE person ann {"id":"ann"}`, `CREATE task 2 {"id":"2","who":"ann"}`,
 		`UPDATE task 1 {"who":null} {"who":"ann"}`, `PUT person ann {"tasks":["1","2"]}`)
 	update(t, c, c.person, "ann", "tasks", replaced("2", sub(c.task, "id", "3")))
-	d.tells(t, "a new value", `UPDATE task 1 {"who":"ann"} {"who":null}`, `CREATE task 3 {"id":"3","who":"ann"}`,
+	d.expectRecords(t, "a new value", `UPDATE task 1 {"who":"ann"} {"who":null}`, `CREATE task 3 {"id":"3","who":"ann"}`,
 		`EJECT person ann {"tasks":["1"]}`, `PUT person ann {"tasks":["3"]}`)
 	update(t, c, c.person, "ann", "tasks", change([]any{"2"}, "1"))
-	d.tells(t, "as it is")
+	d.expectRecords(t, "as it is")
 }
 
 func journalAll(t *testing.T, open Open) {
@@ -116,17 +116,17 @@ func journalAll(t *testing.T, open Open) {
 	for i, id := range []string{"a", "b", "c", "d"} {
 		create(t, d, c, "id", id, "rank", int64(i))
 	}
-	d.told(t)
+	d.newRecords(t)
 	n, err := d.UpdateAll(t.Context(), where(c, engine.OpGt, "rank", int64(1)), values(c, "rank", int64(3)))
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
 	}
-	d.tells(t, "what differs", `UPDATE note c {"rank":2} {"rank":3}`)
+	d.expectRecords(t, "what differs", `UPDATE note c {"rank":2} {"rank":3}`)
 	n, err = d.DeleteAll(t.Context(), where(c, engine.OpLt, "rank", int64(3)))
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
 	}
-	d.tellsAll(t, "gone", `DELETE note a {"id":"a","rank":0}`, `DELETE note b {"id":"b","rank":1}`)
+	d.expectSorted(t, "gone", `DELETE note a {"id":"a","rank":0}`, `DELETE note b {"id":"b","rank":1}`)
 	same(t, "left", ids(t, d, all(c)), []string{"c", "d"})
 	var many []engine.Record
 	var changed, gone []string
@@ -137,29 +137,29 @@ func journalAll(t *testing.T, open Open) {
 		gone = append(gone, fmt.Sprintf(`DELETE note %s {"id":%[1]q,"rank":9}`, id))
 	}
 	save(t, d, many...)
-	d.told(t)
+	d.newRecords(t)
 	// A change of items should not exclude them from the remaining parts of the same UpdateAll.
 	if n, err := d.UpdateAll(t.Context(), where(c, engine.OpGt, "rank", int64(9)), values(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
 	slices.Sort(changed)
-	d.tellsAll(t, "many", changed...)
+	d.expectSorted(t, "many", changed...)
 	if n, err := d.DeleteAll(t.Context(), where(c, engine.OpEq, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
 	slices.Sort(gone)
-	d.tellsAll(t, "many gone", gone...)
+	d.expectSorted(t, "many gone", gone...)
 }
 
 func journalKey(t *testing.T, open Open) {
 	w := newWorld()
-	d := keeps(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
+	d := openJournaled(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
 	create(t, d, w.town, "id", "t")
 	create(t, d, w.person, "id", "ann", "town", "t")
 	create(t, d, w.person, "id", "bob", "town", "u")
-	d.told(t)
+	d.newRecords(t)
 	update(t, d, w.town, "t", "id", "s", "name", "Oslo")
-	d.tellsAll(t, "what points at it follows", `UPDATE person ann {"town":"t"} {"town":"s"}`, `UPDATE town s {"id":"t","name":null} {"id":"s","name":"Oslo"}`)
+	d.expectSorted(t, "what points at it follows", `UPDATE person ann {"town":"t"} {"town":"s"}`, `UPDATE town s {"id":"t","name":null} {"id":"s","name":"Oslo"}`)
 }
 
 // journalKeys changes a key that is part of other keys.
@@ -171,40 +171,40 @@ func journalKeys(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	Link(house, flat)
-	d := keeps(t, open, []*engine.Class{house, flat}, flat)
+	d := openJournaled(t, open, []*engine.Class{house, flat}, flat)
 	create(t, d, house, "no", int64(1))
 	create(t, d, flat, "house", int64(1), "no", int64(7))
 	update(t, d, house, "1", "no", int64(2))
-	d.tells(t, "both", `CREATE flat 1_7 {"house":"1","no":7}`, `UPDATE flat 2_7 {"house":"1"} {"house":"2"}`)
+	d.expectRecords(t, "both", `CREATE flat 1_7 {"house":"1","no":7}`, `UPDATE flat 2_7 {"house":"1"} {"house":"2"}`)
 }
 
 func journalTree(t *testing.T, open Open) {
 	var d *diary
 	f := openFamily(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
-		d = keeps(t, open, classes, classes[1], classes[3]) // cars and houses
+		d = openJournaled(t, open, classes, classes[1], classes[3]) // cars and houses
 		return d
 	})
-	d.tells(t, "not inherited", `CREATE car c {"id":"c","wheels":4,"price":9.5}`, `CREATE house h {"id":"h","floors":2,"price":100}`)
+	d.expectRecords(t, "not inherited", `CREATE car c {"id":"c","wheels":4,"price":9.5}`, `CREATE house h {"id":"h","floors":2,"price":100}`)
 	update(t, f, f.thing, "c", "name", "Beetle")
 	update(t, f, f.thing, "b", "name", "Bus")
 	if _, err := f.UpdateAll(t.Context(), all(f.thing), values(f.thing, "name", "x")); err != nil {
 		t.Fatal(err)
 	}
-	d.tellsAll(t, "through ancestors", `UPDATE car c {"name":"Beetle"} {"name":"x"}`, `UPDATE car c {"name":null} {"name":"Beetle"}`, `UPDATE house h {"name":null} {"name":"x"}`)
+	d.expectSorted(t, "through ancestors", `UPDATE car c {"name":"Beetle"} {"name":"x"}`, `UPDATE car c {"name":null} {"name":"Beetle"}`, `UPDATE house h {"name":null} {"name":"x"}`)
 	save(t, f, record(f.thing, "c", "name", "y"))
-	d.tells(t, "saved as one of the class above", `UPDATE car c {"name":"x"} {"name":"y"}`)
+	d.expectRecords(t, "saved as one of the class above", `UPDATE car c {"name":"x"} {"name":"y"}`)
 	save(t, f, record(f.car, "c", "wheels", nil, "price", nil), record(f.house, "c", "floors", int64(1)))
-	d.tells(t, "another", `UPDATE car c {"wheels":4,"price":9.5} {"wheels":null,"price":null}`, `UPDATE house c {"_class":"car@test","floors":null} {"_class":"house@test","floors":1}`)
+	d.expectRecords(t, "another", `UPDATE car c {"wheels":4,"price":9.5} {"wheels":null,"price":null}`, `UPDATE house c {"_class":"car@test","floors":null} {"_class":"house@test","floors":1}`)
 	if _, err := f.DeleteAll(t.Context(), all(f.thing)); err != nil {
 		t.Fatal(err)
 	}
-	d.tellsAll(t, "gone", `DELETE house c {"id":"c","name":"y","floors":1}`, `DELETE house h {"id":"h","name":"x","floors":2,"price":100}`)
+	d.expectSorted(t, "gone", `DELETE house c {"id":"c","name":"y","floors":1}`, `DELETE house h {"id":"h","name":"x","floors":2,"price":100}`)
 }
 
 func journalUndone(t *testing.T, open Open) {
 	d, c := journalNotes(t, open)
 	create(t, d, c, "id", "1", "code", "x", "rank", int64(1))
-	d.told(t)
+	d.newRecords(t)
 	_, err := d.Save(t.Context(), []engine.Record{record(c, "2"), record(c, "1", "rank", int64(2)), record(c, "3", "code", "x")})
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = d.Create(t.Context(), c, values(c, "id", "1"), engine.WriteOptions{})
@@ -215,18 +215,18 @@ func journalUndone(t *testing.T, open Open) {
 	fails(t, d.Delete(t.Context(), c, "9", nil), engine.NotFound, "")
 	sorry := errors.New("sorry")
 	err = within(t.Context(), d.Repository, func(ctx context.Context) error {
-		if err := makes(ctx, d, c, "id", "4"); err != nil {
+		if err := createWithin(ctx, d, c, "id", "4"); err != nil {
 			return err
 		}
 		return sorry
 	})
 	same(t, "undone", err, sorry)
-	d.tells(t, "nothing")
+	d.expectRecords(t, "nothing")
 	err = within(t.Context(), d.Repository, func(ctx context.Context) error {
-		if err := makes(ctx, d, c, "id", "5"); err != nil {
+		if err := createWithin(ctx, d, c, "id", "5"); err != nil {
 			return err
 		}
-		if err := makes(ctx, d, c, "id", "6", "code", "x"); err == nil {
+		if err := createWithin(ctx, d, c, "id", "6", "code", "x"); err == nil {
 			return errors.New("a duplicate is taken")
 		}
 		return nil
@@ -234,7 +234,7 @@ func journalUndone(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "what stands", `CREATE note 5 {"id":"5"}`)
+	d.expectRecords(t, "what stands", `CREATE note 5 {"id":"5"}`)
 }
 
 func journalImports(t *testing.T, open Open) {
@@ -246,12 +246,12 @@ func journalImports(t *testing.T, open Open) {
 	if _, err := d.Update(ctx, c, "1", values(c, "title", "x"), engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	d.tells(t, "none")
+	d.expectRecords(t, "none")
 	if into, ok := d.Repository.(archive); ok {
 		if err := into.Import(t.Context(), []*engine.Item{{Class: c, Values: values(c, "id", "3")}}); err != nil {
 			t.Fatal(err)
 		}
-		d.tells(t, "none")
+		d.expectRecords(t, "none")
 	}
 }
 
@@ -260,7 +260,7 @@ func journalImports(t *testing.T, open Open) {
 func journalCrowd(t *testing.T, open Open) {
 	d, c := journalNotes(t, open)
 	create(t, d, c, "id", "n", "rank", int64(0))
-	d.told(t)
+	d.newRecords(t)
 	const writers, writes = 8, 15
 	together(t, writers, func(i int) error {
 		for j := range writes {
@@ -280,7 +280,7 @@ func journalCrowd(t *testing.T, open Open) {
 		return nil
 	})
 	at, when := `{"rank":0}`, time.Time{}
-	told := d.told(t)
+	told := d.newRecords(t)
 	for _, line := range told {
 		base, data, _ := strings.Cut(strings.TrimPrefix(line, "UPDATE note n "), " ")
 		if base != at {

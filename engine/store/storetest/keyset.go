@@ -74,8 +74,8 @@ func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, 
 	return found[:size], next, nil
 }
 
-// paged lists items by cursors, with size items in a page.
-func paged(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
+// listPages lists items by cursors, with size items in a page.
+func listPages(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
 	t.Helper()
 	for cursor := ""; ; {
 		found, next, err := readPage(t, r, q, cursor, size)
@@ -100,7 +100,7 @@ func keysetPages(t *testing.T, open Open) {
 			q := engine.Query{Class: c, Sort: sorted, Filter: parsed(t, c, filter), Count: -1}
 			whole := ids(t, r, &q)
 			for _, size := range []int{1, 7} {
-				same(t, order+" "+filter, paged(t, r, q, size), whole)
+				same(t, order+" "+filter, listPages(t, r, q, size), whole)
 			}
 		}
 	}
@@ -248,10 +248,10 @@ func keysetLong(t *testing.T, open Open) {
 		q := engine.Query{Class: c, Sort: sorted, Count: -1}
 		whole := ids(t, r, &q)
 		for _, size := range []int{1, 2, 3, 7, 20} {
-			same(t, fmt.Sprint(order, " by ", size), paged(t, r, q, size), whole)
+			same(t, fmt.Sprint(order, " by ", size), listPages(t, r, q, size), whole)
 		}
 		q.Filter = parsed(t, c, `{"ne":["$rank",1]}`)
-		same(t, order+" filtered", paged(t, r, q, 5), ids(t, r, &engine.Query{Class: c, Sort: sorted, Filter: q.Filter, Count: -1}))
+		same(t, order+" filtered", listPages(t, r, q, 5), ids(t, r, &engine.Query{Class: c, Sort: sorted, Filter: q.Filter, Count: -1}))
 	}
 }
 

@@ -119,7 +119,7 @@ func momentCrowd(t *testing.T, open Open) {
 			_, err := r.DeleteAll(ctx, q)
 			return err
 		}
-		return makes(ctx, r, c, "id", fmt.Sprint(i, "-", step), "rank", int64(i))
+		return createWithin(ctx, r, c, "id", fmt.Sprint(i, "-", step), "rank", int64(i))
 	}, func(i int) error {
 		for n := range 150 {
 			total, found := int64(0), int64(0)
@@ -244,10 +244,10 @@ func snapshotWrites(t *testing.T, open Open) {
 		if err != nil {
 			return err
 		}
-		if err := makes(ctx, r, c, "id", "new"); err != nil {
+		if err := createWithin(ctx, r, c, "id", "new"); err != nil {
 			return err
 		}
-		if err := within(ctx, r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "newer") }); err != nil {
+		if err := within(ctx, r, func(ctx context.Context) error { return createWithin(ctx, r, c, "id", "newer") }); err != nil {
 			return err
 		}
 		same(t, "count for others", count(t, r, c), n+2)
@@ -299,7 +299,7 @@ func snapshotInTransaction(t *testing.T, open Open) {
 	r, s, c := openSnapshots(t, open)
 	err := within(t.Context(), r, func(ctx context.Context) error {
 		return s.Snapshot(ctx, func(ctx context.Context) error {
-			if err := makes(ctx, r, c, "id", "new"); err != nil {
+			if err := createWithin(ctx, r, c, "id", "new"); err != nil {
 				return err
 			}
 			n, err := r.Count(ctx, all(c))

@@ -165,7 +165,7 @@ func forwardReferences(t *testing.T, open Open) {
 	for i := range records {
 		records[i].Handling = engine.Strict
 	}
-	stands(t, w, save(t, w, records...))
+	checkStored(t, w, save(t, w, records...))
 }
 
 func allowedClasses(t *testing.T, open Open) {

@@ -84,7 +84,7 @@ func assignedSave(t *testing.T, open Open) {
 	records[5] = record(c, "1000")
 	records[6] = record(c, "", "id", int64(2000), "name", "x")
 	items := save(t, r, records...)
-	stands(t, r, items[598:])
+	checkStored(t, r, items[598:])
 	seen := map[string]bool{}
 	for _, it := range items {
 		seen[it.ID] = true

@@ -61,22 +61,22 @@ func recordAfterCollection(t *testing.T, open Open) {
 	region := func() any { return get(t, s, s.town, "t7").Get("region") }
 	items := save(t, s, record(s.region, "r3", "towns", put("t7")), record(s.town, "t7", "region", "r0"))
 	same(t, "a reference after a collection", region(), "r0")
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.town, "t7", "region", "r0"), record(s.region, "r3", "towns", put("t7")))
 	same(t, "a collection after a reference", region(), "r3")
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.region, "r0", "towns", put("t7")), record(s.region, "r1", "towns", put("t7")), record(s.town, "t7", "name", "Oslo"))
 	same(t, "the later of two collections", region(), "r1")
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.region, "r0", "towns", put("t7")), record(s.town, "t7", "region", nil))
 	same(t, "null after a collection", region(), nil)
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.town, "t1", "twins", put("t2", "t7")), record(s.town, "t2", "twin", "t7"), record(s.town, "t7", "twin", nil, "twins", replaced()))
 	same(t, "of one class", []any{get(t, s, s.town, "t2").Get("twin"), get(t, s, s.town, "t7").Get("twin")}, []any{nil, nil})
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.region, "r0", "visited", replaced("t1")), record(s.region, "r0", "visited", replaced("t2")), record(s.region, "r0", "visited", put("t7")))
 	same(t, "links", members(t, s, s.region, "r0", "visited"), []string{"t2", "t7"})
-	stands(t, s, items)
+	checkStored(t, s, items)
 }
 
 // recordAfterNested saves a record after another one in which the same object is nested.
@@ -84,25 +84,25 @@ func recordAfterNested(t *testing.T, open Open) {
 	s := openShire(t, open)
 	items := save(t, s, record(s.region, "r3", "towns", put(sub(s.town, "id", "t7", "name", "inner", "rank", int64(1)))), record(s.town, "t7", "name", "outer"))
 	same(t, "a member", get(t, s, s.town, "t7").Values, values(s.town, "id", "t7", "name", "outer", "region", "r3", "rank", int64(1), "twin", nil, "friends", nil, "twins", nil))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.town, "t7", "name", "first"), record(s.town, "t1", "twin", sub(s.town, "id", "t7", "name", "second")))
 	same(t, "nested later", get(t, s, s.town, "t7").Get("name"), "second")
-	stands(t, s, items)
+	checkStored(t, s, items)
 	items = save(t, s, record(s.region, "r3", "towns", replaced(sub(s.town, "id", "t7", "region", sub(s.region, "id", "r5", "name", "inner")))))
 	same(t, "a member with an object in its own reference", get(t, s, s.town, "t7").Get("region"), "r3")
 	same(t, "that object", get(t, s, s.region, "r5").Get("name"), "inner")
-	stands(t, s, items)
+	checkStored(t, s, items)
 	// A nested record may change the item of the outer record.
 	it := update(t, s, s.town, "t1", "name", "x", "region", sub(s.region, "id", "r1", "towns", replaced("t2")))
 	same(t, "stored", get(t, s, s.town, "t1").Get("region"), nil)
-	stands(t, s, []*engine.Item{it})
+	checkStored(t, s, []*engine.Item{it})
 }
 
 func memberCreatedLater(t *testing.T, open Open) {
 	s := openShire(t, open)
 	items := save(t, s, record(s.region, "r3", "towns", put("n1", "n2", "n3", "n4"), "visited", put("n1")), record(s.region, "r0", "towns", put("n4")),
 		record(s.town, "n1", "name", "kept"), record(s.town, "n2", "region", "r1"), record(s.town, "n3", "region", nil), record(s.town, "n4"))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	var regions []any
 	for _, it := range items[2:] {
 		regions = append(regions, it.Get("region"))
@@ -110,7 +110,7 @@ func memberCreatedLater(t *testing.T, open Open) {
 	same(t, "regions", regions, []any{"r3", "r1", nil, "r0"})
 	same(t, "links", members(t, s, s.region, "r3", "visited"), []string{"n1"})
 	items = save(t, s, record(s.region, "r3", "towns", put("m1", "m2")), record(s.region, "r3", "towns", replaced("m2")), record(s.region, "r3", "id", "r9"), record(s.town, "m1"), record(s.town, "m2"))
-	stands(t, s, items[3:])
+	checkStored(t, s, items[3:])
 	same(t, "left out, and renamed", []any{items[3].Get("region"), items[4].Get("region")}, []any{nil, "r9"})
 	same(t, "under another key first", save(t, s, record(s.region, "r9", "towns", put("k2")), record(s.town, "m1", "id", "k2"))[1].Get("region"), "r9")
 	_, err := s.Save(t.Context(), []engine.Record{record(s.town, "t1"), record(s.region, "r0", "towns", put("none")), record(s.region, "r0", "towns", replaced())})
@@ -123,18 +123,18 @@ func memberCreatedLater(t *testing.T, open Open) {
 func answersStored(t *testing.T, open Open) {
 	s := openShire(t, open)
 	items := save(t, s, record(s.town, "t1", "name", "a"), record(s.region, "r0"), record(s.town, "t1", "name", "b"), record(s.region, "r1", "towns", put("t1")))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	same(t, "name", items[0].Get("name"), "b")
 	items = save(t, s, record(s.town, "t1", "name", "c"), record(s.town, "t1", "id", "t9"), record(s.town, "t2", "twin", "t9"))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	same(t, "renamed", []string{items[0].ID, items[1].ID}, []string{"t9", "t9"})
 	items = save(t, s, record(s.town, "t2", "name", "d", "region", "r0"), record(s.region, "r0", "id", "r8"))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	same(t, "followed", items[0].Get("region"), "r8")
 	it := create(t, s, s.region, "id", "r5", "towns", put("t2", sub(s.town, "id", "t9", "region", "r1", "twins", replaced())))
-	stands(t, s, []*engine.Item{it})
+	checkStored(t, s, []*engine.Item{it})
 	it = update(t, s, s.town, "t2", "twins", put("t2"))
-	stands(t, s, []*engine.Item{it})
+	checkStored(t, s, []*engine.Item{it})
 	same(t, "its own member", it.Get("twin"), "t2")
 }
 
@@ -160,7 +160,7 @@ func oldKeyInRecord(t *testing.T, open Open) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stands(t, s, []*engine.Item{it})
+			checkStored(t, s, []*engine.Item{it})
 			same(t, "twin", it.Get("twin"), "t9")
 			same(t, "members", []any{members(t, s, s.town, "t9", "friends"), members(t, s, s.town, "t9", "twins")}, []any{[]string{"t9", "t2"}, []string{"t9", "t2"}})
 			create(t, s, s.town, "id", "t1")
@@ -168,7 +168,7 @@ func oldKeyInRecord(t *testing.T, open Open) {
 			if it, err = write(s, "t9", "id", "t8", "friends", change([]any{sub(s.town, "id", "t9", "name", "itself"), sub(s.town, "id", "t5", "twin", "t9")}, "t9")); err != nil {
 				t.Fatal(err)
 			}
-			stands(t, s, []*engine.Item{it})
+			checkStored(t, s, []*engine.Item{it})
 			same(t, "nested", []any{it.Get("name"), get(t, s, s.town, "t5").Get("twin"), members(t, s, s.town, "t8", "friends")}, []any{"itself", "t8", []string{"t2", "t8", "t5"}})
 			if it, err = write(s, "t8", "friends", replaced(engineRecord(s.town, "t8", "id", "t7b"), "t8")); err != nil {
 				t.Fatal(err)
@@ -177,7 +177,7 @@ func oldKeyInRecord(t *testing.T, open Open) {
 			if it, err = write(s, "t7b", "name", "outer", "twin", engineRecord(s.town, "t7b", "id", "t6", "name", "inner")); err != nil {
 				t.Fatal(err)
 			}
-			stands(t, s, []*engine.Item{it})
+			checkStored(t, s, []*engine.Item{it})
 			same(t, "changed by a nested record", []any{it.ID, it.Get("name"), it.Get("twin")}, []any{"t6", "outer", "t6"})
 		})
 	}
@@ -201,7 +201,7 @@ func oldKeyInSave(t *testing.T, open Open) {
 	before := record(s.town, "t2", "friends", put("t1"), "twin", "t1")
 	before.Handling = engine.Strict
 	items := save(t, s, before, record(s.town, "t1", "id", "t9"), record(s.town, "t7", "id", "t1"))
-	stands(t, s, items)
+	checkStored(t, s, items)
 	same(t, "named before", []any{items[0].Get("twin"), members(t, s, s.town, "t2", "friends")}, []any{"t9", []string{"t9"}})
 }
 
@@ -275,7 +275,7 @@ func joinedKeys(t *testing.T, open Open) {
 	// The id names the stored object. The parts of its key may change.
 	create(t, r, holder, "id", "h", "pair", "x_y_z", "pairs", put("x_y_z"))
 	items := save(t, r, record(pair, "x_y_z", "text", "by id"), record(pair, "", "a", "x_y", "b", "z", "text", "by key"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	it := update(t, r, pair, "x_y_z", "a", "x", "b", "y_z")
 	same(t, "other parts", it.Values, values(pair, "a", "x", "b", "y_z", "text", "by key"))
 	same(t, "still pointed at", []any{get(t, r, holder, "h").Get("pair"), members(t, r, holder, "h", "pairs")}, []any{"x_y_z", []string{"x_y_z"}})
@@ -289,7 +289,7 @@ func recordAbove(t *testing.T, open Open) {
 	version.Version = "7"
 	was := get(t, f, f.bus, "b")
 	items := save(t, f, version, record(f.car, "c", "price", nil), record(f.car, "b", "wheels", int64(10)), record(f.thing, "", "id", "h", "name", "home"), record(f.thing, "h", "id", "h2"))
-	stands(t, f, items)
+	checkStored(t, f, items)
 	same(t, "bus", []any{items[0].Class, items[0].Version}, []any{f.bus, was.Version})
 	same(t, "values", items[0].Values, values(f.bus, "id", "b", "name", "big", "wheels", int64(10), "price", nil, "seats", int64(50), "since", engine.Instant(7)))
 	same(t, "house", []any{items[4].Class, items[4].ID, items[4].Get("floors")}, []any{f.house, "h2", int64(2)})
@@ -306,7 +306,7 @@ func recordBeside(t *testing.T, open Open) {
 	create(t, r, thing, "id", "t", "name", "stone")
 	create(t, r, car, "id", "c", "wheels", int64(4), "name", "car", "tags", put("x"))
 	items := save(t, r, record(house, "t"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "below", items[0].Values, values(house, "id", "t", "name", "stone", "floors", int64(1)))
 	refused := func(what, attribute string, records ...engine.Record) {
 		t.Helper()
@@ -318,7 +318,7 @@ func recordBeside(t *testing.T, open Open) {
 	refused("beside, with a value", "wheels", record(house, "c", "floors", int64(2)))
 	refused("with a link", "tags", record(car, "c", "wheels", nil), record(house, "c", "floors", int64(2)))
 	items = save(t, r, record(car, "c", "wheels", nil, "tags", replaced()), record(house, "c", "floors", int64(3)))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "with nothing to lose", items[1].Values, values(house, "id", "c", "name", "car", "floors", int64(3)))
 }
 
@@ -344,7 +344,7 @@ func keptReferences(t *testing.T, open Open) {
 		return rec
 	}
 	items := save(t, r, strict(car, "a", "wheels", int64(4)))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "kept", []any{items[0].Class, items[0].Get("at")}, []any{car, "gone"})
 	items = save(t, r, strict(slide, "c"))
 	same(t, "kept", []any{items[0].Class, items[0].Get("at")}, []any{slide, "gone"})

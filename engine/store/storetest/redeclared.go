@@ -94,7 +94,7 @@ func redeclaredReading(t *testing.T, open Open) {
 	}
 	same(t, "all", ids(t, z, all(z.thing)), []string{"a", "b", "c", "d", "e"})
 	items := save(t, z, record(z.thing, "a", "x", nil), record(z.flag, "e", "x", false), record(z.number, "n", "x", int64(9)), record(z.text, "d", "x", "2"))
-	stands(t, z, items)
+	checkStored(t, z, items)
 	same(t, "saved", []any{items[0].Get("x"), items[1].Get("x"), items[2].Get("x"), items[3].Get("x")}, []any{nil, false, int64(9), "2"})
 }
 
@@ -164,7 +164,7 @@ func redeclaredWriting(t *testing.T, open Open) {
 		fails(t, err, engine.Invalid, "type")
 	}
 	items := save(t, z, record(z.thing, "c", "x", "8"), record(z.thing, "a", "x", "a"), record(z.number, "d", "x", int64(8)))
-	stands(t, z, items)
+	checkStored(t, z, items)
 	same(t, "saved", []any{items[0].Get("x"), items[1].Get("x"), items[2].Get("x")}, []any{int64(8), "a", "8"})
 	same(t, "nothing in other columns", ids(t, z, where(z.thing, engine.OpEq, "x", "8")), []string{"d"})
 }
@@ -191,7 +191,7 @@ func redeclaredClass(t *testing.T, open Open) {
 	z := openZoo(t, open)
 	save(t, z, record(z.plain, "b", "y", nil))
 	items := save(t, z, record(z.number, "b"), record(z.flag, "c", "x", true)) // "2" is a number
-	stands(t, z, items)
+	checkStored(t, z, items)
 	same(t, "classes", []*engine.Class{items[0].Class, items[1].Class}, []*engine.Class{z.number, z.flag})
 	same(t, "x", []any{items[0].Get("x"), items[1].Get("x")}, []any{int64(2), true})
 	for id, to := range map[string]*engine.Class{"a": z.number, "b": z.flag, "d": z.flag} {

@@ -32,8 +32,8 @@ func save(t *testing.T, r engine.Repository, records ...engine.Record) []*engine
 	return items
 }
 
-// stands checks that saved items equal the stored ones.
-func stands(t *testing.T, r engine.Repository, items []*engine.Item) {
+// checkStored checks that saved items equal the stored ones.
+func checkStored(t *testing.T, r engine.Repository, items []*engine.Item) {
 	t.Helper()
 	for _, it := range items {
 		same(t, "stored "+it.ID, get(t, r, it.Class, it.ID), it)
@@ -51,7 +51,7 @@ func saveMixed(t *testing.T, open Open) {
 		record(a, "", "title", "generated"),
 		record(a, "", "id", "3", "title", "three", "rank", int64(3)),
 		record(a, "4"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "kept", items[1].Values, engine.Values{"2", "two", "keep", nil, nil})
 	same(t, "generated", len(items[3].ID) > 0, true)
 	same(t, "order", ids(t, r, all(a)), []string{"2", "1", items[3].ID, "3", "4"})
@@ -70,7 +70,7 @@ func saveAccounts(t *testing.T, open Open) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stands(t, r, items)
+		checkStored(t, r, items)
 		return items[0]
 	}
 	for id, pairs := range map[string][]any{"whole": whole, "part": {"title", "t"}} {
@@ -104,7 +104,7 @@ func saveBrief(t *testing.T, open Open) {
 		if items[1].Creator != "" && items[1].Creator != "ann@local" {
 			t.Errorf("the creator is %q", items[1].Creator)
 		}
-		stands(t, r, items[:1])
+		checkStored(t, r, items[:1])
 		for _, it := range items[1:4] {
 			now := get(t, r, c, it.ID)
 			same(t, "stored "+it.ID, []any{now.Values, now.Revision}, []any{it.Values, it.Revision})
@@ -122,7 +122,7 @@ func saveKeys(t *testing.T, open Open) {
 	items := save(t, r,
 		record(c, "1", "id", "2", "title", "moved"),
 		record(c, "5", "id", "6", "title", "new"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "ids", ids(t, r, all(c)), []string{"2", "6"})
 	same(t, "moved", items[0].Values, engine.Values{"2", "moved", "keep", nil, nil})
 	_, err := r.Save(t.Context(), []engine.Record{record(c, "2", "id", "6")})
@@ -148,7 +148,7 @@ func saveTwice(t *testing.T, open Open) {
 		same(t, fmt.Sprint("record ", i), it.Values, engine.Values{"2", "b", "c", int64(2), nil})
 	}
 	same(t, "fresh", items[4].Values, engine.Values{"1", "fresh", nil, nil, nil})
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "rows", count(t, r, c), int64(2))
 }
 
@@ -159,7 +159,7 @@ func saveRequired(t *testing.T, open Open) {
 	create(t, r, c, "id", "2", "name", "m", "state", "old")
 	// An update need not give values that an insert requires.
 	items := save(t, r, record(c, "1", "rest", "x"), record(c, "2", "rest", "y"), record(c, "3", "name", "new one"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "states", []any{items[0].Get("state"), items[1].Get("state"), items[2].Get("state")}, []any{"new", "old", "new"})
 	for i, bad := range []engine.Record{record(c, "4", "rest", "x"), record(c, "1", "name", nil), record(c, "", "name", "no key")} {
 		_, err := r.Save(t.Context(), []engine.Record{record(c, "1", "rest", "never"), record(c, "5", "name", "never"), bad})
@@ -180,7 +180,7 @@ func savePartial(t *testing.T, open Open) {
 		records = append(records, record(c, fmt.Sprint(9-i), "title", fmt.Sprint("title ", 9-i)))
 	}
 	items := save(t, r, records...)
-	stands(t, r, items)
+	checkStored(t, r, items)
 	for i, it := range items {
 		body := any(fmt.Sprint("body ", 9-i))
 		if 9-i >= 5 {
@@ -239,7 +239,7 @@ func saveMany(t *testing.T, open Open) {
 			}
 			items := save(t, r, records...)
 			same(t, "last", items[n-1].Get("rank"), int64(n-1))
-			stands(t, r, items[n-1:])
+			checkStored(t, r, items[n-1:])
 		}
 	}
 	same(t, "rows", count(t, r, c), int64(3506))

@@ -24,8 +24,8 @@ func newStages(t *testing.T) *engine.Class {
 	return c
 }
 
-// reach stores that an item has reached a stage of the workflow w.
-func reach(t *testing.T, r engine.Repository, stages, c *engine.Class, id, stage string) {
+// reachStage stores that an item has reached a stage of the workflow w.
+func reachStage(t *testing.T, r engine.Repository, stages, c *engine.Class, id, stage string) {
 	t.Helper()
 	create(t, r, stages, "id", c.Root().FullName+"\t"+id+"\tw", "class", c.FullName, "item", id, "workflow", "w", "stage", stage)
 }
@@ -49,9 +49,9 @@ func stageItems(t *testing.T, open Open) {
 	}
 	create(t, r, other, "id", int64(1))
 	for _, id := range []string{"0", "1", "2", "3"} {
-		reach(t, r, stages, memo, id, "new")
+		reachStage(t, r, stages, memo, id, "new")
 	}
-	reach(t, r, stages, other, "1", "new")
+	reachStage(t, r, stages, other, "1", "new")
 	update(t, r, doc, "1", "title", "x")
 	same(t, "made", stagesOf(t, r, stages), []string{"doc@test\t0\tw", "doc@test\t1\tw", "doc@test\t2\tw", "doc@test\t3\tw", "other@test\t1\tw"})
 	update(t, r, doc, "1", "id", int64(7))
@@ -82,8 +82,8 @@ func stageKeys(t *testing.T, open Open) {
 	r := open(t, []*engine.Class{stages, master, detail})
 	create(t, r, master, "id", "m")
 	create(t, r, detail, "master", "m", "no", int64(1))
-	reach(t, r, stages, detail, "m_1", "new")
-	reach(t, r, stages, detail, "x_1", "old") // a stage of an item that was deleted before its class had a workflow
+	reachStage(t, r, stages, detail, "m_1", "new")
+	reachStage(t, r, stages, detail, "x_1", "old") // a stage of an item that was deleted before its class had a workflow
 	update(t, r, master, "m", "id", "x")
 	same(t, "followed", stagesOf(t, r, stages), []string{"detail@test\tx_1\tw"})
 	same(t, "its own", get(t, r, stages, "detail@test\tx_1\tw").Get("stage"), "new")
@@ -98,9 +98,9 @@ func stageCondition(t *testing.T, open Open) {
 		create(t, r, []*engine.Class{doc, memo}[len(id)-1], "id", id)
 	}
 	create(t, r, memo, "id", "e")
-	reach(t, r, stages, doc, "a", "new")
-	reach(t, r, stages, doc, "b", "done")
-	reach(t, r, stages, memo, "e", "done")
+	reachStage(t, r, stages, doc, "a", "new")
+	reachStage(t, r, stages, doc, "b", "done")
+	reachStage(t, r, stages, memo, "e", "done")
 	create(t, r, stages, "id", "doc@test\tc\tv", "class", "doc@test", "item", "c", "workflow", "v", "stage", "done")
 	reached := func(names ...any) *engine.Filter {
 		return &engine.Filter{Op: engine.OpReached, Pattern: "w", List: names}
@@ -144,7 +144,7 @@ func stageOfKeys(t *testing.T, open Open) {
 		c.Staged = true
 		r := open(t, []*engine.Class{stages, c})
 		it := create(t, r, c, "id", key.value)
-		reach(t, r, stages, c, it.ID, "new")
+		reachStage(t, r, stages, c, it.ID, "new")
 		q := all(c)
 		q.Filter = &engine.Filter{Op: engine.OpReached, Pattern: "w", List: []any{"new"}}
 		same(t, "key "+it.ID, ids(t, r, q), []string{it.ID})

@@ -72,7 +72,7 @@ func trackedSave(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "old", []any{items[1].Get("made"), items[1].Get("by"), items[1].Get("editor")}, []any{long, "eve@local", "ann@local"})
 	if items[1].Get("changed") == long {
 		t.Error("the time of the last change did not change")

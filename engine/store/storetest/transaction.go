@@ -34,8 +34,8 @@ func within(ctx context.Context, r engine.Repository, work func(ctx context.Cont
 	return r.(engine.Transactor).Transaction(ctx, work)
 }
 
-// makes creates an item in the transaction of ctx.
-func makes(ctx context.Context, r engine.Repository, c *engine.Class, pairs ...any) error {
+// createWithin creates an item in the transaction of ctx.
+func createWithin(ctx context.Context, r engine.Repository, c *engine.Class, pairs ...any) error {
 	_, err := r.Create(ctx, c, values(c, pairs...), engine.WriteOptions{})
 	return err
 }
@@ -43,7 +43,7 @@ func makes(ctx context.Context, r engine.Repository, c *engine.Class, pairs ...a
 func transactionCommit(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	err := within(t.Context(), r, func(ctx context.Context) error {
-		if err := makes(ctx, r, c, "id", "a", "rank", int64(1)); err != nil {
+		if err := createWithin(ctx, r, c, "id", "a", "rank", int64(1)); err != nil {
 			return err
 		}
 		it, err := r.Update(ctx, c, "a", values(c, "rank", int64(2)), engine.WriteOptions{})
@@ -72,7 +72,7 @@ func transactionFails(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "before")
 	err := within(t.Context(), r, func(ctx context.Context) error {
-		if err := makes(ctx, r, c, "id", "a"); err != nil {
+		if err := createWithin(ctx, r, c, "id", "a"); err != nil {
 			return err
 		}
 		if err := r.Delete(ctx, c, "before", nil); err != nil {
@@ -91,7 +91,7 @@ func transactionPanics(t *testing.T, open Open) {
 	func() {
 		defer func() { same(t, "panic", recover(), any("now")) }()
 		_ = within(t.Context(), r, func(ctx context.Context) error {
-			if err := makes(ctx, r, c, "id", "a"); err != nil {
+			if err := createWithin(ctx, r, c, "id", "a"); err != nil {
 				t.Error(err)
 			}
 			panic("now")
@@ -108,12 +108,12 @@ func transactionEnds(t *testing.T, open Open) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- within(ctx, r, func(ctx context.Context) error {
-			if err := makes(ctx, r, c, "id", "a"); err != nil {
+			if err := createWithin(ctx, r, c, "id", "a"); err != nil {
 				return err
 			}
 			cancel()
 			<-left // ignores the end of its context, but must not block others
-			return makes(ctx, r, c, "id", "late")
+			return createWithin(ctx, r, c, "id", "late")
 		})
 	}()
 	<-ctx.Done()
@@ -131,7 +131,7 @@ func transactionOver(t *testing.T, open Open) {
 	if err := within(t.Context(), r, func(ctx context.Context) error { kept = ctx; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, makes(kept, r, c, "id", "a"), engine.Conflict, "transaction-over")
+	fails(t, createWithin(kept, r, c, "id", "a"), engine.Conflict, "transaction-over")
 	_, err := r.Count(kept, all(c))
 	fails(t, err, engine.Conflict, "transaction-over")
 	fails(t, within(kept, r, func(context.Context) error { return nil }), engine.Conflict, "transaction-over")
@@ -141,10 +141,10 @@ func transactionCaught(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "taken", "code", "x")
 	err := within(t.Context(), r, func(ctx context.Context) error {
-		if err := makes(ctx, r, c, "id", "a"); err != nil {
+		if err := createWithin(ctx, r, c, "id", "a"); err != nil {
 			return err
 		}
-		fails(t, makes(ctx, r, c, "id", "taken"), engine.Invalid, "duplicate")
+		fails(t, createWithin(ctx, r, c, "id", "taken"), engine.Invalid, "duplicate")
 		_, err := r.Save(ctx, []engine.Record{record(c, "half"), record(c, "", "id", "b", "code", "x")})
 		fails(t, err, engine.Invalid, "duplicate")
 		_, err = r.Get(ctx, c, "nobody")
@@ -153,7 +153,7 @@ func transactionCaught(t *testing.T, open Open) {
 		if err := r.List(ctx, all(c), func(*engine.Item) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("list: %v", err)
 		}
-		return makes(ctx, r, c, "id", "c")
+		return createWithin(ctx, r, c, "id", "c")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,11 +164,11 @@ func transactionCaught(t *testing.T, open Open) {
 func transactionNested(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	err := within(t.Context(), r, func(ctx context.Context) error {
-		if err := makes(ctx, r, c, "id", "a"); err != nil {
+		if err := createWithin(ctx, r, c, "id", "a"); err != nil {
 			return err
 		}
 		err := within(ctx, r, func(ctx context.Context) error {
-			if err := makes(ctx, r, c, "id", "undone"); err != nil {
+			if err := createWithin(ctx, r, c, "id", "undone"); err != nil {
 				return err
 			}
 			return errWork
@@ -176,17 +176,17 @@ func transactionNested(t *testing.T, open Open) {
 		if !errors.Is(err, errWork) {
 			t.Errorf("got %v", err)
 		}
-		if err := makes(ctx, r, c, "id", "b"); err != nil {
+		if err := createWithin(ctx, r, c, "id", "b"); err != nil {
 			return err
 		}
-		return within(ctx, r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "c") })
+		return within(ctx, r, func(ctx context.Context) error { return createWithin(ctx, r, c, "id", "c") })
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "afterwards", ids(t, r, all(c)), []string{"a", "b", "c"})
 	err = within(t.Context(), r, func(ctx context.Context) error {
-		if err := within(ctx, r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "d") }); err != nil {
+		if err := within(ctx, r, func(ctx context.Context) error { return createWithin(ctx, r, c, "id", "d") }); err != nil {
 			return err
 		}
 		return errWork
@@ -201,7 +201,7 @@ func transactionCalls(t *testing.T, open Open) {
 	ctx := t.Context()
 	err := within(ctx, r, func(ctx context.Context) error {
 		for range 3 {
-			if err := makes(ctx, r, c); err != nil {
+			if err := createWithin(ctx, r, c); err != nil {
 				return err
 			}
 		}
@@ -234,7 +234,7 @@ func transactionCalls(t *testing.T, open Open) {
 	})
 	same(t, "ended", errors.Is(err, errWork), true)
 	same(t, "left", count(t, r, c), int64(0))
-	err = within(ctx, r, func(ctx context.Context) error { return makes(ctx, r, c) })
+	err = within(ctx, r, func(ctx context.Context) error { return createWithin(ctx, r, c) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func transactionTogether(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	err := within(t.Context(), r, func(ctx context.Context) error {
 		together(t, 30, func(i int) error {
-			if err := makes(ctx, r, c, "id", fmt.Sprint(i)); err != nil {
+			if err := createWithin(ctx, r, c, "id", fmt.Sprint(i)); err != nil {
 				return err
 			}
 			_, err := r.Get(ctx, c, fmt.Sprint(i))

@@ -94,11 +94,11 @@ func transactionCrowd(t *testing.T, open Open) {
 	whole := int64(0)
 	together(t, n, func(i int) error {
 		if i%2 == 0 {
-			return makes(t.Context(), r, c, "name", "alone")
+			return createWithin(t.Context(), r, c, "name", "alone")
 		}
 		err := within(t.Context(), r, func(ctx context.Context) error {
 			for range 3 {
-				if err := makes(ctx, r, c, "name", "part"); err != nil {
+				if err := createWithin(ctx, r, c, "name", "part"); err != nil {
 					return err
 				}
 			}
@@ -130,7 +130,7 @@ func transactionLeaks(t *testing.T, open Open) {
 	for i := range 40 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		_ = within(ctx, r, func(inner context.Context) error {
-			if err := makes(inner, r, c, "id", fmt.Sprint(i)); err != nil {
+			if err := createWithin(inner, r, c, "id", fmt.Sprint(i)); err != nil {
 				return err
 			}
 			if _, err := r.Update(inner, c, "a", values(c, "rank", int64(1)), engine.WriteOptions{}); err != nil {
@@ -144,7 +144,7 @@ func transactionLeaks(t *testing.T, open Open) {
 		cancel()
 	}
 	update(t, r, c, "a", "rank", int64(5)) // no transaction holds a lock on it
-	err := within(t.Context(), r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "b") })
+	err := within(t.Context(), r, func(ctx context.Context) error { return createWithin(ctx, r, c, "id", "b") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,11 +95,11 @@ func treeSaving(t *testing.T, open Open) {
 		record(f.thing, "c", "name", "still a car"),
 		record(f.thing, "n", "name", "new thing"),
 		record(f.car, "t", "wheels", int64(3)))
-	stands(t, f, items)
+	checkStored(t, f, items)
 	same(t, "classes", []*engine.Class{items[0].Class, items[1].Class, items[2].Class, items[3].Class, items[4].Class}, []*engine.Class{f.bus, f.bus, f.car, f.thing, f.car})
 	same(t, "kept", []any{items[0].Get("wheels"), items[4].Get("name")}, []any{int64(6), "stone"})
 	items = save(t, f, record(f.bus, "b", "wheels", nil, "seats", nil, "since", nil), record(f.house, "b", "floors", int64(1)), record(f.bus, "c"))
-	stands(t, f, items)
+	checkStored(t, f, items)
 	same(t, "a bus no more", items[1].Values, values(f.house, "id", "b", "name", nil, "floors", int64(1), "price", nil))
 	same(t, "a bus with wheels", items[2].Get("wheels"), int64(4))
 	same(t, "things", ids(t, f, all(f.thing)), []string{"t", "c", "b", "h", "b2", "n"})
@@ -129,7 +129,7 @@ func treeSavingWhole(t *testing.T, open Open) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stands(t, f, items)
+		checkStored(t, f, items)
 		for i, it := range items {
 			same(t, "class of "+it.ID, it.Class, records[i].Class)
 			want := append(engine.Values(nil), records[i].Values...)
@@ -140,7 +140,7 @@ func treeSavingWhole(t *testing.T, open Open) {
 		same(t, "creators", []string{items[2].Creator, items[3].Creator}, []string{name, ""})
 	}
 	items := save(t, f, record(f.thing, "b", "name", "renamed"), record(f.car, "b2"), record(f.car, "bnew", "name", "n", "wheels", int64(1), "price", nil))
-	stands(t, f, items)
+	checkStored(t, f, items)
 	same(t, "classes", []*engine.Class{items[0].Class, items[1].Class, items[2].Class}, []*engine.Class{f.bus, f.car, f.bus})
 	same(t, "seats", []any{items[0].Get("seats"), items[2].Get("seats")}, []any{int64(9), int64(9)})
 	same(t, "things", count(t, f, f.thing), int64(11))

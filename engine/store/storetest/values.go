@@ -207,7 +207,7 @@ func indexedTexts(t *testing.T, open Open) {
 	it := create(t, r, c, "k1", half, "k2", half, "s", long, "u", long, "h", huge)
 	same(t, "stored", get(t, r, c, it.ID), it)
 	saved := save(t, r, record(c, "", "k1", half, "k2", "2", "s", long, "u", long[1:], "h", huge+"x"))
-	stands(t, r, saved)
+	checkStored(t, r, saved)
 	q := all(c)
 	q.Filter = Compare(engine.OpEq, c.Property("h"), huge)
 	same(t, "found", ids(t, r, q), []string{it.ID})
@@ -240,7 +240,7 @@ func longNames(t *testing.T, open Open) {
 		same(t, "stored", get(t, r, c, "x"), it)
 		_, err := r.Create(t.Context(), c, values(c, "id", "y", long+"2", "b"), engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, long+"2")
-		stands(t, r, save(t, r, record(c, "x", long+"1", "c"), record(c, "z", long+"3", int64(2))))
+		checkStored(t, r, save(t, r, record(c, "x", long+"1", "c"), record(c, "z", long+"3", int64(2))))
 		q := all(c)
 		q.Sort = []engine.Sort{{Property: c.Property(long + "3"), Descending: true}}
 		same(t, "sorted", ids(t, r, q), []string{"z", "x"})
@@ -316,11 +316,11 @@ func manyProperties(t *testing.T, open Open) {
 		}
 	}
 	items := save(t, r, engine.Record{Class: c, ID: "x", Values: append(engine.Values(nil), v...)}, record(c, "y", "p249", "last"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "whole", items[0].Values, v)
 	same(t, "last", items[1].Get("p249"), "last")
 	items = save(t, r, record(c, "y", "p0", "first"), record(c, "x", "p0", "first"))
-	stands(t, r, items)
+	checkStored(t, r, items)
 	same(t, "kept", []any{items[0].Get("p249"), items[1].Get("n")}, []any{"last", int64(7)})
 	found := ids(t, r, all(c))
 	same(t, "listed", found, []string{"x", "y"})
