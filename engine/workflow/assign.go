@@ -30,9 +30,9 @@ var (
 // variables are the names of account and time variables.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// target returns the class of the object that the assignment changes, as the class of the workflow declares it. It is
-// nil for the item itself.
-func (a *assignment) target() *engine.Class {
+// targetClass returns the class of the object that the assignment changes, as the class of the workflow declares it. It
+// is nil for the item itself.
+func (a *assignment) targetClass() *engine.Class {
 	if len(a.path) == 0 {
 		return nil
 	}
@@ -50,7 +50,7 @@ func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.P
 			return path, p
 		}
 		name, rest, ok := strings.Cut(key, ".")
-		for ; ok; name, rest, ok = longer(name, rest) {
+		for ; ok; name, rest, ok = extendName(name, rest) {
 			if p := c.Property(dotted.Replace(name)); p != nil && p.Type == engine.Reference && p.Target != nil {
 				path, c, key = append(path, p), p.Target, rest
 				break
@@ -62,15 +62,15 @@ func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.P
 	}
 }
 
-// longer moves the first part of rest to the end of name.
-func longer(name, rest string) (string, string, bool) {
+// extendName moves the first part of rest to the end of name.
+func extendName(name, rest string) (string, string, bool) {
 	part, rest, ok := strings.Cut(rest, ".")
 	return name + "." + part, rest, ok
 }
 
-// assignment reads an assignment. It returns nil if the assignment is not valid; ok is then false if the transition
+// readAssignment reads an assignment. It returns nil if the assignment is not valid; ok is then false if the transition
 // cannot be used without it.
-func (r reader) assignment() (a *assignment, ok bool) {
+func (r reader) readAssignment() (a *assignment, ok bool) {
 	key := r.Text("key")
 	path, p := targetOf(r.class, key)
 	if p == nil || p.Formula != nil {
@@ -80,15 +80,15 @@ func (r reader) assignment() (a *assignment, ok bool) {
 		} else if key != "" {
 			found = engine.Quote(key) + ", which is no attribute of class " + r.class.FullName
 		}
-		r.Report(mistake.AssignmentTarget, r.At("key"), found, jsonfile.Choice(key, r.attributes()))
+		r.Report(mistake.AssignmentTarget, r.At("key"), found, jsonfile.Choice(key, r.attributeNames()))
 		return nil, true
 	}
 	a = &assignment{path: path, property: p, plain: r.Value("value")}
-	return r.assigned(a), false
+	return r.readAssigned(a), false
 }
 
-// assigned checks and compiles the value of an assignment. It returns nil if the property cannot have this value.
-func (r reader) assigned(a *assignment) *assignment {
+// readAssigned checks and compiles the value of an assignment. It returns nil if the property cannot have this value.
+func (r reader) readAssigned(a *assignment) *assignment {
 	p := a.property
 	text, isText := a.plain.(string)
 	_, isObject := a.plain.(engine.Fields)
@@ -108,17 +108,17 @@ func (r reader) assigned(a *assignment) *assignment {
 			err = formula.Check(f, r.defs.find)
 		}
 		if err != nil {
-			return refuse("a formula: " + message(err))
+			return refuse("a formula: " + messageOf(err))
 		}
 		a.formula = f
 		return a
 	}
 	c := r.class
-	if target := a.target(); target != nil {
+	if target := a.targetClass(); target != nil {
 		c = target
 	}
-	if _, err := a.bind(c); err != nil {
-		return refuse("a value of type " + p.ValueType().String() + ": " + message(err))
+	if _, err := a.bindConstant(c); err != nil {
+		return refuse("a value of type " + p.ValueType().String() + ": " + messageOf(err))
 	}
 	return a
 }
@@ -132,9 +132,9 @@ func keepsObjects(t engine.PropertyType) bool {
 	return false
 }
 
-// bind converts a constant to an input value. It must be called for each write, because the write may keep and change
-// the value.
-func (a *assignment) bind(c *engine.Class) (any, error) {
+// bindConstant converts a constant to an input value. It must be called for each write, because the write may keep and
+// change the value.
+func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	v, _, err := c.Bind(engine.Fields{{Name: a.property.Name, Value: a.plain}}, engine.Lenient)
 	if err != nil {
 		return nil, err
@@ -142,9 +142,9 @@ func (a *assignment) bind(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// value returns the input value for an object of class c, computed from item it. The property may be hidden from the
-// account.
-func (a *assignment) value(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
+// computeValue returns the input value for an object of class c, computed from item it. The property may be hidden from
+// the account.
+func (a *assignment) computeValue(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {
 	case a.formula != nil:
@@ -162,7 +162,7 @@ func (a *assignment) value(ctx context.Context, c *engine.Class, it *engine.Item
 			}
 		}
 	default:
-		return a.bind(c)
+		return a.bindConstant(c)
 	}
 	p := c.Property(a.property.Name)
 	switch computed := v.(type) {

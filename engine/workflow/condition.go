@@ -28,9 +28,9 @@ func (c condition) filterFor(a *engine.Account) (f *engine.Filter, ok bool) {
 	return f, err == nil
 }
 
-// gives returns the filter of a condition that gives something to the account. If the condition cannot be evaluated, it
-// never holds.
-func (c condition) gives(a *engine.Account) *engine.Filter {
+// permittingFilter returns the filter of a condition that gives something to the account. If the condition cannot be
+// evaluated, it never holds.
+func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	f, ok := c.filterFor(a)
 	if !ok {
 		return engine.Never()
@@ -38,15 +38,15 @@ func (c condition) gives(a *engine.Account) *engine.Filter {
 	return f
 }
 
-// keeps returns the filter of a condition that restricts the account; nil means always. If the condition cannot be
-// evaluated, it always holds.
-func (c condition) keeps(a *engine.Account) *engine.Filter {
+// restrictingFilter returns the filter of a condition that restricts the account; nil means always. If the condition
+// cannot be evaluated, it always holds.
+func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
 	f, _ := c.filterFor(a)
 	return f
 }
 
-// condition reads a condition on the item. If it cannot be evaluated, the mistake is reported under the rule.
-func (r reader) condition(field string, rule *mistake.Rule) condition {
+// readCondition reads a condition on the item. If it cannot be evaluated, the mistake is reported under the rule.
+func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	said := r.Value(field)
 	f, err := engine.ParseOwnFilter(r.class, said)
 	if err == nil {
@@ -59,19 +59,19 @@ func (r reader) condition(field string, rule *mistake.Rule) condition {
 			return sample, true
 		})
 		if other == nil {
-			r.defs.use(names)
+			r.defs.addVariables(names)
 			return condition{class: r.class, said: said}
 		}
 		if len(names) > 0 {
 			err = other
 		}
 	}
-	r.Report(rule, r.At(field), jsonfile.Describe(said)+" ("+message(err)+")", "a condition that can be evaluated")
+	r.Report(rule, r.At(field), jsonfile.Describe(said)+" ("+messageOf(err)+")", "a condition that can be evaluated")
 	return condition{broken: true}
 }
 
-// use records account variables that conditions use.
-func (d *Definitions) use(names []string) {
+// addVariables records account variables that conditions use.
+func (d *Definitions) addVariables(names []string) {
 	for _, name := range names {
 		if name != "uid" && name != "id" && !slices.Contains(d.variables, name) {
 			d.variables = append(d.variables, name)

@@ -73,8 +73,8 @@ type transition struct {
 	shown         engine.Fields // the description that clients receive
 }
 
-// is returns the condition on items under which an account with these subjects has the role.
-func (r role) is(subjects []string) *engine.Filter {
+// memberFilter returns the condition on items under which an account with these subjects has the role.
+func (r role) memberFilter(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
 		f, _ := engine.Naming(r.class, r.name, subjects) // the error was checked when the role was read
@@ -89,7 +89,7 @@ func (r role) is(subjects []string) *engine.Filter {
 func anyOf(roles []role, subjects []string) *engine.Filter {
 	all := make([]*engine.Filter, len(roles))
 	for i, r := range roles {
-		all[i] = r.is(subjects)
+		all[i] = r.memberFilter(subjects)
 	}
 	return engine.Either(all...)
 }
@@ -111,10 +111,10 @@ func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, eng
 			o.Report(mistake.WorkflowClass, o.At("wfClass"), "class "+engine.Quote(w.Class)+", which is not there", jsonfile.Choice(w.Class, classNames(meta)))
 			continue
 		}
-		own[c] = append(own[c], (reader{Object: o, class: c, defs: d}).flow(w))
+		own[c] = append(own[c], (reader{Object: o, class: c, defs: d}).readFlow(w))
 	}
 	for _, c := range meta.Classes() {
-		if flows := inherited(own, c); len(flows) > 0 {
+		if flows := inheritedFlows(own, c); len(flows) > 0 {
 			d.of[c], c.Staged = flows, true
 		}
 	}
@@ -138,7 +138,7 @@ func classNames(meta engine.MetaRepository) (names []string) {
 }
 
 // Of returns the classes that have workflows, sorted by full name.
-func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
+func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {
 			if !slices.ContainsFunc(all, func(nearer *flow) bool { return nearer.name == f.name }) {
@@ -149,8 +149,8 @@ func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	return all
 }
 
-// named returns the workflow of a class with this name, with or without namespace. It returns nil if there is none.
-func (d *Definitions) named(c *engine.Class, name string) *flow {
+// findFlow returns the workflow of a class with this name, with or without namespace. It returns nil if there is none.
+func (d *Definitions) findFlow(c *engine.Class, name string) *flow {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, c.Namespace)
 	}
@@ -162,7 +162,7 @@ func (d *Definitions) named(c *engine.Class, name string) *flow {
 	return nil
 }
 
-func (f *flow) state(name string) *state {
+func (f *flow) findState(name string) *state {
 	for _, s := range f.states {
 		if s.name == name {
 			return s
@@ -171,7 +171,7 @@ func (f *flow) state(name string) *state {
 	return nil
 }
 
-func (f *flow) transition(name string) *transition {
+func (f *flow) findTransition(name string) *transition {
 	for _, t := range f.transitions {
 		if t.name == name {
 			return t

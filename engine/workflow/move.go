@@ -21,19 +21,19 @@ const (
 func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
 	for attempt := 1; ; attempt++ {
 		err := engine.InTransaction(ctx, r, func(ctx context.Context) error {
-			now, err = s.move(ctx, r, m)
+			now, err = s.moveItem(ctx, r, m)
 			return err
 		})
 		var e *engine.Error
-		if errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy" && attempt < maxAttempts && pause(ctx) {
+		if errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy" && attempt < maxAttempts && pauseBeforeRetry(ctx) {
 			continue
 		}
 		return now, err
 	}
 }
 
-// pause waits before a retry. It returns false if ctx ends first.
-func pause(ctx context.Context) bool {
+// pauseBeforeRetry waits before a retry. It returns false if ctx ends first.
+func pauseBeforeRetry(ctx context.Context) bool {
 	select {
 	case <-time.After(retryPause + rand.N(retryPause)):
 		return true
@@ -52,33 +52,33 @@ type moving struct {
 	to   *state
 }
 
-func (s *Set) move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
+func (s *Set) moveItem(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
 	it, err := r.Get(ctx, m.Class, m.ID)
 	if err != nil {
 		return "", err
 	}
 	g := &moving{set: s, data: r, item: it}
-	if g.flow = s.Definitions.named(it.Class, m.Workflow); g.flow == nil {
-		return "", refused(engine.NoWorkflow, "there is no such workflow", engine.Named("workflow", m.Workflow))
+	if g.flow = s.Definitions.findFlow(it.Class, m.Workflow); g.flow == nil {
+		return "", refuseMove(engine.NoWorkflow, "there is no such workflow", engine.Named("workflow", m.Workflow))
 	}
 	caption := engine.Named("workflow", g.flow.caption)
 	if m.Transition == "" {
-		if g.to = g.flow.state(m.State); g.to == nil {
-			return "", refused(engine.NoState, "the workflow has no such state", engine.Named("state", m.State), caption)
+		if g.to = g.flow.findState(m.State); g.to == nil {
+			return "", refuseMove(engine.NoState, "the workflow has no such state", engine.Named("state", m.State), caption)
 		}
-		err = g.push(ctx)
+		err = g.pushToState(ctx)
 		return g.item.ID, err
 	}
-	if g.way = g.flow.transition(m.Transition); g.way == nil {
-		return "", refused(engine.NoTransition, "the workflow has no such transition", caption, engine.Named("trans", m.Transition))
+	if g.way = g.flow.findTransition(m.Transition); g.way == nil {
+		return "", refuseMove(engine.NoTransition, "the workflow has no such transition", caption, engine.Named("trans", m.Transition))
 	}
 	g.to = g.way.to
-	err = g.pass(ctx)
+	err = g.passTransition(ctx)
 	return g.item.ID, err
 }
 
-// refused returns the error for a move that is refused.
-func refused(reason, why string, params ...engine.Field) error {
+// refuseMove returns the error for a move that is refused.
+func refuseMove(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params
 	for _, p := range params {
@@ -92,66 +92,66 @@ func refused(reason, why string, params ...engine.Field) error {
 func (g *moving) refuse(reason, why string, params ...engine.Field) error {
 	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
 	if len(params) > 0 {
-		return refused(reason, why, append(all, params...)...)
+		return refuseMove(reason, why, append(all, params...)...)
 	}
 	if g.way != nil {
-		return refused(reason, why, append(all, engine.Named("trans", g.way.caption))...)
+		return refuseMove(reason, why, append(all, engine.Named("trans", g.way.caption))...)
 	}
-	return refused(reason, why, append(all, engine.Named("state", g.to.caption))...)
+	return refuseMove(reason, why, append(all, engine.Named("state", g.to.caption))...)
 }
 
-func (g *moving) info() engine.Field {
+func (g *moving) infoField() engine.Field {
 	return engine.Named("info", g.item.Class.FullName+"@"+g.item.ID)
 }
 
-// push puts the item into a state regardless of its present state. The account needs write permission.
-func (g *moving) push(ctx context.Context) error {
-	if err := g.write(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
+// pushToState puts the item into a state regardless of its present state. The account needs write permission.
+func (g *moving) pushToState(ctx context.Context) error {
+	if err := g.writeItem(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
 		return err
 	}
-	if err := g.fits(ctx); err != nil {
+	if err := g.checkState(ctx); err != nil {
 		return err
 	}
 	to := g.to
 	if to == g.flow.start {
 		to = nil
 	}
-	return g.set.put(ctx, g.item, g.flow, to)
+	return g.set.putStage(ctx, g.item, g.flow, to)
 }
 
-// fits returns an error if the conditions of the target state do not hold.
-func (g *moving) fits(ctx context.Context) error {
-	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{g.to.when.gives(engine.AccountFrom(ctx))})
+// checkState returns an error if the conditions of the target state do not hold.
+func (g *moving) checkState(ctx context.Context) error {
+	holds, err := g.set.evaluateConditions(ctx, g.item, []*engine.Filter{g.to.when.permittingFilter(engine.AccountFrom(ctx))})
 	if err == nil && !holds[0] {
-		err = g.refuse(engine.WrongState, "the conditions of the state do not hold", g.info(), engine.Named("state", g.to.caption))
+		err = g.refuse(engine.WrongState, "the conditions of the state do not hold", g.infoField(), engine.Named("state", g.to.caption))
 	}
 	return err
 }
 
-// pass moves the item along the transition. If the transition has roles, they admit an account regardless of its other
-// permissions. If it has none, the account needs write permission.
-func (g *moving) pass(ctx context.Context) error {
-	all, err := g.set.reached(ctx, g.item, []*flow{g.flow})
+// passTransition moves the item along the transition. If the transition has roles, they admit an account regardless of
+// its other permissions. If it has none, the account needs write permission.
+func (g *moving) passTransition(ctx context.Context) error {
+	all, err := g.set.readReached(ctx, g.item, []*flow{g.flow})
 	if err != nil {
 		return err
 	}
 	at := all[0].state
 	if at == nil {
-		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.info())
+		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.infoField())
 	}
 	account := engine.AccountFrom(ctx)
-	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{at.when.gives(account), g.way.when.gives(account), g.way.allowed(whoAsks(ctx))})
+	holds, err := g.set.evaluateConditions(ctx, g.item, []*engine.Filter{at.when.permittingFilter(account), g.way.when.permittingFilter(account), g.way.allowedFilter(subjectsOf(ctx))})
 	switch {
 	case err != nil:
 		return err
 	case !holds[0]:
-		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.info())
+		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.infoField())
 	case at != g.way.from || !holds[1]:
 		return g.refuse(engine.NotPossible, "the transition is not possible now")
-	case !holds[2] || !writes(ctx):
+	case !holds[2] || !mayWrite(ctx):
 		return g.refuse(engine.NotAllowed, "the account may not do this")
 	}
-	values, others, err := g.assign(ctx)
+	values, others, err := g.assignValues(ctx)
 	if err != nil {
 		return err
 	}
@@ -159,29 +159,29 @@ func (g *moving) pass(ctx context.Context) error {
 		return err
 	}
 	if len(g.way.roles) > 0 {
-		err = g.write(engine.WithGuard(ctx, nil), g.set.Data, values)
+		err = g.writeItem(engine.WithGuard(ctx, nil), g.set.Data, values)
 	} else {
-		err = g.write(ctx, g.data, values)
+		err = g.writeItem(ctx, g.data, values)
 	}
 	if err != nil {
 		return err
 	}
-	if err := g.fits(ctx); err != nil {
+	if err := g.checkState(ctx); err != nil {
 		return err
 	}
-	return g.set.put(ctx, g.item, g.flow, g.to)
+	return g.set.putStage(ctx, g.item, g.flow, g.to)
 }
 
-// writes reports whether the token of the account of ctx permits writing. A token without a scope does.
-func writes(ctx context.Context) bool {
+// mayWrite reports whether the token of the account of ctx permits writing. A token without a scope does.
+func mayWrite(ctx context.Context) bool {
 	a := engine.AccountFrom(ctx)
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assign computes the values that the transition assigns to the item and to objects that it references. Later
+// assignValues computes the values that the transition assigns to the item and to objects that it references. Later
 // assignments use the values of earlier ones. If the transition has no roles, the assignments read only what the
 // account may read; if it has roles, they read everything.
-func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, err error) {
+func (g *moving) assignValues(ctx context.Context) (_ engine.Values, others []*other, err error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
 	data := lookups{set: g.set, now: engine.InstantOf(g.set.Now()), store: g.set.Store, ctx: engine.AsServer}
@@ -191,7 +191,7 @@ func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, 
 	for _, a := range g.way.assignments {
 		it := g.item
 		if a.formula != nil {
-			if it, err = data.item(ctx, c, g.item.ID, engine.Loads(a.formula)); err != nil {
+			if it, err = data.readItem(ctx, c, g.item.ID, engine.Loads(a.formula)); err != nil {
 				return nil, nil, err
 			}
 			for i, v := range values {
@@ -202,61 +202,61 @@ func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, 
 		}
 		of, changed := c, values
 		if len(a.path) > 0 {
-			o, err := g.other(ctx, &others, a, values)
+			o, err := g.findOther(ctx, &others, a, values)
 			if err != nil {
 				return nil, nil, err
 			}
 			of, changed = o.class, o.values
 		}
-		v, err := a.value(ctx, of, it, data)
+		v, err := a.computeValue(ctx, of, it, data)
 		if err != nil {
-			return nil, nil, g.failed(err)
+			return nil, nil, g.convertError(err)
 		}
 		changed[of.Property(a.property.Name).Index] = v
 	}
 	return values, others, nil
 }
 
-// write changes the item, which may change its key. It returns an error if the account may not write.
-func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Values) error {
-	if !writes(ctx) {
+// writeItem changes the item, which may change its key. It returns an error if the account may not write.
+func (g *moving) writeItem(ctx context.Context, data engine.Repository, v engine.Values) error {
+	if !mayWrite(ctx) {
 		return g.refuse(engine.NotAllowed, "the account may not do this")
 	}
 	if hear := g.set.Entering; hear != nil {
 		admission := engine.Admission{May: engine.MayWrite, Records: []engine.Record{{Class: g.item.Class.Base(), ID: g.item.ID, Values: v}}}
 		if err := engine.Admit(ctx, data, admission); err != nil {
-			return g.failed(err)
+			return g.convertError(err)
 		}
 		if err := hear(ctx, g.item.Class.Base(), g.item.ID, g.flow.name, g.to.name, v); err != nil {
-			return g.failed(err)
+			return g.convertError(err)
 		}
 	}
 	it, err := data.Update(ctx, g.item.Class.Base(), g.item.ID, v, engine.WriteOptions{})
 	if err != nil {
-		return g.failed(err)
+		return g.convertError(err)
 	}
 	g.item = &engine.Item{Class: g.item.Class, ID: it.ID}
 	return nil
 }
 
-// failed turns an error of the assignments that the client can correct into an error of the move.
-func (g *moving) failed(err error) error {
+// convertError turns an error of the assignments that the client can correct into an error of the move.
+func (g *moving) convertError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	var told error
+	var refusal error
 	switch e.Code {
 	case engine.Forbidden:
-		told = g.refuse(engine.NotAllowed, "the account may not do this")
+		refusal = g.refuse(engine.NotAllowed, "the account may not do this")
 	case engine.Invalid, engine.Conflict:
-		told = g.refuse(engine.NotTransferred, "the values of the transition cannot be stored")
+		refusal = g.refuse(engine.NotTransferred, "the values of the transition cannot be stored")
 	default:
 		return err
 	}
 	g.set.Log.Debug("a move failed", "class", g.item.Class.FullName, "id", g.item.ID, "workflow", g.flow.name, "error", err)
-	told.(*engine.Error).Err = err
-	return told
+	refusal.(*engine.Error).Err = err
+	return refusal
 }
 
 // lookups implements engine.FormulaData on a repository: either the store, read as the server, or the repository of the
@@ -268,15 +268,15 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// item reads the item for which a formula is computed. Attributes and links that are hidden from the account are left
-// out.
-func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
+// readItem reads the item for which a formula is computed. Attributes and links that are hidden from the account are
+// left out.
+func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
 	if err != nil {
 		return nil, err
 	}
-	it, err := l.store.Get(ctx, c, id, known(view, loads)...)
+	it, err := l.store.Get(ctx, c, id, knownLoads(view, loads)...)
 	if err != nil {
 		return nil, err
 	}
@@ -285,22 +285,22 @@ func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*
 	return own, nil
 }
 
-// known returns the loads of properties that a view has.
-func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
+// knownLoads returns the loads of properties that a view has.
+func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Lacks(l.Property) {
 			continue
 		}
 		one := *l
-		one.Next = known(view.Leads(l.Property), l.Next)
+		one.Next = knownLoads(view.Leads(l.Property), l.Next)
 		all = append(all, &one)
 	}
 	return all
 }
 
-// found returns nil if err says that the lookup uses an attribute that is hidden from the account; the result is then
-// empty. It returns other errors unchanged.
-func found(err error) error {
+// ignoreHidden returns nil if err says that the lookup uses an attribute that is hidden from the account; the result is
+// then empty. It returns other errors unchanged.
+func ignoreHidden(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {
 		return nil
@@ -316,18 +316,18 @@ func (l lookups) Find(ctx context.Context, q *engine.Query) (all []*engine.Item,
 		return nil, err
 	}
 	of := *q
-	of.Load = known(view, q.Load)
+	of.Load = knownLoads(view, q.Load)
 	err = l.store.List(ctx, &of, func(it *engine.Item) error {
 		all = append(all, it.Clone())
 		return nil
 	})
-	return all, found(err)
+	return all, ignoreHidden(err)
 }
 
 // Count implements engine.FormulaData.
 func (l lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	n, err := l.store.Count(l.ctx(ctx), q)
-	return n, found(err)
+	return n, ignoreHidden(err)
 }
 
 // Next implements engine.FormulaData.

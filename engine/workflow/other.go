@@ -15,16 +15,16 @@ type other struct {
 	values engine.Values
 }
 
-// other returns the object that the assignment changes. It uses the object of an earlier assignment with the same path,
-// or adds a new one to all. values are the values assigned to the item so far.
-func (g *moving) other(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
+// findOther returns the object that the assignment changes. It uses the object of an earlier assignment with the same
+// path, or adds a new one to all. values are the values assigned to the item so far.
+func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
 	same := func(o *other) bool {
 		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
 	}
 	if i := slices.IndexFunc(*all, same); i >= 0 {
 		return (*all)[i], nil
 	}
-	o, err := g.referenced(engine.AsServer(ctx), a.path, values)
+	o, err := g.findReferenced(engine.AsServer(ctx), a.path, values)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +32,8 @@ func (g *moving) other(ctx context.Context, all *[]*other, a *assignment, values
 	return o, nil
 }
 
-// referenced finds the object at the end of a path of references that starts at the item.
-func (g *moving) referenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
+// findReferenced finds the object at the end of a path of references that starts at the item.
+func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
 	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
 	c := g.item.Class.Base()
 	first := c.Property(path[0].Name)
@@ -99,14 +99,14 @@ func (g *moving) writeOthers(ctx context.Context, values engine.Values, others [
 			return g.refuse(engine.NotAllowed, "the account may not do this")
 		}
 		if err != nil {
-			return g.failed(err)
+			return g.convertError(err)
 		}
 		if it == nil {
 			continue
 		}
 		p := g.item.Class.Base().Property(o.path[0].Name)
 		if values[p.Index], err = p.Cast(it.ID); err != nil {
-			return g.failed(err)
+			return g.convertError(err)
 		}
 	}
 	return nil

@@ -46,8 +46,8 @@ func parsePeriod(text string) (*period, bool) {
 	return &p, true
 }
 
-// after returns the time that is one period after t. If the month has no such day, the last day of the month is used.
-func (p *period) after(t time.Time) time.Time {
+// addTo returns the time that is one period after t. If the month has no such day, the last day of the month is used.
+func (p *period) addTo(t time.Time) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year()+p.years, t.Month()+time.Month(p.months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	last := first.AddDate(0, 1, -1).Day()

@@ -15,7 +15,7 @@ func TestPeriod(t *testing.T) {
 		p, ok := parsePeriod(text)
 		got := ""
 		if ok {
-			got = p.after(from).Format(time.RFC3339)
+			got = p.addTo(from).Format(time.RFC3339)
 		}
 		if got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

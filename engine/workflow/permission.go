@@ -23,7 +23,7 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 				}
 			}
 			if whom := anyOf(roles, subjects); !whom.Never() {
-				all = append(all, engine.Both(f.in(s), s.when.gives(a), whom))
+				all = append(all, engine.Both(f.inState(s), s.when.permittingFilter(a), whom))
 			}
 		}
 	}
@@ -67,9 +67,9 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 			switch {
 			case whom == nil:
 			case whom.Never():
-				all = append(all, orAlways(engine.Both(f.in(s), s.when.keeps(a))))
+				all = append(all, orAlways(engine.Both(f.inState(s), s.when.restrictingFilter(a))))
 			default:
-				all = append(all, engine.Both(f.in(s), s.when.keeps(a), engine.Not(whom)))
+				all = append(all, engine.Both(f.inState(s), s.when.restrictingFilter(a), engine.Not(whom)))
 			}
 		}
 	}
@@ -87,8 +87,9 @@ func orAlways(f *engine.Filter) *engine.Filter {
 	return f
 }
 
-// in returns the condition that an item is in a state. For the start state, this means that no other state is stored.
-func (f *flow) in(s *state) *engine.Filter {
+// inState returns the condition that an item is in a state. For the start state, this means that no other state is
+// stored.
+func (f *flow) inState(s *state) *engine.Filter {
 	if s != f.start {
 		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}
 	}

@@ -17,8 +17,9 @@ type reader struct {
 	stateless bool // the workflow has no list of states, so missing states are not reported again
 }
 
-// each calls read for the elements of an array of objects. Elements that are not objects are reported under the rule.
-func (r reader) each(name string, rule *mistake.Rule, read func(reader)) {
+// eachObject calls read for the elements of an array of objects. Elements that are not objects are reported under the
+// rule.
+func (r reader) eachObject(name string, rule *mistake.Rule, read func(reader)) {
 	for i, v := range r.List(name) {
 		at := jsonfile.Element(r.At(name), i)
 		if fields, ok := v.(engine.Fields); ok {
@@ -29,8 +30,8 @@ func (r reader) each(name string, rule *mistake.Rule, read func(reader)) {
 	}
 }
 
-// listed reports a list that is missing.
-func (r reader) listed(name string) {
+// requireList reports a list that is missing.
+func (r reader) requireList(name string) {
 	if r.Value(name) == nil {
 		r.Report(mistake.WorkflowList, r.At(name), "", "an array, which may be empty")
 	}
@@ -40,34 +41,34 @@ func (r reader) listed(name string) {
 func (r reader) entryName(rule *mistake.Rule) string {
 	name, ok := r.Value("name").(string)
 	if !ok || name == "" {
-		r.Report(rule, r.At("name"), written(r.Value("name")), "a name")
+		r.Report(rule, r.At("name"), describeWritten(r.Value("name")), "a name")
 		return ""
 	}
 	return name
 }
 
-func written(v any) string {
+func describeWritten(v any) string {
 	if v == nil {
 		return ""
 	}
 	return jsonfile.Describe(v)
 }
 
-func (r reader) flow(w *engine.Workflow) *flow {
+func (r reader) readFlow(w *engine.Workflow) *flow {
 	f := &flow{class: r.class, name: engine.FullName(w.Name, w.Namespace)}
 	f.caption = r.captionOr(w.Name)
-	r.listed("states")
+	r.requireList("states")
 	_, isArray := r.Value("states").([]any)
 	r.stateless = !isArray
-	r.each("states", mistake.StateEntry, func(r reader) {
-		if s := r.state(); s != nil {
+	r.eachObject("states", mistake.StateEntry, func(r reader) {
+		if s := r.readState(); s != nil {
 			f.states = append(f.states, s)
 		}
 	})
-	f.start, _ = r.named(f, "startState")
-	r.listed("transitions")
-	r.each("transitions", mistake.TransitionEntry, func(r reader) {
-		if t := r.transition(f); t != nil {
+	f.start, _ = r.readStateName(f, "startState")
+	r.requireList("transitions")
+	r.eachObject("transitions", mistake.TransitionEntry, func(r reader) {
+		if t := r.readTransition(f); t != nil {
 			f.transitions = append(f.transitions, t)
 		}
 	})
@@ -81,14 +82,14 @@ func (r reader) captionOr(name string) string {
 	return name
 }
 
-// named returns the state that a field names. It returns nil and true if the field is empty. If there is no such state,
-// it reports the mistake and ok is false.
-func (r reader) named(f *flow, field string) (s *state, ok bool) {
+// readStateName returns the state that a field names. It returns nil and true if the field is empty. If there is no
+// such state, it reports the mistake and ok is false.
+func (r reader) readStateName(f *flow, field string) (s *state, ok bool) {
 	name := r.Text(field)
 	if name == "" {
 		return nil, true
 	}
-	if s = f.state(name); s == nil && !r.stateless {
+	if s = f.findState(name); s == nil && !r.stateless {
 		var known []string
 		for _, s := range f.states {
 			known = append(known, s.name)
@@ -98,29 +99,29 @@ func (r reader) named(f *flow, field string) (s *state, ok bool) {
 	return s, s != nil
 }
 
-// state reads a state. It returns nil if the state has no name.
-func (r reader) state() *state {
+// readState reads a state. It returns nil if the state has no name.
+func (r reader) readState() *state {
 	s := &state{name: r.entryName(mistake.StateEntry)}
 	if s.name == "" {
 		return nil
 	}
-	s.when, s.caption = r.condition("conditions", mistake.StateCondition), r.captionOr(s.name)
+	s.when, s.caption = r.readCondition("conditions", mistake.StateCondition), r.captionOr(s.name)
 	if text := r.Text("maxPeriod"); text != "" {
 		var ok bool
 		if s.period, ok = parsePeriod(text); !ok {
 			r.Warn(r.At("maxPeriod"), jsonfile.Describe(text), `a period such as "2w 3d 12h": numbers and y, M, w, d, h, m or s`)
 		}
 	}
-	r.each("itemPermissions", mistake.NotObject, func(r reader) { s.items = r.permission(s.items) })
-	r.kept(s)
-	r.each("selectionProviders", mistake.NotObject, func(r reader) {
+	r.eachObject("itemPermissions", mistake.NotObject, func(r reader) { s.items = r.readPermission(s.items) })
+	r.readPropertyPermissions(s)
+	r.eachObject("selectionProviders", mistake.NotObject, func(r reader) {
 		if r.Value("property") == nil { // IONDV Studio writes such an entry for an empty row
 			return
 		}
-		if p := r.property("property"); p != nil {
+		if p := r.readProperty("property"); p != nil {
 			one := selection{property: p.Name, said: r.Fields}
 			if r.Text("role") != "" {
-				is := r.role(r.Text("role"))
+				is := r.resolveRole(r.Text("role"))
 				one.role = &is
 			}
 			s.selections = append(s.selections, one)
@@ -129,13 +130,13 @@ func (r reader) state() *state {
 	return s
 }
 
-// kept reads propertyPermissions, which lists the properties that only some roles may change in the state. If an entry
-// is not valid, the state restricts all properties.
-func (r reader) kept(s *state) {
+// readPropertyPermissions reads propertyPermissions, which lists the properties that only some roles may change in the
+// state. If an entry is not valid, the state restricts all properties.
+func (r reader) readPropertyPermissions(s *state) {
 	const name = "propertyPermissions"
 	all := func(path string, v any, expected string) {
 		s.keepsAll = true
-		r.Report(mistake.PropertyPermissions, path, written(v), expected)
+		r.Report(mistake.PropertyPermissions, path, describeWritten(v), expected)
 	}
 	list, ok := r.Value(name).([]any)
 	if v := r.Value(name); !ok && v != nil {
@@ -153,17 +154,17 @@ func (r reader) kept(s *state) {
 			all(one.At("property"), one.Value("property"), "the name of an attribute")
 			continue
 		}
-		p := one.property("property")
+		p := one.readProperty("property")
 		if p == nil {
 			continue
 		}
 		of := propertyPermission{property: p}
-		one.each("permissions", mistake.NotObject, func(r reader) { of.given = r.permission(of.given) })
+		one.eachObject("permissions", mistake.NotObject, func(r reader) { of.given = r.readPermission(of.given) })
 		s.properties = append(s.properties, of)
 	}
 }
 
-func (r reader) permission(all []permission) []permission {
+func (r reader) readPermission(all []permission) []permission {
 	name := r.Name("role")
 	may, ok := r.Whole("permissions", 0, int64(engine.MayAll))
 	switch {
@@ -173,17 +174,17 @@ func (r reader) permission(all []permission) []permission {
 	case !ok:
 		return all
 	}
-	return append(all, permission{r.role(name), engine.Permission(may)})
+	return append(all, permission{r.resolveRole(name), engine.Permission(may)})
 }
 
-// role returns the role of a name. If the class has an attribute of that name that can name accounts, the attribute
-// takes precedence over a role or an account.
-func (r reader) role(name string) role {
+// resolveRole returns the role of a name. If the class has an attribute of that name that can name accounts, the
+// attribute takes precedence over a role or an account.
+func (r reader) resolveRole(name string) role {
 	_, err := engine.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}
 }
 
-func (r reader) property(field string) *engine.Property {
+func (r reader) readProperty(field string) *engine.Property {
 	name := r.Text(field)
 	p := r.class.Property(name)
 	if p == nil {
@@ -194,20 +195,20 @@ func (r reader) property(field string) *engine.Property {
 		if name != "" {
 			found = engine.Quote(name) + ", which is no attribute of class " + r.class.FullName
 		}
-		r.Report(mistake.StateAttribute, r.At(field), found, jsonfile.Choice(name, r.attributes()))
+		r.Report(mistake.StateAttribute, r.At(field), found, jsonfile.Choice(name, r.attributeNames()))
 	}
 	return p
 }
 
-func (r reader) attributes() (names []string) {
+func (r reader) attributeNames() (names []string) {
 	for _, p := range r.class.Properties {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-// transition reads a transition. It returns nil if a mistake makes the transition unusable for every account.
-func (r reader) transition(f *flow) *transition {
+// readTransition reads a transition. It returns nil if a mistake makes the transition unusable for every account.
+func (r reader) readTransition(f *flow) *transition {
 	t := &transition{name: r.entryName(mistake.TransitionEntry)}
 	if t.name == "" {
 		return nil
@@ -217,13 +218,13 @@ func (r reader) transition(f *flow) *transition {
 		field string
 		at    **state
 	}{{"startState", &t.from}, {"finishState", &t.to}} {
-		s, ok := r.named(f, end.field)
+		s, ok := r.readStateName(f, end.field)
 		if s == nil && ok {
 			r.Report(mistake.StateMissing, r.At(end.field), "", "a state of the workflow")
 		}
 		*end.at, usable = s, usable && s != nil
 	}
-	t.when, t.caption = r.condition("conditions", mistake.TransitionCondition), r.captionOr(t.name)
+	t.when, t.caption = r.readCondition("conditions", mistake.TransitionCondition), r.captionOr(t.name)
 	wrongRole := func(path string, v any, expected string) {
 		r.Report(mistake.TransitionRoles, path, jsonfile.Describe(v), expected)
 		usable = false
@@ -238,11 +239,11 @@ func (r reader) transition(f *flow) *transition {
 			wrongRole(jsonfile.Element(r.At("roles"), i), v, "a role, an account, or an attribute that names one")
 			continue
 		}
-		t.roles = append(t.roles, r.role(name))
+		t.roles = append(t.roles, r.resolveRole(name))
 	}
-	r.listed("assignments")
-	r.each("assignments", mistake.AssignmentTarget, func(r reader) {
-		a, without := r.assignment()
+	r.requireList("assignments")
+	r.eachObject("assignments", mistake.AssignmentTarget, func(r reader) {
+		a, without := r.readAssignment()
 		if a != nil {
 			t.assignments = append(t.assignments, a)
 		}
@@ -257,8 +258,8 @@ func (r reader) transition(f *flow) *transition {
 	return t
 }
 
-// message returns the text of an error without its cause.
-func message(err error) string {
+// messageOf returns the text of an error without its cause.
+func messageOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return e.Message

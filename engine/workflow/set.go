@@ -46,7 +46,7 @@ func New(c Config) *Set {
 func (s *Set) Has(workflow, state string) bool {
 	for _, flows := range s.Definitions.of {
 		for _, f := range flows {
-			if f.name == workflow && f.state(state) != nil {
+			if f.name == workflow && f.findState(state) != nil {
 				return true
 			}
 		}
@@ -61,8 +61,8 @@ type reached struct {
 	since time.Time // zero if the item was never moved
 }
 
-// reached reads the states of an item in workflows with one statement.
-func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
+// readReached reads the states of an item in workflows with one statement.
+func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
 	ids := make([]any, len(flows))
 	for i, f := range flows {
 		ids[i] = stageID(it.Class, it.ID, f.name)
@@ -81,7 +81,7 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
 			// If the workflow no longer has the stored state, it is ignored.
-			if known := f.state(stored.state.name); known != nil {
+			if known := f.findState(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
 		}
@@ -89,8 +89,8 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 	return all, nil
 }
 
-// put stores that an item is in a state from now on. If to is nil, it deletes the stored stage.
-func (s *Set) put(ctx context.Context, it *engine.Item, f *flow, to *state) error {
+// putStage stores that an item is in a state from now on. If to is nil, it deletes the stored stage.
+func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state) error {
 	ctx = engine.AsServer(ctx)
 	stage := Stage(s.Stages, it.Class.Base(), it.ID, f.name, "")
 	if to == nil {
@@ -109,9 +109,9 @@ func (s *Set) put(ctx context.Context, it *engine.Item, f *flow, to *state) erro
 // maxAsked limits the conditions of one statement, since their joins add up.
 const maxAsked = 8
 
-// hold evaluates conditions for an item. A nil condition holds. If all conditions are constant, no statement is
-// executed.
-func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
+// evaluateConditions evaluates conditions for an item. A nil condition holds. If all conditions are constant, no
+// statement is executed.
+func (s *Set) evaluateConditions(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
 	holds := make([]bool, len(conditions))
 	var asked []int
 	for i, f := range conditions {
@@ -121,7 +121,7 @@ func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Fi
 	}
 	all := func(ctx context.Context) error {
 		for some := range slices.Chunk(asked, maxAsked) {
-			if err := s.ask(ctx, it, conditions, some, holds); err != nil {
+			if err := s.askConditions(ctx, it, conditions, some, holds); err != nil {
 				return err
 			}
 		}
@@ -133,7 +133,7 @@ func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Fi
 	return holds, all(ctx)
 }
 
-func (s *Set) ask(ctx context.Context, it *engine.Item, conditions []*engine.Filter, asked []int, holds []bool) error {
+func (s *Set) askConditions(ctx context.Context, it *engine.Item, conditions []*engine.Filter, asked []int, holds []bool) error {
 	c := it.Class.Base()
 	a := &engine.Aggregation{Class: c, Exact: true, Count: 1}
 	key, ok := c.KeyValues(it.ID)

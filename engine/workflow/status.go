@@ -14,23 +14,23 @@ type questions struct {
 	holds      []bool
 }
 
-// ask adds the condition that all of the filters hold, and returns its index.
-func (q *questions) ask(all ...*engine.Filter) int {
+// addQuestion adds the condition that all of the filters hold, and returns its index.
+func (q *questions) addQuestion(all ...*engine.Filter) int {
 	q.conditions = append(q.conditions, engine.Both(all...))
 	return len(q.conditions) - 1
 }
 
-// whoAsks returns the subjects of the account of ctx.
-func whoAsks(ctx context.Context) []string {
+// subjectsOf returns the subjects of the account of ctx.
+func subjectsOf(ctx context.Context) []string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.Names()
 	}
 	return nil
 }
 
-// limit returns the permissions of a state that can count for the account of ctx. If its token has a scope, the scope
-// limits them. MayUse never counts, because it is not a permission on an item.
-func limit(ctx context.Context) engine.Permission {
+// permissionLimit returns the permissions of a state that can count for the account of ctx. If its token has a scope,
+// the scope limits them. MayUse never counts, because it is not a permission on an item.
+func permissionLimit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
 		may &= a.Limit
@@ -55,13 +55,13 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			if at.state == nil || !q.holds[asked[i].state] {
 				continue
 			}
-			stages = append(stages, engine.Named(at.flow.name, at.fields(s.Now(), asked[i].next(q))))
-			permissions |= given(at.state.items, asked[i].items, q)
+			stages = append(stages, engine.Named(at.flow.name, at.stageFields(s.Now(), asked[i].nextTransitions(q))))
+			permissions |= grantedPermissions(at.state.items, asked[i].items, q)
 			for n, of := range at.state.properties {
 				if it.Class.Property(of.property.Name) == nil {
 					continue // hidden from the account
 				}
-				properties = addPermission(properties, of.property.Name, given(of.given, asked[i].properties[n], q))
+				properties = addPermission(properties, of.property.Name, grantedPermissions(of.given, asked[i].properties[n], q))
 			}
 			for n, of := range at.state.selections {
 				if q.holds[asked[i].selections[n]] && it.Class.Property(of.property) != nil {
@@ -71,9 +71,9 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		}
 	}
 	for i := range properties {
-		properties[i].Value = (properties[i].Value.(engine.Permission) & limit(ctx)).Fields()
+		properties[i].Value = (properties[i].Value.(engine.Permission) & permissionLimit(ctx)).Fields()
 	}
-	return engine.Fields{engine.Named("stages", stages), engine.Named("itemPermissions", (permissions & limit(ctx)).Fields()),
+	return engine.Fields{engine.Named("stages", stages), engine.Named("itemPermissions", (permissions & permissionLimit(ctx)).Fields()),
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
@@ -84,16 +84,16 @@ const maxInquiries = 10
 // moment when the item was in these states: if it was moved in between, inquire starts again, up to maxInquiries times.
 func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
 	for attempt := 1; ; attempt++ {
-		if all, err = s.reached(ctx, it, flows); err != nil {
+		if all, err = s.readReached(ctx, it, flows); err != nil {
 			return nil, nil, nil, err
 		}
 		q, asked = &questions{}, make([]asking, len(all))
 		for i, at := range all {
-			if asked[i], err = at.ask(ctx, r, it.Class.Base(), q); err != nil {
+			if asked[i], err = at.askState(ctx, r, it.Class.Base(), q); err != nil {
 				return nil, nil, nil, err
 			}
 		}
-		if q.holds, err = s.hold(ctx, it, q.conditions); err != nil {
+		if q.holds, err = s.evaluateConditions(ctx, it, q.conditions); err != nil {
 			return nil, nil, nil, err
 		}
 		moved := slices.ContainsFunc(asked, func(a asking) bool { return a.at.state != nil && !q.holds[a.there] })
@@ -114,29 +114,29 @@ type asking struct {
 	selections  []int
 }
 
-// ask adds the questions about what the account of ctx may do with items of c in the state. r is the repository of the
-// account.
-func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
+// askState adds the questions about what the account of ctx may do with items of c in the state. r is the repository of
+// the account.
+func (at reached) askState(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
 	a.at = at
 	if at.state == nil {
 		return a, nil
 	}
-	subjects := whoAsks(ctx)
-	a.there = q.ask(at.flow.in(at.state))
+	subjects := subjectsOf(ctx)
+	a.there = q.addQuestion(at.flow.inState(at.state))
 	account := engine.AccountFrom(ctx)
-	a.state = q.ask(at.state.when.gives(account))
+	a.state = q.addQuestion(at.state.when.permittingFilter(account))
 	for _, t := range at.flow.transitions {
 		if t.from == at.state {
-			open, err := t.open(ctx, r, c, subjects)
+			open, err := t.openFilter(ctx, r, c, subjects)
 			if err != nil {
 				return a, err
 			}
-			a.transitions = append(a.transitions, q.ask(t.when.gives(account), open))
+			a.transitions = append(a.transitions, q.addQuestion(t.when.permittingFilter(account), open))
 		}
 	}
 	roles := func(all []permission) (asked []int) {
 		for _, p := range all {
-			asked = append(asked, q.ask(p.role.is(subjects)))
+			asked = append(asked, q.addQuestion(p.role.memberFilter(subjects)))
 		}
 		return asked
 	}
@@ -146,9 +146,9 @@ func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class,
 	}
 	for _, one := range at.state.selections {
 		if one.role == nil {
-			a.selections = append(a.selections, q.ask())
+			a.selections = append(a.selections, q.addQuestion())
 		} else {
-			a.selections = append(a.selections, q.ask(one.role.is(subjects)))
+			a.selections = append(a.selections, q.addQuestion(one.role.memberFilter(subjects)))
 		}
 	}
 	return a, nil
@@ -159,16 +159,16 @@ type changer interface {
 	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
 }
 
-// open returns the condition on items under which the account of ctx may use the transition in repository r. The
+// openFilter returns the condition on items under which the account of ctx may use the transition in repository r. The
 // account always needs permission to change the referenced objects that the transition assigns. For the item, the roles
 // of the transition decide; if it has none, the account needs permission for the changes that the transition makes.
-func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
+func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
 	guarded, ok := r.(changer)
 	switch {
-	case !writes(ctx):
+	case !mayWrite(ctx):
 		return engine.Never(), nil
 	case !ok:
-		return t.allowed(subjects), nil
+		return t.allowedFilter(subjects), nil
 	}
 	var names []string
 	for _, a := range t.assignments {
@@ -177,27 +177,28 @@ func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Cl
 			continue
 		}
 		// The permission on the referenced object itself is checked only when the item is moved.
-		other, err := guarded.Changes(ctx, a.target(), []string{a.property.Name})
+		other, err := guarded.Changes(ctx, a.targetClass(), []string{a.property.Name})
 		if err != nil || other.Never() {
 			return engine.Never(), err
 		}
 	}
 	if len(t.roles) > 0 {
-		return t.allowed(subjects), nil
+		return t.allowedFilter(subjects), nil
 	}
 	return guarded.Changes(ctx, c, names)
 }
 
-// allowed returns the condition on items under which the roles of the transition admit an account with these subjects.
-func (t *transition) allowed(subjects []string) *engine.Filter {
+// allowedFilter returns the condition on items under which the roles of the transition admit an account with these
+// subjects.
+func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	if len(t.roles) == 0 {
 		return nil
 	}
 	return anyOf(t.roles, subjects)
 }
 
-// next returns the transitions that are possible now.
-func (a asking) next(q *questions) engine.Fields {
+// nextTransitions returns the transitions that are possible now.
+func (a asking) nextTransitions(q *questions) engine.Fields {
 	next := engine.Fields{}
 	n := 0
 	for _, t := range a.at.flow.transitions {
@@ -212,8 +213,8 @@ func (a asking) next(q *questions) engine.Fields {
 	return next
 }
 
-// given returns the union of the permissions for which the condition holds.
-func given(all []permission, asked []int, q *questions) (may engine.Permission) {
+// grantedPermissions returns the union of the permissions for which the condition holds.
+func grantedPermissions(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {
 			may |= p.may
@@ -235,13 +236,13 @@ func addPermission(all engine.Fields, name string, may engine.Permission) engine
 	return append(all, engine.Named(name, may))
 }
 
-// fields returns the description of a stage that clients receive.
-func (at reached) fields(now time.Time, next engine.Fields) engine.Fields {
+// stageFields returns the description of a stage that clients receive.
+func (at reached) stageFields(now time.Time, next engine.Fields) engine.Fields {
 	f := engine.Fields{engine.Named("stage", at.state.name)}
 	if !at.since.IsZero() {
 		f = append(f, engine.Named("since", engine.InstantOf(at.since)))
 		if p := at.state.period; p != nil {
-			expires := p.after(at.since)
+			expires := p.addTo(at.since)
 			f = append(f, engine.Named("expires", engine.InstantOf(expires)), engine.Named("expired", expires.Before(now)))
 		}
 	}

@@ -37,8 +37,8 @@ func stageID(c *engine.Class, item, workflow string) string {
 // FullName returns the full name of a workflow of class c. The name of the workflow may be given without its namespace.
 // ok is false if the class has no such workflow, or if the workflow has no such state.
 func (d *Definitions) FullName(c *engine.Class, workflow, stage string) (name string, ok bool) {
-	f := d.named(c, workflow)
-	if f == nil || f.state(stage) == nil {
+	f := d.findFlow(c, workflow)
+	if f == nil || f.findState(stage) == nil {
 		return "", false
 	}
 	return f.name, true

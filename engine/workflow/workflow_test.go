@@ -201,11 +201,11 @@ func TestMovesAtOnce(t *testing.T) {
 					if err == nil {
 						moved++
 					} else if reason(err) != engine.NotPossible {
-						t.Errorf("a move that came late: %v", err)
+						t.Errorf("a later concurrent move: got %v, want %s", err, engine.NotPossible)
 					}
 				}
 				if note := shops[1].get(t, id).Text("note"); moved != 1 || len(note) != 1 || (note == "+") != (shops[1].stage(t, id) == "paid") {
-					t.Errorf("%d moves were done; the order says %q and is %s", moved, note, shops[1].stage(t, id))
+					t.Errorf("got %d successful moves, want 1; the note is %q and the state is %s", moved, note, shops[1].stage(t, id))
 				}
 			}
 		}
@@ -240,15 +240,15 @@ func TestMoveWaits(t *testing.T) {
 		cancel()
 		gone := &busy{Store: s.store, times: 5}
 		if err := move(ctx, gone); reason(err) != "busy" || len(gone.begun) != 1 {
-			t.Errorf("for a request that has ended: %v after %d", err, len(gone.begun))
+			t.Errorf("after the request ended: got %v after %d attempts, want busy after 1", err, len(gone.begun))
 		}
 		always := &busy{Store: s.store, times: 100}
 		if err := move(t.Context(), always); reason(err) != "busy" || len(always.begun) != 5 {
-			t.Errorf("others are always in the way: %v after %d", err, len(always.begun))
+			t.Errorf("with permanent conflicts: got %v after %d attempts, want busy after 5", err, len(always.begun))
 		}
 		b := &busy{Store: s.store, times: 3}
 		if err := move(t.Context(), b); err != nil || s.stage(t, "o") != "paid" {
-			t.Errorf("%v: it is %s", err, s.stage(t, "o"))
+			t.Errorf("after three conflicts: got %v and state %s, want paid", err, s.stage(t, "o"))
 		}
 		for i := range 3 {
 			if d := b.begun[i+1].Sub(b.begun[i]); d < 10*time.Millisecond {
@@ -273,12 +273,12 @@ func TestMoveIsWhole(t *testing.T) {
 				return err
 			}
 			if err := move(ctx, "o", "pay"); reason(err) != engine.NotPossible {
-				t.Errorf("within: %v", err)
+				t.Errorf("a second move in the transaction: got %v, want %s", err, engine.NotPossible)
 			}
 			return undone
 		})
 		if !errors.Is(err, undone) || s.stage(t, "o") != "new" || s.get(t, "o").Text("note") != "" {
-			t.Errorf("after %v it is %s", err, s.stage(t, "o"))
+			t.Errorf("after the rollback: got %v and state %s, want new", err, s.stage(t, "o"))
 		}
 		if err := move(t.Context(), "o", "pay"); err != nil {
 			t.Fatal(err)
@@ -290,13 +290,13 @@ func TestMoveIsWhole(t *testing.T) {
 		}
 		now, err := s.Move(t.Context(), s.store, engine.Move{Class: s.order, ID: "o", Workflow: "sale", Transition: "rename"})
 		if err != nil || now != "o2" || s.stage(t, "o2") != "new" {
-			t.Errorf("another key: %q, %v", now, err)
+			t.Errorf("a move that changes the key: got id %q, %v, want o2", now, err)
 		}
 		if err := move(t.Context(), "o", "pay"); engine.CodeOf(err) != engine.NotFound {
-			t.Errorf("under the old key: %v", err)
+			t.Errorf("a move by the old key: got %v, want NotFound", err)
 		}
 		if err := move(t.Context(), "o2", "pay"); err != nil {
-			t.Errorf("under the new key: %v", err)
+			t.Errorf("a move by the new key: %v", err)
 		}
 	})
 }
