@@ -31,7 +31,7 @@ type archive struct {
 
 // openArchive opens a zip file of the folder.
 func openArchive(folder fs.FS, name string) (*archive, error) {
-	info, err := regular(folder, name)
+	info, err := statRegular(folder, name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
 	return b.from.ReadAt(p, at)
 }
 
-// read unpacks a file of the archive.
-func (a *archive) read(f *zip.File) ([]byte, error) {
+// readFile unpacks a file of the archive.
+func (a *archive) readFile(f *zip.File) ([]byte, error) {
 	switch {
 	case !f.Mode().IsRegular():
 		return nil, errors.New("it is no file")
@@ -130,9 +130,9 @@ func kindOf(name string) archived {
 	return archivedOther
 }
 
-// count returns the number of files with objects or sequences in a zip file. It returns 1 if the zip file cannot be
-// read.
-func (d *directory) count(name string) (n int64) {
+// countObjects returns the number of files with objects or sequences in a zip file. It returns 1 if the zip file cannot
+// be read.
+func (d *directory) countObjects(name string) (n int64) {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
 		return 1
@@ -146,8 +146,8 @@ func (d *directory) count(name string) (n int64) {
 	return n
 }
 
-// archive yields the objects of a zip file, then its sequences. Only one of its files is in memory at a time.
-func (d *directory) archive(name string, yield func(Object) bool) bool {
+// yieldArchive yields the objects of a zip file, then its sequences. Only one of its files is in memory at a time.
+func (d *directory) yieldArchive(name string, yield func(Object) bool) bool {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
 		return yield(Object{Where: name, Size: 1, Err: err, Rule: mistake.DataArchive})
@@ -156,10 +156,10 @@ func (d *directory) archive(name string, yield func(Object) bool) bool {
 	for _, kind := range []archived{archivedObject, archivedSequences, archivedOutside, archivedOther} {
 		for _, f := range a.File {
 			if a.left <= 0 {
-				err := errors.New("it unpacks to too many bytes for its size: the rest of it is not taken")
+				err := errors.New("it unpacks to too many bytes for its size: the rest of it is not imported")
 				return yield(Object{Where: name, Err: err, Rule: mistake.DataArchive})
 			}
-			if kindOf(f.Name) == kind && !d.inArchive(a, f, kind, name+"/"+shown(f.Name), yield) {
+			if kindOf(f.Name) == kind && !d.inArchive(a, f, kind, name+"/"+printableName(f.Name), yield) {
 				return false
 			}
 		}
@@ -174,12 +174,12 @@ func (d *directory) inArchive(a *archive, f *zip.File, kind archived, where stri
 	case archivedOther:
 		return yield(Object{Where: where, Err: errors.New("it is no object file"), Rule: mistake.DataOther})
 	}
-	text, err := a.read(f)
-	return d.file(where, strings.ReplaceAll(f.Name, `\`, "/"), text, err, yield)
+	text, err := a.readFile(f)
+	return d.yieldFile(where, strings.ReplaceAll(f.Name, `\`, "/"), text, err, yield)
 }
 
-// shown returns a name from an archive in printable form.
-func shown(name string) string {
+// printableName returns a name from an archive in printable form.
+func printableName(name string) string {
 	name = strings.ToValidUTF8(name, "\ufffd")
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return engine.Quote(name)

@@ -19,9 +19,9 @@ import (
 //	{"_type": "$$FILE$$", "name": "a.txt", "path": "files/a.txt"}
 const fileKind = "$$FILE$$"
 
-// prepare converts the fields of an object to the form of a request: exported files become uploads, and empty passwords
-// become null. prefix is the name prefix of properties in a structure; at is the path to the fields.
-func (r *reader) prepare(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
+// prepareFields converts the fields of an object to the form of a request: exported files become uploads, and empty
+// passwords become null. prefix is the name prefix of properties in a structure; at is the path to the fields.
+func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
 	out := make(engine.Fields, 0, len(in))
 	for _, f := range in {
 		path := jsonfile.Member(at, f.Name)
@@ -42,19 +42,19 @@ func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Fiel
 	list, array := f.Value.([]any)
 	switch {
 	case p == nil && object: // a structure, if the class has one of this name
-		value, err = r.prepare(c, fields, prefix+f.Name+"$", path)
+		value, err = r.prepareFields(c, fields, prefix+f.Name+"$", path)
 		return value, true, err
 	case p == nil:
 	case p.Type == engine.Password && f.Value == "":
 		return nil, true, nil
 	case p.Type.IsFile() && object:
-		return r.file(fields, path)
+		return r.prepareFile(fields, path)
 	case p.Type == engine.FileList && array:
 		files := []any{}
 		for i, e := range list {
 			file, keep := e, true
 			if fields, object := e.(engine.Fields); object {
-				if file, keep, err = r.file(fields, jsonfile.Element(path, i)); err != nil {
+				if file, keep, err = r.prepareFile(fields, jsonfile.Element(path, i)); err != nil {
 					return nil, false, err
 				}
 			}
@@ -64,13 +64,13 @@ func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Fiel
 		}
 		return files, true, nil
 	case p.Type == engine.Reference && object && p.Target != nil:
-		value, err = r.prepare(p.Target, fields, "", path)
+		value, err = r.prepareFields(p.Target, fields, "", path)
 		return value, true, err
 	case p.Type == engine.Collection && array && p.Target != nil:
 		members := slices.Clone(list)
 		for i, e := range list {
 			if fields, object := e.(engine.Fields); object {
-				if members[i], err = r.prepare(p.Target, fields, "", jsonfile.Element(path, i)); err != nil {
+				if members[i], err = r.prepareFields(p.Target, fields, "", jsonfile.Element(path, i)); err != nil {
 					return nil, false, err
 				}
 			}
@@ -80,9 +80,9 @@ func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Fiel
 	return f.Value, true, nil
 }
 
-// file converts an exported file to the form of a request. Other objects are returned unchanged. keep is false if the
-// path does not name a file in the data folder.
-func (r *reader) file(in engine.Fields, path string) (value any, keep bool, err error) {
+// prepareFile converts an exported file to the form of a request. Other objects are returned unchanged. keep is false
+// if the path does not name a file in the data folder.
+func (r *reader) prepareFile(in engine.Fields, path string) (value any, keep bool, err error) {
 	if kind, _ := in.Get("_type"); kind != fileKind {
 		return in, true, nil
 	}
@@ -103,18 +103,18 @@ func (r *reader) file(in engine.Fields, path string) (value any, keep bool, err 
 	if !ok {
 		return engine.Fields{{Name: "name", Value: name}}, true, nil // the cast reports the missing content
 	}
-	content, err := r.content(from)
+	content, err := r.openContent(from)
 	if err != nil {
-		return nil, false, r.leave(mistake.ValueFile, path, err)
+		return nil, false, r.leaveOut(mistake.ValueFile, path, err)
 	}
 	if name == "" {
-		name = content.base()
+		name = content.baseName()
 	}
 	return &engine.Upload{File: engine.StoredFile{Name: name, MimeType: mimeType}, Content: content}, true, nil
 }
 
-// content returns the content of a file in the data folder.
-func (r *reader) content(from any) (*content, error) {
+// openContent returns the content of a file in the data folder.
+func (r *reader) openContent(from any) (*content, error) {
 	text, ok := from.(string)
 	if !ok {
 		return nil, fmt.Errorf("the path of a file is text, found %s", jsonfile.Describe(from))
@@ -145,7 +145,7 @@ type content struct {
 	file   fs.File
 }
 
-func (c *content) base() string { return path.Base(c.name) }
+func (c *content) baseName() string { return path.Base(c.name) }
 
 // Read implements io.Reader.
 func (c *content) Read(p []byte) (n int, err error) {

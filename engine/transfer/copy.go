@@ -32,7 +32,7 @@ func copyAll(ctx context.Context, from, to Archive, classes []*engine.Class, pro
 			return err
 		}
 	}
-	for _, p := range collections(from) {
+	for _, p := range linkedCollections(from) {
 		if err := copyLinks(ctx, from, to, p); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func sumAll(ctx context.Context, data Dumper, classes []*engine.Class) ([]Sum, e
 			return nil, err
 		}
 	}
-	for _, p := range collections(data) {
+	for _, p := range linkedCollections(data) {
 		err := eachLink(ctx, data, p, func(owner, member string) error {
 			room = engine.AppendString(engine.AppendString(room[:0], owner), member)
 			add(p.Definition+"."+p.Name, room)

@@ -29,13 +29,13 @@ func Directory(folder fs.FS, namespace string) (Source, error) {
 	d := &directory{folder: folder, namespace: namespace}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
-			d.add(name)
+			d.addFile(name)
 		}
 		return err
 	})
-	s := Source{Objects: d.each, Contents: folder, Total: int64(len(d.objects) + len(d.sequences))}
+	s := Source{Objects: d.eachObject, Contents: folder, Total: int64(len(d.objects) + len(d.sequences))}
 	for _, name := range d.archives {
-		s.Total += d.count(name)
+		s.Total += d.countObjects(name)
 	}
 	return s, err
 }
@@ -47,8 +47,8 @@ type directory struct {
 	objects, sequences, archives, others []string // file names
 }
 
-// add adds a file to the list of its kind.
-func (d *directory) add(name string) {
+// addFile adds a file to the list of its kind.
+func (d *directory) addFile(name string) {
 	list := &d.others
 	switch extension := path.Ext(name); {
 	case path.Base(name) == sequencesFile:
@@ -61,20 +61,20 @@ func (d *directory) add(name string) {
 	*list = append(*list, name)
 }
 
-// each yields the objects of the folder.
-func (d *directory) each(yield func(Object) bool) {
+// eachObject yields the objects of the folder.
+func (d *directory) eachObject(yield func(Object) bool) {
 	for _, names := range [][]string{d.objects, d.sequences} {
 		sort.Strings(names)
 		for _, name := range names {
 			text, err := readRegular(d.folder, name)
-			if !d.file(name, name, text, err, yield) {
+			if !d.yieldFile(name, name, text, err, yield) {
 				return
 			}
 		}
 	}
 	sort.Strings(d.archives)
 	for _, name := range d.archives {
-		if !d.archive(name, yield) {
+		if !d.yieldArchive(name, yield) {
 			return
 		}
 	}
@@ -85,14 +85,15 @@ func (d *directory) each(yield func(Object) bool) {
 	}
 }
 
-// file yields the content of a file. where is its place in reports; err, if not nil, says why text could not be read.
-func (d *directory) file(where, name string, text []byte, err error, yield func(Object) bool) bool {
+// yieldFile yields the content of a file. where is its place in reports; err, if not nil, says why text could not be
+// read.
+func (d *directory) yieldFile(where, name string, text []byte, err error, yield func(Object) bool) bool {
 	if path.Base(name) == sequencesFile {
 		return readSequences(where, text, err, yield)
 	}
 	var o Object
 	if err == nil {
-		o, err = d.object(name, text)
+		o, err = d.readObject(name, text)
 	}
 	if err != nil {
 		o = Object{Err: err}
@@ -103,8 +104,8 @@ func (d *directory) file(where, name string, text []byte, err error, yield func(
 
 var errName = errors.New("the file is not named class@namespace@id.json")
 
-// object reads the object of a file.
-func (d *directory) object(name string, text []byte) (Object, error) {
+// readObject reads the object of a file.
+func (d *directory) readObject(name string, text []byte) (Object, error) {
 	parts := strings.SplitN(strings.TrimSuffix(path.Base(name), ".json"), "@", 3)
 	switch len(parts) {
 	case 1:
@@ -126,7 +127,7 @@ func (d *directory) object(name string, text []byte) (Object, error) {
 
 // readRegular reads a file of the folder.
 func readRegular(folder fs.FS, name string) ([]byte, error) {
-	info, err := regular(folder, name)
+	info, err := statRegular(folder, name)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +143,8 @@ func readRegular(folder fs.FS, name string) ([]byte, error) {
 
 var errUnreadable = errors.New("the file cannot be read")
 
-// regular returns the description of a regular file. Other files must not be opened; opening a pipe would block.
-func regular(folder fs.FS, name string) (fs.FileInfo, error) {
+// statRegular returns the description of a regular file. Other files must not be opened; opening a pipe would block.
+func statRegular(folder fs.FS, name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(folder, name)
 	switch {
 	case errors.Is(err, engine.ErrOutside):

@@ -63,7 +63,7 @@ func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int
 // limited to one page of items. items is the number of exported items by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
 	e := &exporter{ExportConfig: cfg, out: bufio.NewWriterSize(out, 1<<16), items: map[string]int{}}
-	e.line([]byte(header))
+	e.writeLine([]byte(header))
 	err = e.Data.Snapshot(ctx, func(ctx context.Context) error {
 		for _, step := range []func(context.Context) error{e.begin, e.allItems, e.allLinks, e.allCounters, e.allFiles} {
 			if err := step(ctx); err != nil {
@@ -81,7 +81,7 @@ func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[str
 	if err != nil {
 		return e.items, err
 	}
-	e.value(ending{endingKind, e.total})
+	e.writeValue(ending{endingKind, e.total})
 	return e.items, e.out.Flush()
 }
 
@@ -108,25 +108,25 @@ func (e *exporter) begin(ctx context.Context) error {
 	return err
 }
 
-// line writes a line. A write error is reported by a later call of written or Flush.
-func (e *exporter) line(text []byte) {
+// writeLine writes a line. A write error is reported by a later call of writeError or Flush.
+func (e *exporter) writeLine(text []byte) {
 	_, _ = e.out.Write(text)
 	_ = e.out.WriteByte('\n')
 }
 
-func (e *exporter) value(v any) {
+func (e *exporter) writeValue(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // cannot happen: lines are structs of text and numbers
 	}
-	e.line(text)
+	e.writeLine(text)
 }
 
 func (e *exporter) allItems(ctx context.Context) error {
 	for _, c := range Roots(e.Classes) {
 		err := eachItem(ctx, e.Data, c, func(it *engine.Item) error {
 			e.room = appendItem(e.room[:0], it)
-			e.line(e.room)
+			e.writeLine(e.room)
 			e.items[it.Class.FullName]++
 			e.total++
 			e.progress(1)
@@ -135,15 +135,15 @@ func (e *exporter) allItems(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := e.written(); err != nil {
+		if err := e.writeError(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// written returns the error of an earlier write, if any.
-func (e *exporter) written() error {
+// writeError returns the error of an earlier write, if any.
+func (e *exporter) writeError() error {
 	_, err := e.out.Write(nil)
 	return err
 }
@@ -159,8 +159,8 @@ func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*eng
 	}
 }
 
-// collections returns the collections of the archive that are stored as links, sorted by name.
-func collections(data Dumper) []*engine.Property {
+// linkedCollections returns the collections of the archive that are stored as links, sorted by name.
+func linkedCollections(data Dumper) []*engine.Property {
 	linked := data.Linked()
 	slices.SortFunc(linked, func(a, b *engine.Property) int {
 		return slices.Compare([]string{a.Definition, a.Name}, []string{b.Definition, b.Name})
@@ -169,11 +169,11 @@ func collections(data Dumper) []*engine.Property {
 }
 
 func (e *exporter) allLinks(ctx context.Context) error {
-	for _, p := range collections(e.Data) {
+	for _, p := range linkedCollections(e.Data) {
 		l := linksLine{Collection: p.Definition + "." + p.Name}
 		flush := func() {
 			if len(l.Members) > 0 {
-				e.value(l)
+				e.writeValue(l)
 			}
 			l.Members = l.Members[:0]
 		}
@@ -190,7 +190,7 @@ func (e *exporter) allLinks(ctx context.Context) error {
 		}
 		flush()
 	}
-	return e.written()
+	return e.writeError()
 }
 
 func eachLink(ctx context.Context, data Dumper, p *engine.Property, visit func(owner, member string) error) error {
@@ -214,7 +214,7 @@ func (e *exporter) allCounters(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		e.value(counterLine{name, counters[name]})
+		e.writeValue(counterLine{name, counters[name]})
 	}
 	return nil
 }
@@ -236,14 +236,14 @@ func (e *exporter) allFiles(ctx context.Context) error {
 // allContents writes every content that a file row names once. A missing content is skipped.
 func (e *exporter) allContents(ctx context.Context) error {
 	for _, hash := range slices.Sorted(maps.Keys(e.contents)) {
-		if err := e.content(ctx, hash); err != nil {
+		if err := e.writeContent(ctx, hash); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *exporter) content(ctx context.Context, hash string) error {
+func (e *exporter) writeContent(ctx context.Context, hash string) error {
 	r, err := e.Content.Open(ctx, hash)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {
@@ -264,10 +264,10 @@ func (e *exporter) content(ctx context.Context, hash string) error {
 		size += int64(n)
 		switch {
 		case err == nil:
-			e.value(contentLine{Hash: hash, Data: piece})
+			e.writeValue(contentLine{Hash: hash, Data: piece})
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			e.value(contentLine{Hash: hash, Size: &size, Data: piece[:n]})
-			return e.written()
+			e.writeValue(contentLine{Hash: hash, Size: &size, Data: piece[:n]})
+			return e.writeError()
 		default:
 			return err
 		}

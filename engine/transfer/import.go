@@ -47,21 +47,21 @@ type Config struct {
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	ctx = engine.Unjournaled(ctx)
 	if s.Exact {
-		return restore(ctx, cfg, s)
+		return restoreExport(ctx, cfg, s)
 	}
 	im := &importer{Config: cfg, source: s, report: newReport(), inBatch: map[string]bool{}, named: map[string]bool{}}
 	for o := range s.Objects {
 		if err := ctx.Err(); err != nil {
 			return im.report, err
 		}
-		if err := im.take(ctx, o); err != nil {
+		if err := im.takeObject(ctx, o); err != nil {
 			return im.report, err
 		}
 	}
 	if err := im.flush(ctx); err != nil {
 		return im.report, err
 	}
-	err := im.retry(ctx)
+	err := im.retryRefused(ctx)
 	im.report.Refused = slices.DeleteFunc(im.report.Refused, func(f Refusal) bool { return f.Rule == mistake.DataOther && im.named[f.Where] })
 	return im.report, err
 }
@@ -77,23 +77,23 @@ type importer struct {
 	last    bool      // no later objects follow
 }
 
-// take binds an object and saves the batch when it is full. Two objects with the same id must not be in one batch,
-// since the second must see the first.
-func (im *importer) take(ctx context.Context, in Object) error {
-	defer im.progress(in.Size)
+// takeObject binds an object and saves the batch when it is full. Two objects with the same id must not be in one
+// batch, since the second must see the first.
+func (im *importer) takeObject(ctx context.Context, in Object) error {
+	defer im.reportProgress(in.Size)
 	if in.Numbers != nil {
 		im.report.Sequences += len(in.Numbers)
 		return im.Data.RaiseNumbers(ctx, in.Numbers)
 	}
-	o, err := im.bind(ctx, in)
+	o, err := im.bindObject(ctx, in)
 	switch {
-	case fatal(err):
+	case isFatal(err):
 		return err
 	case in.Err != nil:
-		im.report.unreadable(in)
+		im.report.addUnreadable(in)
 		return nil
 	case err != nil:
-		im.report.refuse(in.Where, err)
+		im.report.addRefusal(in.Where, err)
 		return nil
 	}
 	key := o.class.Root().FullName + "\x00" + o.id
@@ -107,7 +107,7 @@ func (im *importer) take(ctx context.Context, in Object) error {
 	return nil
 }
 
-func (im *importer) progress(size int64) {
+func (im *importer) reportProgress(size int64) {
 	if im.Progress != nil {
 		im.Progress(size)
 	}
@@ -118,29 +118,29 @@ func (im *importer) flush(ctx context.Context) error {
 	batch := im.batch
 	im.batch = nil
 	clear(im.inBatch)
-	if err := im.compare(ctx, batch); err != nil {
+	if err := im.loadStored(ctx, batch); err != nil {
 		return err
 	}
 	var exact, save []*object
 	for _, o := range batch {
-		switch err := im.complete(ctx, o); {
-		case fatal(err):
+		switch err := im.completeObject(ctx, o); {
+		case isFatal(err):
 			return err
 		case err != nil:
-			im.report.refuse(o.where, err)
+			im.report.addRefusal(o.where, err)
 		case o.unchanged:
 			if err := im.Data.Import(ctx, o.stages); err != nil {
 				return err
 			}
 			im.report.Unchanged++
-			im.taken(o)
+			im.countTaken(o)
 		case o.exact:
 			exact = append(exact, o)
 		default:
 			save = append(save, o)
 		}
 	}
-	if err := im.together(exact, func(some []*object) error { return im.store(ctx, some) }); err != nil {
+	if err := im.writeTogether(exact, func(some []*object) error { return im.storeObjects(ctx, some) }); err != nil {
 		return err
 	}
 	for len(save) > 0 {
@@ -148,7 +148,7 @@ func (im *importer) flush(ctx context.Context) error {
 		for n < len(save) && save[n].creator == save[0].creator {
 			n++
 		}
-		if err := im.together(save[:n], func(some []*object) error { return im.save(ctx, some) }); err != nil {
+		if err := im.writeTogether(save[:n], func(some []*object) error { return im.saveObjects(ctx, some) }); err != nil {
 			return err
 		}
 		save = save[n:]
@@ -156,41 +156,41 @@ func (im *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-func (im *importer) taken(o *object) {
+func (im *importer) countTaken(o *object) {
 	im.report.Taken[o.class.FullName]++
 	im.report.Refused = append(im.report.Refused, o.left...)
 }
 
-// together writes objects in one call. If that fails, it writes them one by one.
-func (im *importer) together(objects []*object, write func([]*object) error) error {
+// writeTogether writes objects in one call. If that fails, it writes them one by one.
+func (im *importer) writeTogether(objects []*object, write func([]*object) error) error {
 	if len(objects) == 0 {
 		return nil
 	}
 	err := write(objects)
-	if fatal(err) {
+	if isFatal(err) {
 		return err
 	}
 	for i, o := range objects {
 		alone := err
 		if err != nil && len(objects) > 1 {
-			if alone = write(objects[i : i+1]); fatal(alone) {
+			if alone = write(objects[i : i+1]); isFatal(alone) {
 				return alone
 			}
 		}
 		switch {
 		case alone == nil:
-			im.taken(o)
+			im.countTaken(o)
 		case !im.last && len(im.again) < maxRetried && engine.CodeOf(alone) == engine.Invalid:
 			im.again = append(im.again, o)
 		default:
-			im.report.refuse(o.where, alone)
+			im.report.addRefusal(o.where, alone)
 		}
 	}
 	return nil
 }
 
-// retry saves refused objects again, because they may have required a later object.
-func (im *importer) retry(ctx context.Context) error {
+// retryRefused saves refused objects again, because they may have required a later object.
+func (im *importer) retryRefused(ctx context.Context) error {
 	im.last = true
 	for _, o := range im.again {
 		im.batch = []*object{o}
@@ -210,8 +210,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// fatal reports whether an error must stop the import, because it is not caused by the object.
-func fatal(err error) bool {
+// isFatal reports whether an error must stop the import, because it is not caused by the object.
+func isFatal(err error) bool {
 	if err == nil {
 		return false
 	}

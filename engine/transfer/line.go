@@ -73,7 +73,7 @@ func appendItem(b []byte, it *engine.Item) []byte {
 // line is a line of an export before its members are decoded.
 type line map[string]json.RawMessage
 
-func (l line) text(name string) string {
+func (l line) textField(name string) string {
 	var s string
 	_ = json.Unmarshal(l[name], &s) // other types count as no text
 	return s
@@ -81,7 +81,7 @@ func (l line) text(name string) string {
 
 // readItem returns the item of a line. unknown lists the attributes that the class does not have.
 func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err error) {
-	it = &engine.Item{Class: c, Version: l.text("_classVer"), Creator: l.text("_creator"), Editor: l.text("_editor"), Values: make(engine.Values, len(c.Properties))}
+	it = &engine.Item{Class: c, Version: l.textField("_classVer"), Creator: l.textField("_creator"), Editor: l.textField("_editor"), Values: make(engine.Values, len(c.Properties))}
 	for name, raw := range l {
 		p := c.Property(name)
 		if p == nil || !p.Stored() {

@@ -35,13 +35,13 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 			case len(text) == 0:
 				continue
 			case n == 1 && bytes.HasPrefix(text, []byte(headerStart)) && !s.Exact:
-				o.Err = errors.New("it was exported by another version of restsrv, and nothing of it is taken: this one reads " + header)
+				o.Err = errors.New("it was exported by another version of restsrv and is not imported: this version reads " + header)
 				yield(o)
 				return
 			case s.Exact:
 				o.Line = text
 			default:
-				o.fill(text)
+				o.fillFromLine(text)
 			}
 			if !yield(o) || err != nil && !errors.Is(err, errLong) {
 				return
@@ -73,8 +73,8 @@ func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	}
 }
 
-// fill reads an object that contains its class and id.
-func (o *Object) fill(text []byte) {
+// fillFromLine reads an object that contains its class and id.
+func (o *Object) fillFromLine(text []byte) {
 	if o.Fields, o.Err = decodeObject(text); o.Err != nil {
 		return
 	}

@@ -31,9 +31,9 @@ type object struct {
 	exact     bool          // full can be stored directly
 }
 
-// bind converts an object to values of its class. If a value does not fit, a strict import refuses the object; other
-// imports leave the value out.
-func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
+// bindObject converts an object to values of its class. If a value does not fit, a strict import refuses the object;
+// other imports leave the value out.
+func (im *importer) bindObject(ctx context.Context, in Object) (*object, error) {
 	if in.Err != nil {
 		return nil, in.Err
 	}
@@ -44,7 +44,7 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 	o := &object{where: in.Where, class: c, id: in.ID, version: fieldText(in.Fields, "_classVer"),
 		creator: fieldText(in.Fields, "_creator"), editor: fieldText(in.Fields, "_editor")}
 	r := &reader{importer: im, object: o, text: in.Text}
-	if err := r.values(in.Fields); err != nil {
+	if err := r.bindValues(in.Fields); err != nil {
 		return nil, err
 	}
 	if err := o.identify(); err != nil {
@@ -54,7 +54,7 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 		return nil, ruled{fmt.Errorf("the file is named without an id, and the object has no key: expected %s@ID.json, or a value of %s",
 			c.FullName, engine.Quote(c.Key[0])), mistake.ObjectUnnamed}
 	}
-	if err := r.stages(in.Fields); err != nil {
+	if err := r.readStages(in.Fields); err != nil {
 		return nil, err
 	}
 	if im.Strict {
@@ -62,7 +62,7 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 			return nil, ruled{err, mistake.ObjectNull}
 		}
 	}
-	return o, im.files(ctx, o)
+	return o, im.storeFiles(ctx, o)
 }
 
 // reader reads the values of one object.
@@ -72,8 +72,8 @@ type reader struct {
 	text   []byte // of the file, or nil if the object is a line
 }
 
-// leave leaves a value out of the object. If the import is strict, it returns the error instead.
-func (r *reader) leave(rule *mistake.Rule, attribute string, err error) error {
+// leaveOut leaves a value out of the object. If the import is strict, it returns the error instead.
+func (r *reader) leaveOut(rule *mistake.Rule, attribute string, err error) error {
 	if r.Strict {
 		return ruled{err, rule}
 	}
@@ -87,8 +87,8 @@ func (r *reader) leave(rule *mistake.Rule, attribute string, err error) error {
 	return nil
 }
 
-// misfit splits the text of a cast error: "attribute A takes EXPECTED, found FOUND: WHY".
-func misfit(err error) (found, expected string, ok bool) {
+// splitMisfit splits the text of a cast error: "attribute A takes EXPECTED, found FOUND: WHY".
+func splitMisfit(err error) (found, expected string, ok bool) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != "type" {
 		return "", "", false
@@ -122,14 +122,14 @@ func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
 	return places.Of(within)
 }
 
-// values binds the fields of the object.
-func (r *reader) values(in engine.Fields) error {
+// bindValues binds the fields of the object.
+func (r *reader) bindValues(in engine.Fields) error {
 	o := r.object
 	in = slices.DeleteFunc(slices.Clone(in), func(f engine.Field) bool {
 		p := o.class.Property(f.Name)
 		return p != nil && p.Nowhere && p.Formula != nil // its back reference does not exist
 	})
-	in, err := r.prepare(o.class, in, "", "")
+	in, err := r.prepareFields(o.class, in, "", "")
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *reader) values(in engine.Fields) error {
 	if r.Strict {
 		o.given, unknown, err = o.class.Bind(in, engine.Lenient)
 	} else {
-		o.given, unknown, err = o.class.BindFitting(in, func(e *engine.Error) { _ = r.leave(mistake.ValueMisfit, e.Attribute, e) })
+		o.given, unknown, err = o.class.BindFitting(in, func(e *engine.Error) { _ = r.leaveOut(mistake.ValueMisfit, e.Attribute, e) })
 	}
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		rule := mistake.ValueMisfit
@@ -151,7 +151,7 @@ func (r *reader) values(in engine.Fields) error {
 			o.given[p.Index] = engine.Absent // the value follows from other values
 		}
 		if v, is := in.Get(p.Name); is && p.Kept() && err == nil {
-			err = r.keep(p, v)
+			err = r.keepValue(p, v)
 		}
 	}
 	for _, name := range unknown {
@@ -163,14 +163,14 @@ func (r *reader) values(in engine.Fields) error {
 	return err
 }
 
-// keep sets the value of a calculated attribute that cannot be calculated.
-func (r *reader) keep(p *engine.Property, v any) error {
+// keepValue sets the value of a calculated attribute that cannot be calculated.
+func (r *reader) keepValue(p *engine.Property, v any) error {
 	value, err := p.Cast(v)
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		if r.Strict {
 			return ruled{err, mistake.ValueMisfit}
 		}
-		_ = r.leave(mistake.ValueMisfit, p.Name, e)
+		_ = r.leaveOut(mistake.ValueMisfit, p.Name, e)
 		return nil
 	}
 	r.object.given[p.Index] = value
@@ -203,10 +203,10 @@ func (o *object) identify() error {
 	return nil
 }
 
-// files stores uploaded files. A file that is named but does not exist is still recorded, because its content may come
-// later.
-func (im *importer) files(ctx context.Context, o *object) error {
-	if !given(o.given) {
+// storeFiles stores uploaded files. A file that is named but does not exist is still recorded, because its content may
+// come later.
+func (im *importer) storeFiles(ctx context.Context, o *object) error {
+	if !hasFiles(o.given) {
 		return nil
 	}
 	if im.Accept == nil {
@@ -215,12 +215,12 @@ func (im *importer) files(ctx context.Context, o *object) error {
 	return im.Accept(ctx, o.class, o.id, o.given)
 }
 
-// given reports whether values, or the records in them, contain files. Empty file lists count too.
-func given(values engine.Values) bool {
+// hasFiles reports whether values, or the records in them, contain files. Empty file lists count too.
+func hasFiles(values engine.Values) bool {
 	found := false
 	record := func(v any) {
 		if r, ok := v.(*engine.Record); ok {
-			found = given(r.Values) || found
+			found = hasFiles(r.Values) || found
 		}
 	}
 	for _, v := range values {
@@ -244,8 +244,8 @@ func given(values engine.Values) bool {
 	return found
 }
 
-// stages reads the stages of the object in its workflows, as in {"workflow": {"stage": ...}}.
-func (r *reader) stages(in engine.Fields) error {
+// readStages reads the stages of the object in its workflows, as in {"workflow": {"stage": ...}}.
+func (r *reader) readStages(in engine.Fields) error {
 	const name = "___workflowStatus"
 	v, ok := in.Get(name)
 	if !ok || v == nil {
@@ -254,7 +254,7 @@ func (r *reader) stages(in engine.Fields) error {
 	o := r.object
 	workflows, ok := v.(engine.Fields)
 	if !ok || r.Stage == nil || o.id == "" {
-		return r.leave(mistake.ValueStage, name, errors.New(name+" is an object of workflows and their stages, of an object with an id"))
+		return r.leaveOut(mistake.ValueStage, name, errors.New(name+" is an object of workflows and their stages, of an object with an id"))
 	}
 	for _, w := range workflows {
 		stage, _ := w.Value.(string)
@@ -263,7 +263,7 @@ func (r *reader) stages(in engine.Fields) error {
 		}
 		path := jsonfile.Member(name, w.Name)
 		if stage == "" {
-			if err := r.leave(mistake.ValueStage, path, fmt.Errorf("%s names no stage for %s", name, engine.Quote(w.Name))); err != nil {
+			if err := r.leaveOut(mistake.ValueStage, path, fmt.Errorf("%s names no stage for %s", name, engine.Quote(w.Name))); err != nil {
 				return err
 			}
 			continue
@@ -273,15 +273,15 @@ func (r *reader) stages(in engine.Fields) error {
 			continue
 		}
 		err := fmt.Errorf("class %s has no workflow %s with a stage %s", o.class.FullName, engine.Quote(w.Name), engine.Quote(stage))
-		if err := r.leave(mistake.ValueStage, path, err); err != nil {
+		if err := r.leaveOut(mistake.ValueStage, path, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare reads the stored objects with the ids of a batch.
-func (im *importer) compare(ctx context.Context, batch []*object) error {
+// loadStored reads the stored objects with the ids of a batch.
+func (im *importer) loadStored(ctx context.Context, batch []*object) error {
 	byRoot := map[*engine.Class]map[string]*object{}
 	for _, o := range batch {
 		o.stored, o.unchanged = nil, false
@@ -343,9 +343,9 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 	return q, nil
 }
 
-// same reports whether the stored item has all given values. If a given password or file is the stored one, it is
-// removed from the given values.
-func (im *importer) same(ctx context.Context, o *object) (bool, error) {
+// isUnchanged reports whether the stored item has all given values. If a given password or file is the stored one, it
+// is removed from the given values.
+func (im *importer) isUnchanged(ctx context.Context, o *object) (bool, error) {
 	// An object of a descendant class keeps its class and its version.
 	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)
 	for i, v := range o.given {

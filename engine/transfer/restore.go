@@ -18,8 +18,8 @@ type Content interface {
 	Open(ctx context.Context, hash string) (io.ReadCloser, error)
 }
 
-// restore imports the lines of an export.
-func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
+// restoreExport imports the lines of an export.
+func restoreExport(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}}
 	for _, p := range cfg.Data.Linked() {
 		r.linked[p.Definition+"."+p.Name] = p
@@ -29,7 +29,7 @@ func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
 		if err := ctx.Err(); err != nil {
 			return r.report, err
 		}
-		end, err := r.take(ctx, o)
+		end, err := r.takeLine(ctx, o)
 		if err != nil {
 			return r.report, err
 		}
@@ -40,10 +40,10 @@ func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
 		return r.report, err
 	}
 	if r.upload != nil {
-		r.refused(r.upload.where, r.upload.abort())
+		r.addRefused(r.upload.where, r.upload.abort())
 	}
 	if !ended {
-		r.report.refuse("the export", errors.New("it is cut off: its last line is missing"))
+		r.report.addRefusal("the export", errors.New("it is cut off: its last line is missing"))
 	}
 	return r.report, nil
 }
@@ -73,59 +73,59 @@ type link struct {
 	where         string
 }
 
-func (r *restorer) refused(where string, err error) {
+func (r *restorer) addRefused(where string, err error) {
 	if err != nil {
-		r.report.refuse(where, err)
+		r.report.addRefusal(where, err)
 	}
 }
 
-// take processes a line. end is true for the last line.
-func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
+// takeLine processes a line. end is true for the last line.
+func (r *restorer) takeLine(ctx context.Context, o Object) (end bool, err error) {
 	if o.Err != nil {
 		r.seen++ // the line may have been an item; its error is already in the report
-		r.report.refuse(o.Where, o.Err)
+		r.report.addRefusal(o.Where, o.Err)
 		return false, nil
 	}
 	var l line
 	if json.Unmarshal(o.Line, &l) != nil {
 		r.seen++
-		r.report.refuse(o.Where, errors.New("the line is no JSON object"))
+		r.report.addRefusal(o.Where, errors.New("the line is no JSON object"))
 		return false, nil
 	}
 	switch {
 	case l["_class"] != nil:
 		r.seen++
-		err = r.item(ctx, l, o.Where)
+		err = r.takeItem(ctx, l, o.Where)
 	case l["_links"] != nil:
-		err = r.link(ctx, o)
+		err = r.takeLinks(ctx, o)
 	case l["_counter"] != nil:
-		err = r.counter(ctx, o)
+		err = r.takeCounter(ctx, o)
 	case l["_content"] != nil:
-		err = r.content(ctx, o)
-	case l.text("_restsrv") == endingKind:
-		return true, r.ending(o)
+		err = r.takeContent(ctx, o)
+	case l.textField("_restsrv") == endingKind:
+		return true, r.checkEnding(o)
 	case l["_restsrv"] == nil:
 		err = errors.New("the line is none that restsrv export writes")
 	}
-	if err != nil && !fatal(err) {
-		r.report.refuse(o.Where, err)
+	if err != nil && !isFatal(err) {
+		r.report.addRefusal(o.Where, err)
 		err = nil
 	}
 	return false, err
 }
 
-// ending compares the number of items read with the number written. They differ if lines were lost or if the export was
-// edited.
-func (r *restorer) ending(o Object) error {
+// checkEnding compares the number of items read with the number written. They differ if lines were lost or if the
+// export was edited.
+func (r *restorer) checkEnding(o Object) error {
 	var end ending
 	if json.Unmarshal(o.Line, &end) != nil || end.Items != r.seen {
-		r.report.refuse(o.Where, fmt.Errorf("the export was written with %d objects, accounts and other entries, found %d", end.Items, r.seen))
+		r.report.addRefusal(o.Where, fmt.Errorf("the export was written with %d objects, accounts and other entries, found %d", end.Items, r.seen))
 	}
 	r.seen = 0
 	return nil
 }
 
-func (r *restorer) class(name string) (*engine.Class, error) {
+func (r *restorer) findClass(name string) (*engine.Class, error) {
 	for _, c := range r.System {
 		if c.FullName == name {
 			return c, nil
@@ -134,8 +134,8 @@ func (r *restorer) class(name string) (*engine.Class, error) {
 	return r.Meta.Class(name)
 }
 
-func (r *restorer) item(ctx context.Context, l line, where string) error {
-	c, err := r.class(l.text("_class"))
+func (r *restorer) takeItem(ctx context.Context, l line, where string) error {
+	c, err := r.findClass(l.textField("_class"))
 	if err != nil {
 		return err
 	}
@@ -168,18 +168,18 @@ func (r *restorer) flushItems(ctx context.Context) error {
 		return nil
 	}
 	err := r.Data.Import(ctx, items)
-	if fatal(err) {
+	if isFatal(err) {
 		return err
 	}
 	for i, it := range items {
 		alone := err
 		if err != nil && len(items) > 1 {
-			if alone = r.Data.Import(ctx, items[i:i+1]); fatal(alone) {
+			if alone = r.Data.Import(ctx, items[i:i+1]); isFatal(alone) {
 				return alone
 			}
 		}
 		if alone != nil {
-			r.report.refuse(where[i], alone)
+			r.report.addRefusal(where[i], alone)
 			continue
 		}
 		r.report.Taken[it.Class.FullName]++
@@ -187,7 +187,7 @@ func (r *restorer) flushItems(ctx context.Context) error {
 	return nil
 }
 
-func (r *restorer) link(ctx context.Context, o Object) error {
+func (r *restorer) takeLinks(ctx context.Context, o Object) error {
 	if err := r.flushItems(ctx); err != nil {
 		return err
 	}
@@ -221,20 +221,20 @@ func (r *restorer) flushLinks(ctx context.Context) error {
 		pairs[i] = [2]string{l.owner, l.member}
 	}
 	err := r.Data.ImportLinks(ctx, links[0].p, pairs)
-	if err == nil || fatal(err) {
+	if err == nil || isFatal(err) {
 		return err
 	}
 	for i, l := range links {
-		if err := r.Data.ImportLinks(ctx, l.p, pairs[i:i+1]); fatal(err) {
+		if err := r.Data.ImportLinks(ctx, l.p, pairs[i:i+1]); isFatal(err) {
 			return err
 		} else if err != nil {
-			r.report.refuse(l.where, err)
+			r.report.addRefusal(l.where, err)
 		}
 	}
 	return nil
 }
 
-func (r *restorer) counter(ctx context.Context, o Object) error {
+func (r *restorer) takeCounter(ctx context.Context, o Object) error {
 	var l counterLine
 	if json.Unmarshal(o.Line, &l) != nil {
 		return errors.New("a counter is an object of _counter and a whole number")
@@ -242,8 +242,8 @@ func (r *restorer) counter(ctx context.Context, o Object) error {
 	return r.Data.ImportCounters(ctx, map[string]int64{l.Counter: l.Value})
 }
 
-// content processes a piece of a content.
-func (r *restorer) content(ctx context.Context, o Object) error {
+// takeContent processes a piece of a content.
+func (r *restorer) takeContent(ctx context.Context, o Object) error {
 	var l contentLine
 	if json.Unmarshal(o.Line, &l) != nil {
 		return errors.New("a content is an object of _content, size and data")
@@ -252,7 +252,7 @@ func (r *restorer) content(ctx context.Context, o Object) error {
 		return errors.New("the content of files cannot be taken: there is no file storage")
 	}
 	if r.upload != nil && r.upload.hash != l.Hash {
-		r.refused(r.upload.where, r.upload.abort())
+		r.addRefused(r.upload.where, r.upload.abort())
 		r.upload = nil
 	}
 	if r.upload == nil {
@@ -280,7 +280,7 @@ func startUpload(ctx context.Context, content Content, hash, where string) *uplo
 	go func() {
 		got, err := content.Put(ctx, r)
 		if err == nil && got != hash {
-			err = fmt.Errorf("the content %s came as %s", hash, got)
+			err = fmt.Errorf("the content %s has the hash %s", hash, got)
 		}
 		_ = r.CloseWithError(io.ErrClosedPipe) // later writes to the pipe fail
 		u.done <- err

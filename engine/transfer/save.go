@@ -7,15 +7,15 @@ import (
 	"restsrv/engine"
 )
 
-// complete decides how an object is saved. A new object gets defaults and generated values. As in IONDV, an object that
-// contains its key may lack a required value.
-func (im *importer) complete(ctx context.Context, o *object) error {
+// completeObject decides how an object is saved. A new object gets defaults and generated values. As in IONDV, an
+// object that contains its key may lack a required value.
+func (im *importer) completeObject(ctx context.Context, o *object) error {
 	if o.class.Abstract {
 		return engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", o.class.FullName)
 	}
 	if o.stored != nil {
 		var err error
-		o.unchanged, err = im.same(ctx, o)
+		o.unchanged, err = im.isUnchanged(ctx, o)
 		return err
 	}
 	if o.exact || o.id == "" || o.id != o.class.ID(o.given) {
@@ -36,12 +36,12 @@ func (im *importer) complete(ctx context.Context, o *object) error {
 		}
 	}
 	o.class.Stamp(full, im.Generate, true)
-	if err := o.class.Complete(full, im.Generate); err != nil && !lacking(err) {
+	if err := o.class.Complete(full, im.Generate); err != nil && !isValueMissing(err) {
 		return err
 	}
 	for i, v := range full {
 		p := o.class.Properties[i]
-		if nested(v) || v == engine.Absent && p.Stored() || p.Type == engine.Password && v != nil && o.given[i] == engine.Absent {
+		if hasRecords(v) || v == engine.Absent && p.Stored() || p.Type == engine.Password && v != nil && o.given[i] == engine.Absent {
 			return nil // only a save can supply the missing value
 		}
 	}
@@ -49,23 +49,23 @@ func (im *importer) complete(ctx context.Context, o *object) error {
 	return nil
 }
 
-// nested reports whether a value contains records.
-func nested(v any) bool {
+// hasRecords reports whether a value contains records.
+func hasRecords(v any) bool {
 	if l, ok := v.(*engine.Links); ok {
-		return slices.ContainsFunc(l.Add, nested)
+		return slices.ContainsFunc(l.Add, hasRecords)
 	}
 	_, ok := v.(*engine.Record)
 	return ok
 }
 
-// lacking reports whether err says that a required value is missing.
-func lacking(err error) bool {
+// isValueMissing reports whether err says that a required value is missing.
+func isValueMissing(err error) bool {
 	e, ok := err.(*engine.Error)
 	return ok && e.Reason == "required"
 }
 
-// store writes new objects without further processing.
-func (im *importer) store(ctx context.Context, objects []*object) error {
+// storeObjects writes new objects without further processing.
+func (im *importer) storeObjects(ctx context.Context, objects []*object) error {
 	var items []*engine.Item
 	for _, o := range objects {
 		items = append(items, &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: o.full})
@@ -74,8 +74,8 @@ func (im *importer) store(ctx context.Context, objects []*object) error {
 	return im.Data.Import(ctx, items)
 }
 
-// save writes objects of one creator as the acceptor does. The creator is used as the account that writes.
-func (im *importer) save(ctx context.Context, objects []*object) error {
+// saveObjects writes objects of one creator as the acceptor does. The creator is used as the account that writes.
+func (im *importer) saveObjects(ctx context.Context, objects []*object) error {
 	var stages []*engine.Item
 	records := make([]engine.Record, len(objects))
 	for i, o := range objects {
@@ -86,8 +86,8 @@ func (im *importer) save(ctx context.Context, objects []*object) error {
 		ctx = engine.WithAccount(ctx, &engine.Account{ID: creator})
 	}
 	_, err := im.Data.Save(ctx, records)
-	if lacking(err) && len(objects) == 1 && objects[0].id != "" && !slices.ContainsFunc(objects[0].given, nested) {
-		err = im.incomplete(ctx, objects[0])
+	if isValueMissing(err) && len(objects) == 1 && objects[0].id != "" && !slices.ContainsFunc(objects[0].given, hasRecords) {
+		err = im.storeIncomplete(ctx, objects[0])
 	}
 	if err == nil && len(stages) > 0 {
 		err = im.Data.Import(ctx, stages)
@@ -95,12 +95,12 @@ func (im *importer) save(ctx context.Context, objects []*object) error {
 	return err
 }
 
-// incomplete stores an object without a required value. Values that a save would compute are left unchanged.
-func (im *importer) incomplete(ctx context.Context, o *object) error {
+// storeIncomplete stores an object without a required value. Values that a save would compute are left unchanged.
+func (im *importer) storeIncomplete(ctx context.Context, o *object) error {
 	it := &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: slices.Clone(o.given)}
 	if o.stored == nil {
 		o.class.Stamp(it.Values, im.Generate, true)
-		if err := o.class.Complete(it.Values, im.Generate); err != nil && !lacking(err) {
+		if err := o.class.Complete(it.Values, im.Generate); err != nil && !isValueMissing(err) {
 			return err
 		}
 	} else {

@@ -137,14 +137,14 @@ func (r *Report) NotTaken() (n int) {
 // describe sets the found and the expected value if the error is that of a cast.
 func (r *Refusal) describe(err error) {
 	var e *engine.Error
-	if found, expected, ok := misfit(err); ok && errors.As(err, &e) {
+	if found, expected, ok := splitMisfit(err); ok && errors.As(err, &e) {
 		r.Attribute, r.Found, r.Expected = e.Attribute, found, expected
 		r.Reason = e.Attribute + ": found " + found + ", expected " + expected
 	}
 }
 
-// unreadable adds an object that could not be read.
-func (r *Report) unreadable(o Object) {
+// addUnreadable adds an object that could not be read.
+func (r *Report) addUnreadable(o Object) {
 	f := Refusal{Where: o.Where, Line: o.At.Line, Column: o.At.Column, Reason: reasonOf(o.Err), Rule: o.Rule}
 	if f.Rule == nil {
 		f.Rule = mistake.ObjectUnreadable
@@ -153,7 +153,7 @@ func (r *Report) unreadable(o Object) {
 	r.Refused = append(r.Refused, f)
 }
 
-func (r *Report) refuse(where string, err error) {
+func (r *Report) addRefusal(where string, err error) {
 	f := Refusal{Where: where, Reason: reasonOf(err), Rule: ruleOf(err)}
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		f.Attribute = e.Attribute

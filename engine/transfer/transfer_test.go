@@ -357,10 +357,10 @@ func TestRestore(t *testing.T) {
 		t.Errorf("sums %v and %v", a, b)
 	}
 	if a, b := sums(l), sums(other); slices.Equal(a, b) { // b0 keeps its place before b1, s1 before s0
-		t.Error("the order of insertion is in no sum")
+		t.Error("the sums do not depend on the order of insertion")
 	}
 	if !strings.Contains(other.export(), `"_id":"s1","members":["b3","b1","gone"]`) {
-		t.Error("the members of a shelf that was there are not those of the export")
+		t.Error("the members of an existing shelf differ from the export")
 	}
 }
 
@@ -502,7 +502,7 @@ func TestContents(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a piece is missing":  {strings.Join(slices.Delete(slices.Clone(lines), last-1, last), ""), fmt.Sprintf("in:%d: the content 2625a0 has 2500000 bytes, found …", last)},
 		"the end is missing":  {strings.Join(slices.Delete(slices.Clone(lines), last, last+1), ""), fmt.Sprintf("in:%d: the content 2625a0 is cut off", last-1)},
-		"another is in there": {strings.Replace(out.String(), `"_content":"3"`, `"_content":"4"`, 1), "…the content 4 came as 3"},
+		"another is in there": {strings.Replace(out.String(), `"_content":"3"`, `"_content":"4"`, 1), "…the content 4 has the hash 3"},
 	} {
 		if r := restore(c.text); len(r.Refused) != 1 || !matches(c.want, refused(r)) {
 			t.Errorf("%s: %s, want %s", name, refused(r), c.want)
@@ -533,7 +533,7 @@ func TestImportWaits(t *testing.T) {
 		t.Errorf("%d taken, %s", r.Count(), refused(r))
 	}
 	if !strings.Contains(l.export(), `"id":"1","title":"Persuasion"`) {
-		t.Error("the title that was free in the end is not there")
+		t.Error("the object with the title that became free is missing")
 	}
 }
 
