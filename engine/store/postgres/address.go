@@ -19,7 +19,7 @@ const defaultPort = "5432"
 
 // errForm is the error for an address that is not a PostgreSQL URI. Errors of the libraries are not passed on, because
 // they may quote the address.
-var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and with %%XX for what is special in a password", ErrAddress)
+var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and special characters of the password as %%XX", ErrAddress)
 
 // parse reads an address in the form of libpq, which may have several hosts:
 // postgres://user:password@host:port,[::1]:port,host/database?parameter=value
@@ -30,12 +30,12 @@ func parse(address string) (pq.Config, error) {
 	}
 	cfg, err := pq.NewConfig(u.String())
 	if err != nil {
-		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, reason(err))
+		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, describeError(err))
 	}
 	if hosts := q.Get("host"); hosts != "" { // if there are several hosts, the driver would try the hosts of PGHOST too
 		cfg.Multi = cfg.Multi[max(0, len(cfg.Multi)-strings.Count(hosts, ",")):]
 	}
-	encrypt(&cfg, q)
+	setEncryption(&cfg, q)
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
@@ -145,15 +145,15 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// encrypt sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS unless they
-// go to sockets or loopback addresses. The driver uses no TLS for any host if the first host is a socket.
-func encrypt(cfg *pq.Config, q url.Values) {
+// setEncryption sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS unless
+// they go to sockets or loopback addresses. The driver uses no TLS for any host if the first host is a socket.
+func setEncryption(cfg *pq.Config, q url.Values) {
 	given := q.Get("sslmode")
 	if given == "" {
 		given = os.Getenv("PGSSLMODE")
 	}
 	switch {
-	case local(*cfg):
+	case isLocal(*cfg):
 		if cfg.SSLMode == "" {
 			cfg.SSLMode = pq.SSLModeDisable
 		}
@@ -164,8 +164,8 @@ func encrypt(cfg *pq.Config, q url.Values) {
 	}
 }
 
-// reason returns the driver's description of a wrong address without parts that may be secret.
-func reason(err error) string {
+// describeError returns the driver's description of a wrong address without parts that may be secret.
+func describeError(err error) string {
 	var parsing *url.Error
 	if errors.As(err, &parsing) {
 		return "it is malformed"
@@ -173,8 +173,8 @@ func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "pq: ")
 }
 
-// local reports whether every host of cfg is this machine.
-func local(cfg pq.Config) bool {
+// isLocal reports whether every host of cfg is this machine.
+func isLocal(cfg pq.Config) bool {
 	if !localHost(cfg.Host, cfg.Hostaddr) {
 		return false
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// array formats values as the text of a one-dimensional array. The values must have types that a driver accepts: nil,
-// string, int64, float64 or bool.
-func array(list []any) string {
+// formatArray formats values as the text of a one-dimensional array. The values must have types that a driver accepts:
+// nil, string, int64, float64 or bool.
+func formatArray(list []any) string {
 	size := 2
 	for _, v := range list {
 		if s, ok := v.(string); ok {

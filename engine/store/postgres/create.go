@@ -9,8 +9,8 @@ import (
 // createTogether is the number of statements that are sent to the server at once.
 const createTogether = 100
 
-// create implements store.Traits.Create.
-func create(ctx context.Context, statements []string, exec func(context.Context, string) error) error {
+// createTables implements store.Traits.Create.
+func createTables(ctx context.Context, statements []string, exec func(context.Context, string) error) error {
 	for part := range slices.Chunk(statements, createTogether) {
 		if err := exec(ctx, strings.Join(part, ";\n")); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 // netDialer opens connections that fail when the other side no longer answers.
 type netDialer struct{ net.Dialer }
 
-func dialer() *netDialer {
+func newDialer() *netDialer {
 	return &netDialer{net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence / 2, Interval: silence / 8, Count: 4},
 		Control:         giveUpAfterSilence,

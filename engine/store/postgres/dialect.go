@@ -56,7 +56,7 @@ func (d dialect) Traits() store.Traits {
 		Patient:      "SET LOCAL lock_timeout = 0",
 		Savepoint:    true,
 		FullText:     fullText,
-		Create:       create,
+		Create:       createTables,
 	}
 }
 
@@ -119,12 +119,12 @@ func (dialect) Match(column, pattern string, bind func(any) string) string {
 
 // In implements store.Dialect.
 func (dialect) In(column string, _ engine.PropertyType, list []any, bind func(any) string) string {
-	return column + " = ANY(" + bind(array(list)) + ")"
+	return column + " = ANY(" + bind(formatArray(list)) + ")"
 }
 
 // Array implements store.Dialect.
 func (dialect) Array(t engine.PropertyType, list []any) (typ string, value any) {
-	return plainType(t) + "[]", array(list)
+	return plainType(t) + "[]", formatArray(list)
 }
 
 // Duplicate implements store.Dialect.
@@ -145,7 +145,7 @@ func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 func (dialect) Classify(err error) store.Failure {
 	var e *pq.Error
 	if errors.As(err, &e) {
-		return classify(e)
+		return classifyError(e)
 	}
 	var broken net.Error
 	if errors.Is(err, errNoServer) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
@@ -154,7 +154,7 @@ func (dialect) Classify(err error) store.Failure {
 	return store.Other
 }
 
-func classify(e *pq.Error) store.Failure {
+func classifyError(e *pq.Error) store.Failure {
 	switch e.Code {
 	case pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected:
 		return store.Lost
@@ -197,7 +197,7 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt
 	if !ok {
 		return store.Interrupt{}, errors.New("the driver cannot run a statement")
 	}
-	number, err := d.begin(ctx, conn)
+	number, err := d.prepareConnection(ctx, conn)
 	if err != nil {
 		return store.Interrupt{}, err
 	}
@@ -235,8 +235,8 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt
 // connection may set it. The default of PostgreSQL is 1 s.
 const deadlockTimeout = 100 // ms
 
-// begin prepares a new connection and returns the process id of its backend.
-func (d dialect) begin(ctx context.Context, conn driver.QueryerContext) (int64, error) {
+// prepareConnection prepares a new connection and returns the process id of its backend.
+func (d dialect) prepareConnection(ctx context.Context, conn driver.QueryerContext) (int64, error) {
 	text := "SELECT pg_backend_pid()"
 	if d.deadlocks {
 		text += fmt.Sprintf(", set_config('deadlock_timeout', '%d', false)", deadlockTimeout)

@@ -81,7 +81,7 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return "(SELECT CASE WHEN t >= " + firstInstant + " AND t < " + lastInstant + " + 1 THEN CAST(floor(t) AS bigint) END FROM (SELECT " +
 			args[0] + " + " + args[1] + " AS t) AS s)"
 	case store.Format:
-		digits := "CAST(" + part(engine.DatePart(args[1]), args[0]) + " AS text)"
+		digits := "CAST(" + datePart(engine.DatePart(args[1]), args[0]) + " AS text)"
 		if args[2] == "1" {
 			return digits
 		}
@@ -89,7 +89,7 @@ func (dialect) Function(f store.Function, args ...string) string {
 	case store.Abs, store.Floor, store.Sum:
 		return string(f) + "(" + args[0] + ")"
 	}
-	return part(engine.DatePart(f), args[0])
+	return datePart(engine.DatePart(f), args[0])
 }
 
 // includesAny is true if one of the texts contains part, ignoring case. A text with as many bytes as characters is
@@ -115,9 +115,9 @@ func realDecimal(x string) string {
 	return "CAST(CAST(" + x + " AS text) AS numeric)"
 }
 
-// part returns a part of a date in UTC. It computes with whole days and milliseconds since the beginning of the year 0.
-// Years are shifted by 400, after which the calendar repeats, because PostgreSQL has no year 0.
-func part(p engine.DatePart, date string) string {
+// datePart returns a part of a date in UTC. It computes with whole days and milliseconds since the beginning of the
+// year 0. Years are shifted by 400, after which the calendar repeats, because PostgreSQL has no year 0.
+func datePart(p engine.DatePart, date string) string {
 	const day = "86400000"
 	since := "(" + date + " - " + firstInstant + ")"
 	time := "(" + since + " % " + day + ")"

@@ -76,13 +76,13 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	connector, err := pq.NewConnectorConfig(settings)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrAddress, reason(err))
+		return nil, fmt.Errorf("%w: %s", ErrAddress, describeError(err))
 	}
-	connector.Dialer(dialer())
+	connector.Dialer(newDialer())
 	db := sqlx.NewDb(sql.OpenDB(reaching{connector}), "postgres")
 	db.SetMaxOpenConns(pool + 1) // one more to query the locks that the others wait for
 	db.SetMaxIdleConns(pool)
-	deadlocks, err := check(ctx, db)
+	deadlocks, err := checkServer(ctx, db)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -108,9 +108,9 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 // requests are reads and would wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
 
-// check tests the database, so that Open fails instead of the first request. deadlocks is set if connections may set
-// deadlock_timeout and its value is larger than deadlockTimeout.
-func check(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
+// checkServer tests the database, so that Open fails instead of the first request. deadlocks is set if connections may
+// set deadlock_timeout and its value is larger than deadlockTimeout.
+func checkServer(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	var version, milliseconds int
 	var encoding, schema, user string
 	var creates bool
@@ -123,7 +123,7 @@ func check(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	case errors.As(err, &e):
 		return false, fmt.Errorf("%w: %s", ErrAway, e.Message)
 	case err != nil:
-		return false, fmt.Errorf("%w: %s", ErrAway, reason(err))
+		return false, fmt.Errorf("%w: %s", ErrAway, describeError(err))
 	case version < oldest:
 		return false, fmt.Errorf("%w: it is version %d of PostgreSQL, and %d or later is needed", ErrUnfit, version/10000, oldest/10000)
 	case encoding != "UTF8":
@@ -136,7 +136,7 @@ func check(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	if !deadlocks && version >= grantsParameters {
 		err = db.QueryRowContext(ctx, "SELECT has_parameter_privilege('deadlock_timeout', 'SET')").Scan(&deadlocks)
 		if err != nil {
-			return false, fmt.Errorf("%w: %s", ErrAway, reason(err))
+			return false, fmt.Errorf("%w: %s", ErrAway, describeError(err))
 		}
 	}
 	return deadlocks && milliseconds > deadlockTimeout, nil

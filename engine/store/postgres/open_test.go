@@ -52,7 +52,7 @@ func TestOpenErrors(t *testing.T) {
 			db, err := postgres.Open(t.Context(), postgres.Config{URL: test.url, Pool: test.pool})
 			if err == nil {
 				db.Write.Close()
-				t.Fatal("it was opened")
+				t.Fatalf("the database was opened, want an error with %q", test.says)
 			}
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v, want %v and %q", err, test.want, test.says)
@@ -84,7 +84,7 @@ func TestOpenSeveralHosts(t *testing.T) {
 	}
 	defer db.Write.Close()
 	if _, err := db.Write.ExecContext(t.Context(), "CREATE TABLE made (n int)"); err != nil {
-		t.Errorf("the server that was found does not write: %v", err)
+		t.Errorf("the server that was found cannot be written: %v", err)
 	}
 	writes.Kill()
 	for range 100 { // until the previous connections are gone
@@ -96,7 +96,7 @@ func TestOpenSeveralHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); err != nil {
-		t.Errorf("the server is back: %v", err)
+		t.Errorf("a write after the server has returned: %v", err)
 	}
 	writes.Stop()
 	_, err = postgres.Open(t.Context(), postgres.Config{URL: address})

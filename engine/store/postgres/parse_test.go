@@ -52,7 +52,7 @@ func TestSSLMode(t *testing.T) {
 	}
 	t.Setenv("PGSSLMODE", "verify-full")
 	if cfg, err := parse("postgres://u@localhost/x"); err != nil || cfg.SSLMode != pq.SSLModeVerifyFull {
-		t.Errorf("PGSSLMODE is not heeded: %q, %v", cfg.SSLMode, err)
+		t.Errorf("PGSSLMODE=verify-full: got mode %q, %v", cfg.SSLMode, err)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestHosts(t *testing.T) {
 	}
 	t.Setenv("PGHOST", "other1,other2,other3")
 	if cfg, err := parse("postgres://u@h1,h2/x"); err != nil || !slices.Equal(servers(cfg), []string{"h1 5432", "h2 5432"}) {
-		t.Errorf("hosts of PGHOST are tried, too: %q, %v", servers(cfg), err)
+		t.Errorf("the hosts of PGHOST must not be used, got %q, %v", servers(cfg), err)
 	}
 }
 
@@ -170,7 +170,7 @@ func FuzzAddress(f *testing.F) {
 			}
 			return
 		}
-		if cfg.SSLMode == pq.SSLModeDisable && !strings.Contains(rest, "sslmode") && !strings.Contains(rest, "%") && !local(cfg) {
+		if cfg.SSLMode == pq.SSLModeDisable && !strings.Contains(rest, "sslmode") && !strings.Contains(rest, "%") && !isLocal(cfg) {
 			t.Fatalf("%q: %q are spoken to in the clear", rest, servers(cfg))
 		}
 	})
@@ -182,7 +182,7 @@ func TestArray(t *testing.T) {
 		`{NULL,"","NULL","a\"b\\c","{"}`: {nil, "", "NULL", `a"b\c`, "{"},
 		`{1,-2,0.1,1e+300,true,false}`:   {int64(1), int64(-2), 0.1, 1e300, true, false},
 	} {
-		if got := array(list); got != want {
+		if got := formatArray(list); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

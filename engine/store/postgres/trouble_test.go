@@ -67,7 +67,7 @@ func TestDeadlocks(t *testing.T) {
 		t.Error(err)
 	}
 	if n, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil || n != size {
-		t.Errorf("%d objects, %v", n, err)
+		t.Errorf("got %d objects, %v, want %d", n, err, size)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestTransactionGivesWay(t *testing.T) {
 		t.Errorf("got %d transactions done and %d undone, want one each", done.Load(), undone.Load())
 	}
 	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("it took %v, want at most 5s", took)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestConnectionsKilled(t *testing.T) {
 	}
 	t.Logf("%d writes done, %d unavailable", done.Load(), away.Load())
 	if done.Load() == 0 {
-		t.Error("nothing was written: the test shows nothing")
+		t.Error("no write succeeded, so the test has no effect")
 	}
 }
 
@@ -413,7 +413,7 @@ func TestOpenTogether(t *testing.T) {
 		}
 	}
 	if seeds.Load() != 1 {
-		t.Errorf("it was seeded %d times", seeds.Load())
+		t.Errorf("the database was seeded %d times, want once", seeds.Load())
 	}
 	c := changed()
 	if n, err := openAt(t, url, c).Count(t.Context(), &engine.Query{Class: c}); err != nil || n != 13 {

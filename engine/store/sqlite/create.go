@@ -26,8 +26,8 @@ const (
 	denyWrites  = "PRAGMA writable_schema = OFF"
 )
 
-// create implements store.Traits.Create.
-func create(ctx context.Context, statements []string, exec func(context.Context, string) error) (err error) {
+// createTables implements store.Traits.Create.
+func createTables(ctx context.Context, statements []string, exec func(context.Context, string) error) (err error) {
 	run := func(list ...string) error {
 		for _, sql := range list {
 			if err := exec(ctx, sql); err != nil {

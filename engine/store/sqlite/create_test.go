@@ -95,7 +95,7 @@ func TestCreateMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	many, err := created(t, func(exec func(context.Context, string) error) error {
-		return create(t.Context(), ddl, exec)
+		return createTables(t.Context(), ddl, exec)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestCreateMany(t *testing.T) {
 func TestCreateManyFails(t *testing.T) {
 	ddl := append(manyTables(150), "CREATE TABLE wrong (")
 	conn, err := created(t, func(exec func(context.Context, string) error) error {
-		return create(t.Context(), ddl, exec)
+		return createTables(t.Context(), ddl, exec)
 	})
 	if err == nil {
 		t.Fatal("a wrong statement was accepted")

@@ -41,7 +41,7 @@ func (d dialect) Traits() store.Traits {
 		// SQLite uses only the columns before it.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
-		Create:    create,
+		Create:    createTables,
 	}
 }
 

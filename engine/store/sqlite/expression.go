@@ -93,7 +93,7 @@ func registerExpressions(d *sqlite.Driver) error {
 	})
 }
 
-func decimal(v driver.Value) engine.Decimal {
+func decimalOf(v driver.Value) engine.Decimal {
 	switch v := v.(type) {
 	case string:
 		return engine.Decimal(v)
@@ -103,18 +103,18 @@ func decimal(v driver.Value) engine.Decimal {
 	return "0"
 }
 
-func two(f func(a, b engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
-	return func(args []driver.Value) driver.Value { return string(f(decimal(args[0]), decimal(args[1]))) }
+func binaryDecimal(f func(a, b engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
+	return func(args []driver.Value) driver.Value { return string(f(decimalOf(args[0]), decimalOf(args[1]))) }
 }
 
-func one(f func(engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
-	return func(args []driver.Value) driver.Value { return string(f(decimal(args[0]))) }
+func unaryDecimal(f func(engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
+	return func(args []driver.Value) driver.Value { return string(f(decimalOf(args[0]))) }
 }
 
-// partial is like two, for a function without a result for some divisors.
-func partial(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
+// partialDecimal is like binaryDecimal, for a function without a result for some divisors.
+func partialDecimal(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value {
-		if d, ok := f(decimal(args[0]), decimal(args[1])); ok {
+		if d, ok := f(decimalOf(args[0]), decimalOf(args[1])); ok {
 			return string(d)
 		}
 		return nil
@@ -126,42 +126,42 @@ var numberFunctions = []function{
 		if f, ok := args[0].(float64); ok {
 			return string(engine.RealDecimal(f))
 		}
-		return string(decimal(args[0])) // a whole number, which SQLite may store as an integer
+		return string(decimalOf(args[0])) // a whole number, which SQLite may store as an integer
 	}},
-	{"add", 2, two(engine.Decimal.Add)},
-	{"sub", 2, two(engine.Decimal.Sub)},
-	{"mul", 2, two(engine.Decimal.Mul)},
-	{"div", 2, partial(engine.Decimal.Div)},
-	{"mod", 2, partial(engine.Decimal.Mod)},
-	{"abs", 1, one(engine.Decimal.Abs)},
-	{"floor", 1, one(engine.Decimal.Floor)},
+	{"add", 2, binaryDecimal(engine.Decimal.Add)},
+	{"sub", 2, binaryDecimal(engine.Decimal.Sub)},
+	{"mul", 2, binaryDecimal(engine.Decimal.Mul)},
+	{"div", 2, partialDecimal(engine.Decimal.Div)},
+	{"mod", 2, partialDecimal(engine.Decimal.Mod)},
+	{"abs", 1, unaryDecimal(engine.Decimal.Abs)},
+	{"floor", 1, unaryDecimal(engine.Decimal.Floor)},
 	{"round", 2, func(args []driver.Value) driver.Value {
 		digits, _ := args[1].(int64)
-		return string(decimal(args[0]).Round(int(digits)))
+		return string(decimalOf(args[0]).Round(int(digits)))
 	}},
 	{"date_add", 2, func(args []driver.Value) driver.Value {
-		sum := decimal(args[0]).Add(decimal(args[1])).Floor()
+		sum := decimalOf(args[0]).Add(decimalOf(args[1])).Floor()
 		ms, err := strconv.ParseInt(string(sum), 10, 64)
 		if err != nil || !engine.Instant(ms).Valid() {
 			return nil
 		}
 		return ms
 	}},
-	{"part", 2, func(args []driver.Value) driver.Value { return part(args) }},
+	{"part", 2, func(args []driver.Value) driver.Value { return datePart(args) }},
 	{"part_text", 3, func(args []driver.Value) driver.Value {
-		text := strconv.FormatInt(part(args), 10)
+		text := strconv.FormatInt(datePart(args), 10)
 		width, _ := args[2].(int64)
 		return strings.Repeat("0", max(int(width)-len(text), 0)) + text
 	}},
 }
 
-func part(args []driver.Value) int64 {
+func datePart(args []driver.Value) int64 {
 	ms, _ := args[0].(int64)
 	name, _ := args[1].(string)
 	return engine.Instant(ms).Part(engine.DatePart(name))
 }
 
-func texts(args []driver.Value) (a, b string) {
+func textArguments(args []driver.Value) (a, b string) {
 	a, _ = args[0].(string)
 	if len(args) > 1 {
 		b, _ = args[1].(string)
@@ -188,7 +188,7 @@ func lower(s string) string {
 	return strings.ToLower(s)
 }
 
-func truth(b bool) driver.Value {
+func boolValue(b bool) driver.Value {
 	if b {
 		return int64(1)
 	}
@@ -196,21 +196,21 @@ func truth(b bool) driver.Value {
 }
 
 var otherFunctions = []function{
-	{"upper", 1, func(args []driver.Value) driver.Value { s, _ := texts(args); return upper(s) }},
-	{"lower", 1, func(args []driver.Value) driver.Value { s, _ := texts(args); return lower(s) }},
+	{"upper", 1, func(args []driver.Value) driver.Value { s, _ := textArguments(args); return upper(s) }},
+	{"lower", 1, func(args []driver.Value) driver.Value { s, _ := textArguments(args); return lower(s) }},
 	{"includes", 2, func(args []driver.Value) driver.Value {
-		s, part := texts(args)
-		return truth(needleOf(part).in(s))
+		s, part := textArguments(args)
+		return boolValue(needleOf(part).containedIn(s))
 	}},
 	{"substr", 3, substr},
 	{"set_size", 1, func(args []driver.Value) driver.Value {
-		s, _ := texts(args)
-		return int64(len(elements(s)))
+		s, _ := textArguments(args)
+		return int64(len(parseElements(s)))
 	}},
 	{"set_has", 2, func(args []driver.Value) driver.Value {
-		a, b := texts(args)
-		wanted := elements(b)
-		for _, e := range elements(a) {
+		a, b := textArguments(args)
+		wanted := parseElements(b)
+		for _, e := range parseElements(a) {
 			for _, w := range wanted {
 				if e == w {
 					return int64(1)
@@ -222,7 +222,7 @@ var otherFunctions = []function{
 }
 
 func substr(args []driver.Value) driver.Value {
-	s, _ := texts(args)
+	s, _ := textArguments(args)
 	start, _ := args[1].(int64)
 	length, _ := args[2].(int64)
 	runes := []rune(s)
@@ -237,9 +237,9 @@ func substr(args []driver.Value) driver.Value {
 	return string(runes[start:min(start+length, n)])
 }
 
-// elements returns the elements of a JSON array. Numbers become canonical decimals, so that equal numbers compare
+// parseElements returns the elements of a JSON array. Numbers become canonical decimals, so that equal numbers compare
 // equal.
-func elements(text string) []any {
+func parseElements(text string) []any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var list []any
@@ -272,7 +272,7 @@ func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 		if !s.any {
 			s.total, s.any = "0", true
 		}
-		s.total = s.total.Add(decimal(args[0]))
+		s.total = s.total.Add(decimalOf(args[0]))
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 // WindowInverse implements sqlite.AggregateFunction.
 func (s *sum) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if args[0] != nil {
-		s.total = s.total.Sub(decimal(args[0]))
+		s.total = s.total.Sub(decimalOf(args[0]))
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.V
 		return int64(0), nil // null
 	}
 	pattern, _ := args[1].(string)
-	re, err := m.pattern(pattern)
+	re, err := m.compilePattern(pattern)
 	if err != nil {
 		return nil, engine.Errorf(engine.Invalid, "filter", "regular expression %s is not in RE2 syntax", engine.Quote(pattern))
 	}
@@ -147,7 +147,7 @@ func (h *hasty) ReadRune() (r rune, size int, err error) {
 	return h.Reader.ReadRune()
 }
 
-func (m *matcher) pattern(source string) (*regexp.Regexp, error) {
+func (m *matcher) compilePattern(source string) (*regexp.Regexp, error) {
 	m.mu.RLock()
 	re := m.compiled[source]
 	m.mu.RUnlock()

@@ -60,13 +60,13 @@ func TestMatcher(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		if len(m.compiled) > maxPatterns {
-			t.Fatalf("%d patterns are kept", len(m.compiled))
+			t.Fatalf("%d patterns are cached, want at most %d", len(m.compiled), maxPatterns)
 		}
 	}
 	if got, err := m.call(nil, []driver.Value{nil, "x"}); err != nil || got != int64(0) {
-		t.Errorf("null: got %v, %v", got, err)
+		t.Errorf("null: got %v, %v, want 0", got, err)
 	}
 	if _, err := m.call(nil, []driver.Value{"x", "("}); err == nil {
-		t.Error("a broken pattern matched")
+		t.Error("a malformed pattern returned no error")
 	}
 }

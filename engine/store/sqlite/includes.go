@@ -42,8 +42,9 @@ var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 // buffers are reused for the upper case of long texts.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// in reports whether the upper case of s contains that of n. It does not allocate if simpleUpper covers all characters.
-func (n *needle) in(s string) bool {
+// containedIn reports whether the upper case of s contains that of n. It does not allocate if simpleUpper covers all
+// characters.
+func (n *needle) containedIn(s string) bool {
 	var short [512]byte
 	b := short[:0]
 	if len(s) > len(short)/2 { // the upper case of two bytes may have three bytes
@@ -98,7 +99,7 @@ func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, 
 			unknown = unknown || a == nil
 			continue
 		}
-		if n.in(s) {
+		if n.containedIn(s) {
 			return int64(1), nil
 		}
 	}

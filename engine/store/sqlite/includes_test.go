@@ -32,14 +32,14 @@ func TestNeedle(t *testing.T) {
 		if want {
 			found++
 		}
-		if got := needleOf(part).in(s); got != want {
+		if got := needleOf(part).containedIn(s); got != want {
 			t.Fatalf("%q in %q: got %v, want %v", part, s, got, want)
 		}
 	}
 	if found < 1000 {
 		t.Errorf("only %d of the texts were found", found)
 	}
-	if got := needleOf("A").in("\xffa"); !got {
+	if got := needleOf("A").containedIn("\xffa"); !got {
 		t.Error("a text that is not UTF-8: got not found, want found")
 	}
 }

@@ -28,7 +28,7 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 		return unknown, nil
 	}
 	db := uintptr(handle.Uint())
-	unlock(db)
+	disableMutex(db)
 	i := store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }} // one atomic store
 	tls := v.Elem().FieldByName("tls")
 	if !tls.IsValid() || tls.Type() != reflect.TypeFor[*libc.TLS]() || tls.IsNil() {
@@ -43,31 +43,32 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 	return i, nil
 }
 
-// unlock makes SQLite work without the mutex of a connection, as if it had been opened with SQLITE_OPEN_NOMUTEX, which
-// the driver does not offer. SQLite would lock the mutex several times for each row and each value. It is not needed,
-// because only one goroutine at a time uses a connection: database/sql and the memory of the driver require that too.
-// The exception is sqlite3_interrupt, which does not use the mutex.
-func unlock(db uintptr) {
-	(*sqlite3.Tsqlite3)(pointer(db)).Fmutex = 0
+// disableMutex makes SQLite work without the mutex of a connection, as if it had been opened with SQLITE_OPEN_NOMUTEX,
+// which the driver does not offer. SQLite would lock the mutex several times for each row and each value. It is not
+// needed, because only one goroutine at a time uses a connection: database/sql and the memory of the driver require
+// that too. The exception is sqlite3_interrupt, which does not use the mutex.
+func disableMutex(db uintptr) {
+	(*sqlite3.Tsqlite3)(pointerTo(db)).Fmutex = 0
 }
 
-// pointer converts the address of memory that SQLite allocated outside of Go's heap.
-func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
+// pointerTo converts the address of memory that SQLite allocated outside of Go's heap.
+func pointerTo(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// tickers maps a number to the tick function of each open connection. SQLite passes the number to progress, because it
-// cannot hold a Go pointer.
+// tickers maps a number to the tick function of each open connection. SQLite passes the number to handleProgress,
+// because it cannot hold a Go pointer.
 var (
 	tickers    sync.Map
 	lastTicker atomic.Int64
 )
 
-// progressFunction is progress as a pointer to a C function, made in the same way as the driver does (cFuncPointer).
+// progressFunction is handleProgress as a pointer to a C function, made in the same way as the driver does
+// (cFuncPointer).
 var progressFunction = *(*uintptr)(unsafe.Pointer(&struct {
 	call func(*libc.TLS, uintptr) int32
-}{progress}))
+}{handleProgress}))
 
-// progress is the progress handler for SQLite. SQLite ends the statement if it returns a number other than 0.
-func progress(_ *libc.TLS, id uintptr) int32 {
+// handleProgress is the progress handler for SQLite. SQLite ends the statement if it returns a number other than 0.
+func handleProgress(_ *libc.TLS, id uintptr) int32 {
 	if tick, ok := tickers.Load(id); ok && !tick.(func() bool)() {
 		return 1
 	}

@@ -97,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	db.Read = open(d, name+readerCache+"&_pragma=query_only(1)", db.Readers+db.Scans+db.Parked)
 	if err := tryWriting(ctx, db.Write); err != nil {
-		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), giveUp())
+		return nil, errors.Join(explainError(cfg.Path, err), db.Read.Close(), db.Write.Close(), giveUp())
 	}
 	if cfg.Log != nil {
 		warnReadable(path, cfg.Log)
@@ -138,7 +138,7 @@ func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) 
 				warned = largeLog / 2
 			case info.Size() >= 2*warned:
 				warned = info.Size()
-				log.Warn("the log of the database grows because a reading, such as restsrv export or another program, has been open for long; its space is free again when the reading ends",
+				log.Warn("the write-ahead log of the database grows because a read has been open for long, for example by restsrv export or another program; the space is freed when the read ends",
 					"path", path, "bytes", warned)
 			}
 		}
@@ -150,7 +150,7 @@ func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) 
 // because another program may depend on it.
 func warnReadable(path string, log *slog.Logger) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
-		log.Warn("every user of this machine may read the database, and the password hashes in it: chmod 600 ends that",
+		log.Warn("every user of this machine can read the database and the password hashes in it; run chmod 600 on the file",
 			"path", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 	}
 }
@@ -205,13 +205,13 @@ func prepareFile(name string) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return "", fmt.Errorf("%w: %s is a directory", ErrNotDatabase, name)
 	}
-	_, err = touch(path)
+	_, err = createFile(path)
 	return path, err
 }
 
-// touch creates a file if it does not exist, and reports whether it did. An existing file is not opened, because
+// createFile creates a file if it does not exist, and reports whether it did. An existing file is not opened, because
 // closing it would release the locks that this process may hold on it.
-func touch(path string) (made bool, err error) {
+func createFile(path string) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -227,7 +227,7 @@ func touch(path string) (made bool, err error) {
 // and removes the lock file if holdServer created it.
 func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
-	made, err := touch(lock)
+	made, err := createFile(lock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -246,11 +246,11 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY {
 		return nil, nil, fmt.Errorf("%w: %s: stop it first, or give this one another database", ErrServed, path)
 	}
-	return nil, nil, explain(path, err)
+	return nil, nil, explainError(path, err)
 }
 
-// explain turns an error of opening into one of the errors above.
-func explain(path string, err error) error {
+// explainError turns an error of opening into one of the errors above.
+func explainError(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return fmt.Errorf("database %s: %w", path, err)

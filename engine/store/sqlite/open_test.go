@@ -175,14 +175,14 @@ func TestServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := server.Get(t.Context(), c, "a"); err != nil {
-		t.Errorf("the server does not see what the command wrote: %v", err)
+		t.Errorf("the server cannot read the object of the command: %v", err)
 	}
 	closeStore(t, command)
 	if _, err := server.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the database has another name: %v", err)
+		t.Errorf("the database file is missing: %v", err)
 	}
 	if _, err := openFile(t, sqlite.Config{Path: path, Server: true}); !errors.Is(err, sqlite.ErrServed) {
 		t.Errorf("after the command left: got %v, want %v", err, sqlite.ErrServed)
@@ -198,7 +198,7 @@ func TestClose(t *testing.T) {
 	}
 	closeStore(t, st)
 	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the log is still there: %v", err)
+		t.Errorf("the write-ahead log still exists: %v", err)
 	}
 	_, getErr := st.Get(t.Context(), c, "a")
 	_, createErr := st.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{})
@@ -237,7 +237,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("got %v, want unavailable with a time to retry", err)
 	}
 	if e != nil && strings.Contains(e.Message, "SQL") {
-		t.Errorf("message %q tells too much", e.Message)
+		t.Errorf("message %q contains details of the database", e.Message)
 	}
 	run(t, conn.Conn, "ROLLBACK")
 	if _, err = st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// attributes makes the kernel end the child process when this process ends.
-func attributes(as *syscall.Credential) *syscall.SysProcAttr {
+// childAttributes makes the kernel end the child process when this process ends.
+func childAttributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func attributes(as *syscall.Credential) *syscall.SysProcAttr {
+func childAttributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as}
 }
 

@@ -56,7 +56,7 @@ func Run(m *testing.M) int {
 // and used again, which takes a tenth of the time of creating them.
 func Database(t testing.TB) string {
 	t.Helper()
-	d, err := lend(address(t))
+	d, err := lendDatabase(serverAddress(t))
 	if err != nil {
 		t.Fatalf("PostgreSQL: %v", err)
 	}
@@ -68,7 +68,7 @@ func Database(t testing.TB) string {
 	return d.address
 }
 
-func lend(base string) (d lent, err error) {
+func lendDatabase(base string) (d lent, err error) {
 	shared.mu.Lock()
 	if n := len(shared.free); n > 0 {
 		d, shared.free = shared.free[n-1], shared.free[:n-1]
@@ -89,7 +89,7 @@ GRANT USAGE ON SCHEMA public TO PUBLIC`
 
 // giveBack empties the database for the next test. If that fails, it drops the database.
 func (d lent) giveBack() error {
-	if err := run(d.address, empty); err != nil {
+	if err := runStatements(d.address, empty); err != nil {
 		return d.drop()
 	}
 	shared.mu.Lock()
@@ -102,10 +102,10 @@ func (d lent) giveBack() error {
 // drops it.
 func Create(base string) (address string, drop func() error, err error) {
 	name := fmt.Sprintf("restsrv_test_%016x", rand.Uint64())
-	if err := execute(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
+	if err := executeAlone(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
 		return "", nil, err
 	}
-	return within(base, name), func() error { return execute(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
+	return databaseAddress(base, name), func() error { return executeAlone(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
 }
 
 // Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names, or of
@@ -125,13 +125,13 @@ func Use(settings ...string) (address string, end func(), err error) {
 // Execute runs a statement outside of a transaction.
 func Execute(t testing.TB, address, statement string) {
 	t.Helper()
-	if err := execute(address, statement); err != nil {
+	if err := executeAlone(address, statement); err != nil {
 		t.Errorf("PostgreSQL: %s: %v", statement, err)
 	}
 }
 
-// address returns the address of some database of the server.
-func address(t testing.TB) string {
+// serverAddress returns the address of some database of the server.
+func serverAddress(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {
 		if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
@@ -158,15 +158,15 @@ func giveUp(t testing.TB, err error) {
 	}
 }
 
-// execute runs a statement that cannot be used in a transaction.
-func execute(address, statement string) error {
+// executeAlone runs a statement that cannot be used in a transaction.
+func executeAlone(address, statement string) error {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	return run(address, statement)
+	return runStatements(address, statement)
 }
 
-// run executes statements. Several statements are one transaction.
-func run(address, statement string) error {
+// runStatements executes statements. Several statements are one transaction.
+func runStatements(address, statement string) error {
 	db, err := sql.Open("postgres", address)
 	if err != nil {
 		return err
@@ -176,8 +176,8 @@ func run(address, statement string) error {
 	return err
 }
 
-// within returns the address of another database of the same server.
-func within(address, name string) string {
+// databaseAddress returns the address of another database of the same server.
+func databaseAddress(address, name string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return strings.TrimSpace(address) + " dbname=" + name

@@ -45,7 +45,7 @@ func NewServer(t testing.TB, settings ...string) *Server {
 }
 
 func newServer(settings ...string) (*Server, error) {
-	bin, err := binaries()
+	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func newServer(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	s.URL = "postgres://postgres@/postgres?" + url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()
-	if err := errors.Join(s.becomeUser(), s.initialize()); err != nil {
+	if err := errors.Join(s.becomeUser(), s.initializeCluster()); err != nil {
 		s.Remove()
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func removeLeftOvers() {
 	}
 }
 
-// binaries returns the folder of the newest PostgreSQL.
-func binaries() (string, error) {
+// findBinaries returns the folder of the newest PostgreSQL.
+func findBinaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "initdb")); err == nil {
@@ -120,22 +120,22 @@ func (s *Server) becomeUser() error {
 	return errors.New("it does not run as root, and there is no user postgres or nobody")
 }
 
-func (s *Server) command(name string, args ...string) *exec.Cmd {
+func (s *Server) newCommand(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
-	cmd.SysProcAttr = attributes(s.as)
+	cmd.SysProcAttr = childAttributes(s.as)
 	return cmd
 }
 
-// initialize creates the cluster. If PostgreSQL supports it, the default collation is that of a language, so that tests
-// find columns that lack an explicit collation.
-func (s *Server) initialize() error {
+// initializeCluster creates the cluster. If PostgreSQL supports it, the default collation is that of a language, so
+// that tests find columns that lack an explicit collation.
+func (s *Server) initializeCluster() error {
 	data := filepath.Join(s.dir, "data")
 	args := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C"}
-	out, err := s.command("initdb", append(args, "--locale-provider=icu", "--icu-locale=en-US")...).CombinedOutput()
+	out, err := s.newCommand("initdb", append(args, "--locale-provider=icu", "--icu-locale=en-US")...).CombinedOutput()
 	if err != nil {
 		_ = os.RemoveAll(data)
-		out, err = s.command("initdb", args...).CombinedOutput()
+		out, err = s.newCommand("initdb", args...).CombinedOutput()
 	}
 	if err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
@@ -149,7 +149,7 @@ func (s *Server) Start() error {
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	cmd := s.command("postgres", args...)
+	cmd := s.newCommand("postgres", args...)
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -173,10 +173,10 @@ func (s *Server) Start() error {
 		return err
 	}
 	s.process = cmd.Process
-	return s.await()
+	return s.awaitReady()
 }
 
-func (s *Server) await() error {
+func (s *Server) awaitReady() error {
 	db, err := sql.Open("postgres", s.URL)
 	if err != nil {
 		return err
