@@ -235,7 +235,7 @@ func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 	}
 }
 
-// arrive marks the awaited members of collections that the item, which was just written, satisfies.
+// arrive must be called for each written item. If collections await the item as a member, they get it in receive.
 func (sv *save) arrive(e *entry, it *engine.Item) {
 	at := place{e.plan.table, it.ID}
 	var others []*awaited

@@ -224,11 +224,11 @@ func (n *network) check(t *testing.T, filter any, order, search, cursor string) 
 		few.Filter = engine.And(q.Filter, &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(n.person.Property("id")), List: []any{"1", "4", "11", "x"}})
 		rest := must(n.ids(ctx, &opposite))
 		if merged := append(slices.Clone(found), rest...); !sameSet(merged, whole) {
-			t.Fatalf("found %v, the opposite %v, of %v", found, rest, whole)
+			t.Fatalf("the filter found %v and its negation %v, want all of %v once", found, rest, whole)
 		}
 		want := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return !slices.Contains([]string{"1", "4", "11"}, id) })
 		if got := must(n.ids(ctx, &few)); !slices.Equal(got, want) {
-			t.Fatalf("with a further condition found %v, want %v", got, want)
+			t.Fatalf("with an additional condition: got %v, want %v", got, want)
 		}
 	}
 	if c, err := n.Count(ctx, q); err != nil || c != int64(len(found)) {

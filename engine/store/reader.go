@@ -391,7 +391,7 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 // readOn is like read, with a given session.
 func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
-		r.told.Store(false)
+		r.delivered.Store(false)
 		err := work(r)
 		if err == nil {
 			return nil
@@ -401,7 +401,7 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 			return stopped.err
 		}
 		if out := r.evictedFrom(); out != nil {
-			if r.told.Load() {
+			if r.delivered.Load() {
 				return lockedTable("", out)
 			}
 			return out
@@ -414,7 +414,7 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 		// Without a connection, another attempt is useless. The next request will show whether the database is
 		// available again.
 		renew := r.conn != nil && (kind == Away || kind == Stale)
-		if r.told.Load() || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
+		if r.delivered.Load() || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
 			return s.engineError(ctx, r, err)
 		}
 		if renew {

@@ -19,12 +19,12 @@ import (
 // decide, because they do not depend on the load of the machine; the time limit is then for steps that are expensive by
 // themselves, such as a regular expression on a long text. For other databases, the time decides.
 const (
-	stepsPerTick = 200
-	quickTicks   = 150000 / stepsPerTick // about 5 ms
-	rowsPerStep  = 2                     // rows that SQLite counts in the time of one step
-	quickStepped = 25 * time.Millisecond
-	quickTimed   = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
-	quickTold    = 2 * time.Second        // after the caller has received an item
+	stepsPerTick   = 200
+	quickTicks     = 150000 / stepsPerTick // about 5 ms
+	rowsPerStep    = 2                     // rows that SQLite counts in the time of one step
+	quickStepped   = 25 * time.Millisecond
+	quickTimed     = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
+	quickDelivered = 2 * time.Second        // after the caller has received an item
 )
 
 // With SQLite, a long read runs in a goroutine of this process. It yields often to other goroutines, so that they need
@@ -46,7 +46,7 @@ const maxKnown = 1024
 //     of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
 //   - Otherwise, if the caller has not received an item yet, it is ended. It waits for a place without a session and
 //     runs again from the start.
-//   - Otherwise it may use the quick lane for quickTold before it is refused, because it cannot run again and is likely
+//   - Otherwise it may use the quick lane for quickDelivered before it is refused, because it cannot run again and is likely
 //     to end soon.
 //
 // Its statement is then remembered, and the next read with this statement waits for a place before it starts. If a
@@ -148,7 +148,7 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 	if !errors.Is(err, errSlow) {
 		return false, err
 	}
-	if r.told.Load() {
+	if r.delivered.Load() {
 		return false, rs.scans.report.refused(ctx, rs.scans.places.Refuse())
 	}
 	return true, nil
@@ -412,7 +412,7 @@ func (m *meter) timeOver(s *session) {
 		m.move(s, grant)
 		return
 	}
-	if s.told.Load() && time.Since(m.began) < quickTold {
+	if s.delivered.Load() && time.Since(m.began) < quickDelivered {
 		m.timer.Reset(quickTimed)
 		return
 	}

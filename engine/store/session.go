@@ -36,7 +36,7 @@ type session struct {
 	ctx       context.Context // of the work that the session serves
 	used      time.Time       // when the last successful job ended
 	loadable  *int            // remaining bytes that the current load may use (Config.MaxLoaded); nil means no limit
-	told      atomic.Bool     // the caller of the current read has received an item
+	delivered atomic.Bool     // the caller of the current read has received an item
 	guard     *guard          // of the current read; nil in a transaction, which reads more data than it returns
 	raw       []any           // one row, as the driver returns it
 	dest      []any           // targets of Scan: pointers into raw, and to packed
@@ -249,8 +249,8 @@ func (s *session) watchSteps(ctx context.Context) func(error) error {
 
 // tell records that the caller of the current read has received an item.
 func (s *session) tell() {
-	if !s.told.Load() {
-		s.told.Store(true)
+	if !s.delivered.Load() {
+		s.delivered.Store(true)
 	}
 }
 

@@ -128,7 +128,7 @@ func (l *tableLocks) look(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, l.limit)
 		defer cancel()
 		if err := l.ask(ctx, suspects); err != nil && ctx.Err() == nil {
-			l.log.Debug("cannot find out what statements wait for", "error", err)
+			l.log.Debug("could not query the locks that statements wait for", "error", err)
 		}
 	}
 	l.mu.Lock()

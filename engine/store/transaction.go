@@ -255,7 +255,7 @@ func (t *transaction) read(ctx context.Context, work func(r *session) error) err
 	}
 	defer t.leave()
 	s := t.session
-	s.told.Store(false)
+	s.delivered.Store(false)
 	defer func() {
 		clear(s.raw) // the values that it points to belong to the caller now
 		s.guard, s.loadable = nil, nil

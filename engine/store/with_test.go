@@ -65,10 +65,10 @@ func TestWith(t *testing.T) {
 			}
 		}
 		if _, err := st.Get(t.Context(), pet, "rex"); engine.CodeOf(err) != engine.NotFound {
-			t.Errorf("the first Store knows a class that it was not made of: %v", err)
+			t.Errorf("the first Store has a class of the other Store: got %v, want NotFound", err)
 		}
 		if done, err := next.Seed(t.Context(), nil); done || err != nil {
-			t.Errorf("a database is new once: %v, %v", done, err)
+			t.Errorf("a second Seed: got %v, %v, want false", done, err)
 		}
 	})
 }

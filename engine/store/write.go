@@ -141,7 +141,7 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	}
 	g.withhold(items)
 	if err := s.enrichItems(ctx, items, nil); err != nil {
-		s.cfg.Log.Warn("what goes with a saved object could not be loaded", "class", items[0].Class.FullName, "error", err)
+		s.cfg.Log.Warn("an object was saved, but the data for the response could not be loaded", "class", items[0].Class.FullName, "error", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func (sv *save) loadMembers(records []engine.Record) error {
 			for _, it := range sv.items {
 				it.Links = nil
 			}
-			sv.store.cfg.Log.Warn("members of saved objects are not answered", "class", c.FullName, "error", err)
+			sv.store.cfg.Log.Warn("objects were saved, but the response does not contain their members", "class", c.FullName, "error", err)
 			return nil
 		}
 		if err != nil {

@@ -56,11 +56,11 @@ func waitingWrites(t *testing.T, p place) {
 	for i, err := range results {
 		_, getErr := st.Get(t.Context(), c, fmt.Sprint(i))
 		if (err == nil) != (getErr == nil) {
-			t.Fatalf("write %d was answered %v, reading it %v", i, err, getErr)
+			t.Fatalf("the result of write %d does not match the stored data: the write returned %v, reading it returns %v", i, err, getErr)
 		}
 		code := engine.CodeOf(err)
 		if err != nil && code != engine.Unavailable && (code != engine.Timeout || i < each) {
-			t.Fatalf("write %d: %v", i, err)
+			t.Fatalf("write %d: got %v, want Unavailable or Timeout", i, err)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func visitPanics(t *testing.T, p place) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic was swallowed")
+					t.Error("the panic did not reach the caller")
 				}
 			}()
 			_ = st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { panic("mine") })
@@ -125,14 +125,14 @@ func TestAllocations(t *testing.T) {
 			t.Error(err)
 		}
 	}); n > 40 {
-		t.Errorf("get allocates %v times", n)
+		t.Errorf("get: got %v allocations, want at most 40", n)
 	}
 	if n := testing.AllocsPerRun(50, func() {
 		if err := st.List(ctx, &engine.Query{Class: c, Count: 100}, func(*engine.Item) error { return nil }); err != nil {
 			t.Error(err)
 		}
 	}); n > 100*7+60 {
-		t.Errorf("a list of 100 allocates %v times", n)
+		t.Errorf("a list of 100: got %v allocations, want at most 760", n)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestGivenUp(t *testing.T) {
 	st := openAt(t, postgresPlace(t), c)
 	insert := `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, 'a')`
 	if err := st.Write(t.Context(), insert, "nonsense"); err == nil {
-		t.Error("nothing was saved and no error told")
+		t.Error("the failed write returned no error")
 	}
 	if _, err := st.Get(t.Context(), c, "a"); engine.CodeOf(err) != engine.NotFound {
 		t.Errorf("got %v, want nothing saved", err)
