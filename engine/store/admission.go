@@ -24,7 +24,7 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 		}
 		return nil
 	})
-	return s.masked(ctx, err)
+	return s.hideError(ctx, err)
 }
 
 // maySave lists the permissions of a save: the account needs at least one of them.
@@ -43,7 +43,7 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 	if r.Make != nil {
 		return nil
 	}
-	p, err := ad.store.plan(r.Class)
+	p, err := ad.store.planOf(r.Class)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 		}
 		stored, err := ad.checkExisting(p, r.ID, key)
 		if err != nil {
-			return ad.guard.veiled(p.class, err)
+			return ad.guard.hideMissing(p.class, err)
 		}
 		return ad.checkNested(p, r.Values, stored)
 	case engine.MayUse:
@@ -77,14 +77,14 @@ func (ad *admission) checkExisting(p *plan, id string, key []any) (*engine.Item,
 		return nil, err
 	}
 	it := &engine.Item{}
-	found, err := ad.w.one(ad.w.ctx, p.sql().lock, p, it, slices.Clone(key))
+	found, err := ad.w.readOne(ad.w.ctx, p.sql().lock, p, it, slices.Clone(key))
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, ad.store.missing(ad.w, p, id, nil)
+		return nil, ad.store.missingError(ad.w, p, id, nil)
 	case !ad.asked.Match.Allows(it.Revision):
-		return nil, unmatched(p.class, id)
+		return nil, unmatchedError(p.class, id)
 	}
 	return it, nil
 }
@@ -94,7 +94,7 @@ func (ad *admission) checkExisting(p *plan, id string, key []any) (*engine.Item,
 // if there is none.
 func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
-	if err := e.locate(r); err != nil {
+	if err := e.locateItem(r); err != nil {
 		return nil, nil // the write itself rejects the malformed id
 	}
 	if e.key == nil {
@@ -104,7 +104,7 @@ func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*eng
 	if e.key != nil {
 		root := ad.store.plans[p.table.classes[0]]
 		it := &engine.Item{}
-		found, err := ad.w.one(ad.w.ctx, root.sql().lock, root, it, slices.Clone(e.key))
+		found, err := ad.w.readOne(ad.w.ctx, root.sql().lock, root, it, slices.Clone(e.key))
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*eng
 // nil if the item is new.
 func (ad *admission) checkNested(p *plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
-		ip, err := ad.store.plan(r.Class)
+		ip, err := ad.store.planOf(r.Class)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (ad *admission) checkNested(p *plan, v engine.Values, stored *engine.Item) 
 		if err == nil {
 			err = ad.checkNested(ip, r.Values, was)
 		}
-		return within(property.Name, err)
+		return withinAttribute(property.Name, err)
 	}
 	for i, value := range v {
 		property := p.class.Properties[i]

@@ -59,7 +59,7 @@ func (g *guard) checkReclass(it *engine.Item, to *engine.Class, read bool) error
 		return engine.Denied()
 	}
 	for _, p := range it.Class.Properties {
-		if (!read || g.unusable(p)) && to.Property(p.Name) == nil {
+		if (!read || g.isUnusable(p)) && to.Property(p.Name) == nil {
 			return engine.Denied()
 		}
 	}
@@ -122,12 +122,12 @@ func (s *Store) findAdmitted(w *session, g *guard, want wish, keys []any) (found
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		b := s.guardedBuilder(g)
 		b.add("SELECT ", id, " FROM ", p.table.quoted, " WHERE ")
-		s.in(b, id, p.table.id.typ, chunk)
+		s.writeIn(b, id, p.table.id.typ, chunk)
 		b.add(andCondition(b.topSource(p).ofClass()), andCondition(b.anyPermission(p, want.of)), " ORDER BY ", id, want.lock)
 		if err := b.finish(s.traits); err != nil {
 			return nil, err
 		}
-		err := w.visitRows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+		err := w.visitRows(b, 1, func(row []any) { found[engine.ValueText(readValue(p.table.id.typ, row[0]))] = true })
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (s *Store) lockClause(may engine.Permission) string {
 func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
 	err := s.admitKeys(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
-		return s.absent(w, c.plan, g, c.may, keyText(key))
+		return s.absentError(w, c.plan, g, c.may, keyText(key))
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func (sv *save) upsertMet(p *plan, group []entry) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.meet(p, chunk, existing); err != nil {
+		if err := sv.meetExisting(p, chunk, existing); err != nil {
 			return err
 		}
 		var old, fresh []entry
@@ -319,7 +319,7 @@ func (sv *save) checkDeferred() error {
 		for chunk := range slices.Chunk(distinctValues(keys), bulkRows) {
 			b := sv.store.guardedBuilder(sv.guard)
 			b.add("SELECT 1 FROM ", p.table.quoted, " WHERE ")
-			sv.store.in(b, id, p.table.id.typ, chunk)
+			sv.store.writeIn(b, id, p.table.id.typ, chunk)
 			b.add(andCondition(b.topSource(p).ofClass()), " AND (", b.standaloneFilter(b.topSource(p), f), ") IS NOT TRUE LIMIT 1")
 			if err := b.finish(sv.store.traits); err != nil {
 				return err

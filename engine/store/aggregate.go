@@ -10,7 +10,7 @@ import (
 
 // Aggregate implements engine.Repository.
 func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
-	p, err := s.plan(a.Class)
+	p, err := s.planOf(a.Class)
 	if err != nil {
 		return err
 	}
@@ -19,9 +19,9 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err := b.finish(s.traits); err != nil || a.Count == 0 {
 		return err
 	}
-	ctx, done := s.timed(ctx)
+	ctx, done := s.withReadTime(ctx)
 	defer done()
-	return s.metered(ctx, p.table, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.visitResults(ctx, b, rowTypes(a), visit) })
+	return s.readMetered(ctx, p.table, s.readers.scans.nameStatement(b.text(), nil, -1), func(r *session) error { return r.visitResults(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
@@ -35,15 +35,15 @@ func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
 }
 
 func (r *session) visitResults(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
-	dest := r.row(len(types))
-	return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {
+	dest := r.makeRow(len(types))
+	return r.eachRow(ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
 		for i, t := range types {
-			r.raw[i] = read(t, r.raw[i])
+			r.raw[i] = readValue(t, r.raw[i])
 		}
-		r.tell()
+		r.markDelivered()
 		if err := visit(r.raw); err != nil {
 			return &stop{err}
 		}
@@ -67,7 +67,7 @@ func (b *builder) writeAggregation(p *plan, a *engine.Aggregation) {
 		b.add([]string{"", ", "}[min(i+len(a.Columns), 1)], b.aggregateExpr(src, g))
 	}
 	mark := len(b.sql)
-	b.where(src, &engine.Query{Class: a.Class, Filter: a.Filter, Exact: a.Exact})
+	b.writeWhere(src, &engine.Query{Class: a.Class, Filter: a.Filter, Exact: a.Exact})
 	b.insert(mark, " FROM "+src.from.text())
 	if grouped && len(a.Columns) > 0 {
 		b.add(" GROUP BY ")

@@ -11,11 +11,11 @@ import (
 // UpdateAll implements engine.Repository.
 func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
 	n, err := s.updateAll(ctx, q, v)
-	return n, s.masked(ctx, err)
+	return n, s.hideError(ctx, err)
 }
 
 func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
-	p, err := s.plan(q.Class)
+	p, err := s.planOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
@@ -35,11 +35,11 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err := p.checkSizes(v); err != nil {
 		return 0, err
 	}
-	if !given(v) {
+	if !hasValues(v) {
 		return s.countFor(ctx, p, q, engine.MayRead|engine.MayWrite)
 	}
 	sv := s.newWrite(ctx, g, 1)
-	if err := s.hash(ctx, p, v); err != nil {
+	if err := s.hashValues(ctx, p, v); err != nil {
 		return 0, err
 	}
 	written := sv.stampedUpdate(p, v)
@@ -72,12 +72,12 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	}
 	var before []*engine.Item
 	if p.caching.any {
-		if before, err = sv.store.affected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
+		if before, err = sv.store.readAffected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
 			return 0, err
 		}
 	}
 	sv.former = append(sv.former, before...)
-	if err := sv.raise(p, []engine.Values{v}); err != nil {
+	if err := sv.raiseCounters(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	b := sv.store.guardedBuilder(sv.guard)
@@ -86,7 +86,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	// Update only these items: the former values of others would be unknown.
 	if before != nil {
 		b.add(" WHERE ")
-		sv.store.in(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
+		sv.store.writeIn(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
 	} else if err := sv.store.whereFound(b, p, q); err != nil {
 		return 0, err
 	}
@@ -124,14 +124,14 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 // change or, if they were deleted, the former items.
 func (s *session) runReturning(b *builder, p *plan) ([]*engine.Item, error) {
 	b.add(" RETURNING ", p.sql().selected.list)
-	scan := s.scanner(p.sql().selected)
+	scan := s.newScanner(p.sql().selected)
 	var items []*engine.Item
-	err := s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
+	err := s.eachRow(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		it := &engine.Item{}
-		p.load(it, s.raw)
+		p.loadRow(it, s.raw)
 		items = append(items, it)
 		return nil
 	})
@@ -143,7 +143,7 @@ func (s *session) runReturning(b *builder, p *plan) ([]*engine.Item, error) {
 // statements lock items in the order of their keys.
 func (s *Store) whereFound(b *builder, p *plan, q *engine.Query) error {
 	b.add(" WHERE ", seqColumn, " IN (")
-	b.find(p, p.table.quoted+"."+seqColumn, q)
+	b.writeFind(p, p.table.quoted+"."+seqColumn, q)
 	if lock := s.lockClause(b.may); lock != "" {
 		// An outer join may produce nulls, which cannot be locked.
 		b.add(" ORDER BY ", p.table.quoted, ".", p.table.id.quoted, lock, " OF ", p.table.quoted)
@@ -197,7 +197,7 @@ func (p *plan) onlyPlain(v engine.Values) error {
 
 // DeleteAll implements engine.Repository.
 func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := s.plan(q.Class)
+	p, err := s.planOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
@@ -269,7 +269,7 @@ func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
 		}
 	}
 	b.add(revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	b.add(", ", editorColumn, " = ")
-	b.bind(orNull(sv.editor(p)))
+	b.bind(orNull(sv.editorID(p)))
 }

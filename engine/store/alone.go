@@ -55,7 +55,7 @@ func (s *Store) loseConnection(r *session) {
 // runOnce runs j once. redo reports that the attempt certainly changed no data.
 func (w *writer) runOnce(s *session, j *job) (err error, redo bool) {
 	if j.single && s.conn != nil && w.store.trustsConnection(s) {
-		err := w.watched(s, j)
+		err := w.attemptWatched(s, j)
 		kind := w.store.failureKind(err)
 		return w.unknownOutcome(err), kind == Lost || kind == Stale
 	}
@@ -74,7 +74,7 @@ func (w *writer) runOnce(s *session, j *job) (err error, redo bool) {
 		}
 		return err, true
 	}
-	if !s.stays() {
+	if !s.forbidEviction() {
 		if s.end(tx.Rollback) != nil {
 			s.disconnect()
 		}

@@ -22,7 +22,7 @@ func (p *plan) rowTypes() []engine.PropertyType {
 	for _, property := range p.stored {
 		types = append(types, property.ValueType())
 	}
-	if p.table.composite() {
+	if p.table.hasIDColumn() {
 		types = append(types, p.table.id.typ)
 	}
 	return types
@@ -61,7 +61,7 @@ func (p *plan) rowColumns() string {
 	for _, property := range p.stored {
 		names = append(names, p.table.column(property).quoted)
 	}
-	if p.table.composite() {
+	if p.table.hasIDColumn() {
 		names = append(names, p.table.id.quoted)
 	}
 	return strings.Join(names, ", ")
@@ -114,7 +114,7 @@ func orNull(s string) any {
 // rowVariables returns the number of placeholders in a row of insertText.
 func (p *plan) rowVariables() int {
 	n := 3 + len(p.stored)
-	if p.table.composite() {
+	if p.table.hasIDColumn() {
 		n++
 	}
 	return n

@@ -66,10 +66,10 @@ func (sv *save) relateBack(m memberChange) error {
 	absent := map[string]bool{}
 	for _, key := range distinctValues(ids) {
 		here, there := pointing[engine.ValueText(key)]
-		key = sv.moves.key(before, t, key)
+		key = sv.moves.presentKey(before, t, key)
 		switch {
 		case !there:
-			sv.await(sv.owner, p, key)
+			sv.awaitMember(sv.owner, p, key)
 			absent[engine.ValueText(key)] = true
 		case here:
 			staying = append(staying, key)
@@ -87,7 +87,7 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	joined := slices.DeleteFunc(distinctValues(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
 	for i := range joined {
-		joined[i] = sv.moves.key(before, t, joined[i])
+		joined[i] = sv.moves.presentKey(before, t, joined[i])
 	}
 	return sv.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
@@ -101,18 +101,18 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 		switch member := member.(type) {
 		case string:
 			if key, ok := target.KeyValues(member); ok {
-				current := sv.current(t, key[0])
+				current := sv.currentKey(t, key[0])
 				known, ids = append(known, current), append(ids, current)
 			}
 		case *entry:
 			if member.key != nil {
-				known = append(known, sv.current(t, member.key[0]))
+				known = append(known, sv.currentKey(t, member.key[0]))
 			}
 		}
 	}
 	for _, id := range m.remove {
 		if key, ok := target.KeyValues(id); ok {
-			remove = append(remove, sv.current(t, key[0]))
+			remove = append(remove, sv.currentKey(t, key[0]))
 		}
 	}
 	return known, ids, remove
@@ -128,12 +128,12 @@ func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bo
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", target.table.id.quoted, ", ", back.quoted, " FROM ", target.table.quoted, " WHERE ")
 		where(b)
-		if target.condition() != "" {
-			b.add(" AND ", target.condition())
+		if target.classCondition() != "" {
+			b.add(" AND ", target.classCondition())
 		}
 		return sv.w.visitRows(b, 2, func(row []any) {
-			here := row[1] != nil && engine.ValueText(read(back.typ, row[1])) == engine.ValueText(value)
-			found[engine.ValueText(read(target.table.id.typ, row[0]))] = here
+			here := row[1] != nil && engine.ValueText(readValue(back.typ, row[1])) == engine.ValueText(value)
+			found[engine.ValueText(readValue(target.table.id.typ, row[0]))] = here
 		})
 	}
 	if all {
@@ -142,7 +142,7 @@ func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bo
 		}
 	}
 	for chunk := range slices.Chunk(asked, bulkRows) {
-		if err := look(func(b *builder) { sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
+		if err := look(func(b *builder) { sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +189,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
-	p.Target.Stamp(v, sv.generate(), false)
+	p.Target.Stamp(v, sv.newGenerate(), false)
 	if err := sv.admitMembers(p, ids); err != nil {
 		return err
 	}
@@ -204,11 +204,11 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		if err != nil {
 			return err
 		}
-		sv.touch(p.Target.Root(), chunk...)
+		sv.touchItems(p.Target.Root(), chunk...)
 		b := newBuilder(sv.store.traits)
 		sv.setAll(b, target, v)
 		b.add(" WHERE ")
-		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
+		sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk)
 		if from != nil {
 			b.add(" AND ", target.table.column(p.Back).quoted, " = ")
 			b.bind(from)
@@ -216,7 +216,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		n, err := sv.w.execute(b)
 		if err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
-			return within(p.Name, sv.store.writeError(target, err, given))
+			return withinAttribute(p.Name, sv.store.writeError(target, err, given))
 		}
 		if n < int64(len(chunk)) {
 			return again{danglingError(p, engine.ValueText(chunk[0]))}
@@ -247,12 +247,12 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 		}
 		now, err := sv.followOne(target, p.Back.Name, key, value, rekeyDepth)
 		if err != nil {
-			return within(p.Name, err)
+			return withinAttribute(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
 			return again{danglingError(p, engine.ValueText(key))} // a concurrent transaction has changed it
 		}
-		sv.touch(p.Target.Root(), now)
+		sv.touchItems(p.Target.Root(), now)
 		if _, err := sv.noteItems(target, []any{now}, &sv.written); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (sv *save) noteItems(p *plan, keys []any, items *[]*engine.Item) ([]*engine
 	if !p.caching.any && !p.duties.journaled {
 		return nil, nil
 	}
-	found, err := sv.store.locked(sv.w, p.table, keys)
+	found, err := sv.store.readLocked(sv.w, p.table, keys)
 	if p.caching.any {
 		*items = append(*items, found...)
 	}

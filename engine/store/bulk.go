@@ -33,7 +33,7 @@ func (sv *save) run(w *session, entries []entry) error {
 			return timeoutError(err)
 		}
 		n := sv.groupLength(entries)
-		sv.enter(entries[0].index) // so the group does not follow key changes of earlier records
+		sv.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
@@ -76,7 +76,7 @@ func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 		}
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
-		sv.store.in(b, t.id.quoted, t.id.typ, keys[t])
+		sv.store.writeIn(b, t.id.quoted, t.id.typ, keys[t])
 		b.add(" ORDER BY ", t.id.quoted, lock)
 		if err := sv.w.visitRows(b, 1, func([]any) {}); err != nil {
 			return err
@@ -107,8 +107,8 @@ func (sv *save) beginSave(w *session) error {
 
 // writeOne writes a single entry.
 func (sv *save) writeOne(e *entry) error {
-	sv.enter(e.index)
-	it, err := sv.write(e)
+	sv.enterRecord(e.index)
+	it, err := sv.writeRecord(e)
 	if err != nil {
 		return sv.withRecordIndex(e, err)
 	}
@@ -137,7 +137,7 @@ func (sv *save) groupLength(entries []entry) int {
 			}
 			seen[k] = true
 		}
-		if sv.closes(e) {
+		if sv.mustClose(e) {
 			return n + 1
 		}
 	}
@@ -145,11 +145,11 @@ func (sv *save) groupLength(entries []entry) int {
 }
 
 func (sv *save) updateEntry(e *entry) error {
-	if err := sv.raise(e.plan, []engine.Values{e.given}); err != nil {
+	if err := sv.raiseCounters(e.plan, []engine.Values{e.given}); err != nil {
 		return err
 	}
 	it := &engine.Item{}
-	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editor(e.plan)}
+	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editorID(e.plan)}
 	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
 	if err == nil && !found {
 		err = engine.NoItem(e.plan.class, e.plan.class.ID(e.given))
@@ -159,7 +159,7 @@ func (sv *save) updateEntry(e *entry) error {
 	}
 	sv.items[e.index] = it
 	sv.deferCheck(engine.MayWrite, it)
-	return sv.after(e, e.given, it)
+	return sv.afterWrite(e, e.given, it)
 }
 
 // insertAll writes a group of inserts or upserts.
@@ -233,7 +233,7 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 		return nil
 	}
 	for i := range group {
-		if err := sv.after(&group[i], group[i].given, sv.items[group[i].index]); err != nil {
+		if err := sv.afterWrite(&group[i], group[i].given, sv.items[group[i].index]); err != nil {
 			return err
 		}
 	}
@@ -265,7 +265,7 @@ func (sv *save) blameRecord(p *plan, group []entry, err error) error {
 		value := func(name string) any { return e.full[p.class.Property(name).Index] }
 		if d := sv.store.duplicateError(p, err, value); d != nil {
 			if e.sought {
-				return sv.duplicated(atRecord(e.index, d))
+				return sv.duplicateError(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}
@@ -319,7 +319,7 @@ func (sv *save) writeChunk(p *plan, group []entry) error {
 	}
 	if returned == nil {
 		done, err := st.ExecContext(sv.w.ctx, args...)
-		if err != nil || first.how != upsert || !p.table.composite() {
+		if err != nil || first.how != upsert || !p.table.hasIDColumn() {
 			return err
 		}
 		n, err := done.RowsAffected()
@@ -330,7 +330,7 @@ func (sv *save) writeChunk(p *plan, group []entry) error {
 		return err
 	}
 	defer rows.Close()
-	scan, n := sv.w.scanner(returned), 0
+	scan, n := sv.w.newScanner(returned), 0
 	for ; rows.Next(); n++ {
 		if err := scan(rows); err != nil {
 			return err
@@ -371,7 +371,7 @@ func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: e.full}
+		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
 		sv.items[e.index], list[i] = it, it
 	}
 	return list
@@ -388,10 +388,10 @@ func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 		}
 		if whole {
 			it.Values = nil // keep the given values: they are needed if the transaction is repeated
-			p.load(it, sv.w.raw)
+			p.loadRow(it, sv.w.raw)
 			return
 		}
-		it.Creator, it.Editor = text(sv.w.raw[atCreator]), text(sv.w.raw[atEditor])
+		it.Creator, it.Editor = textOf(sv.w.raw[atCreator]), textOf(sv.w.raw[atEditor])
 		return
 	}
 }

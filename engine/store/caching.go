@@ -22,7 +22,7 @@ type dependency struct {
 	path []string
 }
 
-// needsRecache reports whether a write of an item of the class must call recache.
+// needsRecache reports whether a write of an item of the class must call recacheItems.
 func (p *plan) needsRecache() bool { return len(p.caching.cached) > 0 || p.affectsOthers() }
 
 // affectsOthers reports whether cached attributes of other items depend on items of the class. If so, a
@@ -84,7 +84,7 @@ func pathLoad(c *engine.Class, names []string) *engine.Load {
 // unchanged, and when a formula has changed. It takes several transactions. After each of them the
 // items are consistent.
 func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
-	p, err := s.plan(c)
+	p, err := s.planOf(c)
 	if err != nil || !p.caching.any {
 		return err
 	}
@@ -106,21 +106,21 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 
 // recalculateKeys is Recalculate for the items with the keys. It returns the number of items.
 func (s *Store) recalculateKeys(w *session, p *plan, keys []any) (int, error) {
-	items, err := s.locked(w, p.table, keys)
+	items, err := s.readLocked(w, p.table, keys)
 	if err != nil {
 		return 0, err
 	}
 	r := s.newRecaching(w)
-	changed, err := r.compute(items, false)
+	changed, err := r.computeItems(items, false)
 	if err != nil {
 		return 0, err
 	}
-	return len(items), r.spread(append(changed, items...))
+	return len(items), r.spreadChanges(append(changed, items...))
 }
 
 // Recache implements engine.Recacher.
 func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
-	p, err := s.plan(c)
+	p, err := s.planOf(c)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 
 // allKeys returns the keys of all items of a plan's class.
 func (s *Store) allKeys(ctx context.Context, p *plan) (keys []any, err error) {
-	l, err := s.listing(p, nil, &engine.Query{Class: p.class, Count: -1})
+	l, err := s.newListing(p, nil, &engine.Query{Class: p.class, Count: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *Store) allKeys(ctx context.Context, p *plan) (keys []any, err error) {
 		return nil, err
 	}
 	defer s.readers.giveBack(r)
-	err = r.each(ctx, p, l, func(it *engine.Item) error {
+	err = r.eachItem(ctx, p, l, func(it *engine.Item) error {
 		keys = append(keys, keyOf(it))
 		return nil
 	})

@@ -169,11 +169,11 @@ func (s *Store) writerLookups(w *session) *lookups {
 }
 
 func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
-	p, err := l.store.plan(q.Class)
+	p, err := l.store.planOf(q.Class)
 	if err != nil || q.Count == 0 {
 		return nil, err
 	}
-	list, err := l.store.listing(p, l.r.guard, q)
+	list, err := l.store.newListing(p, l.r.guard, q)
 	if err != nil {
 		return nil, l.ignoreHidden(err)
 	}
@@ -183,7 +183,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 			return items, nil
 		}
 	}
-	items, err := l.r.clones(ctx, p, list)
+	items, err := l.r.cloneItems(ctx, p, list)
 	if err == nil && len(q.Load) > 0 {
 		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
 	}
@@ -239,7 +239,7 @@ func writeLoads(b *strings.Builder, loads []*engine.Load) bool {
 }
 
 func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := l.store.plan(q.Class)
+	p, err := l.store.planOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
@@ -253,7 +253,7 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 			return n, nil
 		}
 	}
-	n, err := l.r.number(ctx, text, args)
+	n, err := l.r.queryNumber(ctx, text, args)
 	if err != nil {
 		return 0, l.store.engineError(ctx, l.r, err)
 	}

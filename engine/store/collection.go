@@ -29,7 +29,7 @@ func (sv *save) finish() error {
 		if err := sv.rereadWritten(); err != nil {
 			return err
 		}
-		if err := sv.store.recache(sv.w, sv.written, sv.former); err != nil {
+		if err := sv.store.recacheItems(sv.w, sv.written, sv.former); err != nil {
 			return sv.ownError(err)
 		}
 	}
@@ -42,7 +42,7 @@ func (sv *save) finish() error {
 	if err := sv.keepRecords(); err != nil {
 		return err
 	}
-	return sv.refresh()
+	return sv.refreshItems()
 }
 
 // lockLinks locks the items whose links the entries change, before the first link is read. Members
@@ -112,7 +112,7 @@ func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
 
 // relateAll writes the collections of records after their rows are written, record by record.
 func (sv *save) relateAll() error {
-	if err := sv.receive(); err != nil {
+	if err := sv.joinArrived(); err != nil {
 		return err
 	}
 	byRecord := func(a, b pending) int { return a.entry.index - b.entry.index }
@@ -124,7 +124,7 @@ func (sv *save) relateAll() error {
 		for n < len(sv.later) && sv.later[n].entry.index == index {
 			n++
 		}
-		sv.enter(index)
+		sv.enterRecord(index)
 		sv.later, sv.waiting = sv.later[:n:n], sv.later[n:]
 		if err := sv.relateRecord(); err != nil {
 			return err
@@ -142,9 +142,9 @@ func (sv *save) relateRecord() error {
 		sv.later = sv.later[1:]
 		for _, m := range sv.owner.entry.deep.members {
 			if err := sv.changeCollection(m); err != nil {
-				return sv.withRecordIndex(sv.owner.entry, within(sv.owner.entry.path(), err))
+				return sv.withRecordIndex(sv.owner.entry, withinAttribute(sv.owner.entry.path(), err))
 			}
-			if err := sv.receive(); err != nil {
+			if err := sv.joinArrived(); err != nil {
 				return err
 			}
 		}
@@ -183,7 +183,7 @@ func (sv *save) changeCollection(m memberChange) error {
 		ids := make([]any, 0, len(chunk))
 		for _, id := range chunk {
 			if key, ok := m.property.Target.KeyValues(id); ok {
-				ids = append(ids, sv.current(t, key[0]))
+				ids = append(ids, sv.currentKey(t, key[0]))
 			}
 		}
 		target := sv.store.plans[m.property.Target]
@@ -214,7 +214,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 			if !ok {
 				return nil, sv.noMember(m.property, id)
 			}
-			keys, since = append(keys, sv.current(t, key[0])), append(since, sv.moves.count)
+			keys, since = append(keys, sv.currentKey(t, key[0])), append(since, sv.moves.count)
 			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
 				sv.expectTarget(e, m.property, keys[len(keys)-1])
 			}
@@ -229,12 +229,12 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 			fill(inner.given, inner.plan.class)
 			inner.nest = &nest{inner.nest.path, inner.nest.saved, fill}
 		}
-		it, err := sv.write(&inner)
+		it, err := sv.writeRecord(&inner)
 		if err == nil && !m.property.Allows(it.Class) {
 			err = notAllowed(m.property, it.Class, it.ID)
 		}
 		if err != nil {
-			return nil, within(memberPlace(m.property, i), err)
+			return nil, withinAttribute(memberPlace(m.property, i), err)
 		}
 		if m.property.Back == nil && sv.guard.restrictsTarget(m.property.Target) {
 			sv.expectTarget(e, m.property, keyOf(it))
@@ -243,7 +243,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 	}
 	if sv.moves.count > before { // a later record may have changed the key of an earlier one
 		for i := range keys {
-			keys[i] = sv.moves.key(since[i], t, keys[i])
+			keys[i] = sv.moves.presentKey(since[i], t, keys[i])
 		}
 	}
 	return keys, nil
@@ -260,7 +260,7 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	b.add(" ORDER BY ", seqColumn)
 	var gone []any
 	err := sv.w.visitRows(b, 1, func(row []any) {
-		value := read(typ, row[0])
+		value := readValue(typ, row[0])
 		if len(members) > 0 && engine.ValueText(value) == engine.ValueText(members[0]) {
 			members = members[1:]
 			return
@@ -303,7 +303,7 @@ func (sv *save) unlinkMembers(l *links, owner any, p *engine.Property, members [
 		b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " = ")
 		b.bind(owner)
 		b.add(" AND ")
-		sv.store.in(b, l.item, typ, chunk)
+		sv.store.writeIn(b, l.item, typ, chunk)
 		gone, err := sv.membersOf(b, l, p, change.leftKeys())
 		if err != nil {
 			return 0, err

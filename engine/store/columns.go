@@ -39,7 +39,7 @@ func (u *upgrader) defineTable(t *table) []string {
 		", " + classColumn + text + " NOT NULL, " + versionColumn + text +
 		", " + revColumn + " " + u.dialect.ColumnType(engine.Int) + " NOT NULL" +
 		", " + creatorColumn + text + ", " + editorColumn + text
-	if t.composite() {
+	if t.hasIDColumn() {
 		columns += ", " + t.id.quoted + text + " NOT NULL"
 	}
 	for _, col := range t.columns {
@@ -48,7 +48,7 @@ func (u *upgrader) defineTable(t *table) []string {
 			columns += " NOT NULL"
 		}
 	}
-	if t.searched() {
+	if t.hasWords() {
 		columns += ", " + searchColumn + text
 	}
 	ddl := []string{columns + ")", indexDDL(u.traits, t.unique[0])}
@@ -57,16 +57,16 @@ func (u *upgrader) defineTable(t *table) []string {
 			ddl = append(ddl, index)
 		}
 	}
-	if t.searched() {
+	if t.hasWords() {
 		ddl = append(ddl, u.wordsDDL(t)...)
-		u.remember(t.words())
+		u.rememberRow(t.wordsRow())
 	}
 	u.rememberAll(t)
 	for _, e := range t.extras {
 		if _, known := u.memory.classes[extraMark][e.name]; !known {
 			ddl = append(ddl, e.create...)
 			u.memory.addExtra(e.kept(t))
-			u.remember(e.kept(t))
+			u.rememberRow(e.kept(t))
 		}
 	}
 	return ddl
@@ -89,7 +89,7 @@ func (u *upgrader) dropTable(name string) error {
 	if err := u.exec("DROP TABLE ", u.traits.quote(name)); err != nil {
 		return err
 	}
-	u.memory.forget(name)
+	u.memory.forgetTable(name)
 	if err := u.writeMemory(); err != nil { // before the rows are deleted
 		return err
 	}
@@ -99,10 +99,10 @@ func (u *upgrader) dropTable(name string) error {
 
 func (u *upgrader) rememberAll(t *table) {
 	for _, c := range t.classes {
-		u.remember(newKept(t, c, nil))
+		u.rememberRow(newKept(t, c, nil))
 		for _, p := range c.Properties {
 			if p.Stored() {
-				u.remember(newKept(t, c, p))
+				u.rememberRow(newKept(t, c, p))
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func indexDDL(tr Traits, i Index) string {
 
 // updateIndex creates the index that col should have. had is the kind of index that the column has.
 func (u *upgrader) updateIndex(t *table, col *column, had string) error {
-	wants := col.indexes()
+	wants := col.indexKind()
 	if had == wants {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (u *upgrader) updateIndex(t *table, col *column, had string) error {
 		return err
 	}
 	if wants == "unique" {
-		n, err := u.count("(SELECT 1 FROM " + t.quoted + " WHERE " + col.quoted + " IS NOT NULL GROUP BY " + col.quoted + " HAVING count(*) > 1) AS d")
+		n, err := u.countRows("(SELECT 1 FROM " + t.quoted + " WHERE " + col.quoted + " IS NOT NULL GROUP BY " + col.quoted + " HAVING count(*) > 1) AS d")
 		if err != nil {
 			return err
 		}
@@ -144,18 +144,18 @@ func (u *upgrader) updateIndex(t *table, col *column, had string) error {
 
 // indexOf returns the statement that creates the index of a column, or "" if the column needs none.
 func (u *upgrader) indexOf(t *table, col *column) string {
-	switch col.indexes() {
+	switch col.indexKind() {
 	case "index":
-		return "CREATE INDEX " + u.traits.quote(col.index(t, "index")) + " ON " + t.quoted + " " + u.dialect.IndexOn(col.quoted, col.typ)
+		return "CREATE INDEX " + u.traits.quote(col.indexName(t, "index")) + " ON " + t.quoted + " " + u.dialect.IndexOn(col.quoted, col.typ)
 	case "unique":
-		return indexDDL(u.traits, Index{u.traits.name(col.index(t, "unique")), t.name, []string{col.name}})
+		return indexDDL(u.traits, Index{u.traits.name(col.indexName(t, "unique")), t.name, []string{col.name}})
 	}
 	return ""
 }
 
 func (u *upgrader) dropIndexes(t *table, col *column) error {
 	for _, kind := range []string{"index", "unique"} {
-		if err := u.exec("DROP INDEX IF EXISTS ", u.traits.quote(col.index(t, kind))); err != nil {
+		if err := u.exec("DROP INDEX IF EXISTS ", u.traits.quote(col.indexName(t, kind))); err != nil {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (u *upgrader) updateColumns(t *table) error {
 			}
 		}
 	}
-	return u.searchable(t)
+	return u.makeSearchable(t)
 }
 
 // checkRemoved reports a problem if a property is removed or stored in another column while objects have
@@ -198,10 +198,10 @@ func (u *upgrader) checkRemoved(t *table, c *engine.Class) error {
 			continue
 		}
 		now := t.columnOf(c, name)
-		if now != nil && now.name == old.column() {
+		if now != nil && now.name == old.columnName() {
 			continue
 		}
-		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(old.column()) + " IS NOT NULL")
+		n, err := u.countRows(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(old.columnName()) + " IS NOT NULL")
 		switch {
 		case err != nil:
 			return err
@@ -212,9 +212,9 @@ func (u *upgrader) checkRemoved(t *table, c *engine.Class) error {
 			u.addTypeChange(c.FullName, name, old.Kind, now, n)
 		case now == nil:
 			old.Gone = true
-			u.remember(old)
+			u.rememberRow(old)
 		default:
-			u.remember(old.left())
+			u.rememberRow(old.leftRow())
 		}
 	}
 	return nil
@@ -228,10 +228,10 @@ func (u *upgrader) addTypeChange(class, property, kind string, now *column, obje
 
 // updateColumn adapts one column to its property.
 func (u *upgrader) updateColumn(t *table, col *column) error {
-	kind, indexes, there := u.memory.column(t.name, col.name)
+	kind, indexes, there := u.memory.findColumn(t.name, col.name)
 	if left, known := u.memory.classes[leftMark][t.name+" "+col.name]; known && left.Kind != col.typ.String() {
 		left.Kind = col.typ.String()
-		u.remember(left)
+		u.rememberRow(left)
 	}
 	if !there {
 		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
@@ -246,7 +246,7 @@ func (u *upgrader) updateColumn(t *table, col *column) error {
 		}
 		return u.updateIndex(t, col, indexes)
 	}
-	n, err := u.count(t.quoted + " WHERE " + col.quoted + " IS NOT NULL")
+	n, err := u.countRows(t.quoted + " WHERE " + col.quoted + " IS NOT NULL")
 	if err != nil {
 		return err
 	}
@@ -279,18 +279,18 @@ func (u *upgrader) updateProperty(t *table, c *engine.Class, p *engine.Property)
 	}
 	var err error
 	switch {
-	case !known || old.Gone || old.Root != t.name || old.column() != now.column():
+	case !known || old.Gone || old.Root != t.name || old.columnName() != now.columnName():
 		err = u.fillDefault(t, c, p)
-	case now.marked(requiredMark) && !old.marked(requiredMark):
+	case now.hasMark(requiredMark) && !old.hasMark(requiredMark):
 		err = u.warnMissingValues(t, c, p)
 	}
-	if err == nil && now.marked(numberedMark) && !old.marked(numberedMark) {
+	if err == nil && now.hasMark(numberedMark) && !old.hasMark(numberedMark) {
 		err = u.raiseNumber(t, p)
 	}
 	if err != nil {
 		return err
 	}
-	u.remember(now)
+	u.rememberRow(now)
 	return nil
 }
 
@@ -302,7 +302,7 @@ func (u *upgrader) fromWithout(t *table, c *engine.Class, p *engine.Property) st
 // warnMissingValues logs a warning if objects have no value for a property that now requires one. The
 // objects stay unchanged; the requirement applies to later saves.
 func (u *upgrader) warnMissingValues(t *table, c *engine.Class, p *engine.Property) error {
-	n, err := u.count(u.fromWithout(t, c, p))
+	n, err := u.countRows(u.fromWithout(t, c, p))
 	if n > 0 {
 		u.log.Warn("objects have no value of a property that must have one from now on", "class", c.FullName, "property", p.Name, "objects", n)
 	}
@@ -316,7 +316,7 @@ func (u *upgrader) raiseNumber(t *table, p *engine.Property) error {
 	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.column(p).quoted+") FROM "+t.quoted+" WHERE "+t.column(p).quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {
 		return err
 	}
-	b := raiseStatement(u.traits, counter(t, p), highest.Int64)
+	b := raiseStatement(u.traits, counterName(t, p), highest.Int64)
 	_, err := u.conn.ExecContext(u.ctx, b.text(), b.args...)
 	return err
 }
@@ -325,7 +325,7 @@ func (u *upgrader) fillDefault(t *table, c *engine.Class, p *engine.Property) er
 	if p.Nullable || p.Optional {
 		return nil
 	}
-	n, err := u.count(u.fromWithout(t, c, p))
+	n, err := u.countRows(u.fromWithout(t, c, p))
 	if err != nil || n == 0 {
 		return err
 	}

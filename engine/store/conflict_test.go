@@ -19,7 +19,7 @@ func TestDuplicateOfKey(t *testing.T) {
 				d.Err = &conflict{plan: p, index: Index{Columns: []string{broken}}}
 				sv := &save{attempts: attempts}
 				var mark again
-				got := errors.As(sv.duplicated(atRecord(1, d)), &mark)
+				got := errors.As(sv.duplicateError(atRecord(1, d)), &mark)
 				if want := broken == id || attempts < duplicateAttempts; got != want {
 					t.Errorf("key %s, duplicate of %s, attempt %d: got another attempt: %t, want %t", id, broken, attempts, got, want)
 				}

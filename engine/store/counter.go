@@ -32,7 +32,7 @@ func nextNumbers(w *session, name string, n int64) (first int64, ok bool, err er
 	b.add(`) ON CONFLICT ("name") DO UPDATE SET "value" = `, counterTable, `."value" + excluded."value" WHERE `,
 		counterTable, `."value" <= 9223372036854775807 - excluded."value" RETURNING "value"`)
 	last := int64(0)
-	err = w.visitRows(b, 1, func(row []any) { last, ok = read(engine.Int, row[0]).(int64) })
+	err = w.visitRows(b, 1, func(row []any) { last, ok = readValue(engine.Int, row[0]).(int64) })
 	return last - n + 1, ok, err
 }
 

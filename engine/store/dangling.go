@@ -23,7 +23,7 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 		if value == nil || value == engine.Absent {
 			continue
 		}
-		sv.expectTarget(e, p, sv.current(sv.tableOf(p.Target), value))
+		sv.expectTarget(e, p, sv.currentKey(sv.tableOf(p.Target), value))
 	}
 }
 
@@ -32,7 +32,7 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 // handling would disclose whether it dangles.
 func (sv *save) expectTarget(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.restrictsTarget(p.Target)
-	if guarded && !sv.guard.unusable(p) && e.holdsValue(p, value) {
+	if guarded && !sv.guard.isUnusable(p) && e.holdsValue(p, value) {
 		return
 	}
 	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {
@@ -94,7 +94,7 @@ func (sv *save) checkReferences() error {
 		}
 		id := engine.ValueText(x.value)
 		if err := x.checkTarget(p.table, id, classes[p.table][id]); err != nil {
-			return sv.withRecordIndex(x.entry, within(x.entry.path(), err))
+			return sv.withRecordIndex(x.entry, withinAttribute(x.entry.path(), err))
 		}
 	}
 	return nil
@@ -185,10 +185,10 @@ func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string,
 	for chunk := range slices.Chunk(keys, max(most, 1)) {
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ")
-		sv.store.in(b, t.id.quoted, t.id.typ, chunk)
+		sv.store.writeIn(b, t.id.quoted, t.id.typ, chunk)
 		b.add(lock)
 		err := sv.w.visitRows(b, 2, func(row []any) {
-			found[engine.ValueText(read(t.id.typ, row[0]))] = text(row[1])
+			found[engine.ValueText(readValue(t.id.typ, row[0]))] = textOf(row[1])
 		})
 		if err != nil {
 			return nil, err

@@ -9,7 +9,7 @@ import (
 
 // Delete implements engine.Repository.
 func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	p, err := s.plan(c)
+	p, err := s.planOf(c)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	do, undone := s.writer.doTo, false
 	single := s.deletesSingly(ctx, p) && g.rowFilter(may.may, p.class) == nil && inStatement(m) && !p.table.hasDependents() && !p.caching.any && !p.duties.journaled
 	if single {
-		do = s.writer.statement
+		do = s.writer.doStatement
 	}
 	work := func(w *session) error {
 		if err := s.admitNamed(w, g, may, key); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		case m == nil || m.Any:
 		case len(m.Revisions) == 1:
 			b.add(" AND ", revColumn, " = ")
-			b.bind(stored(m.Revisions[0]))
+			b.bind(storedRevision(m.Revisions[0]))
 		default:
 			if err := s.checkMatch(w, p, id, m); err != nil {
 				return err
@@ -58,7 +58,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			undone = n == 0
 			return nil
 		case n == 0:
-			return s.missing(w, p, id, m)
+			return s.missingError(w, p, id, m)
 		}
 		if err := s.forgetItems(ctx, w, p.table, key); err != nil || len(before) == 0 {
 			return err
@@ -69,7 +69,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		single = false
 		err = s.writer.doTo(ctx, p.table, work)
 	}
-	return g.veiled(p.class, err)
+	return g.hideMissing(p.class, err)
 }
 
 // afterDelete does the work after items were deleted in the transaction of w: it journals the deletion and
@@ -83,7 +83,7 @@ func (s *Store) afterDelete(ctx context.Context, w *session, p *plan, items []*e
 	if !p.caching.any {
 		return nil
 	}
-	return s.recache(w, nil, items)
+	return s.recacheItems(w, nil, items)
 }
 
 // readWatched returns the item with a key before it is changed, if cached attributes of other items
@@ -111,7 +111,7 @@ func (s *Store) checkMatch(w *session, p *plan, id string, m *engine.Match) erro
 	case !found:
 		return engine.NoItem(p.class, id)
 	case !m.Allows(stored.Revision):
-		return unmatched(p.class, id)
+		return unmatchedError(p.class, id)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (s *Store) forgetItems(ctx context.Context, w *session, t *table, keys []an
 			}
 			b := newBuilder(s.traits)
 			b.add("DELETE FROM ", p.table, " WHERE ")
-			s.in(b, p.column, t.id.typ, chunk)
+			s.writeIn(b, p.column, t.id.typ, chunk)
 			if err := s.deleteLinks(ctx, w, b, t, p); err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@
 // statement.go, read.go and load.go (reading), tablelocks.go (locks of other sessions), writer.go,
 // queue.go, alone.go and transaction.go (the queue), write.go, save.go and bulk.go (writing),
 // nested.go, record.go, collection.go and backref.go (nested records and collections), all.go and
-// parts.go (writes of many items), journal.go (the journal of changes), guard.go, veil.go and
+// parts.go (writes of many items), journal.go (the journal of changes), guard.go, hide.go and
 // admit.go (permissions for reading, error messages and writing), calculate.go and recache.go
 // (formulas), dump.go and import.go (export and import).
 //

@@ -45,7 +45,7 @@ func (e *entry) setsDivided() bool {
 
 // ownClass converts an entry and its values to the class of the stored item.
 func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
-	if before == nil || before.Class == e.plan.class || !e.plan.holds(before.Class) || !e.setsDivided() {
+	if before == nil || before.Class == e.plan.class || !e.plan.holdsClass(before.Class) || !e.setsDivided() {
 		return e, v, nil
 	}
 	c, own := e.plan.class, *e
@@ -132,7 +132,7 @@ func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int6
 		own, err := sv.recastAll(p.class, c, v)
 		plan := sv.store.plans[c]
 		if err != nil {
-			found, failure := sv.store.numbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
+			found, failure := sv.store.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
 			if failure != nil {
 				return 0, failure
 			}
@@ -176,12 +176,12 @@ func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
 			b.add([]string{"", ", "}[min(i, 1)], name)
 		}
 		b.add(") AND ")
-		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
+		sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk)
 		var err error
 		failure := sv.w.visitRows(b, 1, func(row []any) {
 			for _, d := range p.Target.Descendants {
-				if q := d.Property(p.Back.Name); d.FullName == text(row[0]) && q != nil {
-					err = within(p.Name, misfitError(p.Back, q, d))
+				if q := d.Property(p.Back.Name); d.FullName == textOf(row[0]) && q != nil {
+					err = withinAttribute(p.Name, misfitError(p.Back, q, d))
 				}
 			}
 		})

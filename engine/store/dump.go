@@ -13,21 +13,21 @@ import (
 // start). last is the number of the last item, or 0 if there was none. The item is valid only
 // during the call of visit. Do not use Dump for requests of clients.
 func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
-	p, err := s.plan(root)
+	p, err := s.planOf(root)
 	if err != nil {
 		return 0, err
 	}
 	b := newBuilder(s.traits)
 	b.add("SELECT ", p.sql().selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
 	b.bind(after)
-	if p.condition() != "" {
-		b.add(" AND ", p.condition())
+	if p.classCondition() != "" {
+		b.add(" AND ", p.classCondition())
 	}
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	it := &engine.Item{}
 	err = s.dumpRows(ctx, b, p.sql().selected, []any{&last}, func(r *session) error {
-		p.load(it, r.raw)
+		p.loadRow(it, r.raw)
 		return visit(it)
 	})
 	return last, err
@@ -66,7 +66,7 @@ func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, 
 	b.bind(int64(count))
 	var owner, member any
 	err = s.dumpRows(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
-		return visit(engine.ValueText(read(from, owner)), engine.ValueText(read(to, member)))
+		return visit(engine.ValueText(readValue(from, owner)), engine.ValueText(readValue(to, member)))
 	})
 	return last, err
 }
@@ -98,13 +98,13 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 // dumpRows reads the rows of a statement. The columns go to the slots of the result, and the columns
 // after them to more.
 func (s *Store) dumpRows(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
-	return s.read(ctx, func(r *session) error {
-		scan := r.scanner(res, more...)
-		return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {
+	return s.runRead(ctx, func(r *session) error {
+		scan := r.newScanner(res, more...)
+		return r.eachRow(ctx, b.text(), b.args, func(rows *sql.Rows) error {
 			if err := scan(rows); err != nil {
 				return err
 			}
-			r.tell()
+			r.markDelivered()
 			if err := visit(r); err != nil {
 				return &stop{err}
 			}

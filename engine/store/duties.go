@@ -101,7 +101,7 @@ func (s *Store) layOutDuties() {
 	}
 	for c, p := range s.plans {
 		p.duties = newDuties(c, bound)
-		p.duties.words = p.table.searched()
+		p.duties.words = p.table.hasWords()
 		p.table.staged = p.table.staged || c.Staged && s.plans[s.cfg.StageClass] != nil
 		keepsGrants := s.cfg.PermissionClass != nil && s.plans[s.cfg.PermissionClass] != nil && s.plans[s.cfg.PolicyClass] != nil
 		p.table.granted = keepsGrants && !strings.HasPrefix(p.table.name, "#")

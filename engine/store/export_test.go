@@ -18,7 +18,7 @@ func GuardedSQL(d Dialect, g engine.Guard, q *engine.Query, classes ...*engine.C
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.listing(s.plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
+	l, err := s.newListing(s.plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
 	return l.text, l.args, err
 }
 
@@ -28,7 +28,7 @@ func AggregateSQL(d Dialect, a *engine.Aggregation, classes ...*engine.Class) (t
 	if err != nil {
 		return "", nil, err
 	}
-	b := s.builder()
+	b := s.statementBuilder()
 	b.writeAggregation(s.plans[a.Class], a)
 	return b.text(), b.args, b.finish(s.traits)
 }
@@ -55,7 +55,7 @@ func (s *Store) Write(ctx context.Context, statements ...string) error {
 func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
 	do := s.writer.doTo
 	if single {
-		do = s.writer.statement
+		do = s.writer.doStatement
 	}
 	return do(ctx, nil, func(w *session) error { return work(&Session{s, w}) })
 }
@@ -81,7 +81,7 @@ func (w *Session) Lose() { w.store.loseConnection(w.session) }
 // ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
 // the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	l, err := s.listing(s.plans[q.Class], s.guardOf(ctx), q)
+	l, err := s.newListing(s.plans[q.Class], s.guardOf(ctx), q)
 	return l.text, l.args, err
 }
 
@@ -123,12 +123,14 @@ type Moves struct{ all moves }
 func (m *Moves) Add(from, to string) { m.all.add(nil, from, to) }
 
 // Key returns the key after all changes from number on.
-func (m *Moves) Key(number int, key string) string { return m.all.key(number, nil, key).(string) }
+func (m *Moves) Key(number int, key string) string {
+	return m.all.presentKey(number, nil, key).(string)
+}
 
 // InOneStatement reports whether an Update is one statement, without a transaction.
 func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, v engine.Values) bool {
 	key, _ := c.KeyValues(id)
-	return s.newWrite(ctx, nil, 0).single(&entry{plan: s.plans[c], given: v, key: key, how: modify})
+	return s.newWrite(ctx, nil, 0).isSingle(&entry{plan: s.plans[c], given: v, key: key, how: modify})
 }
 
 // TableOf returns the name of the table of a class.

@@ -214,7 +214,7 @@ func (u *upgrader) updateExtras(t *table) error {
 			return err
 		}
 		old.Gone = true
-		u.remember(old)
+		u.rememberRow(old)
 	}
 	for _, e := range t.extras {
 		if err := u.updateExtra(t, e); err != nil {
@@ -238,7 +238,7 @@ func (u *upgrader) hiddenLinks(t *table, c *engine.Class) error {
 		if old, known := u.memory.classes[extraMark][l.name]; !known || old.Gone {
 			continue
 		}
-		n, err := u.count(l.quoted + " WHERE " + l.owner + " IN (SELECT " + t.id.quoted + " FROM " + t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + ")")
+		n, err := u.countRows(l.quoted + " WHERE " + l.owner + " IN (SELECT " + t.id.quoted + " FROM " + t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + ")")
 		if err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (u *upgrader) dropLinks(t *table, name string) (dropped bool, err error) {
 	if !slices.ContainsFunc(t.classes, func(c *engine.Class) bool { return c.FullName == class }) {
 		return false, nil
 	}
-	n, err := u.count(short.quote(name))
+	n, err := u.countRows(short.quote(name))
 	if err != nil {
 		return false, err
 	}
@@ -275,7 +275,7 @@ func (u *upgrader) updateExtra(t *table, e extra) error {
 		return nil
 	}
 	if known && e.rows {
-		n, err := u.count(short.quote(e.name))
+		n, err := u.countRows(short.quote(e.name))
 		if err != nil {
 			return err
 		}
@@ -286,7 +286,7 @@ func (u *upgrader) updateExtra(t *table, e extra) error {
 		}
 	}
 	if e.twice != "" {
-		n, err := u.count(e.twice)
+		n, err := u.countRows(e.twice)
 		if err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func (u *upgrader) updateExtra(t *table, e extra) error {
 			return err
 		}
 	}
-	u.remember(e.kept(t))
+	u.rememberRow(e.kept(t))
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (s *Store) engineError(ctx context.Context, r *session, err error) error {
 		return nil
 	}
 	kind := s.failureKind(err)
-	if r.conn != nil && r.interrupt.Spends && (kind == Stale || kind == Interrupted || !r.sound()) {
+	if r.conn != nil && r.interrupt.Spends && (kind == Stale || kind == Interrupted || !r.isSound()) {
 		r.disconnect() // the statement may still be ending
 	}
 	var known *engine.Error

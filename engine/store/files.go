@@ -95,9 +95,9 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 			b.bind(attribute)
 		}
 		b.add(" AND ")
-		sv.store.in(b, `"item"`, engine.String, chunk)
+		sv.store.writeIn(b, `"item"`, engine.String, chunk)
 		err := sv.w.visitRows(b, 2, func(row []any) {
-			if id := text(row[0]); !keep[place{id, text(row[1])}] {
+			if id := textOf(row[0]); !keep[place{id, textOf(row[1])}] {
 				gone = append(gone, id)
 			}
 		})
@@ -108,7 +108,7 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	for chunk := range slices.Chunk(gone, bulkRows) {
 		b := newBuilder(sv.store.traits)
 		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
-		sv.store.in(b, p.table.id.quoted, engine.String, chunk)
+		sv.store.writeIn(b, p.table.id.quoted, engine.String, chunk)
 		if err := sv.w.deleteFiles(b); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 // for Config.Unheld.
 func (s *session) deleteFiles(b *builder) error {
 	b.add(` RETURNING "hash"`)
-	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, text(row[0])) })
+	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, textOf(row[0])) })
 }
 
 // reportEnded reports changed grants and removed files of the transactions of w that have ended.
@@ -151,7 +151,7 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 	if p := c.Property("account"); p != nil {
 		v[p.Index] = orNull(engine.OwnerOf(sv.ctx))
 	}
-	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(revision()), Values: v}
+	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(newRevision()), Values: v}
 }
 
 // insertFiles inserts rows, or updates existing ones. A row of a file that another item or another

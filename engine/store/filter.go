@@ -19,7 +19,7 @@ func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 	case engine.OpOwner: // the owner is unknown, so the filter finds no item
 		writeConstant(b, false)
 	case engine.OpSearch:
-		b.addNegated(negated, b.capture(func() { b.search(src, f.Pattern) }))
+		b.addNegated(negated, b.capture(func() { b.writeSearch(src, f.Pattern) }))
 	case engine.OpNe:
 		eq := *f
 		eq.Op = engine.OpEq
@@ -88,7 +88,7 @@ func (b *builder) writeCondition(src *source, f *engine.Filter) {
 		left := b.expr(src, f.Left)
 		b.add(b.dialect.Function(Includes, left, b.expr(src, f.Right)))
 	case engine.OpReached:
-		b.add(b.reached(src, f))
+		b.add(b.reachedCondition(src, f))
 	case engine.OpContains:
 		var inner *engine.Filter
 		if len(f.Args) > 0 {

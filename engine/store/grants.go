@@ -98,7 +98,7 @@ func (s *Store) writeUngranted(b *builder, t *table, key any) {
 		b.add(`"resource" = `)
 		b.bind(names[0])
 	} else {
-		s.in(b, `"resource"`, engine.String, names)
+		s.writeIn(b, `"resource"`, engine.String, names)
 	}
 	b.add(s.traits.LockKey, ")")
 }
@@ -146,7 +146,7 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(names, bulkRows) {
 		b := newBuilder(s.traits)
 		b.add("DELETE FROM ", s.permissionTable(), " WHERE ")
-		s.in(b, `"resource"`, engine.String, chunk)
+		s.writeIn(b, `"resource"`, engine.String, chunk)
 		n, err := w.execute(b)
 		if err != nil {
 			return err
@@ -171,11 +171,11 @@ func (sv *save) followGrants(t *table, from, to any) error {
 	if len(names) == 0 {
 		return nil
 	}
-	sv.store.in(b, `"resource"`, engine.String, names)
+	sv.store.writeIn(b, `"resource"`, engine.String, names)
 	b.add(sv.store.traits.Lock)
 	oldID, newID := engine.ValueText(from), engine.ValueText(to)
 	granted := map[string]bool{}
-	if err := sv.w.visitRows(b, 1, func(row []any) { granted[text(row[0])] = true }); err != nil || len(granted) == 0 {
+	if err := sv.w.visitRows(b, 1, func(row []any) { granted[textOf(row[0])] = true }); err != nil || len(granted) == 0 {
 		return err
 	}
 	for _, c := range t.classes {
@@ -225,7 +225,7 @@ func (sv *save) moveGrants(from, to string) error {
 	b.add(", ", p.table.id.quoted, ` = "subject" || `)
 	b.bind("\t" + to + "\t")
 	b.add(` || "permission", `, revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	b.add(` WHERE "resource" = `)
 	b.bind(from)
 	_, err := sv.w.execute(b)
@@ -237,7 +237,7 @@ func (sv *save) moveGrants(from, to string) error {
 func (s *Store) changePolicy(w *session) error {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", s.plans[s.cfg.PolicyClass].table.quoted, " SET ", revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	if _, err := w.execute(b); err != nil {
 		return err
 	}

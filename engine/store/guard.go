@@ -159,7 +159,7 @@ func (g *guard) exprMentionsHidden(e *engine.Expr) bool {
 		return false
 	}
 	for _, p := range e.Path {
-		if g.unusable(p) {
+		if g.isUnusable(p) {
 			return true
 		}
 	}
@@ -204,7 +204,7 @@ func (g *guard) memberSorting(p *engine.Property) []engine.Sort {
 // Placeholders have numbers, because conditions on joined tables come first in the text but are
 // written later.
 func (s *Store) guardedBuilder(g *guard) *builder {
-	b := s.builder()
+	b := s.statementBuilder()
 	if g != nil {
 		b.guard, b.numbered, b.may = g, true, engine.MayRead
 	}

@@ -22,7 +22,7 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 		}
 		im.grants = im.grants || p.table.grants
 		if it.Class.Abstract {
-			return atRecord(i, abstract(it.Class))
+			return atRecord(i, abstractError(it.Class))
 		}
 		given := *it
 		given.Values = slices.Clone(it.Values)
@@ -31,7 +31,7 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 				given.Values[n] = nil
 			}
 		}
-		given.Revision = uint64(revision())
+		given.Revision = uint64(newRevision())
 		if given.ID = it.Class.ID(given.Values); given.ID == "" {
 			return atRecord(i, it.Class.Check(given.Values))
 		}
@@ -82,7 +82,7 @@ func (im *importing) writeItems(p *plan, items []*engine.Item) error {
 			fresh = append(fresh, it)
 			continue
 		}
-		if err := im.overwrite(keyOf(it), it); err != nil {
+		if err := im.overwriteRow(keyOf(it), it); err != nil {
 			return err
 		}
 		if err := im.store.keepWords(im.w, p, it); err != nil {
@@ -96,7 +96,7 @@ func (im *importing) writeItems(p *plan, items []*engine.Item) error {
 	for i, it := range items {
 		rows[i] = it.Values
 	}
-	if err := im.raise(p, rows); err != nil {
+	if err := im.raiseCounters(p, rows); err != nil {
 		return err
 	}
 	if err := im.writeLinks(p, items); err != nil {
@@ -117,7 +117,7 @@ func (im *importing) existingIDs(p *plan, items []*engine.Item) (map[string]bool
 		b.add(", ", column.quoted)
 	}
 	b.add(" FROM ", p.table.quoted, " WHERE ")
-	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
+	im.store.writeIn(b, p.table.id.quoted, p.table.id.typ, keys)
 	byID := map[string]*engine.Item{}
 	for _, it := range items {
 		if parts != nil {
@@ -126,9 +126,9 @@ func (im *importing) existingIDs(p *plan, items []*engine.Item) (map[string]bool
 	}
 	var other *engine.Item
 	err := im.w.visitRows(b, 1+len(parts), func(row []any) {
-		id := engine.ValueText(read(p.table.id.typ, row[0]))
+		id := engine.ValueText(readValue(p.table.id.typ, row[0]))
 		found[id] = true
-		if it := byID[id]; it != nil && !p.hasKey(it.Values, func(part int) any { return read(parts[part].typ, row[1+part]) }) {
+		if it := byID[id]; it != nil && !p.hasKey(it.Values, func(part int) any { return readValue(parts[part].typ, row[1+part]) }) {
 			other = it
 		}
 	})
@@ -178,7 +178,7 @@ func (im *importing) setEditors(p *plan, items []*engine.Item) error {
 		b.add("UPDATE ", p.table.quoted, " SET ", editorColumn, " = ")
 		b.bind(editor)
 		b.add(" WHERE ")
-		im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
+		im.store.writeIn(b, p.table.id.quoted, p.table.id.typ, keys)
 		if _, err := im.w.execute(b); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (im *importing) clearLinks(l *links, typ engine.PropertyType, owners []any)
 	}
 	b := newBuilder(im.store.traits)
 	b.add("DELETE FROM ", l.quoted, " WHERE ")
-	im.store.in(b, l.owner, typ, owners)
+	im.store.writeIn(b, l.owner, typ, owners)
 	_, err := im.w.execute(b)
 	return err
 }
@@ -308,5 +308,5 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 // Generate returns the generator of the values that the server supplies to a write that begins now.
 // Values that need the transaction are not included.
 func (s *Store) Generate(ctx context.Context) engine.Generate {
-	return s.newWrite(ctx, nil, 0).generate()
+	return s.newWrite(ctx, nil, 0).newGenerate()
 }

@@ -62,10 +62,10 @@ func (b *builder) targetPlan(p *engine.Property) *plan {
 
 // ofClass returns the condition that a row of src is of the class, or "" if all rows are.
 func (s *source) ofClass() string {
-	if s.plan.condition() == "" {
+	if s.plan.classCondition() == "" {
 		return ""
 	}
-	return s.alias + "." + s.plan.condition()
+	return s.alias + "." + s.plan.classCondition()
 }
 
 func (s *source) column(p *engine.Property) string {

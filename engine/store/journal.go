@@ -226,12 +226,12 @@ func (s *Store) deleteLinks(ctx context.Context, w *session, b *builder, t *tabl
 	members := map[string][]string{} // by the id of the item that has the collection
 	b.add(" RETURNING ", p.other, ", ", p.column)
 	err := w.visitRows(b, 2, func(row []any) {
-		key := read(p.holders.id.typ, row[0])
+		key := readValue(p.holders.id.typ, row[0])
 		id := engine.ValueText(key)
 		if members[id] == nil {
 			holders = append(holders, key)
 		}
-		members[id] = append(members[id], engine.ValueText(read(t.id.typ, row[1])))
+		members[id] = append(members[id], engine.ValueText(readValue(t.id.typ, row[1])))
 	})
 	if err != nil || len(holders) == 0 {
 		return err
@@ -262,7 +262,9 @@ func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any)
 	var members []member
 	typ := sv.store.plans[p.Target].table.id.typ
 	b.add(" RETURNING ", l.item, ", ", seqColumn)
-	err = sv.w.visitRows(b, 2, func(row []any) { members = append(members, member{read(typ, row[0]), read(engine.Int, row[1])}) })
+	err = sv.w.visitRows(b, 2, func(row []any) {
+		members = append(members, member{readValue(typ, row[0]), readValue(engine.Int, row[1])})
+	})
 	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.seq.(int64), b.seq.(int64)) })
 	for _, m := range members {
 		*keys = append(*keys, m.key)

@@ -37,9 +37,9 @@ func (s *Store) landmarkPositions(ctx context.Context, p *plan, g *guard, q *eng
 	b := s.guardedBuilder(g)
 	b.add("SELECT 1")
 	at := len(b.sql)
-	src, done := b.from(p)
+	src, done := b.writeFrom(p)
 	word, head := " WHERE ", len(b.sql)
-	if b.where(src, &engine.Query{Class: q.Class, Exact: q.Exact}); len(b.sql) > head {
+	if b.writeWhere(src, &engine.Query{Class: q.Class, Exact: q.Exact}); len(b.sql) > head {
 		word = " AND "
 	}
 	numbers := make([]any, len(q.After.Landmarks))
@@ -47,7 +47,7 @@ func (s *Store) landmarkPositions(ctx context.Context, p *plan, g *guard, q *eng
 		numbers[i] = l.Sequence
 	}
 	b.add(word)
-	s.in(b, src.alias+"."+seqColumn, engine.Int, numbers)
+	s.writeIn(b, src.alias+"."+seqColumn, engine.Int, numbers)
 	columns := make([]string, len(q.Sort))
 	for i, sort := range q.Sort {
 		columns[i] = b.pathValue(src, sort.Path())
@@ -58,12 +58,12 @@ func (s *Store) landmarkPositions(ctx context.Context, p *plan, g *guard, q *eng
 		return nil, err
 	}
 	there := map[int64]engine.Position{}
-	err := s.read(ctx, func(r *session) error {
+	err := s.runRead(ctx, func(r *session) error {
 		return r.visitRows(b, 2+len(columns), func(row []any) {
 			number, _ := row[1].(int64)
 			values := make([]any, len(columns))
 			for i, sort := range q.Sort {
-				values[i] = read(sort.Property.ValueType(), row[2+i])
+				values[i] = readValue(sort.Property.ValueType(), row[2+i])
 			}
 			there[number] = engine.Position{Values: values, Sequence: number}
 		})

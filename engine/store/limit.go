@@ -73,7 +73,7 @@ func (t *table) keyBound() bound {
 	for _, col := range t.columns {
 		switch {
 		case !col.key:
-		case col.typ.Textual() || t.composite() && col.isVariable():
+		case col.typ.Textual() || t.hasIDColumn() && col.isVariable():
 			b.columns = append(b.columns, col)
 			b.most-- // for the separator
 		default:

@@ -55,7 +55,7 @@ func (s *Store) enrichItems(ctx context.Context, items []*engine.Item, load []*e
 		return nil
 	}
 	g := s.guardOf(ctx)
-	return s.read(ctx, func(r *session) error {
+	return s.runRead(ctx, func(r *session) error {
 		r.guard = g
 		return s.enrichOn(ctx, r, items, load)
 	})
@@ -227,7 +227,7 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 // loadMembers loads a property of groups of owners with one statement. Two owners may have the same
 // leading value only if they are in the same group.
 func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
-	p, err := s.plan(l.Property.Target)
+	p, err := s.planOf(l.Property.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +364,7 @@ func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.L
 		b.filter(src, f, false)
 	}
 	if property.Type == engine.Collection || property.Back != nil {
-		b.order(src, g.memberSorting(property))
+		b.writeOrder(src, g.memberSorting(property))
 		if order == "" {
 			order = p.table.quoted + "." + seqColumn
 		}
@@ -397,13 +397,13 @@ func (r *session) visitMembers(ctx context.Context, p *plan, st selection, visit
 	if st.owner != nil {
 		more = []any{&owner}
 	}
-	scan := r.scanner(st.result, more...)
-	return r.rows(ctx, st.text, st.args, func(rows *sql.Rows) error {
+	scan := r.newScanner(st.result, more...)
+	return r.eachRow(ctx, st.text, st.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		it := &engine.Item{}
-		p.load(it, r.raw)
+		p.loadRow(it, r.raw)
 		if st.owner != nil {
 			owner = decode(*st.owner, owner)
 		}

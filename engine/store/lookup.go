@@ -18,7 +18,7 @@ func (sv *save) lookUpGroup(group []entry) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.meet(p, group[:n], existing); err != nil {
+		if err := sv.meetExisting(p, group[:n], existing); err != nil {
 			return err
 		}
 		if err := sv.divideGroup(group[:n], existing); err != nil {
@@ -68,11 +68,11 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := sv.number(p, rows); err != nil {
+	if err := sv.assignNumbers(p, rows); err != nil {
 		return err
 	}
 	for i := range group {
-		if err := sv.complete(p, group[i].full); err != nil {
+		if err := sv.completeValues(p, group[i].full); err != nil {
 			return atRecord(group[i].index, err)
 		}
 	}
@@ -94,9 +94,9 @@ func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, erro
 		b.add(", ", column.quoted)
 	}
 	b.add(" FROM ", p.table.quoted, " WHERE ")
-	sv.store.in(b, id.quoted, id.typ, keys)
-	if root := sv.store.plans[p.table.classes[0]]; root.condition() != "" {
-		b.add(" AND ", root.condition())
+	sv.store.writeIn(b, id.quoted, id.typ, keys)
+	if root := sv.store.plans[p.table.classes[0]]; root.classCondition() != "" {
+		b.add(" AND ", root.classCondition())
 	}
 	if lock := sv.store.traits.Lock; lock != "" {
 		b.add(" ORDER BY ", id.quoted, lock)
@@ -110,10 +110,10 @@ func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, erro
 	}
 	var other *entry
 	err := sv.w.visitRows(b, 2+len(parts), func(row []any) {
-		key := engine.ValueText(read(id.typ, row[0]))
-		found[key] = text(row[1])
+		key := engine.ValueText(readValue(id.typ, row[0]))
+		found[key] = textOf(row[1])
 		e := byKey[key]
-		if e != nil && (other == nil || e.index < other.index) && !p.hasKey(e.given, func(part int) any { return read(parts[part].typ, row[2+part]) }) {
+		if e != nil && (other == nil || e.index < other.index) && !p.hasKey(e.given, func(part int) any { return readValue(parts[part].typ, row[2+part]) }) {
 			other = e
 		}
 	})
@@ -126,7 +126,7 @@ func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, erro
 // keyColumns returns the columns of the parts of the key, in order, or nil if the key has one
 // property.
 func (p *plan) keyColumns() []*column {
-	if !p.table.composite() {
+	if !p.table.hasIDColumn() {
 		return nil
 	}
 	columns := make([]*column, len(p.class.Key))

@@ -41,8 +41,8 @@ const (
 // leftMark is used as the class name in rows for columns that no longer belong to a property. No class has this name.
 const leftMark = "##left"
 
-// column returns the name of the property's column.
-func (k kept) column() string {
+// columnName returns the name of the property's column.
+func (k kept) columnName() string {
 	for _, mark := range strings.Fields(k.Indexes) {
 		if escaped, ok := strings.CutPrefix(mark, columnMark); ok {
 			if name, err := url.QueryUnescape(escaped); err == nil {
@@ -53,19 +53,19 @@ func (k kept) column() string {
 	return k.Property
 }
 
-// property returns the name of the property.
-func (k kept) property() string {
+// propertyName returns the name of the property.
+func (k kept) propertyName() string {
 	if k.Class == leftMark {
-		name, _, _ := strings.Cut(k.column(), "@")
+		name, _, _ := strings.Cut(k.columnName(), "@")
 		name, _, _ = strings.Cut(name, "#")
 		return name
 	}
 	return k.Property
 }
 
-// left returns the row for the property's column when no property uses the column any more.
-func (k kept) left() kept {
-	column := k.column()
+// leftRow returns the row for the property's column when no property uses the column any more.
+func (k kept) leftRow() kept {
+	column := k.columnName()
 	return kept{Class: leftMark, Property: k.Root + " " + column, Root: k.Root, Kind: k.Kind,
 		Indexes: columnMark + url.QueryEscape(column), Gone: true}
 }
@@ -77,7 +77,7 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 		return k
 	}
 	col := t.column(p)
-	marks := []string{col.indexes()}
+	marks := []string{col.indexKind()}
 	if !p.Nullable && !p.Optional {
 		marks = append(marks, requiredMark)
 	}
@@ -91,20 +91,20 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 	return k
 }
 
-func (k kept) marked(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
+func (k kept) hasMark(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
 
-// index returns the kind of the column's index, as column.indexes does.
-func (k kept) index() string {
+// indexKind returns the kind of the column's index, as column.indexes does.
+func (k kept) indexKind() string {
 	for _, kind := range []string{"unique", "index"} {
-		if k.marked(kind) {
+		if k.hasMark(kind) {
 			return kind
 		}
 	}
 	return ""
 }
 
-// indexes returns the kind of index that a column requires, in addition to the index of the key.
-func (col *column) indexes() string {
+// indexKind returns the kind of index that a column requires, in addition to the index of the key.
+func (col *column) indexKind() string {
 	switch {
 	case col.unique:
 		return "unique"
@@ -145,8 +145,8 @@ func newMemory(rows []kept) *memory {
 		}
 		if k.Property == "" {
 			t.classes = append(t.classes, k.Class)
-		} else if other, there := t.columns[k.column()]; !there || other.Gone {
-			t.columns[k.column()] = k
+		} else if other, there := t.columns[k.columnName()]; !there || other.Gone {
+			t.columns[k.columnName()] = k
 		}
 	}
 	return m
@@ -161,33 +161,33 @@ func (m *memory) addExtra(k kept) {
 	m.extras[k.Root] = append(m.extras[k.Root], k.Property)
 }
 
-func (m *memory) class(name string) (kept, bool) {
+func (m *memory) findClass(name string) (kept, bool) {
 	k, ok := m.classes[name][""]
 	return k, ok
 }
 
-// table returns the description of a table. It is empty if the table does not exist.
-func (m *memory) table(name string) remembered {
+// findTable returns the description of a table. It is empty if the table does not exist.
+func (m *memory) findTable(name string) remembered {
 	if t := m.tables[name]; t != nil {
 		return *t
 	}
 	return remembered{}
 }
 
-// column returns whether a column exists, its type and its indexes. indexes is "?" if all properties of the column were
-// removed.
-func (m *memory) column(table, name string) (kind, indexes string, there bool) {
-	k, there := m.table(table).columns[name]
+// findColumn returns whether a column exists, its type and its indexes. indexes is "?" if all properties of the column
+// were removed.
+func (m *memory) findColumn(table, name string) (kind, indexes string, there bool) {
+	k, there := m.findTable(table).columns[name]
 	if k.Gone {
 		return k.Kind, "?", there
 	}
-	return k.Kind, k.index(), there
+	return k.Kind, k.indexKind(), there
 }
 
-// forget removes a table and its classes.
-func (m *memory) forget(table string) {
+// forgetTable removes a table and its classes.
+func (m *memory) forgetTable(table string) {
 	delete(m.classes[searchMemory], table)
-	for _, class := range m.table(table).classes {
+	for _, class := range m.findTable(table).classes {
 		delete(m.classes, class)
 	}
 	delete(m.tables, table)

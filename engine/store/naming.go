@@ -73,8 +73,8 @@ func giveNames(things []named, database iter.Seq[string]) []string {
 	return names
 }
 
-// numbered reports whether name is plain, or plain with a number.
-func numbered(name, plain string) bool {
+// isNumberedName reports whether name is plain, or plain with a number.
+func isNumberedName(name, plain string) bool {
 	tail, ok := strings.CutPrefix(name, plain)
 	if !ok || tail == "" {
 		return ok
@@ -89,7 +89,7 @@ func tableNames(roots []*engine.Class, m *memory) []string {
 	things := make([]named, len(roots))
 	for i, c := range roots {
 		things[i].plain = c.FullName
-		if k, known := m.class(c.FullName); known && numbered(k.Root, c.FullName) {
+		if k, known := m.findClass(c.FullName); known && isNumberedName(k.Root, c.FullName) {
 			things[i].stored = k.Root
 		}
 	}
@@ -125,7 +125,7 @@ func (r remembered) columnOf(col *column) string {
 // holds reports whether the existing column with a name has the property and the storage of col.
 func (r remembered) holds(col *column, name string) bool {
 	k, there := r.columns[name]
-	if !there || k.property() != col.property {
+	if !there || k.propertyName() != col.property {
 		return false
 	}
 	kind, _ := engine.TypeByName(k.Kind)
@@ -147,7 +147,7 @@ func newLinkNames(plain []string, m *memory) linkNames {
 	for i, name := range plain {
 		things[i].plain = name
 		for _, stored := range database {
-			if numbered(stored, name) {
+			if isNumberedName(stored, name) {
 				things[i].stored = stored
 			}
 		}

@@ -42,11 +42,11 @@ func (sv *save) unfold(e *entry) error {
 		if !ok {
 			continue
 		}
-		inner, err := sv.inner(e, p, r)
+		inner, err := sv.prepareInner(e, p, r)
 		if err != nil {
-			return within(p.Name, err)
+			return withinAttribute(p.Name, err)
 		}
-		e.deeper().records = append(e.deep.records, nested{p, inner, r.Follow})
+		e.ensureDeep().records = append(e.deep.records, nested{p, inner, r.Follow})
 		e.alone = true
 	}
 	for _, p := range d.collections {
@@ -57,13 +57,13 @@ func (sv *save) unfold(e *entry) error {
 			return err
 		}
 		if changes {
-			e.deeper().members = append(e.deep.members, m)
+			e.ensureDeep().members = append(e.deep.members, m)
 		}
 	}
 	return nil
 }
 
-func (e *entry) deeper() *deep {
+func (e *entry) ensureDeep() *deep {
 	if e.deep == nil {
 		e.deep = &deep{}
 	}
@@ -94,9 +94,9 @@ func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChang
 			m.add = append(m.add, engine.ValueText(member))
 			continue
 		}
-		inner, err := sv.inner(e, p, r)
+		inner, err := sv.prepareInner(e, p, r)
 		if err != nil {
-			return m, false, within(memberPlace(p, i), err)
+			return m, false, withinAttribute(memberPlace(p, i), err)
 		}
 		m.add = append(m.add, inner)
 	}
@@ -111,12 +111,12 @@ func memberPlace(p *engine.Property, i int) string {
 	return fmt.Sprintf("%s[%d]", p.Name, i)
 }
 
-// inner prepares a record that is given as a value of p.
-func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
+// prepareInner prepares a record that is given as a value of p.
+func (sv *save) prepareInner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
 	if !p.Allows(r.Class.Base()) {
 		return nil, notAllowed(p, r.Class, r.ID)
 	}
-	e, err := sv.prepare(r, true)
+	e, err := sv.prepareEntry(r, true)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +136,8 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 // inMark starts messages about nested records: in "town": ...
 const inMark = `in "`
 
-// within adds to an error that it occurred in an attribute.
-func within(name string, err error) error {
+// withinAttribute adds to an error that it occurred in an attribute.
+func withinAttribute(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
 		return err
@@ -159,10 +159,11 @@ func within(name string, err error) error {
 	return keepMark(err, &c)
 }
 
-// write writes one record and the records nested in its references. Its collections are written after all records.
-func (sv *save) write(e *entry) (*engine.Item, error) {
-	sv.redirect(e)
-	before, err := sv.before(e)
+// writeRecord writes one record and the records nested in its references. Its collections are written after all
+// records.
+func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
+	sv.redirectKey(e)
+	before, err := sv.readBefore(e)
 	if err != nil {
 		return nil, err
 	}
@@ -172,46 +173,46 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if before != nil && sv.store.plans[before.Class].affectsOthers() {
 		sv.former = append(sv.former, before)
 	}
-	v, err := sv.resolve(e, before)
+	v, err := sv.resolveReferences(e, before)
 	if err != nil {
 		return nil, err
 	}
-	sv.redirect(e)
-	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.disturbed(before)) { // a nested record may be the item itself
-		if before, err = sv.before(e); err != nil {
+	sv.redirectKey(e)
+	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.isDisturbed(before)) { // a nested record may be the item itself
+		if before, err = sv.readBefore(e); err != nil {
 			return nil, err
 		}
 		if err = sv.admitEntry(e, before); err != nil {
 			return nil, err
 		}
 	}
-	if err := sv.recalled(e, before); err != nil {
+	if err := sv.recallOne(e, before); err != nil {
 		return nil, err
 	}
-	if err := sv.doubt(e, v, before); err != nil {
+	if err := sv.checkDoubt(e, v, before); err != nil {
 		return nil, err
 	}
 	own, v, err := sv.ownClass(e, v, before)
 	if err != nil {
-		return nil, e.silenced(err)
+		return nil, e.hideDoubtful(err)
 	}
-	it, err := sv.put(own, v, before)
+	it, err := sv.putItem(own, v, before)
 	if err != nil || e.nest == nil {
-		return it, e.silenced(err)
+		return it, e.hideDoubtful(err)
 	}
-	sv.touch(it.Class.Root(), it.ID)
+	sv.touchItems(it.Class.Root(), it.ID)
 	if e.nest.saved != nil {
 		sv.asked = append(sv.asked, innerItem{it, e.nest.saved})
 	}
 	return it, nil
 }
 
-// put updates the stored item, or inserts a new one if before is nil.
-func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
+// putItem updates the stored item, or inserts a new one if before is nil.
+func (sv *save) putItem(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
 	may := engine.MayUse
 	if before != nil || e.how == modify {
 		may = engine.MayWrite
-		it, err = sv.change(e, v, before)
+		it, err = sv.changeItem(e, v, before)
 	} else {
 		it, err = sv.insertOne(e, v)
 	}
@@ -219,11 +220,12 @@ func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.
 		return nil, err
 	}
 	sv.deferCheck(may, it)
-	return it, sv.after(e, v, it)
+	return it, sv.afterWrite(e, v, it)
 }
 
-// resolve saves the records in the references of e. It returns the values of e with the keys of these records.
-func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
+// resolveReferences saves the records in the references of e. It returns the values of e with the keys of these
+// records.
+func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.duties
 	if e.deep == nil && !d.hasTrackers() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // the values will not be changed
@@ -238,12 +240,12 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		if n.follow && inner.key == nil && before != nil {
 			inner.key, inner.how = pointedKey(n.property, before), lookup
 		}
-		it, err := sv.write(&inner)
+		it, err := sv.writeRecord(&inner)
 		if err != nil {
-			return nil, within(n.property.Name, err)
+			return nil, withinAttribute(n.property.Name, err)
 		}
 		if !n.property.Allows(it.Class) {
-			return nil, within(n.property.Name, notAllowed(n.property, it.Class, it.ID))
+			return nil, withinAttribute(n.property.Name, notAllowed(n.property, it.Class, it.ID))
 		}
 		v[n.property.Index] = keyOf(it)
 	}
@@ -279,30 +281,30 @@ func keysOf(items []*engine.Item) []any {
 	return keys
 }
 
-// before reads the stored item of a record if the item determines how the record is saved. It returns nil if there is
-// no item that the record could change.
-func (sv *save) before(e *entry) (*engine.Item, error) {
-	if e.key == nil || e.how == modify && !sv.inspects(e) {
+// readBefore reads the stored item of a record if the item determines how the record is saved. It returns nil if there
+// is no item that the record could change.
+func (sv *save) readBefore(e *entry) (*engine.Item, error) {
+	if e.key == nil || e.how == modify && !sv.mustInspect(e) {
 		return nil, nil
 	}
 	// The root class finds the item regardless of its class.
 	p := sv.store.plans[e.plan.table.classes[0]]
 	it := &engine.Item{}
-	found, err := sv.w.one(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
+	found, err := sv.w.readOne(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
-			err = sv.store.missing(sv.w, e.plan, keyText(e.key), nil)
+			err = sv.store.missingError(sv.w, e.plan, keyText(e.key), nil)
 		}
 		return nil, err
 	}
-	if e.how == lookup && e.plan.table.composite() {
+	if e.how == lookup && e.plan.table.hasIDColumn() {
 		key := it.Class.KeyProperties()
 		if !e.plan.hasKey(e.given, func(part int) any { return it.Values[key[part].Index] }) {
 			return nil, e.plan.otherKey(e.given)
 		}
 	}
 	switch {
-	case e.plan.holds(it.Class):
+	case e.plan.holdsClass(it.Class):
 		return it, nil
 	case e.how == modify:
 		return nil, engine.NoItem(e.plan.class, keyText(e.key))
@@ -312,8 +314,8 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	return it, nil
 }
 
-// inspects reports whether an update must read the stored item first.
-func (sv *save) inspects(e *entry) bool {
+// mustInspect reports whether an update must read the stored item first.
+func (sv *save) mustInspect(e *entry) bool {
 	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.setsDivided() || sv.setsRestricted(e) {
 		return true
 	}

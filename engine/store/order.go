@@ -8,8 +8,8 @@ import (
 )
 
 // The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
-// after the other. Records of one class still share statements: see closes. In addition, a collection may name a member
-// that a later record creates (awaited), and the items are returned as they are finally stored (refresh).
+// after the other. Records of one class still share statements: see mustClose. In addition, a collection may name a
+// member that a later record creates (awaited), and the items are returned as they are finally stored (refresh).
 
 // moves records changes of item keys, in order. One record may have hundreds of thousands of them, nested in its
 // collections.
@@ -33,8 +33,8 @@ func (m *moves) add(t *table, from, to any) {
 	m.count++
 }
 
-// key returns the present key of the item that had the given key before the change with the given number.
-func (m *moves) key(number int, t *table, key any) any {
+// presentKey returns the present key of the item that had the given key before the change with the given number.
+func (m *moves) presentKey(number int, t *table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
 		i, _ := slices.BinarySearchFunc(of, number, func(one move, number int) int { return one.number - number })
@@ -46,9 +46,9 @@ func (m *moves) key(number int, t *table, key any) any {
 	return key
 }
 
-// current returns the present key of an item that the current record refers to by the key it had before the record
+// currentKey returns the present key of an item that the current record refers to by the key it had before the record
 // changed keys. Other keys are returned unchanged.
-func (sv *save) current(t *table, key any) any { return sv.moves.key(0, t, key) }
+func (sv *save) currentKey(t *table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
 func (sv *save) tableOf(c *engine.Class) *table {
@@ -58,15 +58,15 @@ func (sv *save) tableOf(c *engine.Class) *table {
 	return nil
 }
 
-// enter begins another record of the call.
-func (sv *save) enter(index int) {
+// enterRecord begins another record of the call.
+func (sv *save) enterRecord(index int) {
 	if index != sv.record {
 		sv.record, sv.moves = index, moves{}
 	}
 }
 
-// renamed applies a change of a key to all state of the save that refers to the item.
-func (sv *save) renamed(t *table, from, to any) {
+// applyRename applies a change of a key to all state of the save that refers to the item.
+func (sv *save) applyRename(t *table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
 	old := engine.ValueText(from)
@@ -107,7 +107,7 @@ func (sv *save) renamed(t *table, from, to any) {
 	clear(sv.holding)
 	for _, a := range sv.awaited {
 		rename(&a.owner.item)
-		sv.hold(a)
+		sv.holdAwaited(a)
 	}
 	rename(&sv.owner.item)
 }
@@ -123,12 +123,12 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 	return &c
 }
 
-// redirect replaces the key of a nested record by the item's present key, if the current record has changed it.
-func (sv *save) redirect(e *entry) {
+// redirectKey replaces the key of a nested record by the item's present key, if the current record has changed it.
+func (sv *save) redirectKey(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
 	}
-	key := sv.current(e.plan.table, e.key[0])
+	key := sv.currentKey(e.plan.table, e.key[0])
 	if engine.ValueText(key) == keyText(e.key) {
 		return
 	}
@@ -141,31 +141,31 @@ func (sv *save) redirect(e *entry) {
 	}
 }
 
-// redirectReferences is like redirect for the references among the values of a record.
+// redirectReferences is like redirectKey for the references among the values of a record.
 func (sv *save) redirectReferences(p *plan, v engine.Values) {
 	if sv.moves.count == 0 {
 		return
 	}
 	for _, property := range p.duties.references {
-		if value := v[property.Index]; scalar(value) {
-			v[property.Index] = sv.current(sv.tableOf(property.Target), value)
+		if value := v[property.Index]; isScalar(value) {
+			v[property.Index] = sv.currentKey(sv.tableOf(property.Target), value)
 		}
 	}
 }
 
-// closes reports whether the collections of an entry must be written before a later record of its class. This is the
+// mustClose reports whether the collections of an entry must be written before a later record of its class. This is the
 // case if they may change the item of that record, or data that its defaults and permissions depend on.
-func (sv *save) closes(e *entry) bool {
-	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.skipsRowChecks(e.plan) || sv.reaches(e, e.plan.table))
+func (sv *save) mustClose(e *entry) bool {
+	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.skipsRowChecks(e.plan) || sv.mayReach(e, e.plan.table))
 }
 
-// reaches reports whether the collections or nested records of an entry may change items of a table, or a key that such
-// items refer to.
-func (sv *save) reaches(e *entry, t *table) bool {
+// mayReach reports whether the collections or nested records of an entry may change items of a table, or a key that
+// such items refer to.
+func (sv *save) mayReach(e *entry, t *table) bool {
 	if e.deep == nil {
 		return false
 	}
-	inner := func(e *entry) bool { return e.plan.table == t || e.how == rekey || sv.reaches(e, t) }
+	inner := func(e *entry) bool { return e.plan.table == t || e.how == rekey || sv.mayReach(e, t) }
 	if slices.ContainsFunc(e.deep.records, func(n nested) bool { return inner(n.entry) }) {
 		return true
 	}
@@ -197,8 +197,8 @@ type place struct {
 	id    string
 }
 
-// await records a member that does not exist yet.
-func (sv *save) await(owner pending, p *engine.Property, key any) {
+// awaitMember records a member that does not exist yet.
+func (sv *save) awaitMember(owner pending, p *engine.Property, key any) {
 	at := place{sv.tableOf(p.Target), engine.ValueText(key)}
 	for _, a := range sv.awaiting[at] {
 		a.dropped = a.dropped || a.property.Back.Name == p.Back.Name
@@ -208,7 +208,7 @@ func (sv *save) await(owner pending, p *engine.Property, key any) {
 		sv.awaiting, sv.holding = map[place][]*awaited{}, map[place][]*awaited{}
 	}
 	sv.awaited, sv.awaiting[at] = append(sv.awaited, a), append(sv.awaiting[at], a)
-	sv.hold(a)
+	sv.holdAwaited(a)
 }
 
 // collectionOf identifies the collection of an owner by the column of its members and the value in that column.
@@ -216,7 +216,7 @@ func (sv *save) collectionOf(p *engine.Property, value any) place {
 	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
 }
 
-func (sv *save) hold(a *awaited) {
+func (sv *save) holdAwaited(a *awaited) {
 	at := sv.collectionOf(a.property, ownerValue(a.owner, a.property))
 	sv.holding[at] = append(sv.holding[at], a)
 }
@@ -235,8 +235,9 @@ func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 	}
 }
 
-// arrive must be called for each written item. If collections await the item as a member, they get it in receive.
-func (sv *save) arrive(e *entry, it *engine.Item) {
+// markArrived must be called for each written item. If collections await the item as a member, they get it in
+// joinArrived.
+func (sv *save) markArrived(e *entry, it *engine.Item) {
 	at := place{e.plan.table, it.ID}
 	var others []*awaited
 	for _, a := range sv.awaiting[at] {
@@ -253,8 +254,8 @@ func (sv *save) arrive(e *entry, it *engine.Item) {
 	sv.awaiting[at] = others
 }
 
-// receive adds the members that have arrived to their collections.
-func (sv *save) receive() error {
+// joinArrived adds the members that have arrived to their collections.
+func (sv *save) joinArrived() error {
 	for len(sv.arrived) > 0 {
 		first, n := sv.arrived[0], 1
 		keys := []any{first.key}
@@ -267,7 +268,7 @@ func (sv *save) receive() error {
 			err = sv.journalMembers(first.owner.item, first.property, &membership{joined: keys})
 		}
 		if err != nil {
-			return sv.withRecordIndex(first.owner.entry, within(first.owner.entry.path(), err))
+			return sv.withRecordIndex(first.owner.entry, withinAttribute(first.owner.entry.path(), err))
 		}
 	}
 	return nil
@@ -285,13 +286,13 @@ func (sv *save) settleAwaited() error {
 		}
 		id := engine.ValueText(a.key)
 		if _, there := found[id]; !there {
-			return sv.withRecordIndex(a.owner.entry, within(a.owner.entry.path(), sv.noMember(a.property, id)))
+			return sv.withRecordIndex(a.owner.entry, withinAttribute(a.owner.entry.path(), sv.noMember(a.property, id)))
 		}
 		if a.arrived = true; !a.dropped {
 			sv.arrived = append(sv.arrived, a)
 		}
 	}
-	return sv.receive()
+	return sv.joinArrived()
 }
 
 // innerItem is the item of a nested record that the caller wants back.
@@ -300,8 +301,8 @@ type innerItem struct {
 	saved func(*engine.Item)
 }
 
-// touch records items that were written separately from the records of the call.
-func (sv *save) touch(root *engine.Class, keys ...any) {
+// touchItems records items that were written separately from the records of the call.
+func (sv *save) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[identity]bool{}
 	}
@@ -310,9 +311,9 @@ func (sv *save) touch(root *engine.Class, keys ...any) {
 	}
 }
 
-// disturbed reports whether an item may have changed since the current record began.
-func (sv *save) disturbed(it *engine.Item) bool {
-	return sv.moves.count > 0 || sv.touched[identify(it)]
+// isDisturbed reports whether an item may have changed since the current record began.
+func (sv *save) isDisturbed(it *engine.Item) bool {
+	return sv.moves.count > 0 || sv.touched[identityOf(it)]
 }
 
 // touchRepeated marks the items that several records of the call have written.
@@ -322,9 +323,9 @@ func (sv *save) touchRepeated() {
 		if it == nil {
 			continue
 		}
-		at := identify(it)
+		at := identityOf(it)
 		if seen[at] {
-			sv.touch(at.root, at.id)
+			sv.touchItems(at.root, at.id)
 		}
 		seen[at] = true
 	}
@@ -335,7 +336,7 @@ func (sv *save) touchRepeated() {
 func (sv *save) rereadWritten() error {
 	seen := make(map[identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
-		at := identify(it)
+		at := identityOf(it)
 		twice := seen[at]
 		seen[at] = true
 		return twice
@@ -346,7 +347,7 @@ func (sv *save) rereadWritten() error {
 	sv.shaken = true // the returned items are no longer the ones that recache updates
 	sv.written = nil
 	for chunk := range slices.Chunk(once, bulkRows) {
-		items, err := sv.store.again(sv.w, chunk)
+		items, err := sv.store.rereadLocked(sv.w, chunk)
 		if err != nil {
 			return err
 		}
@@ -355,13 +356,13 @@ func (sv *save) rereadWritten() error {
 	return nil
 }
 
-// refresh replaces the items to be returned by their stored state if necessary.
-func (sv *save) refresh() error {
+// refreshItems replaces the items to be returned by their stored state if necessary.
+func (sv *save) refreshItems() error {
 	if sv.groups > 1 {
 		sv.touchRepeated()
 	}
 	if sv.shaken || len(sv.touched) > 0 {
-		if err := sv.reread(); err != nil {
+		if err := sv.rereadStale(); err != nil {
 			return err
 		}
 	}
@@ -371,11 +372,11 @@ func (sv *save) refresh() error {
 	return nil
 }
 
-// reread reads the returned items that may have changed since they were written.
-func (sv *save) reread() error {
+// rereadStale reads the returned items that may have changed since they were written.
+func (sv *save) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {
-		if *it != nil && (sv.shaken || sv.touched[identify(*it)]) {
+		if *it != nil && (sv.shaken || sv.touched[identityOf(*it)]) {
 			stale = append(stale, it)
 		}
 	}
@@ -399,7 +400,7 @@ func (sv *save) reread() error {
 		}
 	}
 	for _, it := range stale {
-		if now := fresh[identify(*it)]; now != nil {
+		if now := fresh[identityOf(*it)]; now != nil {
 			*it = now.Clone()
 		}
 	}
@@ -410,16 +411,16 @@ func (sv *save) reread() error {
 func (sv *save) readInto(items map[identity]*engine.Item, root *plan, keys []any) error {
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", root.sql().selected.list, " FROM ", root.table.quoted, " WHERE ")
-	sv.store.in(b, root.table.id.quoted, root.table.id.typ, keys)
-	b.add(andCondition(root.condition()))
-	scan := sv.w.scanner(root.sql().selected)
-	return sv.w.rows(sv.w.ctx, b.text(), b.args, func(rows *sql.Rows) error {
+	sv.store.writeIn(b, root.table.id.quoted, root.table.id.typ, keys)
+	b.add(andCondition(root.classCondition()))
+	scan := sv.w.newScanner(root.sql().selected)
+	return sv.w.eachRow(sv.w.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		it := &engine.Item{}
-		root.load(it, sv.w.raw)
-		items[identify(it)] = it
+		root.loadRow(it, sv.w.raw)
+		items[identityOf(it)] = it
 		return nil
 	})
 }

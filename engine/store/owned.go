@@ -27,7 +27,7 @@ func (s *Store) forgetOwned(system *engine.Class, t *table, keys []any, run func
 		}
 		b := newBuilder(s.traits)
 		b.add("DELETE FROM ", s.plans[system].table.quoted, t.ownedBy(), " AND ")
-		s.in(b, `"item"`, engine.String, ids)
+		s.writeIn(b, `"item"`, engine.String, ids)
 		if err := run(b); err != nil {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 // values and no cached attribute needs the previous values of all items.
 func (p *plan) inParts() bool { return p.duties.journaled && !p.caching.any }
 
-// numbers returns the row numbers of the items that q finds and that the account may access with the permission. The
-// rows are locked.
-func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q *engine.Query) (all []any, err error) {
+// selectRowNumbers returns the row numbers of the items that q finds and that the account may access with the
+// permission. The rows are locked.
+func (s *Store) selectRowNumbers(w *session, g *guard, may engine.Permission, p *plan, q *engine.Query) (all []any, err error) {
 	b := s.guardedBuilder(g)
 	b.may = may
 	b.add("SELECT ", seqColumn, " FROM ", p.table.quoted)
@@ -31,7 +31,7 @@ func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) 
 	for part := range slices.Chunk(all, bulkRows) {
 		done, err := do(func(b *builder) {
 			b.add(" WHERE ")
-			s.in(b, seqColumn, engine.Int, part)
+			s.writeIn(b, seqColumn, engine.Int, part)
 		})
 		if err != nil {
 			return 0, err
@@ -44,18 +44,18 @@ func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) 
 // updateParts does the work of updateAll, a part at a time.
 func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
-	all, err := s.numbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
+	all, err := s.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	if err := sv.raise(p, []engine.Values{v}); err != nil {
+	if err := sv.raiseCounters(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	return s.inEach(all, func(among func(*builder)) (int64, error) {
 		b := newBuilder(s.traits)
 		b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
 		among(b)
-		before, err := sv.w.clones(sv.w.ctx, p, listing{text: b.text(), args: b.args})
+		before, err := sv.w.cloneItems(sv.w.ctx, p, listing{text: b.text(), args: b.args})
 		if err != nil {
 			return 0, err
 		}
@@ -68,7 +68,7 @@ func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64,
 
 // deleteParts does the work of DeleteAll, a part at a time.
 func (s *Store) deleteParts(ctx context.Context, w *session, g *guard, p *plan, q *engine.Query) (n int64, err error) {
-	all, err := s.numbers(w, g, engine.MayRead|engine.MayDelete, p, q)
+	all, err := s.selectRowNumbers(w, g, engine.MayRead|engine.MayDelete, p, q)
 	if err != nil {
 		return 0, err
 	}

@@ -81,7 +81,7 @@ type plan struct {
 	shape         *shape            // of class
 	shapes        map[string]*shape // by class name; nil if all rows are of class
 	system        int               // number of system columns before the properties
-	ofClasses     string            // condition on the class of a row; see condition
+	ofClasses     string            // condition on the class of a row; see classCondition
 	passwords     []*engine.Property
 	computed      bool // attributes of items of the class are computed when they are read
 	caching       caching
@@ -105,7 +105,7 @@ func (s *Store) layOut(classes []*engine.Class, m *memory) error {
 	problem := &SchemaError{}
 	roots := rootsOf(classes)
 	for i, name := range tableNames(roots, m) {
-		t := newTable(s.traits, roots[i], name, m.table(name), problem)
+		t := newTable(s.traits, roots[i], name, m.findTable(name), problem)
 		byRoot[roots[i]] = t
 		s.tables = append(s.tables, t)
 	}
@@ -143,7 +143,7 @@ func (s *Store) namedBy(m *memory) bool {
 		return false
 	}
 	for _, t := range s.tables {
-		names := columnNames(t.columns, m.table(t.name))
+		names := columnNames(t.columns, m.findTable(t.name))
 		if !slices.EqualFunc(t.columns, names, func(col *column, name string) bool { return col.name == name }) {
 			return false
 		}
@@ -189,14 +189,14 @@ func newTable(tr Traits, root *engine.Class, name string, known remembered, prob
 	t.unique = append(t.unique, Index{tr.name(t.name + "#key"), t.name, []string{t.id.name}})
 	for _, col := range t.columns {
 		if col.unique {
-			t.unique = append(t.unique, Index{tr.name(col.index(t, "unique")), t.name, []string{col.name}})
+			t.unique = append(t.unique, Index{tr.name(col.indexName(t, "unique")), t.name, []string{col.name}})
 		}
 	}
 	return t
 }
 
-// composite reports whether the id has a column of its own.
-func (t *table) composite() bool { return t.id.name == idColumn }
+// hasIDColumn reports whether the id has a column of its own.
+func (t *table) hasIDColumn() bool { return t.id.name == idColumn }
 
 func (t *table) addColumn(p *engine.Property, columns map[[2]string]*column) {
 	if !p.Stored() {
@@ -237,7 +237,7 @@ func (t *table) propertyOf(c *engine.Class, col *column) *engine.Property {
 	return nil
 }
 
-func (col *column) index(t *table, kind string) string {
+func (col *column) indexName(t *table, kind string) string {
 	return t.name + "#" + kind + "#" + col.name
 }
 

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// builder returns a builder for statements that may use all classes.
-func (s *Store) builder() *builder {
+// statementBuilder returns a builder for statements that may use all classes.
+func (s *Store) statementBuilder() *builder {
 	b := newBuilder(s.traits)
 	b.dialect, b.plans, b.links, b.stages, b.now = s.db.Dialect, s.plans, s.linkNames, s.cfg.StageClass, engine.InstantOf(s.cfg.Now())
 	return b
@@ -26,16 +26,16 @@ func (b *builder) finish(tr Traits) error {
 	return nil
 }
 
-// from writes a FROM with the table of p. close inserts the joins that the rest of the statement requires.
-func (b *builder) from(p *plan) (src *source, close func()) {
+// writeFrom writes a FROM with the table of p. close inserts the joins that the rest of the statement requires.
+func (b *builder) writeFrom(p *plan) (src *source, close func()) {
 	b.add(" FROM ", p.table.quoted)
 	at := len(b.sql)
 	src = &source{plan: p, alias: p.table.quoted, from: &from{}}
 	return src, func() { b.insert(at, src.from.text()) }
 }
 
-// where writes the condition of a query, if there is one.
-func (b *builder) where(src *source, q *engine.Query) {
+// writeWhere writes the condition of a query, if there is one.
+func (b *builder) writeWhere(src *source, q *engine.Query) {
 	word := " WHERE "
 	condition := func(write func()) {
 		b.add(word)
@@ -45,7 +45,7 @@ func (b *builder) where(src *source, q *engine.Query) {
 	switch {
 	case q.Exact && src.plan.shapes != nil:
 		condition(func() { b.add(src.alias, ".", classColumn, " = ", quoteText(q.Class.FullName)) })
-	case src.plan.condition() != "":
+	case src.plan.classCondition() != "":
 		condition(func() { b.add(src.ofClass()) })
 	}
 	if text := b.allowedRows(src, b.may); text != "" {
@@ -55,31 +55,31 @@ func (b *builder) where(src *source, q *engine.Query) {
 		condition(func() { b.filter(src, q.Filter, false) })
 	}
 	if q.Search != "" {
-		condition(func() { b.search(src, q.Search) })
+		condition(func() { b.writeSearch(src, q.Search) })
 	}
 	if q.After != nil {
 		condition(func() { b.writeAfter(src, q.Sort, q.After) })
 	}
 }
 
-// find writes a statement that selects the columns in what from the items of a query, without order and page.
-func (b *builder) find(p *plan, what string, q *engine.Query) {
+// writeFind writes a statement that selects the columns in what from the items of a query, without order and page.
+func (b *builder) writeFind(p *plan, what string, q *engine.Query) {
 	b.add("SELECT ", what)
-	src, done := b.from(p)
-	b.where(src, q)
+	src, done := b.writeFrom(p)
+	b.writeWhere(src, q)
 	done()
 }
 
-// page writes the statement of a list. Its last two placeholders are count and offset.
-func (b *builder) page(p *plan, r *result, q *engine.Query) {
+// writePage writes the statement of a list. Its last two placeholders are count and offset.
+func (b *builder) writePage(p *plan, r *result, q *engine.Query) {
 	b.add("SELECT ", r.list)
 	at := len(b.sql)
 	if q.Total != nil {
-		b.total(p, q)
+		b.writeTotal(p, q)
 	}
-	src, done := b.from(p)
-	b.where(src, q)
-	columns := b.order(src, q.Sort)
+	src, done := b.writeFrom(p)
+	b.writeWhere(src, q)
+	columns := b.writeOrder(src, q.Sort)
 	if q.Few {
 		b.add("+") // without it, SQLite would scan the table, because the table is in this order
 	}
@@ -96,10 +96,10 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	}
 }
 
-// total writes a column with the number of items that a query finds on all pages.
-func (b *builder) total(p *plan, q *engine.Query) {
+// writeTotal writes a column with the number of items that a query finds on all pages.
+func (b *builder) writeTotal(p *plan, q *engine.Query) {
 	sources := b.sources // the limit of sources applies to each SELECT
-	b.add(totalColumn(b.label, b.capture(func() { b.find(p, "count(*)", unpagedQuery(q)) })))
+	b.add(totalColumn(b.label, b.capture(func() { b.writeFind(p, "count(*)", unpagedQuery(q)) })))
 	b.sources = sources
 }
 
@@ -124,8 +124,8 @@ func positionList(label string, p *plan, columns []string) string {
 	return list.String()
 }
 
-// order writes ORDER BY and the sort columns, each followed by a comma. It returns the columns.
-func (b *builder) order(src *source, sorts []engine.Sort) (columns []string) {
+// writeOrder writes ORDER BY and the sort columns, each followed by a comma. It returns the columns.
+func (b *builder) writeOrder(src *source, sorts []engine.Sort) (columns []string) {
 	b.add(" ORDER BY ")
 	for _, s := range sorts {
 		column := b.pathValue(src, s.Path())
@@ -143,8 +143,8 @@ func pageBounds(q *engine.Query) (count, offset int64) {
 	return count, max(int64(q.Offset), 0)
 }
 
-// whole reports whether q finds all items of its class.
-func (p *plan) whole(q *engine.Query) bool {
+// findsAll reports whether q finds all items of its class.
+func (p *plan) findsAll(q *engine.Query) bool {
 	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.shapes != nil)
 }
 
@@ -156,11 +156,11 @@ type listing struct {
 	total *int64                // Query.Total, if the statement also counts; the count is then the last column
 }
 
-func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
+func (s *Store) newListing(p *plan, g *guard, q *engine.Query) (listing, error) {
 	if err := g.checkLoads(p.class, q.Load); err != nil {
 		return listing{}, err
 	}
-	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rowFilter(engine.MayRead, p.class) == nil {
+	if p.findsAll(q) && len(q.Sort) == 0 && !q.WantPosition && g.rowFilter(engine.MayRead, p.class) == nil {
 		count, offset := pageBounds(q)
 		l := listing{text: p.sql().list, args: []any{count, offset}, total: q.Total}
 		if q.Total != nil {
@@ -170,11 +170,11 @@ func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
 		return l, nil
 	}
 	b := s.guardedBuilder(g)
-	b.page(p, p.sql().listed, q)
+	b.writePage(p, p.sql().listed, q)
 	if q.Total != nil && len(b.args) > s.traits.MaxVariables {
 		uncounted := *q
 		uncounted.Total = nil
-		return s.listing(p, g, &uncounted)
+		return s.newListing(p, g, &uncounted)
 	}
 	l := listing{text: b.text(), args: b.args, total: q.Total}
 	if q.WantPosition {
@@ -196,6 +196,6 @@ func (l listing) setPosition(it *engine.Item, more []any) {
 	}
 	it.Position.Sequence, _ = more[0].(int64)
 	for i, v := range more[1:] {
-		it.Position.Values[i] = read(l.types[i+1], v)
+		it.Position.Values[i] = readValue(l.types[i+1], v)
 	}
 }

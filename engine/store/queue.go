@@ -105,7 +105,7 @@ func (q *queue) pop() *job {
 	defer q.mu.Unlock()
 	for {
 		var rest time.Duration
-		l := q.first(func(l *line) bool { return l.cost < heavyWrite || q.mayRun(l, &rest) })
+		l := q.firstLine(func(l *line) bool { return l.cost < heavyWrite || q.mayRun(l, &rest) })
 		switch {
 		case l == nil && q.closed && q.length.Load() == 0:
 			return nil
@@ -115,7 +115,7 @@ func (q *queue) pop() *job {
 			q.wait()
 		case l.cost >= heavyWrite && q.comesBack(l):
 		default:
-			if j := q.take(l); j != nil {
+			if j := q.takeJob(l); j != nil {
 				return j
 			}
 		}
@@ -141,7 +141,7 @@ func (q *queue) mayRun(l *line, rest *time.Duration) bool {
 }
 
 func (q *queue) waitFor(d time.Duration) {
-	wake := time.AfterFunc(d, q.wake)
+	wake := time.AfterFunc(d, q.wakeWaiters)
 	q.wait()
 	wake.Stop()
 }
@@ -152,30 +152,30 @@ func (q *queue) wait() {
 	q.waiters--
 }
 
-// join takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they have
-// several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is present.
-// join returns nil if there is no such job.
-func (q *queue) join(only *string) *job {
+// joinBatch takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they
+// have several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is
+// present. join returns nil if there is no such job.
+func (q *queue) joinBatch(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		l := q.first(func(l *line) bool {
+		l := q.firstLine(func(l *line) bool {
 			return l.jobs[0].whole == nil && (l.cost < heavyWrite || only != nil && *only == l.key && !q.others.present(l.key))
 		})
 		if l == nil {
 			return nil
 		}
-		if j := q.take(l); j != nil {
+		if j := q.takeJob(l); j != nil {
 			return j
 		}
 	}
 }
 
-// first returns the line that goes first among those for which may returns true. It returns nil if there is none.
-func (q *queue) first(may func(*line) bool) (best *line) {
+// firstLine returns the line that goes first among those for which may returns true. It returns nil if there is none.
+func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {
 			continue
@@ -209,20 +209,20 @@ func (q *queue) comesBack(l *line) bool {
 	return false
 }
 
-func (q *queue) wake() {
+func (q *queue) wakeWaiters() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ready.Broadcast()
 }
 
-// take removes the first job of a line. It returns nil if the caller of the job has gone.
-func (q *queue) take(l *line) *job {
+// takeJob removes the first job of a line. It returns nil if the caller of the job has gone.
+func (q *queue) takeJob(l *line) *job {
 	j := l.jobs[0]
 	l.jobs[0] = nil
 	l.jobs = l.jobs[1:]
 	q.length.Add(-1)
 	if !j.state.CompareAndSwap(queued, started) {
-		q.forget(l)
+		q.forgetIdle(l)
 		return nil
 	}
 	l.running++
@@ -230,8 +230,8 @@ func (q *queue) take(l *line) *job {
 	return j
 }
 
-// charge adds to the usage of a key.
-func (q *queue) charge(j *job, used time.Duration) {
+// chargeKey adds to the usage of a key.
+func (q *queue) chargeKey(j *job, used time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if l := q.keys[j.key]; l != nil {
@@ -253,8 +253,8 @@ func (q *queue) charge(j *job, used time.Duration) {
 	}
 }
 
-// ended must be called when a job ends, before it is answered.
-func (q *queue) ended(j *job) {
+// endJob must be called when a job ends, before it is answered.
+func (q *queue) endJob(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.keys[j.key]
@@ -263,13 +263,13 @@ func (q *queue) ended(j *job) {
 	if q.waiters > 0 && (len(l.jobs) > 0 || q.closed) {
 		q.ready.Broadcast() // the key may have been at its limit
 	}
-	q.forget(l)
+	q.forgetIdle(l)
 }
 
 // maxIdleKeys limits the number of keys without jobs for which the usage is kept.
 const maxIdleKeys = 64
 
-func (q *queue) forget(l *line) {
+func (q *queue) forgetIdle(l *line) {
 	if len(q.keys) <= maxIdleKeys {
 		return
 	}

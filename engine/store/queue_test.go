@@ -46,8 +46,8 @@ func TestQueueServesByTime(t *testing.T) {
 	used := map[string]time.Duration{}
 	for range 150 {
 		j := q.pop()
-		q.charge(j, cost[j.key])
-		q.ended(j)
+		q.chargeKey(j, cost[j.key])
+		q.endJob(j)
 		used[j.key] += cost[j.key]
 		if apart := used["light"] - used["heavy"]; apart < -20*time.Millisecond || apart > 20*time.Millisecond {
 			t.Fatalf("light has used %v of the writer and heavy %v: the difference must be one write at most", used["light"], used["heavy"])
@@ -64,8 +64,8 @@ func TestQueueLateComer(t *testing.T) {
 	}
 	for i := range 20 {
 		j := q.pop()
-		q.charge(j, 10*time.Millisecond)
-		q.ended(j)
+		q.chargeKey(j, 10*time.Millisecond)
+		q.endJob(j)
 		if i%5 != 4 {
 			continue
 		}
@@ -73,16 +73,16 @@ func TestQueueLateComer(t *testing.T) {
 		if j = q.pop(); j.key != "light" {
 			t.Fatalf("after %d writes of heavy another one goes before the write of light", i+1)
 		}
-		q.charge(j, time.Millisecond)
-		q.ended(j)
+		q.chargeKey(j, time.Millisecond)
+		q.endJob(j)
 	}
 	mustPush(t, q, "idle", "idle")
 	j := q.pop()
 	if j.key != "idle" {
 		t.Fatalf("a write of %s goes before those of idle", j.key)
 	}
-	q.charge(j, 100*time.Millisecond)
-	q.ended(j)
+	q.chargeKey(j, 100*time.Millisecond)
+	q.endJob(j)
 	if j := q.pop(); j.key != "heavy" {
 		t.Errorf("after a write of 100 ms: got one of %s, want one of heavy", j.key)
 	}
@@ -111,24 +111,24 @@ func TestQueueJoins(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy")
 	j := q.pop()
-	q.charge(j, 100*time.Millisecond)
-	q.ended(j)
+	q.chargeKey(j, 100*time.Millisecond)
+	q.endJob(j)
 	mustPush(t, q, "light", "heavy", "heavy")
 	if j = q.pop(); j.key != "light" {
 		t.Fatalf("got a write of %s first, want light", j.key)
 	}
-	if j := q.join(&j.key); j != nil {
+	if j := q.joinBatch(&j.key); j != nil {
 		t.Errorf("a write of %s joins the commit of light, want none", j.key)
 	}
-	q.ended(j)
+	q.endJob(j)
 	q.keys["light"].answered = time.Time{} // it does not come back
 	j = q.pop()
 	q.others = beside("light")
-	if other := q.join(&j.key); other != nil {
+	if other := q.joinBatch(&j.key); other != nil {
 		t.Errorf("the commit of heavy beside another account: a write of %s joins, want none", other.key)
 	}
 	q.others = beside()
-	if other := q.join(&j.key); other == nil || other.key != "heavy" {
+	if other := q.joinBatch(&j.key); other == nil || other.key != "heavy" {
 		t.Errorf("the commit of heavy: got %v, want the other write of heavy to join", other)
 	}
 }
@@ -139,12 +139,12 @@ func TestQueueWaitsForReturn(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy", "heavy", "heavy")
 	j := q.pop()
-	q.charge(j, 100*time.Millisecond)
+	q.chargeKey(j, 100*time.Millisecond)
 	mustPush(t, q, "light")
-	q.ended(j)
+	q.endJob(j)
 	j = q.pop()
-	q.charge(j, time.Millisecond)
-	q.ended(j)
+	q.chargeKey(j, time.Millisecond)
+	q.endJob(j)
 	q.comeback = time.Hour
 	next := make(chan *job)
 	go func() { next <- q.pop() }()
@@ -157,7 +157,7 @@ func TestQueueWaitsForReturn(t *testing.T) {
 	if j = <-next; j.key != "light" {
 		t.Errorf("light comes back: got a write of %s first, want light", j.key)
 	}
-	q.ended(j)
+	q.endJob(j)
 	q.comeback = time.Millisecond
 	if j := q.pop(); j.key != "heavy" {
 		t.Errorf("light does not come back: got %s, want heavy", j.key)
@@ -170,14 +170,14 @@ func TestQueueRests(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy")
 	j := q.pop()
-	q.charge(j, 50*time.Millisecond)
-	q.ended(j)
+	q.chargeKey(j, 50*time.Millisecond)
+	q.endJob(j)
 	ended := time.Now()
 	mustPush(t, q, "light")
 	if j = q.pop(); j.key != "light" {
 		t.Errorf("while heavy rests: got a write of %s, want light", j.key)
 	}
-	q.ended(j)
+	q.endJob(j)
 	j = q.pop()
 	if rest := time.Since(ended); j.key != "heavy" || rest < restAfter(50*time.Millisecond, restWrite)-5*time.Millisecond {
 		t.Errorf("got a write of %s after %v, want heavy after %v", j.key, rest, restAfter(50*time.Millisecond, restWrite))
@@ -196,8 +196,8 @@ func TestQueueLightWrites(t *testing.T) {
 		mustPush(t, q, "light")
 		j := q.pop()
 		j.light = true
-		q.charge(j, time.Second)
-		q.ended(j)
+		q.chargeKey(j, time.Second)
+		q.endJob(j)
 	}
 	if l := q.keys["light"]; l.cost >= heavyWrite || !l.rests.IsZero() {
 		t.Errorf("after light writes of a second: got a cost of %v and a rest until %v, want less than %v and no rest", l.cost, l.rests, heavyWrite)
@@ -210,7 +210,7 @@ func TestQueueRunsOneHeavyWrite(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy", "heavy")
 	j := q.pop()
-	q.charge(j, time.Second)
+	q.chargeKey(j, time.Second)
 	q.mu.Lock()
 	rest := time.Duration(0)
 	second := q.mayRun(q.keys["heavy"], &rest)
@@ -249,8 +249,8 @@ func TestQueueCloses(t *testing.T) {
 		go func() {
 			n := 0
 			for j := q.pop(); j != nil; j = q.pop() {
-				q.charge(j, 50*time.Millisecond)
-				q.ended(j)
+				q.chargeKey(j, 50*time.Millisecond)
+				q.endJob(j)
 				n++
 			}
 			ends <- n

@@ -10,7 +10,7 @@ import (
 
 // Get implements engine.Repository.
 func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
-	p, err := s.plan(c)
+	p, err := s.planOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -40,19 +40,19 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	if err != nil {
 		return nil, err
 	}
-	held := s.held(ctx, p)
+	held := s.heldClause(ctx, p)
 	computes := g.computesFor(p)
 	enriched := len(load) > 0 || p.needy || computes
 	if enriched { // otherwise the read is too short for a time limit
 		var done func()
-		ctx, done = s.timed(ctx)
+		ctx, done = s.withReadTime(ctx)
 		defer done()
 	}
 	it := &engine.Item{}
 	work := func(r *session) error {
 		found, err := r.oneHeld(ctx, text, held, p, it, args)
 		if err == nil && !found {
-			return s.absent(r, p, g, how.may, id)
+			return s.absentError(r, p, g, how.may, id)
 		}
 		if err != nil || !enriched {
 			return err
@@ -62,9 +62,9 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	}
 	switch {
 	case len(load) > 0 || p.several || computes:
-		err = s.metered(ctx, s.needed(p, load), s.readers.scans.name(text, load, 1), s.atOneMoment(work))
+		err = s.readMetered(ctx, s.neededTable(p, load), s.readers.scans.nameStatement(text, load, 1), s.atOneMoment(work))
 	case enriched:
-		err = s.metered(ctx, s.needed(p, load), s.readers.scans.name(text, load, 1), work)
+		err = s.readMetered(ctx, s.neededTable(p, load), s.readers.scans.nameStatement(text, load, 1), work)
 	default:
 		err = s.readFrom(ctx, p.table, work)
 	}
@@ -74,10 +74,10 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	return it, nil
 }
 
-// absent returns the error for an item that a guarded statement did not find: Denied if the account may read the whole
-// class but has no permission for this item, otherwise the error for a missing item. If the account has permission for
-// the item now, the item was created after the statement, so it counts as missing.
-func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id string) error {
+// absentError returns the error for an item that a guarded statement did not find: Denied if the account may read the
+// whole class but has no permission for this item, otherwise the error for a missing item. If the account has
+// permission for the item now, the item was created after the statement, so it counts as missing.
+func (s *Store) absentError(r *session, p *plan, g *guard, may engine.Permission, id string) error {
 	f := g.rowFilter(may, p.class)
 	if f == nil || g.rowFilter(engine.MayRead, p.class) != nil {
 		return g.noItem(p.class, id)
@@ -100,8 +100,8 @@ func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id 
 	return g.noItem(p.class, id)
 }
 
-// one loads the item with the key by a statement such as sql().get.
-func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (found bool, err error) {
+// readOne loads the item with the key by a statement such as sql().get.
+func (r *session) readOne(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
@@ -110,33 +110,33 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 		return false, err
 	}
 	if !r.interrupt.Spends {
-		return r.fetch(context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
+		return r.fetchOne(context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
 	}
-	ctx, unwatch := r.watch(ctx)
+	ctx, unwatch := r.watchContext(ctx)
 	defer func() { err = unwatch(err) }()
-	return r.fetch(ctx, st, p, it, key)
+	return r.fetchOne(ctx, st, p, it, key)
 }
 
-// oneHeld is like one, with a lock clause at the end of the statement. lock is "" if there is none.
+// oneHeld is like readOne, with a lock clause at the end of the statement. lock is "" if there is none.
 func (r *session) oneHeld(ctx context.Context, text, lock string, p *plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
-		return r.one(ctx, text, p, it, key)
+		return r.readOne(ctx, text, p, it, key)
 	}
 	for range maxAttempts {
-		if found, err = r.one(ctx, text+lock, p, it, key); found || err != nil {
+		if found, err = r.readOne(ctx, text+lock, p, it, key); found || err != nil {
 			break
 		}
 		// The statement may have waited for a transaction that gave the key to another item, which the statement does
 		// not find. The next statement finds it without waiting.
-		if found, err = r.one(ctx, text, p, it, key); !found || err != nil {
+		if found, err = r.readOne(ctx, text, p, it, key); !found || err != nil {
 			break
 		}
 	}
 	return found, err
 }
 
-// fetch runs a statement that returns at most one row of sql().selected.
-func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.Item, args []any) (bool, error) {
+// fetchOne runs a statement that returns at most one row of sql().selected.
+func (r *session) fetchOne(ctx context.Context, st *sql.Stmt, p *plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
 		return false, err
@@ -145,16 +145,16 @@ func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.I
 	if !rows.Next() {
 		return false, rows.Err()
 	}
-	if err := r.scanner(p.sql().selected)(rows); err != nil {
+	if err := r.newScanner(p.sql().selected)(rows); err != nil {
 		return false, err
 	}
-	p.load(it, r.raw)
+	p.loadRow(it, r.raw)
 	return true, rows.Close()
 }
 
 // List implements engine.Repository. It holds a connection while it calls visit, so visit must not call the repository.
 func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
-	p, err := s.plan(q.Class)
+	p, err := s.planOf(q.Class)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if q, err = s.locatePosition(ctx, p, g, q); err != nil {
 		return err
 	}
-	l, err := s.listing(p, g, q)
+	l, err := s.newListing(p, g, q)
 	switch {
 	case err != nil:
 		return err
@@ -172,8 +172,8 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	case q.Count == 0:
 		return nil
 	}
-	l.text += s.held(ctx, p)
-	ctx, done := s.timed(ctx)
+	l.text += s.heldClause(ctx, p)
+	ctx, done := s.withReadTime(ctx)
 	defer done()
 	most := q.Count
 	if most >= 0 {
@@ -185,20 +185,20 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
-		return r.each(ctx, p, l, func(it *engine.Item) error {
-			r.tell()
+		return r.eachItem(ctx, p, l, func(it *engine.Item) error {
+			r.markDelivered()
 			return visit(it)
 		})
 	}
 	several := len(q.Load) > 0 || p.several || computes
-	name := s.readers.scans.name(l.text, q.Load, most)
+	name := s.readers.scans.nameStatement(l.text, q.Load, most)
 	switch {
 	case q.Total != nil:
 		return s.listCounted(ctx, p, name, &countedList{query: q, listing: l, guard: g, read: work, several: several})
 	case several:
 		work = s.atOneMoment(work)
 	}
-	return s.metered(ctx, s.needed(p, q.Load), name, work)
+	return s.readMetered(ctx, s.neededTable(p, q.Load), name, work)
 }
 
 // countedList is a list that sets Query.Total.
@@ -222,7 +222,7 @@ func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *counte
 			switch {
 			case err != nil:
 			case *total >= 0:
-				r.meter.counted(*total)
+				r.meter.addCounted(*total)
 			case l.listing.total != nil && l.query.Offset <= 0 && l.query.After == nil:
 				*total = 0
 			case l.several:
@@ -233,7 +233,7 @@ func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *counte
 		if l.several {
 			work = s.atOneMoment(work)
 		}
-		if err := s.metered(ctx, s.needed(p, l.query.Load), name, work); err != nil || *total >= 0 {
+		if err := s.readMetered(ctx, s.neededTable(p, l.query.Load), name, work); err != nil || *total >= 0 {
 			return err
 		}
 		l.several = true
@@ -246,21 +246,21 @@ func (s *Store) countOn(ctx context.Context, r *session, p *plan, g *guard, q *e
 	if err != nil {
 		return 0, err
 	}
-	n, err := r.number(ctx, text, args)
-	r.meter.counted(n)
+	n, err := r.queryNumber(ctx, text, args)
+	r.meter.addCounted(n)
 	return n, err
 }
 
 // eachLoaded reads all items before it loads their links.
 func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
-	items, err := r.clones(ctx, p, l)
+	items, err := r.cloneItems(ctx, p, l)
 	if err != nil {
 		return err
 	}
 	if err := s.enrichRead(ctx, r, items, q.Load); err != nil {
 		return err
 	}
-	r.tell()
+	r.markDelivered()
 	for _, it := range items {
 		if err := visit(it); err != nil {
 			return &stop{err}
@@ -274,7 +274,7 @@ type stop struct{ err error }
 
 func (s *stop) Error() string { return s.err.Error() }
 
-func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
+func (r *session) eachItem(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
 	columns := len(l.types)
 	if l.total != nil {
 		columns++
@@ -283,16 +283,16 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 	for i := range more {
 		dest[i] = &more[i]
 	}
-	scan := r.scanner(p.sql().listed, dest...)
+	scan := r.newScanner(p.sql().listed, dest...)
 	it := &engine.Item{}
-	return r.rows(ctx, l.text, l.args, func(rows *sql.Rows) error {
+	return r.eachRow(ctx, l.text, l.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		if l.total != nil && *l.total < 0 {
 			*l.total, _ = more[len(l.types)].(int64)
 		}
-		p.load(it, r.raw)
+		p.loadRow(it, r.raw)
 		l.setPosition(it, more[:len(l.types)])
 		if err := visit(it); err != nil {
 			return &stop{err}
@@ -301,9 +301,9 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 	})
 }
 
-// clones returns the items of a listing.
-func (r *session) clones(ctx context.Context, p *plan, l listing) (items []*engine.Item, err error) {
-	err = r.each(ctx, p, l, func(it *engine.Item) error {
+// cloneItems returns the items of a listing.
+func (r *session) cloneItems(ctx context.Context, p *plan, l listing) (items []*engine.Item, err error) {
+	err = r.eachItem(ctx, p, l, func(it *engine.Item) error {
 		items = append(items, it.Clone())
 		return nil
 	})
@@ -312,7 +312,7 @@ func (r *session) clones(ctx context.Context, p *plan, l listing) (items []*engi
 
 // Count implements engine.Repository.
 func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := s.plan(q.Class)
+	p, err := s.planOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
@@ -330,40 +330,40 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 	if err != nil {
 		return 0, err
 	}
-	ctx, done := s.timed(ctx)
+	ctx, done := s.withReadTime(ctx)
 	defer done()
 	var n int64
-	err = s.metered(ctx, p.table, s.readers.scans.name(text, nil, -1), func(r *session) error {
-		n, err = r.number(ctx, text, args)
-		r.meter.counted(n)
+	err = s.readMetered(ctx, p.table, s.readers.scans.nameStatement(text, nil, -1), func(r *session) error {
+		n, err = r.queryNumber(ctx, text, args)
+		r.meter.addCounted(n)
 		return err
 	})
 	return n, err
 }
 
 func (s *Store) countStatement(p *plan, g *guard, q *engine.Query, may engine.Permission) (string, []any, error) {
-	if p.whole(q) && g.allowsAll(may, p.class) {
+	if p.findsAll(q) && g.allowsAll(may, p.class) {
 		return p.sql().count, nil, nil
 	}
 	b := s.guardedBuilder(g)
 	b.may = may
-	b.find(p, "count(*)", q)
+	b.writeFind(p, "count(*)", q)
 	return b.text(), b.args, b.finish(s.traits)
 }
 
-func (r *session) number(ctx context.Context, text string, args []any) (n int64, err error) {
+func (r *session) queryNumber(ctx context.Context, text string, args []any) (n int64, err error) {
 	st, err := r.prepare(text)
 	if err != nil {
 		return 0, err
 	}
-	ctx, unwatch := r.watch(ctx)
+	ctx, unwatch := r.watchContext(ctx)
 	defer func() { err = unwatch(err) }()
 	err = st.QueryRowContext(ctx, args...).Scan(&n)
 	return n, err
 }
 
-// load sets it from a row of sql().selected. It reuses the Values of it if they have enough capacity.
-func (p *plan) load(it *engine.Item, raw []any) {
+// loadRow sets it from a row of sql().selected. It reuses the Values of it if they have enough capacity.
+func (p *plan) loadRow(it *engine.Item, raw []any) {
 	for _, i := range p.convert {
 		if v := raw[p.system+i]; v != nil {
 			raw[p.system+i] = decode(p.columns[i].typ, v)
@@ -371,14 +371,14 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	}
 	rev, _ := raw[atRev].(int64)
 	it.Revision = uint64(rev)
-	it.Version = text(raw[atVersion])
-	it.Creator = text(raw[atCreator])
-	it.Editor = text(raw[atEditor])
+	it.Version = textOf(raw[atVersion])
+	it.Creator = textOf(raw[atCreator])
+	it.Editor = textOf(raw[atEditor])
 	it.Class = p.class
 	values := raw[p.system:]
 	sh := p.shape
 	if p.shapes != nil {
-		if known := p.shapes[text(raw[atClass])]; known != nil { // nil if the class is newer than this Store
+		if known := p.shapes[textOf(raw[atClass])]; known != nil { // nil if the class is newer than this Store
 			sh = known
 		}
 		it.Class = sh.class
@@ -400,7 +400,7 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	it.ID = it.Class.ID(it.Values)
 }
 
-func text(v any) string {
+func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v

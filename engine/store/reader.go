@@ -86,7 +86,7 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 
 // borrowScan returns a session of the scan lane. The caller must hold a place there.
 func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
-	r := rs.extra()
+	r := rs.extraSession()
 	if r == nil {
 		return nil, closedUnless(false)
 	}
@@ -95,9 +95,9 @@ func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
 	return r, nil
 }
 
-// extra returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller must
-// return it, or a session that it replaces, by giveBack.
-func (rs *readers) extra() *session {
+// extraSession returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller
+// must return it, or a session that it replaces, by giveBack.
+func (rs *readers) extraSession() *session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.closed {
@@ -113,20 +113,20 @@ func (rs *readers) extra() *session {
 	return rs.newSession()
 }
 
-// leave moves a lent session from the quick lane to the scan lane, and replaces it by another session. It returns false
-// if the readers are closed.
-func (rs *readers) leave(r *session) bool {
-	instead := rs.extra()
+// moveToScan moves a lent session from the quick lane to the scan lane, and replaces it by another session. It returns
+// false if the readers are closed.
+func (rs *readers) moveToScan(r *session) bool {
+	instead := rs.extraSession()
 	if instead == nil {
 		return false
 	}
 	r.scan = true
-	rs.lend(instead)
+	rs.addQuick(instead)
 	return true
 }
 
-// lend adds a session to the quick lane.
-func (rs *readers) lend(r *session) {
+// addQuick adds a session to the quick lane.
+func (rs *readers) addQuick(r *session) {
 	if r.conn == nil {
 		rs.fresh <- r
 		return
@@ -134,10 +134,10 @@ func (rs *readers) lend(r *session) {
 	rs.free <- r
 }
 
-// warm opens the connection of one reader in the background, which takes some time with SQLite, while the start
+// warmUp opens the connection of one reader in the background, which takes some time with SQLite, while the start
 // continues. wait waits until this has ended. Errors are ignored, since later reads report them. If readers and writers
 // share connections, there is one already.
-func (rs *readers) warm(ctx context.Context, db *Database) (wait func()) {
+func (rs *readers) warmUp(ctx context.Context, db *Database) (wait func()) {
 	r, err := rs.borrow(ctx)
 	if err != nil {
 		return func() {}
@@ -167,7 +167,7 @@ func (rs *readers) giveBack(r *session) {
 	}
 	r.endTurn()
 	if !r.scan {
-		rs.lend(r)
+		rs.addQuick(r)
 		return
 	}
 	r.scan = false
@@ -196,38 +196,38 @@ func (rs *readers) giveBack(r *session) {
 	rs.spare = append(rs.spare, r)
 }
 
-// timed returns a context with the time limit of a read.
-func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+// withReadTime returns a context with the time limit of a read.
+func (s *Store) withReadTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.cfg.ReadTime <= 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, s.cfg.ReadTime)
 }
 
-// read calls work with a reader. If the connection is lost, work runs again on a new one. If another transaction is in
-// the way, work also runs again. Work that has already passed results to its caller is not repeated.
-func (s *Store) read(ctx context.Context, work func(r *session) error) error {
+// runRead calls work with a reader. If the connection is lost, work runs again on a new one. If another transaction is
+// in the way, work also runs again. Work that has already passed results to its caller is not repeated.
+func (s *Store) runRead(ctx context.Context, work func(r *session) error) error {
 	return s.readFrom(ctx, nil, work)
 }
 
-// readFrom is read for work that reads items of a table.
+// readFrom is runRead for work that reads items of a table.
 func (s *Store) readFrom(ctx context.Context, t *table, work func(r *session) error) error {
-	if whole, n := s.joined(ctx); whole != nil || n != nil {
-		switch err := s.readers.locks.refused(t, false); {
+	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
+		switch err := s.readers.locks.checkRefused(t, false); {
 		case err != nil:
 			return err
 		case whole != nil:
-			return whole.read(ctx, work)
+			return whole.runRead(ctx, work)
 		}
-		return n.read(ctx, s, work)
+		return n.runRead(ctx, s, work)
 	}
-	return s.readers.locks.pass(ctx, t, false, func(p *passage) error {
+	return s.readers.locks.passLocks(ctx, t, false, func(p *passage) error {
 		r, err := s.readers.borrow(ctx)
 		if err != nil {
 			return err
 		}
 		defer s.readers.giveBack(r)
-		p.lend(r)
+		p.lendUses(r)
 		return s.readOn(ctx, r, work)
 	})
 }
@@ -241,7 +241,7 @@ func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error 
 		}
 		begin, err := r.prepare(s.traits.Snapshot)
 		if err == nil {
-			err = r.control(begin)
+			err = r.runControl(begin)
 		}
 		if err != nil {
 			return err
@@ -272,20 +272,20 @@ func (s *session) endMoment() {
 		}
 	}
 	if err == nil {
-		err = s.control(end)
+		err = s.runControl(end)
 	}
 	if s.begun = false; err != nil {
 		s.disconnect() // disconnecting also ends the transaction; the data that was read remains valid
 	}
 }
 
-// control runs a statement that begins or ends a transaction of a reader. If the database is reached over a network,
+// runControl runs a statement that begins or ends a transaction of a reader. If the database is reached over a network,
 // the statement ends with the context of the read.
-func (s *session) control(st *sql.Stmt) (err error) {
+func (s *session) runControl(st *sql.Stmt) (err error) {
 	ctx := context.Background()
 	if s.interrupt.Spends {
 		var unwatch func(error) error
-		ctx, unwatch = s.watch(s.ctx)
+		ctx, unwatch = s.watchContext(s.ctx)
 		defer func() { err = unwatch(err) }()
 	}
 	_, err = st.ExecContext(ctx)
@@ -300,9 +300,9 @@ type snapshot struct {
 	over    bool
 }
 
-// joined returns the transaction or the snapshot of ctx, or nil if there is none. All Stores of one database share
+// joinedIn returns the transaction or the snapshot of ctx, or nil if there is none. All Stores of one database share
 // them.
-func (s *Store) joined(ctx context.Context) (*transaction, *snapshot) {
+func (s *Store) joinedIn(ctx context.Context) (*transaction, *snapshot) {
 	switch in := ctx.Value(transactionKey{}).(type) {
 	case *transaction:
 		if in.store.writer == s.writer {
@@ -318,7 +318,7 @@ func (s *Store) joined(ctx context.Context) (*transaction, *snapshot) {
 
 // isJoined reports whether ctx belongs to a transaction or a snapshot.
 func (s *Store) isJoined(ctx context.Context) bool {
-	t, n := s.joined(ctx)
+	t, n := s.joinedIn(ctx)
 	return t != nil || n != nil
 }
 
@@ -337,7 +337,7 @@ func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) err
 	r.whole.Store(true)
 	defer r.whole.Store(false)
 	return s.readOn(ctx, r, s.atOneMoment(func(r *session) error {
-		r.tell() // prevents that work runs again
+		r.markDelivered() // prevents that work runs again
 		n := &snapshot{session: r, readers: s.readers, turn: make(chan struct{}, 1)}
 		defer n.close()
 		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
@@ -354,8 +354,8 @@ func (n *snapshot) close() {
 	<-n.turn
 }
 
-// read is like Store.read, as a part of the snapshot.
-func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) error) error {
+// runRead is like Store.runRead, as a part of the snapshot.
+func (n *snapshot) runRead(ctx context.Context, s *Store, work func(r *session) error) error {
 	if err := ctx.Err(); err != nil {
 		return timeoutError(err)
 	}
@@ -388,7 +388,7 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 	return s.engineError(ctx, r, err)
 }
 
-// readOn is like read, with a given session.
+// readOn is like runRead, with a given session.
 func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.delivered.Store(false)
@@ -406,7 +406,7 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 			}
 			return out
 		}
-		if over := r.meter.verdict(); over != nil {
+		if over := r.meter.stopError(); over != nil {
 			s.engineError(ctx, r, err) // gives up the connection if the interrupt has made it unusable
 			return over
 		}

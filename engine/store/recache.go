@@ -14,40 +14,40 @@ const maxRounds = 8
 // recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
-// recache computes and stores the cached attributes of items that were written in the transaction of w, and of their
-// dependents. before holds items as they were before they were changed or deleted, because other items depended on
-// them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
+// recacheItems computes and stores the cached attributes of items that were written in the transaction of w, and of
+// their dependents. before holds items as they were before they were changed or deleted, because other items depended
+// on them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
 // value, or if the result is a duplicate.
-func (s *Store) recache(w *session, written, before []*engine.Item) error {
+func (s *Store) recacheItems(w *session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
-		r.written[identify(it)] = it
+		r.written[identityOf(it)] = it
 	}
 	for chunk := range slices.Chunk(written, recacheRows) {
-		if _, err := r.compute(chunk, true); err != nil {
+		if _, err := r.computeItems(chunk, true); err != nil {
 			return err
 		}
 	}
-	return r.spread(slices.Concat(written, before))
+	return r.spreadChanges(slices.Concat(written, before))
 }
 
 func (s *Store) newRecaching(w *session) *recaching {
 	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writerLookups(w), written: map[identity]*engine.Item{}}
 }
 
-// spread computes the dependents of changed items, and the dependents of these.
-func (r *recaching) spread(changed []*engine.Item) error {
+// spreadChanges computes the dependents of changed items, and the dependents of these.
+func (r *recaching) spreadChanges(changed []*engine.Item) error {
 	for range maxRounds {
-		next, err := r.dependents(changed)
+		next, err := r.findDependents(changed)
 		if err != nil || len(next) == 0 {
 			return err
 		}
 		changed = nil
 		for chunk := range slices.Chunk(next, recacheRows) {
-			if chunk, err = r.store.again(r.w, chunk); err != nil {
+			if chunk, err = r.store.rereadLocked(r.w, chunk); err != nil {
 				return err
 			}
-			more, err := r.compute(chunk, false)
+			more, err := r.computeItems(chunk, false)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (r *recaching) spread(changed []*engine.Item) error {
 	return nil
 }
 
-// recaching is one call of recache.
+// recaching is one call of recacheItems.
 type recaching struct {
 	store   *Store
 	ctx     context.Context
@@ -72,22 +72,22 @@ type identity struct {
 	id   string
 }
 
-func identify(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
+func identityOf(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
 
-// bare returns a copy of an item without its loaded links.
-func bare(it *engine.Item) *engine.Item {
+// withoutLinks returns a copy of an item without its loaded links.
+func withoutLinks(it *engine.Item) *engine.Item {
 	c := it.Clone()
 	c.Links = nil
 	return c
 }
 
-// compute computes the cached attributes of items, and returns the items that have changed. fresh is set if the items
-// have just been written; the change then belongs to that write.
-func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
+// computeItems computes the cached attributes of items, and returns the items that have changed. fresh is set if the
+// items have just been written; the change then belongs to that write.
+func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
 		if len(r.store.plans[it.Class].caching.cached) > 0 {
-			work = append(work, bare(it))
+			work = append(work, withoutLinks(it))
 		}
 	}
 	if len(work) == 0 {
@@ -115,14 +115,14 @@ func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, e
 		} else if differs {
 			changed = append(changed, it)
 		}
-		r.tell(it)
+		r.updateWritten(it)
 	}
 	return changed, nil
 }
 
-// tell copies the new values to the item of the caller, if it was written.
-func (r *recaching) tell(it *engine.Item) {
-	mine := r.written[identify(it)]
+// updateWritten copies the new values to the item of the caller, if it was written.
+func (r *recaching) updateWritten(it *engine.Item) {
+	mine := r.written[identityOf(it)]
 	if mine == nil || mine.Class != it.Class {
 		return
 	}
@@ -155,7 +155,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 		return false, nil
 	}
 	if !fresh {
-		it.Revision = uint64(revision())
+		it.Revision = uint64(newRevision())
 		b.add(", ", revColumn, " = ")
 		b.bind(int64(it.Revision))
 	}
@@ -173,8 +173,8 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 	return true, s.keepWords(w, p, it)
 }
 
-// dependents returns the items that depend on the given items, each once.
-func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
+// findDependents returns the items that depend on the given items, each once.
+func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error) {
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
 	for _, it := range items {
@@ -184,7 +184,7 @@ func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 		if byClass[it.Class] == nil {
 			classes = append(classes, it.Class)
 		}
-		byClass[it.Class] = append(byClass[it.Class], bare(it))
+		byClass[it.Class] = append(byClass[it.Class], withoutLinks(it))
 	}
 	seen := map[identity]bool{}
 	var found []*engine.Item
@@ -195,7 +195,7 @@ func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 					return nil, err
 				}
 				for _, it := range chunk {
-					found = leaves(it, d.path, seen, found)
+					found = appendLeaves(it, d.path, seen, found)
 				}
 			}
 		}
@@ -203,9 +203,9 @@ func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 	return found, nil
 }
 
-// again reads items with a lock, so that no other transaction changes them or their cached attributes until this
+// rereadLocked reads items with a lock, so that no other transaction changes them or their cached attributes until this
 // transaction ends. Values computed from the result include earlier changes of other transactions.
-func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) {
+func (s *Store) rereadLocked(w *session, items []*engine.Item) ([]*engine.Item, error) {
 	keys := map[*table][]any{}
 	var tables []*table
 	for _, it := range items {
@@ -217,7 +217,7 @@ func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) 
 	}
 	var found []*engine.Item
 	for _, t := range tables {
-		items, err := s.locked(w, t, keys[t])
+		items, err := s.readLocked(w, t, keys[t])
 		if err != nil {
 			return nil, err
 		}
@@ -226,22 +226,22 @@ func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) 
 	return found, nil
 }
 
-// locked reads and locks the items with the given keys.
-func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error) {
+// readLocked reads and locks the items with the given keys.
+func (s *Store) readLocked(w *session, t *table, keys []any) ([]*engine.Item, error) {
 	p := s.plans[t.classes[0]]
 	b := newBuilder(s.traits)
 	b.add("SELECT ", p.sql().listed.list, " FROM ", t.quoted, " WHERE ")
-	s.in(b, t.quoted+"."+t.id.quoted, t.id.typ, keys)
-	if p.condition() != "" {
-		b.add(" AND ", p.condition())
+	s.writeIn(b, t.quoted+"."+t.id.quoted, t.id.typ, keys)
+	if p.classCondition() != "" {
+		b.add(" AND ", p.classCondition())
 	}
 	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // a fixed order of locks avoids deadlocks
-	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
+	return w.cloneItems(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
-// affected returns the items that q finds and that the account may change, in the state before the change. Cached
-// attributes of other items may depend on them. The rows are locked, as in locked.
-func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
+// readAffected returns the items that q finds and that the account may change, in the state before the change. Cached
+// attributes of other items may depend on them. The rows are locked, as in readLocked.
+func (s *Store) readAffected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
 	b := s.guardedBuilder(g)
 	b.may = engine.MayRead | engine.MayWrite
 	b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
@@ -249,14 +249,14 @@ func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*eng
 		return nil, err
 	}
 	b.add(s.traits.Lock)
-	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
+	return w.cloneItems(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
-// leaves appends the items at the end of a loaded path to found.
-func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
+// appendLeaves appends the items at the end of a loaded path to found.
+func appendLeaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
 	if len(path) == 0 {
-		if !seen[identify(it)] {
-			seen[identify(it)] = true
+		if !seen[identityOf(it)] {
+			seen[identityOf(it)] = true
 			found = append(found, it)
 		}
 		return found
@@ -267,24 +267,24 @@ func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*eng
 	}
 	link := it.Link(p)
 	if link.Item != nil {
-		found = leaves(link.Item, path[1:], seen, found)
+		found = appendLeaves(link.Item, path[1:], seen, found)
 	}
 	for _, member := range link.Items {
-		found = leaves(member, path[1:], seen, found)
+		found = appendLeaves(member, path[1:], seen, found)
 	}
 	return found
 }
 
-// initial evaluates a default that a formula computes for a new item. v holds the values that are known so far. The
-// caller must cast the result. Since the account that writes may read the result, the formula sees only data that the
-// account may read: hidden items are missing, and hidden attributes are null.
-func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+// computeDefault evaluates a default that a formula computes for a new item. v holds the values that are known so far.
+// The caller must cast the result. Since the account that writes may read the result, the formula sees only data that
+// the account may read: hidden items are missing, and hidden attributes are null.
+func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
 	w.guard = sv.guard
 	defer func() { w.guard = nil }()
 	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
 	for i, value := range v {
-		if scalar(value) {
+		if isScalar(value) {
 			draft.Values[i] = value
 		}
 	}
@@ -304,8 +304,8 @@ func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (a
 	return result, err
 }
 
-// scalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
-func scalar(v any) bool {
+// isScalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
+func isScalar(v any) bool {
 	switch v.(type) {
 	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:
 		return true

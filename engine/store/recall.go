@@ -6,9 +6,9 @@ import (
 	"restsrv/engine"
 )
 
-// meet checks that the account may write entries of one class to the items that exist, and sets the stored state of
-// entries that need it. existing maps the ids of the items to their classes.
-func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
+// meetExisting checks that the account may write entries of one class to the items that exist, and sets the stored
+// state of entries that need it. existing maps the ids of the items to their classes.
+func (sv *save) meetExisting(p *plan, group []entry, existing map[string]string) error {
 	if err := sv.admitGroup(p, group, existing); err != nil {
 		return err
 	}
@@ -22,12 +22,12 @@ func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return sv.recall(p, group, keys)
+	return sv.recallItems(p, group, keys)
 }
 
-// recall sets the stored state of the entries.
-func (sv *save) recall(p *plan, group []entry, keys []any) error {
-	items, err := sv.store.locked(sv.w, p.table, keys)
+// recallItems sets the stored state of the entries.
+func (sv *save) recallItems(p *plan, group []entry, keys []any) error {
+	items, err := sv.store.readLocked(sv.w, p.table, keys)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	for _, it := range items {
 		byID[it.ID] = it
 	}
-	read, err := sv.read(items...)
+	read, err := sv.readableIDs(items...)
 	if err != nil {
 		return err
 	}
@@ -47,19 +47,19 @@ func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	return nil
 }
 
-// recalled is like recall, for one entry. before is its stored item, or nil.
-func (sv *save) recalled(e *entry, before *engine.Item) error {
+// recallOne is like recallItems, for one entry. before is its stored item, or nil.
+func (sv *save) recallOne(e *entry, before *engine.Item) error {
 	e.was = before
 	if before == nil || !sv.setsRestricted(e) {
 		return nil
 	}
-	read, err := sv.read(before)
+	read, err := sv.readableIDs(before)
 	e.unread = !read[before.ID]
 	return err
 }
 
-// read returns the ids of the given items that the account may read. The items belong to one table.
-func (sv *save) read(items ...*engine.Item) (map[string]bool, error) {
+// readableIDs returns the ids of the given items that the account may read. The items belong to one table.
+func (sv *save) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}
 	for _, it := range items {

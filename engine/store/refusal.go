@@ -22,8 +22,8 @@ type refusals struct {
 	count int // since last
 }
 
-// refused logs err if it is Unavailable, and returns it.
-func (r *refusals) refused(ctx context.Context, err error) error {
+// logRefused logs err if it is Unavailable, and returns it.
+func (r *refusals) logRefused(ctx context.Context, err error) error {
 	if engine.CodeOf(err) != engine.Unavailable {
 		return err
 	}

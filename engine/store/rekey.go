@@ -47,12 +47,12 @@ func (sv *save) lockWhere(t *table, column string, value any, classes string) (k
 	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", column, " = ")
 	b.bind(value)
 	b.add(classes, " ORDER BY ", t.id.quoted, sv.store.traits.Lock)
-	err = sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) })
+	err = sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, readValue(t.id.typ, row[0])) })
 	return keys, err
 }
 
-// renames reports whether the values may change the key of the item of e.
-func (e *entry) renames(v engine.Values) bool {
+// mayRename reports whether the values may change the key of the item of e.
+func (e *entry) mayRename(v engine.Values) bool {
 	if e.how == lookup || e.key == nil {
 		return false
 	}
@@ -66,24 +66,24 @@ func (e *entry) renames(v engine.Values) bool {
 	return given > 0 && (given < len(key) || e.plan.class.ID(v) != keyText(e.key))
 }
 
-// moved updates all references to an item if the write of e has changed its key. It then reads the item again, because
-// it may refer to itself.
-func (sv *save) moved(e *entry, it *engine.Item) error {
+// followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
+// because it may refer to itself.
+func (sv *save) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
 	}
 	key := keyOf(it)
-	if err := sv.follow(e.plan.table, e.key[0], key, rekeyDepth); err != nil {
+	if err := sv.followAll(e.plan.table, e.key[0], key, rekeyDepth); err != nil {
 		return err
 	}
 	p := sv.store.plans[it.Class]
-	_, err := sv.w.one(sv.w.ctx, p.sql().get, p, it, []any{key})
+	_, err := sv.w.readOne(sv.w.ctx, p.sql().get, p, it, []any{key})
 	return err
 }
 
-// follow changes all references to an item of t from one key to another.
-func (sv *save) follow(t *table, from, to any, depth int) error {
-	sv.renamed(t, from, to)
+// followAll changes all references to an item of t from one key to another.
+func (sv *save) followAll(t *table, from, to any, depth int) error {
+	sv.applyRename(t, from, to)
 	for _, pointer := range t.pointers {
 		var err error
 		switch {
@@ -115,15 +115,15 @@ func (sv *save) followReference(t *table, p pointer, from, to any) error {
 			return err
 		}
 	}
-	_, err := sv.w.execute(sv.following(p, from, to))
+	_, err := sv.w.execute(sv.followStatement(p, from, to))
 	return err
 }
 
 // followTold is followReference for items that have a journal, or in which the reference shares an index. A reference
 // of an item to itself is journaled together with its key.
 func (sv *save) followTold(t *table, p pointer, from, to any) error {
-	b := sv.following(p, from, to)
-	b.add(andCondition(p.plan.condition()))
+	b := sv.followStatement(p, from, to)
+	b.add(andCondition(p.plan.classCondition()))
 	items, err := sv.w.runReturning(b, p.plan)
 	if err != nil {
 		return err
@@ -133,12 +133,12 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 			continue
 		}
 		v := engine.NewValues(it.Class)
-		v[it.Class.Property(p.name()).Index] = to
+		v[it.Class.Property(p.propertyName()).Index] = to
 		if err := sv.store.checkSharedSizes(sv.store.plans[it.Class], v, it); err != nil {
 			return err
 		}
 		was := it.Clone()
-		was.Values[it.Class.Property(p.name()).Index] = from
+		was.Values[it.Class.Property(p.propertyName()).Index] = from
 		if err := sv.journalWrite(was, it); err != nil {
 			return err
 		}
@@ -146,21 +146,21 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	return nil
 }
 
-// following returns the statement of followReference.
-func (sv *save) following(p pointer, from, to any) *builder {
+// followStatement returns the statement of followReference.
+func (sv *save) followStatement(p pointer, from, to any) *builder {
 	b := newBuilder(sv.store.traits)
 	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
 	b.bind(to)
 	b.add(", ", revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	b.add(" WHERE ", p.column, " = ")
 	b.bind(from)
 	b.add(p.classes)
 	return b
 }
 
-// name returns the name of the property that holds the reference.
-func (p pointer) name() string {
+// propertyName returns the name of the property that holds the reference.
+func (p pointer) propertyName() string {
 	columns := p.plan.table.columns
 	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].property
 }
@@ -185,7 +185,7 @@ func (sv *save) followLink(p pointer, from, to any) error {
 	var err error
 	if len(engine.ValueText(to)) > len(engine.ValueText(from)) {
 		b.add(" RETURNING ", p.other)
-		err = sv.w.visitRows(b, 1, func(row []any) { others = append(others, read(engine.String, row[0])) })
+		err = sv.w.visitRows(b, 1, func(row []any) { others = append(others, readValue(engine.String, row[0])) })
 	} else {
 		_, err = sv.w.execute(b)
 	}
@@ -209,11 +209,11 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 	b.bind(from)
 	b.add(p.classes)
 	var keys []any
-	if err := sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) }); err != nil {
+	if err := sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, readValue(t.id.typ, row[0])) }); err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if _, err := sv.followOne(p.plan, p.name(), key, to, depth); err != nil {
+		if _, err := sv.followOne(p.plan, p.propertyName(), key, to, depth); err != nil {
 			return err
 		}
 	}
@@ -226,14 +226,14 @@ func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, er
 	var before []*engine.Item
 	if p.duties.journaled {
 		var err error
-		if before, err = sv.store.locked(sv.w, t, []any{key}); err != nil {
+		if before, err = sv.store.readLocked(sv.w, t, []any{key}); err != nil {
 			return nil, err
 		}
 	}
 	it := &engine.Item{}
 	v := engine.NewValues(p.class)
 	v[p.class.Property(name).Index] = to
-	c := change{key: []any{key}, values: v, editor: sv.editor(p)}
+	c := change{key: []any{key}, values: v, editor: sv.editorID(p)}
 	found, err := sv.store.updateOne(sv.w, p, it, c)
 	if err != nil || !found || it.ID == engine.ValueText(key) {
 		return key, err
@@ -242,10 +242,10 @@ func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, er
 		return nil, err
 	}
 	now := keyOf(it)
-	if err := sv.follow(t, key, now, depth-1); err != nil || len(before) == 0 {
+	if err := sv.followAll(t, key, now, depth-1); err != nil || len(before) == 0 {
 		return now, err
 	}
-	after, err := sv.store.locked(sv.w, t, []any{now}) // read again, because it may refer to itself
+	after, err := sv.store.readLocked(sv.w, t, []any{now}) // read again, because it may refer to itself
 	if err != nil || len(after) == 0 {
 		return now, err
 	}

@@ -63,10 +63,10 @@ func newResult(tr Traits, fields []field) *result {
 	return r
 }
 
-// scanner returns a function that reads the current row of a statement. It stores the columns of r in s.raw, and the
+// newScanner returns a function that reads the current row of a statement. It stores the columns of r in s.raw, and the
 // following columns in more.
-func (s *session) scanner(r *result, more ...any) func(*sql.Rows) error {
-	s.room(r.slots)
+func (s *session) newScanner(r *result, more ...any) func(*sql.Rows) error {
+	s.makeRoom(r.slots)
 	clear(s.raw)
 	if len(r.packed) > 0 {
 		s.dest = append(s.dest, &s.packed)
@@ -80,13 +80,13 @@ func (s *session) scanner(r *result, more ...any) func(*sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		return s.unpack(r)
+		return s.unpackTexts(r)
 	}
 }
 
 var errPacked = errors.New("a text in the database contains U+0000")
 
-func (s *session) unpack(r *result) error {
+func (s *session) unpackTexts(r *result) error {
 	rest := s.packed
 	for _, slot := range r.packed {
 		text, after, found := strings.Cut(rest, "\x00")

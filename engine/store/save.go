@@ -19,7 +19,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	}
 	sv, entries, err := s.newSave(ctx, records)
 	if err != nil {
-		return nil, s.masked(ctx, err)
+		return nil, s.hideError(ctx, err)
 	}
 	work := func(w *session) error {
 		if err := sv.run(w, entries); err != nil {
@@ -28,10 +28,10 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		if err := sv.loadMembers(records); err != nil || last.Make == nil {
 			return err
 		}
-		return sv.conclude(w, last)
+		return sv.saveLast(w, last)
 	}
 	if err = s.writer.doTo(ctx, tableOf(entries), work); err != nil {
-		return nil, s.masked(ctx, sv.settleError(err, work))
+		return nil, s.hideError(ctx, sv.settleError(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
@@ -45,8 +45,8 @@ func tableOf(entries []entry) *table {
 	return entries[0].plan.table
 }
 
-// conclude saves the record that is computed from the records saved before it.
-func (sv *save) conclude(w *session, last engine.Record) (err error) {
+// saveLast saves the record that is computed from the records saved before it.
+func (sv *save) saveLast(w *session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
 	}
@@ -64,17 +64,17 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 	entries := make([]entry, len(records))
 	for i := range records {
 		var err error
-		if entries[i], err = sv.prepare(&records[i], false); err != nil {
+		if entries[i], err = sv.prepareEntry(&records[i], false); err != nil {
 			return nil, nil, atRecord(i, err)
 		}
-		entries[i].settle(i, "")
+		entries[i].setPlace(i, "")
 	}
 	return sv, entries, nil
 }
 
 // newWrite prepares a write of the given number of records.
 func (s *Store) newWrite(ctx context.Context, g *guard, records int) *save {
-	return &save{store: s, ctx: ctx, guard: g, account: account(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
+	return &save{store: s, ctx: ctx, guard: g, account: accountID(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
 }
 
 // save is one call of Create, Update or Save.
@@ -156,9 +156,9 @@ func (e *entry) path() string {
 	return e.nest.path
 }
 
-// settle sets the index of the record in the call, and the path within that record, for the entry and all nested
+// setPlace sets the index of the record in the call, and the path within that record, for the entry and all nested
 // entries.
-func (e *entry) settle(index int, path string) {
+func (e *entry) setPlace(index int, path string) {
 	if e.index = index; e.nest != nil {
 		e.nest.path = path
 	}
@@ -169,12 +169,12 @@ func (e *entry) settle(index int, path string) {
 		path += "."
 	}
 	for _, n := range e.deep.records {
-		n.entry.settle(index, path+n.property.Name)
+		n.entry.setPlace(index, path+n.property.Name)
 	}
 	for _, m := range e.deep.members {
 		for i, member := range m.add {
 			if inner, ok := member.(*entry); ok {
-				inner.settle(index, path+memberPlace(m.property, i))
+				inner.setPlace(index, path+memberPlace(m.property, i))
 			}
 		}
 	}
@@ -191,10 +191,10 @@ const (
 	modify            // an Update: the item must exist
 )
 
-// prepare does all work that needs no transaction: checks, hashes and generated values. A nested record is completed in
-// the transaction, because the outer record supplies some of its values.
-func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
-	p, err := sv.store.plan(r.Class)
+// prepareEntry does all work that needs no transaction: checks, hashes and generated values. A nested record is
+// completed in the transaction, because the outer record supplies some of its values.
+func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
+	p, err := sv.store.planOf(r.Class)
 	if err != nil {
 		return entry{}, err
 	}
@@ -202,7 +202,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return entry{}, err
 	}
 	if r.Class.Abstract {
-		return entry{}, abstract(r.Class)
+		return entry{}, abstractError(r.Class)
 	}
 	sv.grants = sv.grants || p.table.grants
 	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.needsRecache() && !p.duties.journaled}
@@ -218,10 +218,10 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err := p.checkSizes(r.Values); err != nil {
 		return entry{}, err
 	}
-	if err := sv.passwords(p, r.Values); err != nil {
+	if err := sv.hashPasswords(p, r.Values); err != nil {
 		return entry{}, err
 	}
-	if err := e.locate(r); err != nil {
+	if err := e.locateItem(r); err != nil {
 		return entry{}, err
 	}
 	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.duties.late && sv.setsRestricted(&e)
@@ -232,30 +232,30 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return e, nil
 	case e.key == nil:
 		e.full = e.given
-		return e, sv.complete(p, e.full)
+		return e, sv.completeValues(p, e.full)
 	}
 	e.how = lookup
-	if !e.alone && p.upsertable() {
+	if !e.alone && p.canUpsert() {
 		return e, sv.tryUpsert(&e)
 	}
 	return e, nil
 }
 
-// abstract returns the error for an item of an abstract class.
-func abstract(c *engine.Class) *engine.Error {
+// abstractError returns the error for an item of an abstract class.
+func abstractError(c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
 	e.Class = c.FullName
 	return e
 }
 
-// upsertable reports whether one statement can insert or update an item of the class, without knowing which is needed.
-func (p *plan) upsertable() bool {
+// canUpsert reports whether one statement can insert or update an item of the class, without knowing which is needed.
+func (p *plan) canUpsert() bool {
 	d := &p.duties
-	return p.shapes == nil && p.condition() == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
+	return p.shapes == nil && p.classCondition() == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
-// locate determines the key of the record's item. It adds the key to the given values if the record has only an id.
-func (e *entry) locate(r *engine.Record) error {
+// locateItem determines the key of the record's item. It adds the key to the given values if the record has only an id.
+func (e *entry) locateItem(r *engine.Record) error {
 	c := r.Class
 	var byID []any
 	if r.ID != "" {
@@ -268,7 +268,7 @@ func (e *entry) locate(r *engine.Record) error {
 	}
 	if byID != nil {
 		parts, ok := byID, true
-		if e.plan.table.composite() {
+		if e.plan.table.hasIDColumn() {
 			parts, ok = c.KeyParts(r.ID)
 		}
 		for i, p := range c.KeyProperties() {
@@ -321,7 +321,7 @@ func (sv *save) tryUpsert(e *entry) error {
 	e.full = e.given
 	if !all {
 		e.full = append(engine.Values(nil), e.given...)
-		if err := sv.complete(e.plan, e.full); err != nil {
+		if err := sv.completeValues(e.plan, e.full); err != nil {
 			e.full, e.mask = nil, ""
 			if engine.CodeOf(err) == engine.Invalid {
 				return nil // still sufficient for an update
@@ -333,16 +333,16 @@ func (sv *save) tryUpsert(e *entry) error {
 	return nil
 }
 
-// complete adds all values that an insert requires to v.
-func (sv *save) complete(p *plan, v engine.Values) error {
+// completeValues adds all values that an insert requires to v.
+func (sv *save) completeValues(p *plan, v engine.Values) error {
 	if p.duties.hasTrackers() {
-		p.class.Stamp(v, sv.generate(), true)
+		p.class.Stamp(v, sv.newGenerate(), true)
 	}
-	return sv.fill(p, v)
+	return sv.fillValues(p, v)
 }
 
-// fill adds the missing defaults and generated values to v.
-func (sv *save) fill(p *plan, v engine.Values) error {
+// fillValues adds the missing defaults and generated values to v.
+func (sv *save) fillValues(p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		if v[property.Index] != engine.Absent || property.Default == nil {
 			continue
@@ -353,16 +353,16 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 		}
 		v[property.Index] = hashed
 	}
-	g := sv.generate()
+	g := sv.newGenerate()
 	if sv.w != nil {
-		g.Formula = func(property *engine.Property) (any, error) { return sv.initial(p.class, v, property) }
+		g.Formula = func(property *engine.Property) (any, error) { return sv.computeDefault(p.class, v, property) }
 	}
 	return p.class.Complete(v, g)
 }
 
-// passwords hashes the given passwords and the defaults that may be needed. Hashing is slow, so it must not be done
+// hashPasswords hashes the given passwords and the defaults that may be needed. Hashing is slow, so it must not be done
 // inside the transaction.
-func (sv *save) passwords(p *plan, v engine.Values) error {
+func (sv *save) hashPasswords(p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		if v[property.Index] == engine.Absent && property.Default != nil {
 			if _, err := sv.defaultPassword(property); err != nil {
@@ -370,7 +370,7 @@ func (sv *save) passwords(p *plan, v engine.Values) error {
 			}
 		}
 	}
-	return sv.store.hash(sv.ctx, p, v)
+	return sv.store.hashValues(sv.ctx, p, v)
 }
 
 // defaultPassword returns the hash of a default password. Each default is hashed once per Save.

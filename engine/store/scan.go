@@ -85,38 +85,38 @@ const maxReadings = 4096
 // errSlow ends a read that must continue in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// metered is readFrom for work that may take long. name identifies its statement.
-func (s *Store) metered(ctx context.Context, t *table, name uint64, work func(r *session) error) error {
+// readMetered is readFrom for work that may take long. name identifies its statement.
+func (s *Store) readMetered(ctx context.Context, t *table, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	if sc == nil || t.name[0] == '#' || s.isJoined(ctx) {
 		return s.readFrom(ctx, t, work) // every request needs the system tables
 	}
-	return s.readers.locks.pass(ctx, t, false, func(pass *passage) error {
-		return s.meteredPast(ctx, pass, name, work)
+	return s.readers.locks.passLocks(ctx, t, false, func(pass *passage) error {
+		return s.readMeteredPast(ctx, pass, name, work)
 	})
 }
 
-// meteredPast does the work of metered after locked tables were checked.
-func (s *Store) meteredPast(ctx context.Context, pass *passage, name uint64, work func(r *session) error) error {
+// readMeteredPast does the work of readMetered after locked tables were checked.
+func (s *Store) readMeteredPast(ctx context.Context, pass *passage, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	for slow := sc.known.has(name); ; slow = true {
 		var grant share.Grant
 		if slow {
 			var err error
 			if grant, err = sc.places.Acquire(ctx, share.Key(ctx), 1); err != nil {
-				return sc.report.refused(ctx, err)
+				return sc.report.logRefused(ctx, err)
 			}
 		}
-		again, err := s.meteredOnce(ctx, pass, name, grant, work)
+		again, err := s.readMeteredOnce(ctx, pass, name, grant, work)
 		if !again {
 			return err
 		}
 	}
 }
 
-// meteredOnce runs work in the scan lane if grant holds a place there, otherwise in the quick lane. again is true if
-// the work must run again in the scan lane.
-func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
+// readMeteredOnce runs work in the scan lane if grant holds a place there, otherwise in the quick lane. again is true
+// if the work must run again in the scan lane.
+func (s *Store) readMeteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
 	rs := s.readers
 	var r *session
 	var place share.Grant
@@ -126,7 +126,7 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 			return false, err
 		}
 	} else {
-		if place, err = rs.enter(ctx, name); err != nil {
+		if place, err = rs.enterQuick(ctx, name); err != nil {
 			return false, err
 		}
 		if r, err = rs.borrow(ctx); err != nil {
@@ -134,7 +134,7 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 			return false, err
 		}
 	}
-	pass.lend(r)
+	pass.lendUses(r)
 	r.meter.place = place
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
@@ -149,14 +149,14 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 		return false, err
 	}
 	if r.delivered.Load() {
-		return false, rs.scans.report.refused(ctx, rs.scans.places.Refuse())
+		return false, rs.scans.report.logRefused(ctx, rs.scans.places.Refuse())
 	}
 	return true, nil
 }
 
-// enter waits for a place in the quick lane. While several accounts use the database, the expensive reads of one
+// enterQuick waits for a place in the quick lane. While several accounts use the database, the expensive reads of one
 // account can have only some of the places, because concurrent reads slow each other down.
-func (rs *readers) enter(ctx context.Context, name uint64) (share.Grant, error) {
+func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, error) {
 	key, most := share.Key(ctx), int64(math.MaxInt64)
 	if rs.others.note(key) && rs.scans.costly.has(name) {
 		most = rs.scans.beside
@@ -229,12 +229,12 @@ func (m *meter) end(r *session) (ended share.Grant) {
 		}
 		if short && m.over == nil {
 			m.readers.scans.known.remove(m.name)
-			if !m.costly() {
+			if !m.isCostly() {
 				m.rested = time.Now() // a short read needs no rest
 			}
 		}
 	}
-	m.leaveQuick(m.quick && m.costly(), m.rows)
+	m.leaveQuick(m.quick && m.isCostly(), m.rows)
 	ended, m.grant = m.grant, share.Grant{}
 	m.on, m.ctx = false, nil
 	m.stopped.Store(false)
@@ -270,16 +270,16 @@ func (rs *readers) releaseRested(key string, place share.Grant, worked time.Dura
 	time.AfterFunc(restAfter(worked, restShare), func() { place.Release() })
 }
 
-// costly reports whether a read that ends in the quick lane was much more expensive than a short list.
-func (m *meter) costly() bool {
+// isCostly reports whether a read that ends in the quick lane was much more expensive than a short list.
+func (m *meter) isCostly() bool {
 	if m.readers.scans.parked != nil {
 		return m.ticks*stepsPerTick+m.rows*stepsPerRow >= costlySteps
 	}
 	return m.rows >= costlyRows || time.Since(m.began) >= costlyTimed
 }
 
-// verdict returns the error that ended the read, or nil if it was not ended.
-func (m *meter) verdict() error {
+// stopError returns the error that ended the read, or nil if it was not ended.
+func (m *meter) stopError() error {
 	if !m.on || !m.stopped.Load() {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (s *session) tick() bool {
 		return true
 	}
 	m.slice = now
-	return m.turn()
+	return m.offerTurn()
 }
 
 // suspend moves a read to the scan lane. It may wait for a place there.
@@ -328,7 +328,7 @@ func (m *meter) suspend(s *session) bool {
 	sc.known.add(m.name)
 	grant, ok := sc.places.TryAcquire(key, 1)
 	if ok {
-		m.move(s, grant)
+		m.moveToScan(s, grant)
 		return true
 	}
 	place, ok := sc.parked.TryAcquire(key, 1)
@@ -336,22 +336,22 @@ func (m *meter) suspend(s *session) bool {
 		return m.stop(errSlow)
 	}
 	defer place.Release()
-	if !m.move(s, share.Grant{}) {
+	if !m.moveToScan(s, share.Grant{}) {
 		return true
 	}
 	grant, err := sc.places.Acquire(m.ctx, key, 1)
 	if err != nil {
-		return m.stop(sc.report.refused(m.ctx, err))
+		return m.stop(sc.report.logRefused(m.ctx, err))
 	}
 	m.grant, m.slice = grant, time.Now()
 	m.rested = m.slice
 	return true
 }
 
-// move moves a read from the quick lane to the scan lane. If the database is being closed, the read continues without a
-// limit, and move returns false.
-func (m *meter) move(s *session, grant share.Grant) bool {
-	moved := m.readers.leave(s)
+// moveToScan moves a read from the quick lane to the scan lane. If the database is being closed, the read continues
+// without a limit, and move returns false.
+func (m *meter) moveToScan(s *session, grant share.Grant) bool {
+	moved := m.readers.moveToScan(s)
 	if moved {
 		m.grant = grant
 	} else {
@@ -362,8 +362,8 @@ func (m *meter) move(s *session, grant share.Grant) bool {
 	return moved
 }
 
-// turn offers the place of a read to accounts that have used the scan lane less, if the read can be suspended.
-func (m *meter) turn() bool {
+// offerTurn offers the place of a read to accounts that have used the scan lane less, if the read can be suspended.
+func (m *meter) offerTurn() bool {
 	sc := m.readers.scans
 	key := share.Key(m.ctx)
 	if _, waiting := sc.places.Waiting(key); waiting == 0 {
@@ -382,8 +382,8 @@ func (m *meter) turn() bool {
 	return true
 }
 
-// counted adds rows that the database counted in one step to the cost of a read.
-func (m *meter) counted(rows int64) {
+// addCounted adds rows that the database counted in one step to the cost of a read.
+func (m *meter) addCounted(rows int64) {
 	if m.on {
 		m.ticks += int(rows / (rowsPerStep * stepsPerTick))
 	}
@@ -409,7 +409,7 @@ func (m *meter) timeOver(s *session) {
 	sc := m.readers.scans
 	sc.known.add(m.name)
 	if grant, ok := sc.places.TryAcquire(share.Key(m.ctx), 1); ok {
-		m.move(s, grant)
+		m.moveToScan(s, grant)
 		return
 	}
 	if s.delivered.Load() && time.Since(m.began) < quickDelivered {
@@ -429,9 +429,9 @@ type slowStatements struct {
 	names map[uint64]struct{}
 }
 
-// name identifies a statement, the links loaded with its items, and the magnitude of the number of rows to read, where
-// -1 means all. The text of a statement is the same for a page of 5 items and for a page of 1,000.
-func (sc *scans) name(text string, load []*engine.Load, most int) uint64 {
+// nameStatement identifies a statement, the links loaded with its items, and the magnitude of the number of rows to
+// read, where -1 means all. The text of a statement is the same for a page of 5 items and for a page of 1,000.
+func (sc *scans) nameStatement(text string, load []*engine.Load, most int) uint64 {
 	if sc == nil {
 		return 0
 	}

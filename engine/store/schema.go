@@ -34,9 +34,9 @@ func (e *SchemaError) orNil() error {
 	return e
 }
 
-// upgrade adapts the tables to the classes. If there is no difference, it only reads. Concurrent upgrades of several
-// processes are serialized.
-func (s *Store) upgrade(ctx context.Context) error {
+// upgradeTables adapts the tables to the classes. If there is no difference, it only reads. Concurrent upgrades of
+// several processes are serialized.
+func (s *Store) upgradeTables(ctx context.Context) error {
 	conn, err := s.db.Write.Connx(ctx)
 	if err != nil {
 		return err
@@ -152,12 +152,12 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	if err := up.all(); err != nil {
+	if err := up.adaptAll(); err != nil {
 		return err
 	}
 	s.fresh = marked || !used
 	if s.fresh && !marked {
-		up.remember(kept{Class: freshMark, Root: freshMark})
+		up.rememberRow(kept{Class: freshMark, Root: freshMark})
 	}
 	if err := up.writeMemory(); err != nil {
 		return err
@@ -165,14 +165,14 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	return up.problems.orNil()
 }
 
-// all adapts the database to the classes. It changes existing tables, then creates new ones, which takes CREATE
+// adaptAll adapts the database to the classes. It changes existing tables, then creates new ones, which takes CREATE
 // statements only.
-func (u *upgrader) all() error {
+func (u *upgrader) adaptAll() error {
 	var missing []*table
 	for _, t := range u.tables {
-		known, err := u.known(t)
+		known, err := u.findKnown(t)
 		if err == nil && known {
-			err = u.table(t)
+			err = u.adaptTable(t)
 		}
 		if err != nil {
 			return err
@@ -186,10 +186,10 @@ func (u *upgrader) all() error {
 			return err
 		}
 	}
-	return u.unseen()
+	return u.warnUnseen()
 }
 
-// upgrader is one run of upgrade. Problems are collected; an error of the database ends the run.
+// upgrader is one run of upgradeTables. Problems are collected; an error of the database ends the run.
 type upgrader struct {
 	ctx       context.Context
 	conn      *sqlx.Conn
@@ -208,16 +208,16 @@ func (u *upgrader) exec(parts ...string) error {
 	return err
 }
 
-func (u *upgrader) count(from string) (n int64, err error) {
+func (u *upgrader) countRows(from string) (n int64, err error) {
 	err = u.conn.GetContext(u.ctx, &n, "SELECT count(*) FROM "+from)
 	return n, err
 }
 
-// table adapts an existing table to its classes.
-func (u *upgrader) table(t *table) error {
+// adaptTable adapts an existing table to its classes.
+func (u *upgrader) adaptTable(t *table) error {
 	rows := int64(-1) // counted when needed
 	for _, c := range t.classes {
-		change, err := u.class(t, c)
+		change, err := u.compareClass(t, c)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (u *upgrader) table(t *table) error {
 			continue
 		}
 		if rows < 0 {
-			if rows, err = u.count(t.quoted); err != nil {
+			if rows, err = u.countRows(t.quoted); err != nil {
 				return err
 			}
 		}
@@ -240,56 +240,56 @@ func (u *upgrader) table(t *table) error {
 	return u.updateExtras(t)
 }
 
-// known reports whether t exists in the database. It also detects removed classes that share the table, and classes
+// findKnown reports whether t exists in the database. It also detects removed classes that share the table, and classes
 // that were stored in another table.
-func (u *upgrader) known(t *table) (bool, error) {
+func (u *upgrader) findKnown(t *table) (bool, error) {
 	names := map[string]bool{}
 	for _, c := range t.classes {
 		names[c.FullName] = true
-		if k, there := u.memory.class(c.FullName); there && k.Root != t.name {
-			if err := u.moved(t, k); err != nil {
+		if k, there := u.memory.findClass(c.FullName); there && k.Root != t.name {
+			if err := u.checkMoved(t, k); err != nil {
 				return false, err
 			}
 		}
 	}
 	stranger := func(class string) bool { return !names[class] }
-	classes := u.memory.table(t.name).classes
+	classes := u.memory.findTable(t.name).classes
 	if slices.ContainsFunc(classes, stranger) {
 		t.foreign.Store(true)
 	}
 	return len(classes) > 0, nil
 }
 
-// moved reports a problem if a class of t would leave objects behind in the table where it was stored before.
-func (u *upgrader) moved(t *table, k kept) error {
-	n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(k.Class))
+// checkMoved reports a problem if a class of t would leave objects behind in the table where it was stored before.
+func (u *upgrader) checkMoved(t *table, k kept) error {
+	n, err := u.countRows(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(k.Class))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return u.abandon(k.Root)
+		return u.dropAbandoned(k.Root)
 	}
 	u.problems.add("class %s was stored with class %s and would now be stored with %s; %d objects would be lost: restore its ancestor, or export these objects, delete them, and import them after the change",
 		k.Class, k.Root, t.name, n)
 	return nil
 }
 
-// abandon drops a table that stores no class any more, if it is empty. Otherwise it would conflict with a class of its
-// name.
-func (u *upgrader) abandon(name string) error {
+// dropAbandoned drops a table that stores no class any more, if it is empty. Otherwise it would conflict with a class
+// of its name.
+func (u *upgrader) dropAbandoned(name string) error {
 	if slices.ContainsFunc(u.tables, func(t *table) bool { return t.name == name }) {
 		return nil
 	}
-	n, err := u.count(u.traits.quote(name))
+	n, err := u.countRows(u.traits.quote(name))
 	if err != nil || n > 0 {
 		return err
 	}
 	return u.dropTable(name)
 }
 
-// unseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not warn
-// in commands that load no classes of the application.
-func (u *upgrader) unseen() error {
+// warnUnseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not
+// warn in commands that load no classes of the application.
+func (u *upgrader) warnUnseen() error {
 	seen, application := map[string]bool{}, false
 	for _, t := range u.tables {
 		application = application || !strings.HasPrefix(t.name, "#")
@@ -298,11 +298,11 @@ func (u *upgrader) unseen() error {
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(u.memory.classes)) {
-		k, known := u.memory.class(class)
+		k, known := u.memory.findClass(class)
 		if !known || !application || seen[class] || strings.HasPrefix(class, "#") {
 			continue
 		}
-		n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
+		n, err := u.countRows(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
 		if err != nil {
 			return err
 		}
@@ -313,24 +313,24 @@ func (u *upgrader) unseen() error {
 	return nil
 }
 
-// class compares a class as a whole with the memory. If the text is not empty, it describes a change that is impossible
-// in a table with rows.
-func (u *upgrader) class(t *table, c *engine.Class) (string, error) {
-	old, ok := u.memory.class(c.FullName)
+// compareClass compares a class as a whole with the memory. If the text is not empty, it describes a change that is
+// impossible in a table with rows.
+func (u *upgrader) compareClass(t *table, c *engine.Class) (string, error) {
+	old, ok := u.memory.findClass(c.FullName)
 	if !ok || old.Root != t.name {
-		u.remember(newKept(t, c, nil))
+		u.rememberRow(newKept(t, c, nil))
 		return "", nil
 	}
 	if key := strings.Join(c.Key, ","); old.Kind != key {
-		n, err := u.count(t.quoted)
+		n, err := u.countRows(t.quoted)
 		return fmt.Sprintf("class %s: the key was %s and would become %s; %d objects are stored by it: restore the key, or export the objects, delete them, and import them after the change",
 			c.FullName, old.Kind, key, n), err
 	}
 	return "", nil
 }
 
-// remember queues a row of memoryTable for writeMemory.
-func (u *upgrader) remember(k kept) {
+// rememberRow queues a row of memoryTable for writeMemory.
+func (u *upgrader) rememberRow(k kept) {
 	if u.unwritten == nil {
 		u.unwritten = map[[2]string]kept{}
 	}

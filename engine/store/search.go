@@ -19,10 +19,10 @@ func searchText(it *engine.Item) any {
 	return nil
 }
 
-// search writes the condition that an item matches a text. The item matches if each word of the text is the beginning
-// of one of its words. In classes without search words, it matches if a textual property contains the text, ignoring
-// case.
-func (b *builder) search(src *source, text string) {
+// writeSearch writes the condition that an item matches a text. The item matches if each word of the text is the
+// beginning of one of its words. In classes without search words, it matches if a textual property contains the text,
+// ignoring case.
+func (b *builder) writeSearch(src *source, text string) {
 	if err := engine.CheckSearch(text); err != nil {
 		b.fail(err)
 		return
@@ -40,7 +40,7 @@ func (b *builder) search(src *source, text string) {
 	text = strings.TrimSpace(text)
 	var any []string
 	for _, p := range src.plan.class.Properties {
-		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.unusable(p) {
+		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.isUnusable(p) {
 			any = append(any, src.column(p))
 		}
 	}
@@ -48,11 +48,11 @@ func (b *builder) search(src *source, text string) {
 		writeConstant(b, false)
 		return
 	}
-	b.includes(text, any)
+	b.writeIncludes(text, any)
 }
 
-// includes appends the condition that one of the columns contains a text.
-func (b *builder) includes(text string, columns []string) {
+// writeIncludes appends the condition that one of the columns contains a text.
+func (b *builder) writeIncludes(text string, columns []string) {
 	word := "("
 	for some := range slices.Chunk(columns, maxArguments) {
 		b.add(word, b.dialect.Function(IncludesAny, append([]string{b.value(engine.String, text)}, some...)...))
@@ -77,7 +77,7 @@ func (b *builder) searchWords(src *source, words []string) {
 // mayMeet reports whether the search words of a class may include words of attributes that are hidden from the account.
 func (g *guard) mayMeet(c *engine.Class) bool {
 	for _, p := range searchedIn(c) {
-		if g.unusable(p) {
+		if g.isUnusable(p) {
 			return true
 		}
 	}
@@ -101,7 +101,7 @@ func (b *builder) searchShown(src *source, words []string) {
 	var columns []string
 	all, passed := searchedIn(src.plan.class), map[string]bool{}
 	for _, p := range all { // classes share columns of the same name
-		passed[p.Name] = passed[p.Name] || b.guard.unusable(p)
+		passed[p.Name] = passed[p.Name] || b.guard.isUnusable(p)
 	}
 	for _, p := range all {
 		if !passed[p.Name] {
@@ -115,7 +115,7 @@ func (b *builder) searchShown(src *source, words []string) {
 	}
 	for i, word := range words {
 		b.add([]string{"", " AND "}[min(i, 1)])
-		b.includes(word, columns)
+		b.writeIncludes(word, columns)
 	}
 }
 
@@ -134,8 +134,8 @@ func asText(p *engine.Property) *engine.Expr {
 // searchIndex returns the name of the index of search words of a table.
 func (t *table) searchIndex() string { return t.name + "#search" }
 
-// searched reports whether a class of the table has search words.
-func (t *table) searched() bool {
+// hasWords reports whether a class of the table has search words.
+func (t *table) hasWords() bool {
 	for _, c := range t.classes {
 		if c.Searched() {
 			return true
@@ -146,7 +146,7 @@ func (t *table) searched() bool {
 
 // keepWords updates the search words of items that were written. It does nothing if the table has no search words.
 func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
-	if !p.table.searched() {
+	if !p.table.hasWords() {
 		return nil
 	}
 	b := newBuilder(s.traits)
@@ -170,8 +170,8 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 // searchMemory marks rows of memoryTable that list the properties with stored words of a table.
 const searchMemory = "##search"
 
-// words returns the row of memoryTable that lists the properties with stored words of a table.
-func (t *table) words() kept {
+// wordsRow returns the row of memoryTable that lists the properties with stored words of a table.
+func (t *table) wordsRow() kept {
 	var names []string
 	for _, c := range t.classes {
 		for _, p := range c.Properties {
@@ -191,16 +191,16 @@ func (u *upgrader) wordsDDL(t *table) (ddl []string) {
 	return ddl
 }
 
-// searchable adds the column and the index of search words to an existing table if it needs them. If other properties
-// than before are searched, it computes all words again.
-func (u *upgrader) searchable(t *table) error {
-	wanted := t.words()
+// makeSearchable adds the column and the index of search words to an existing table if it needs them. If other
+// properties than before are searched, it computes all words again.
+func (u *upgrader) makeSearchable(t *table) error {
+	wanted := t.wordsRow()
 	had, there := u.memory.classes[searchMemory][t.name]
 	switch {
-	case !t.searched():
+	case !t.hasWords():
 		if there && had.Kind != "" {
 			had.Kind = "" // the words become outdated from now on
-			u.remember(had)
+			u.rememberRow(had)
 		}
 		return nil
 	case there && had.Kind == wanted.Kind:
@@ -221,7 +221,7 @@ func (u *upgrader) searchable(t *table) error {
 			return err
 		}
 	}
-	u.remember(wanted)
+	u.rememberRow(wanted)
 	return nil
 }
 
@@ -255,7 +255,7 @@ func (u *upgrader) fillWords(t *table, c *engine.Class) error {
 			}
 			it := &engine.Item{Class: c, Values: make(engine.Values, len(c.Properties))}
 			for i, p := range positions[1:] {
-				it.Values[p.Index] = read(p.ValueType(), raw[i+1])
+				it.Values[p.Index] = readValue(p.ValueType(), raw[i+1])
 			}
 			last, _ = raw[0].(int64)
 			words[last] = searchText(it)

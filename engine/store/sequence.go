@@ -7,7 +7,7 @@ import (
 
 // NextNumber implements engine.Sequences for the counters that formulas use.
 func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error) {
-	err = s.writer.statement(ctx, nil, func(w *session) error {
+	err = s.writer.doStatement(ctx, nil, func(w *session) error {
 		n, err = nextNumber(w, name)
 		return err
 	})
@@ -38,7 +38,7 @@ func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64,
 
 // SetNumber implements engine.Sequences.
 func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
-	return s.writer.statement(ctx, nil, func(w *session) error {
+	return s.writer.doStatement(ctx, nil, func(w *session) error {
 		return setCounter(w, namedCounter(name), last)
 	})
 }

@@ -66,17 +66,17 @@ func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
 	return &session{db: db, dialect: d, trace: trace, ctx: context.Background()}
 }
 
-// room resizes the buffers for a row of n slots.
-func (s *session) room(n int) {
+// makeRoom resizes the buffers for a row of n slots.
+func (s *session) makeRoom(n int) {
 	if cap(s.raw) < n {
 		s.raw = make([]any, n)
 	}
 	s.raw, s.dest = s.raw[:n], s.dest[:0]
 }
 
-// row resizes the buffers for a row of n columns, and returns the targets to scan it to.
-func (s *session) row(n int) []any {
-	s.room(n)
+// makeRow resizes the buffers for a row of n columns, and returns the targets to scan it to.
+func (s *session) makeRow(n int) []any {
+	s.makeRoom(n)
 	for i := range s.raw {
 		s.dest = append(s.dest, &s.raw[i])
 	}
@@ -155,7 +155,7 @@ func (s *session) connect(ctx context.Context) error {
 	}
 	s.interruptBy(interrupt)
 	s.serving.Store(interrupt.Number)
-	s.locks.watch(s, true)
+	s.locks.watchSession(s, true)
 	if cause := ctx.Err(); err != nil && cause != nil {
 		s.disconnect()
 		return timeoutError(cause)
@@ -175,7 +175,7 @@ func (s *session) interruptBy(i Interrupt) {
 }
 
 func (s *session) disconnect() {
-	s.locks.watch(s, false)
+	s.locks.watchSession(s, false)
 	s.interruptBy(Interrupt{})
 	s.kept.drop()
 	s.bulk.drop()
@@ -188,8 +188,8 @@ func (s *session) disconnect() {
 	}
 }
 
-// sound reports whether the connection can still be used. Not every error indicates that it is broken.
-func (s *session) sound() bool {
+// isSound reports whether the connection can still be used. Not every error indicates that it is broken.
+func (s *session) isSound() bool {
 	if s.conn == nil {
 		return false
 	}
@@ -202,11 +202,12 @@ func (s *session) sound() bool {
 	return err == nil
 }
 
-// watch ends the statement that runs on the connection if ctx ends. The caller must call the returned function with the
-// result of the work. The returned context must be used for statements. It cannot be cancelled, so it costs them
-// nothing: a cancellable context costs a goroutine in database/sql and another in the driver. If a statement was ended,
-// the returned function returns a suitable error, and closes the connection if the interrupt has made it unusable.
-func (s *session) watch(ctx context.Context) (context.Context, func(error) error) {
+// watchContext ends the statement that runs on the connection if ctx ends. The caller must call the returned function
+// with the result of the work. The returned context must be used for statements. It cannot be cancelled, so it costs
+// them nothing: a cancellable context costs a goroutine in database/sql and another in the driver. If a statement was
+// ended, the returned function returns a suitable error, and closes the connection if the interrupt has made it
+// unusable.
+func (s *session) watchContext(ctx context.Context) (context.Context, func(error) error) {
 	if ctx.Done() == nil || s.interrupt.End == nil {
 		return ctx, func(err error) error { return err }
 	}
@@ -229,7 +230,7 @@ func (s *session) watch(ctx context.Context) (context.Context, func(error) error
 	}
 }
 
-// watchSteps is watch for a connection that remains usable after an interrupt.
+// watchSteps is watchContext for a connection that remains usable after an interrupt.
 func (s *session) watchSteps(ctx context.Context) func(error) error {
 	over := false // guarded by s.ending
 	stop := context.AfterFunc(ctx, func() {
@@ -247,8 +248,8 @@ func (s *session) watchSteps(ctx context.Context) func(error) error {
 	}
 }
 
-// tell records that the caller of the current read has received an item.
-func (s *session) tell() {
+// markDelivered records that the caller of the current read has received an item.
+func (s *session) markDelivered() {
 	if !s.delivered.Load() {
 		s.delivered.Store(true)
 	}

@@ -33,16 +33,16 @@ func (sv *save) followStages(t *table, from, to any) error {
 	b.add(", ", p.table.id.quoted, " = ")
 	b.bind(t.classes[0].FullName + "\t" + engine.ValueText(to) + "\t")
 	b.add(` || "workflow", `, revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	b.add(t.ownedBy(), ` AND "item" = `)
 	b.bind(engine.ValueText(from))
 	_, err := sv.w.execute(b)
 	return err
 }
 
-// reached writes the condition that the item of a row has one of the stages of f.List in the workflow f.Pattern. The
-// stage is found by its id. This does not work for a key of type real if its JSON form has an exponent.
-func (b *builder) reached(src *source, f *engine.Filter) string {
+// reachedCondition writes the condition that the item of a row has one of the stages of f.List in the workflow
+// f.Pattern. The stage is found by its id. This does not work for a key of type real if its JSON form has an exponent.
+func (b *builder) reachedCondition(src *source, f *engine.Filter) string {
 	p := b.plans[b.stages]
 	if p == nil {
 		b.fail(engine.Errorf(engine.Internal, "internal", "no stages are kept"))

@@ -22,14 +22,14 @@ func (s *session) execute(b *builder) (int64, error) {
 	return n, err
 }
 
-// rows runs a statement and calls visit for each row. visit must not use the session. If it returns an error, rows
+// eachRow runs a statement and calls visit for each row. visit must not use the session. If it returns an error, rows
 // stops and returns the error.
-func (s *session) rows(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
+func (s *session) eachRow(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
 	st, err := s.prepare(text)
 	if err != nil {
 		return err
 	}
-	ctx, unwatch := s.watch(ctx)
+	ctx, unwatch := s.watchContext(ctx)
 	defer func() { err = unwatch(err) }()
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *session) rows(ctx context.Context, text string, args []any, visit func(
 // visitRows runs a statement that returns the given number of columns and calls visit for each row. The row is valid
 // only during the call. visit must not use the session.
 func (s *session) visitRows(b *builder, columns int, visit func(row []any)) error {
-	dest := s.row(columns)
-	return s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
+	dest := s.makeRow(columns)
+	return s.eachRow(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (s *session) visitRows(b *builder, columns int, visit func(row []any)) erro
 	})
 }
 
-// in writes the condition that a column has one of the values. There must be at least one value.
-func (s *Store) in(b *builder, column string, t engine.PropertyType, values []any) {
+// writeIn writes the condition that a column has one of the values. There must be at least one value.
+func (s *Store) writeIn(b *builder, column string, t engine.PropertyType, values []any) {
 	encoded := make([]any, len(values))
 	for i, v := range values {
 		encoded[i] = encode(v)
@@ -67,8 +67,8 @@ func (s *Store) in(b *builder, column string, t engine.PropertyType, values []an
 	b.add(s.db.Dialect.In(column, t, encoded, b.placeholder))
 }
 
-// read converts the driver's value of a column or an expression to a value of the type.
-func read(t engine.PropertyType, v any) any {
+// readValue converts the driver's value of a column or an expression to a value of the type.
+func readValue(t engine.PropertyType, v any) any {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
 	}

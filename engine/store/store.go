@@ -98,11 +98,11 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits(), lost: new(atomic.Int64)}
-	s.readers = newReaders(db, cfg, s.trace())
-	warm := s.readers.warm(ctx, db)
+	s.readers = newReaders(db, cfg, s.traceFunc())
+	warm := s.readers.warmUp(ctx, db)
 	err := s.layOut(cfg.Classes, newMemory(nil))
 	if err == nil {
-		err = s.upgrade(ctx)
+		err = s.upgradeTables(ctx)
 	}
 	warm()
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
 	if !s.fresh {
 		return false, nil
 	}
-	err = s.read(ctx, func(r *session) error {
-		n, err := r.number(ctx, countFresh, nil)
+	err = s.runRead(ctx, func(r *session) error {
+		n, err := r.queryNumber(ctx, countFresh, nil)
 		fresh = n > 0
 		return err
 	})
@@ -190,7 +190,7 @@ func (s *Store) Upgrade(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		var last error
 		err := s.writer.do(ctx, func(w *session) error {
-			w.stays() // it waits for locks only for a moment, and is retried here
+			w.forbidEviction() // it waits for locks only for a moment, and is retried here
 			// ctx must not be used: if writes share a transaction, its end would end all of them.
 			if last = s.passGuard(w.ctx, w.conn); last == nil {
 				last = s.upgradeIn(w.ctx, w.conn)
@@ -212,8 +212,8 @@ func (s *Store) Upgrade(ctx context.Context) error {
 // Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns
 // nil.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.read(ctx, func(r *session) error {
-		_, err := r.number(ctx, "SELECT 1", nil)
+	err := s.runRead(ctx, func(r *session) error {
+		_, err := r.queryNumber(ctx, "SELECT 1", nil)
 		return err
 	})
 	if engine.CodeOf(err) == engine.Timeout {
@@ -232,8 +232,8 @@ func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 		found := map[string]string{}
 		b := newBuilder(s.traits)
 		b.add(s.traits.LockedTables)
-		return found, s.read(ctx, func(r *session) error {
-			return r.visitRows(b, 2, func(row []any) { found[text(row[1])+" "+text(row[0])] = text(row[0]) })
+		return found, s.runRead(ctx, func(r *session) error {
+			return r.visitRows(b, 2, func(row []any) { found[textOf(row[1])+" "+textOf(row[0])] = textOf(row[0]) })
 		})
 	}
 	first, err := locks()
@@ -275,27 +275,28 @@ func (s *Store) closeConnections() error {
 	return errors.Join(errs...)
 }
 
-// plan returns the plan of a class, which must be one of Config.Classes or a view of one.
-func (s *Store) plan(c *engine.Class) (*plan, error) {
+// planOf returns the plan of a class, which must be one of Config.Classes or a view of one.
+func (s *Store) planOf(c *engine.Class) (*plan, error) {
 	if p := s.plans[c.Base()]; p != nil {
 		return p, nil
 	}
 	return nil, engine.NoClass(c.FullName)
 }
 
-// trace returns a function that logs the text of every statement without values, or nil if the log level excludes it.
-func (s *Store) trace() func(sql string) {
+// traceFunc returns a function that logs the text of every statement without values, or nil if the log level excludes
+// it.
+func (s *Store) traceFunc() func(sql string) {
 	if !s.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil
 	}
 	return func(sql string) { s.cfg.Log.Debug("statement", "sql", sql) }
 }
 
-// revision returns a new random revision. No earlier content of an item has the same one.
-func revision() int64 { return rand.Int64N(1<<63-1) + 1 }
+// newRevision returns a new random revision. No earlier content of an item has the same one.
+func newRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
-// account returns the id of the account of ctx, or "" if there is none.
-func account(ctx context.Context) string {
+// accountID returns the id of the account of ctx, or "" if there is none.
+func accountID(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.ID
 	}

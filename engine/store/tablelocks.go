@@ -78,7 +78,7 @@ func newTableLocks(db *Database, cfg Config) *tableLocks {
 				tick.Stop()
 				return
 			case <-tick.C:
-				l.look(ctx)
+				l.lookAtSessions(ctx)
 			}
 		}
 	})
@@ -92,8 +92,8 @@ func (l *tableLocks) close() {
 	}
 }
 
-// watch adds a session to the watched sessions, or removes it.
-func (l *tableLocks) watch(s *session, on bool) {
+// watchSession adds a session to the watched sessions, or removes it.
+func (l *tableLocks) watchSession(s *session, on bool) {
 	if l == nil {
 		return
 	}
@@ -106,8 +106,8 @@ func (l *tableLocks) watch(s *session, on bool) {
 	delete(l.sessions, s)
 }
 
-// look finds the sessions that wait for a lock on a table.
-func (l *tableLocks) look(ctx context.Context) {
+// lookAtSessions finds the sessions that wait for a lock on a table.
+func (l *tableLocks) lookAtSessions(ctx context.Context) {
 	suspects := map[int64]suspect{} // by the number of the session in the database
 	ask := false
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (l *tableLocks) look(ctx context.Context) {
 	if ask && len(suspects) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, l.limit)
 		defer cancel()
-		if err := l.ask(ctx, suspects); err != nil && ctx.Err() == nil {
+		if err := l.askDatabase(ctx, suspects); err != nil && ctx.Err() == nil {
 			l.log.Debug("could not query the locks that statements wait for", "error", err)
 		}
 	}
@@ -135,7 +135,7 @@ func (l *tableLocks) look(ctx context.Context) {
 	defer l.mu.Unlock()
 	for use, w := range l.waits {
 		if time.Since(w.seen) > 2*askEvery*lookEvery {
-			l.forget(use)
+			l.forgetUse(use)
 		}
 	}
 }
@@ -146,8 +146,8 @@ type suspect struct {
 	turn    uint64
 }
 
-// ask asks the database for which tables the suspects wait, and evicts those that may not wait.
-func (l *tableLocks) ask(ctx context.Context, suspects map[int64]suspect) error {
+// askDatabase asks the database for which tables the suspects wait, and evicts those that may not wait.
+func (l *tableLocks) askDatabase(ctx context.Context, suspects map[int64]suspect) error {
 	numbers := make([]any, 0, len(suspects))
 	for n := range suspects {
 		numbers = append(numbers, n)
@@ -166,7 +166,7 @@ func (l *tableLocks) ask(ctx context.Context, suspects map[int64]suspect) error 
 			return err
 		}
 		s, ok := suspects[number]
-		if use := (tableUse{quoteName(table), s.session.writes}); ok && !l.mayWait(s, use) && s.session.evict(s.turn, use) {
+		if use := (tableUse{quoteName(table), s.session.writes}); ok && !l.mayWait(s, use) && s.session.evictTurn(s.turn, use) {
 			defer s.session.ending.Unlock()
 			out = append(out, number)
 		}
@@ -218,13 +218,13 @@ func (l *tableLocks) hasPlace(use tableUse, all int) bool {
 	return all <= maxLockedTables && (!use.write || l.db.Dialect.Traits().Writers > 1)
 }
 
-// refused returns the error for a call of a transaction that would have to wait while enough transactions wait already.
-// It returns nil if the call may continue.
-func (l *tableLocks) refused(t *table, write bool) error {
+// checkRefused returns the error for a call of a transaction that would have to wait while enough transactions wait
+// already. It returns nil if the call may continue.
+func (l *tableLocks) checkRefused(t *table, write bool) error {
 	if l == nil || t == nil || !l.some.Load() {
 		return nil
 	}
-	w, _ := l.wait(tableUse{t.quoted, write})
+	w, _ := l.findWait(tableUse{t.quoted, write})
 	if w == nil {
 		return nil
 	}
@@ -237,8 +237,8 @@ func (l *tableLocks) refused(t *table, write bool) error {
 	return lockedTable(t.quoted, nil)
 }
 
-// forget removes a use that no longer waits. l.mu must be held.
-func (l *tableLocks) forget(use tableUse) {
+// forgetUse removes a use that no longer waits. l.mu must be held.
+func (l *tableLocks) forgetUse(use tableUse) {
 	if l.waits[use] == nil {
 		return
 	}
@@ -263,9 +263,9 @@ var errEvicted = errors.New("the transaction was ended")
 
 func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.table }
 
-// pass runs a request that uses a table; t is nil if the table is not known. run is called again if its session was
-// evicted.
-func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p *passage) error) error {
+// passLocks runs a request that uses a table; t is nil if the table is not known. run is called again if its session
+// was evicted.
+func (l *tableLocks) passLocks(ctx context.Context, t *table, write bool, run func(p *passage) error) error {
 	if l == nil {
 		return run(nil)
 	}
@@ -283,9 +283,9 @@ func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p 
 	return l.passSlowly(ctx, out.use, run)
 }
 
-// needed returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with them,
-// this table, otherwise that of p.
-func (s *Store) needed(p *plan, load []*engine.Load) *table {
+// neededTable returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with
+// them, this table, otherwise that of p.
+func (s *Store) neededTable(p *plan, load []*engine.Load) *table {
 	l := s.readers.locks
 	if l == nil || !l.some.Load() {
 		return p.table
@@ -295,29 +295,29 @@ func (s *Store) needed(p *plan, load []*engine.Load) *table {
 		if target == nil {
 			continue
 		}
-		t := s.needed(target, more.Next)
-		if w, _ := l.wait(tableUse{t.quoted, false}); w != nil {
+		t := s.neededTable(target, more.Next)
+		if w, _ := l.findWait(tableUse{t.quoted, false}); w != nil {
 			return t
 		}
 	}
 	return p.table
 }
 
-// passSlowly is pass for a request that may have to wait.
+// passSlowly is passLocks for a request that may have to wait.
 func (l *tableLocks) passSlowly(ctx context.Context, use tableUse, run func(p *passage) error) error {
 	p := &passage{locks: l}
-	defer p.leave()
+	defer p.releasePlaces()
 	for begun := time.Now(); ; {
 		if time.Since(begun) > l.limit {
 			return lockedTable(use.table, nil)
 		}
-		if err := p.enter(ctx, use); err != nil {
+		if err := p.enterTable(ctx, use); err != nil {
 			return err
 		}
 		err := run(p)
 		var out evicted
 		if err == nil || !errors.As(err, &out) {
-			p.ended(err)
+			p.endRequest(err)
 			return err
 		}
 		if use = out.use; slices.Contains(p.uses, use) {
@@ -326,10 +326,10 @@ func (l *tableLocks) passSlowly(ctx context.Context, use tableUse, run func(p *p
 	}
 }
 
-// enter waits until the request may use a table.
-func (p *passage) enter(ctx context.Context, use tableUse) error {
+// enterTable waits until the request may use a table.
+func (p *passage) enterTable(ctx context.Context, use tableUse) error {
 	l := p.locks
-	w, all := l.wait(use)
+	w, all := l.findWait(use)
 	switch {
 	case w == nil:
 		return nil
@@ -351,7 +351,7 @@ func (p *passage) enter(ctx context.Context, use tableUse) error {
 			return err
 		}
 		// The request that held the place before may have waited without success.
-		if still, _ := l.wait(use); still == w && time.Since(w.since) > l.limit*9/10 {
+		if still, _ := l.findWait(use); still == w && time.Since(w.since) > l.limit*9/10 {
 			place.Release()
 			return lockedTable(use.table, nil)
 		}
@@ -360,33 +360,34 @@ func (p *passage) enter(ctx context.Context, use tableUse) error {
 	return nil
 }
 
-func (l *tableLocks) wait(use tableUse) (w *tableWait, all int) {
+func (l *tableLocks) findWait(use tableUse) (w *tableWait, all int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waits[use], len(l.waits)
 }
 
-// ended must be called with the result of the request. If the request was not blocked, its tables are no longer locked.
-func (p *passage) ended(err error) {
+// endRequest must be called with the result of the request. If the request was not blocked, its tables are no longer
+// locked.
+func (p *passage) endRequest(err error) {
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unavailable || code == engine.Timeout) {
 		return
 	}
 	p.locks.mu.Lock()
 	defer p.locks.mu.Unlock()
 	for _, use := range p.uses {
-		p.locks.forget(use)
+		p.locks.forgetUse(use)
 	}
 }
 
-// leave releases the places.
-func (p *passage) leave() {
+// releasePlaces releases the places.
+func (p *passage) releasePlaces() {
 	for i := range p.places {
 		p.places[i].Release()
 	}
 }
 
-// lend permits a session to wait for the tables that the request may wait for.
-func (p *passage) lend(s *session) {
+// lendUses permits a session to wait for the tables that the request may wait for.
+func (p *passage) lendUses(s *session) {
 	if p != nil && len(p.uses) > 0 {
 		uses := slices.Clone(p.uses)
 		s.may.Store(&uses)
@@ -441,9 +442,9 @@ func (s *session) mayWait() bool {
 	return s.locks != nil && (s.turn.Load()%turnStates == turnStays || s.may.Load() != nil)
 }
 
-// evict marks a turn as evicted. If the turn is still running, it returns true and holds s.ending; the caller must then
-// end the statement and unlock s.ending.
-func (s *session) evict(turn uint64, use tableUse) bool {
+// evictTurn marks a turn as evicted. If the turn is still running, it returns true and holds s.ending; the caller must
+// then end the statement and unlock s.ending.
+func (s *session) evictTurn(turn uint64, use tableUse) bool {
 	s.ending.Lock()
 	if turn%turnStates == turnBusy && s.turn.CompareAndSwap(turn, turn+turnEvicted-turnBusy) {
 		s.out = use
@@ -474,8 +475,8 @@ func (s *session) evictedFrom() error {
 	return evicted{s.out}
 }
 
-// stays prevents that the turn is evicted from now on. It returns false if it was evicted already.
-func (s *session) stays() bool {
+// forbidEviction prevents that the turn is evicted from now on. It returns false if it was evicted already.
+func (s *session) forbidEviction() bool {
 	turn := s.turn.Load()
 	return turn%turnStates != turnBusy && turn%turnStates != turnEvicted || s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy)
 }

@@ -36,23 +36,23 @@ var textsMade atomic.Int64
 
 func newTexts(p *plan, tr Traits, foreign bool) *texts {
 	st := &texts{name: p.class.FullName + " " + strconv.FormatInt(textsMade.Add(1), 36), foreign: foreign}
-	st.results(p, tr)
+	st.setResults(p, tr)
 	from := " FROM " + p.table.quoted
-	st.get = p.keyed(tr, "SELECT "+st.selected.list+from)
+	st.get = p.withKey(tr, "SELECT "+st.selected.list+from)
 	st.lock = st.get + tr.Lock
-	st.find = p.keyed(tr, "SELECT "+revColumn+from)
+	st.find = p.withKey(tr, "SELECT "+revColumn+from)
 	b := newBuilder(tr)
-	b.page(p, st.listed, &engine.Query{Class: p.class})
+	b.writePage(p, st.listed, &engine.Query{Class: p.class})
 	st.list = b.text()
 	b = newBuilder(tr)
-	b.find(p, "count(*)", &engine.Query{Class: p.class})
+	b.writeFind(p, "count(*)", &engine.Query{Class: p.class})
 	st.count = b.text()
 	st.insert = p.insertText(tr, 1, "")
 	return st
 }
 
-// results sets the lists of columns that statements return.
-func (st *texts) results(p *plan, tr Traits) {
+// setResults sets the lists of columns that statements return.
+func (st *texts) setResults(p *plan, tr Traits) {
 	fields := []field{{revColumn, false}, {}, {creatorColumn, true}, {editorColumn, true}}
 	st.stamps = newResult(tr, fields)
 	fields[atVersion] = field{versionColumn, true}
@@ -72,8 +72,8 @@ func (st *texts) results(p *plan, tr Traits) {
 	st.listed = newResult(tr, fields)
 }
 
-// keyed appends the condition that finds one item by its key.
-func (p *plan) keyed(tr Traits, head string) string {
+// withKey appends the condition that finds one item by its key.
+func (p *plan) withKey(tr Traits, head string) string {
 	b := newBuilder(tr)
 	b.add(head)
 	p.whereKey(b, []any{nil})
@@ -84,13 +84,14 @@ func (p *plan) keyed(tr Traits, head string) string {
 func (p *plan) whereKey(b *builder, key []any) {
 	b.add(" WHERE ", p.table.id.quoted, " = ")
 	b.bind(key[0])
-	if condition := p.condition(); condition != "" {
+	if condition := p.classCondition(); condition != "" {
 		b.add(" AND ", condition)
 	}
 }
 
-// condition returns the condition on the class of a row. It is "" if the table has only rows of classes of the plan.
-func (p *plan) condition() string {
+// classCondition returns the condition on the class of a row. It is "" if the table has only rows of classes of the
+// plan.
+func (p *plan) classCondition() string {
 	if p.class.Ancestor != nil || p.table.foreign.Load() {
 		return p.ofClasses
 	}

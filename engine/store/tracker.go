@@ -7,10 +7,10 @@ import (
 	"restsrv/engine"
 )
 
-// generate returns the generated values for inserts of this write.
-func (sv *save) generate() engine.Generate { return sv.store.generate(sv.ctx, sv.now) }
+// newGenerate returns the generated values for inserts of this write.
+func (sv *save) newGenerate() engine.Generate { return sv.store.newGenerate(sv.ctx, sv.now) }
 
-func (s *Store) generate(ctx context.Context, now engine.Instant) engine.Generate {
+func (s *Store) newGenerate(ctx context.Context, now engine.Instant) engine.Generate {
 	return engine.Generate{
 		GUID:    s.cfg.NewID,
 		Now:     func() engine.Instant { return now },
@@ -24,20 +24,20 @@ func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
 		return given
 	}
 	v := slices.Clone(given)
-	p.class.Stamp(v, sv.generate(), false)
+	p.class.Stamp(v, sv.newGenerate(), false)
 	return v
 }
 
-// creator returns the value of the system column for the creator. It is "" if the class has an attribute for the
+// creatorID returns the value of the system column for the creator. It is "" if the class has an attribute for the
 // creator.
-func (sv *save) creator(p *plan) string {
+func (sv *save) creatorID(p *plan) string {
 	if p.duties.creator != nil {
 		return ""
 	}
 	return sv.account
 }
 
-func (sv *save) editor(p *plan) string {
+func (sv *save) editorID(p *plan) string {
 	if p.duties.editor != nil {
 		return ""
 	}

@@ -43,8 +43,8 @@ func (w *writer) transactionOf(ctx context.Context) *transaction {
 	return nil
 }
 
-// within returns the context for the calls of a transaction.
-func (t *transaction) within(ctx context.Context) context.Context {
+// bindContext returns the context for the calls of a transaction.
+func (t *transaction) bindContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, transactionKey{}, t)
 }
 
@@ -60,10 +60,10 @@ var errAbandoned = errors.New("the work of a transaction was abandoned")
 // Transaction implements engine.Transactor.
 func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
 	if t := s.transactionOf(ctx); t != nil {
-		return t.nested(ctx, work)
+		return t.runNested(ctx, work)
 	}
 	t := s.newTransaction()
-	result, err := s.writer.begin(ctx, t)
+	result, err := s.writer.beginTransaction(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) 
 			<-result
 		}
 	}()
-	err = work(t.within(ctx))
+	err = work(t.bindContext(ctx))
 	done = true
 	t.end <- err
 	if failure := <-result; err == nil {
@@ -83,14 +83,14 @@ func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) 
 	return err
 }
 
-// begin waits until a transaction has a session. The channel receives the result after the transaction was asked to
-// end.
-func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error, err error) {
+// beginTransaction waits until a transaction has a session. The channel receives the result after the transaction was
+// asked to end.
+func (w *writer) beginTransaction(ctx context.Context, t *transaction) (result <-chan error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, timeoutError(err)
 	}
 	j := &job{ctx: ctx, whole: t, result: make(chan error, 1)}
-	if err := w.hand(j); err != nil {
+	if err := w.handJob(j); err != nil {
 		return nil, err
 	}
 	select {
@@ -111,10 +111,10 @@ func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error
 	}
 }
 
-// own opens a transaction, and waits until it or its context ends.
-func (w *writer) own(s *session, j *job) error {
+// runTransaction opens a transaction, and waits until it or its context ends.
+func (w *writer) runTransaction(s *session, j *job) error {
 	t := j.whole
-	commit, rollback, err := w.open(s, j)
+	commit, rollback, err := w.openTransaction(s, j)
 	if err != nil {
 		return w.store.engineError(j.ctx, s, err)
 	}
@@ -139,7 +139,7 @@ func (w *writer) own(s *session, j *job) error {
 		}
 		return err
 	}
-	if !s.stays() {
+	if !s.forbidEviction() {
 		if t.undo() != nil {
 			s.disconnect()
 		}
@@ -154,8 +154,8 @@ func (w *writer) own(s *session, j *job) error {
 	return nil
 }
 
-// open begins a transaction. If the connection is lost, it uses a new one.
-func (w *writer) open(s *session, j *job) (commit, rollback func() error, err error) {
+// openTransaction begins a transaction. If the connection is lost, it uses a new one.
+func (w *writer) openTransaction(s *session, j *job) (commit, rollback func() error, err error) {
 	for attempt := 1; ; attempt++ {
 		commit, rollback, err = w.openOnce(s, j.ctx)
 		kind := w.store.failureKind(err)
@@ -183,8 +183,8 @@ func (w *writer) openOnce(s *session, ctx context.Context) (commit, rollback fun
 	return func() error { return s.end(tx.Commit) }, func() error { return s.end(tx.Rollback) }, nil
 }
 
-// enter waits for the session. After success, the caller must call leave.
-func (t *transaction) enter(ctx context.Context) error {
+// enterCall waits for the session. After success, the caller must call leaveCall.
+func (t *transaction) enterCall(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return timeoutError(err)
 	}
@@ -195,35 +195,35 @@ func (t *transaction) enter(ctx context.Context) error {
 	}
 	switch {
 	case t.over:
-		t.leave()
+		t.leaveCall()
 		return engine.Errorf(engine.Conflict, "transaction-over", "the transaction is over")
 	case t.broken != nil:
-		t.leave()
+		t.leaveCall()
 		return t.broken
 	}
 	return nil
 }
 
-func (t *transaction) leave() { <-t.turn }
+func (t *transaction) leaveCall() { <-t.turn }
 
 // close waits for a running call to finish, and makes later calls fail.
 func (t *transaction) close() (broken error) {
 	t.turn <- struct{}{}
-	defer t.leave()
+	defer t.leaveCall()
 	t.over = true
 	return t.broken
 }
 
-// write runs a job as a part of the transaction. If another transaction is in its way, the job is repeated, unless this
-// transaction holds locks that the other one may be waiting for. In that case the transaction is rolled back
+// runWrite runs a job as a part of the transaction. If another transaction is in its way, the job is repeated, unless
+// this transaction holds locks that the other one may be waiting for. In that case the transaction is rolled back
 // immediately, because its earlier calls cannot be repeated here.
-func (t *transaction) write(j *job) error {
-	if err := t.enter(j.ctx); err != nil {
+func (t *transaction) runWrite(j *job) error {
+	if err := t.enterCall(j.ctx); err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.leaveCall()
 	for attempt := 1; ; attempt++ {
-		err, repeat := t.part(j.ctx, true, j.work)
+		err, repeat := t.runPart(j.ctx, true, j.work)
 		if err == nil || !repeat || attempt == maxAttempts || !pause(j.ctx, attempt) {
 			return err
 		}
@@ -248,19 +248,19 @@ func (t *transaction) giveWay(err error) error {
 		Message: "another transaction was in the way of this one, which was undone: it may be tried again as a whole", Err: err})
 }
 
-// read is like Store.read, as a part of the transaction.
-func (t *transaction) read(ctx context.Context, work func(r *session) error) error {
-	if err := t.enter(ctx); err != nil {
+// runRead is like Store.runRead, as a part of the transaction.
+func (t *transaction) runRead(ctx context.Context, work func(r *session) error) error {
+	if err := t.enterCall(ctx); err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.leaveCall()
 	s := t.session
 	s.delivered.Store(false)
 	defer func() {
 		clear(s.raw) // the values that it points to belong to the caller now
 		s.guard, s.loadable = nil, nil
 	}()
-	err, _ := t.part(ctx, t.store.traits.Savepoint, work)
+	err, _ := t.runPart(ctx, t.store.traits.Savepoint, work)
 	var stopped *stop
 	if errors.As(err, &stopped) {
 		return stopped.err
@@ -268,16 +268,16 @@ func (t *transaction) read(ctx context.Context, work func(r *session) error) err
 	return err
 }
 
-// part runs work, after a savepoint if it must be undone when it fails. repeat is true if the work may succeed when it
-// is repeated.
-func (t *transaction) part(ctx context.Context, undo bool, work func(*session) error) (err error, repeat bool) {
+// runPart runs work, after a savepoint if it must be undone when it fails. repeat is true if the work may succeed when
+// it is repeated.
+func (t *transaction) runPart(ctx context.Context, undo bool, work func(*session) error) (err error, repeat bool) {
 	s := t.session
 	if undo {
 		if err := s.exec("SAVEPOINT call"); err != nil {
 			return t.spoil(err), false
 		}
 	}
-	err = t.attempt(ctx, work)
+	err = t.attemptPart(ctx, work)
 	if err == nil {
 		t.holds = true
 	}
@@ -321,18 +321,18 @@ func (t *transaction) spoil(err error) error {
 	return t.broken
 }
 
-// attempt runs work with the context of its call, which ends its statements. If a write is interrupted, the transaction
-// is lost. A panic fails the call.
-func (t *transaction) attempt(ctx context.Context, work func(*session) error) error {
+// attemptPart runs work with the context of its call, which ends its statements. If a write is interrupted, the
+// transaction is lost. A panic fails the call.
+func (t *transaction) attemptPart(ctx context.Context, work func(*session) error) error {
 	return t.store.writer.inTransaction(t.session, &job{ctx: ctx, work: work})
 }
 
-// nested runs a transaction inside another.
-func (t *transaction) nested(ctx context.Context, work func(ctx context.Context) error) (err error) {
-	if err := t.enter(ctx); err != nil {
+// runNested runs a transaction inside another.
+func (t *transaction) runNested(ctx context.Context, work func(ctx context.Context) error) (err error) {
+	if err := t.enterCall(ctx); err != nil {
 		return err
 	}
-	defer t.leave()
+	defer t.leaveCall()
 	s := t.session
 	if err := s.exec("SAVEPOINT part"); err != nil {
 		return t.spoil(err)
@@ -349,7 +349,7 @@ func (t *transaction) nested(ctx context.Context, work func(ctx context.Context)
 			err = failure
 		}
 	}()
-	err = work(inner.within(ctx))
+	err = work(inner.bindContext(ctx))
 	return err
 }
 
@@ -370,9 +370,9 @@ func (t *transaction) endPart(keep bool) error {
 	return nil
 }
 
-// held returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
+// heldClause returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
 // changing the rows before it ends. It is "" if the database has only one writer.
-func (s *Store) held(ctx context.Context, p *plan) string {
+func (s *Store) heldClause(ctx context.Context, p *plan) string {
 	if s.traits.Lock == "" || s.transactionOf(ctx) == nil {
 		return ""
 	}

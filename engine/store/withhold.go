@@ -21,8 +21,8 @@ func (g *guard) withholds(p *engine.Property) bool {
 	return slices.ContainsFunc(g.rowsRead[p], func(c *engine.Class) bool { return g.rowFilter(engine.MayRead, c) != nil })
 }
 
-// unusable reports whether the account may not use a property in a condition.
-func (g *guard) unusable(p *engine.Property) bool {
+// isUnusable reports whether the account may not use a property in a condition.
+func (g *guard) isUnusable(p *engine.Property) bool {
 	return g.hides(engine.MayRead, p) || g.withholds(p)
 }
 
@@ -108,10 +108,10 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 	missing := some[:0]
 	for _, it := range some {
 		if values, ok := l.kept.again[l.againOf(it)]; ok {
-			l.give(it, values)
+			l.setWithheld(it, values)
 			continue
 		}
-		missing, work = append(missing, it), append(work, bare(it))
+		missing, work = append(missing, it), append(work, withoutLinks(it))
 	}
 	if err := l.store.loadAll(ctx, l.r, work, nil, implicitDepth); err != nil {
 		return err
@@ -134,15 +134,15 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 				l.kept.again[l.againOf(it)] = values
 			}
 		}
-		l.give(missing[i], values)
+		l.setWithheld(missing[i], values)
 	}
 	return nil
 }
 
 func (l *lookups) againOf(it *engine.Item) againKey { return againKey{l.depth, it.Class, it.ID} }
 
-// give sets the withheld attributes of an item.
-func (l *lookups) give(it *engine.Item, values engine.Values) {
+// setWithheld sets the withheld attributes of an item.
+func (l *lookups) setWithheld(it *engine.Item, values engine.Values) {
 	for i, p := range l.r.guard.withheldIn(it.Class) {
 		it.Values[p.Index] = values[i]
 	}

@@ -12,12 +12,12 @@ import (
 
 // Create implements engine.Repository.
 func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	it, err := s.create(ctx, c, v, o)
-	return it, s.masked(ctx, err)
+	it, err := s.createItem(ctx, c, v, o)
+	return it, s.hideError(ctx, err)
 }
 
-func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	p, err := s.plan(c)
+func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	p, err := s.planOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 		return nil, err
 	}
 	if c.Abstract {
-		return nil, abstract(c)
+		return nil, abstractError(c)
 	}
 	if p.duties.isPlain() && g.skipsRowChecks(p) && !p.table.grants {
 		return s.createPlain(ctx, p, v)
@@ -40,34 +40,34 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
-	if err := sv.passwords(p, v); err != nil {
+	if err := sv.hashPasswords(p, v); err != nil {
 		return nil, err
 	}
 	if !p.duties.late {
-		if err := sv.complete(p, v); err != nil {
+		if err := sv.completeValues(p, v); err != nil {
 			return nil, err
 		}
 		e.full = v
 	}
-	return sv.alone(e)
+	return sv.writeAlone(e)
 }
 
 // createPlain inserts an item if only its row must be written.
 func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
 	c := p.class
-	if err := c.Complete(v, s.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
+	if err := c.Complete(v, s.newGenerate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
 		return nil, err
 	}
 	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
-	if err := s.hash(ctx, p, v); err != nil {
+	if err := s.hashValues(ctx, p, v); err != nil {
 		return nil, err
 	}
-	rev := revision()
-	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
+	rev := newRevision()
+	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: accountID(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err := s.writer.statement(ctx, p.table, func(w *session) error {
+	err := s.writer.doStatement(ctx, p.table, func(w *session) error {
 		st, err := w.prepare(p.sql().insert)
 		if err != nil {
 			return err
@@ -80,15 +80,15 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	if err != nil {
 		return nil, err
 	}
-	return s.enriched(ctx, it), nil
+	return s.enrichOne(ctx, it), nil
 }
 
-// alone writes one record in a transaction of its own.
-func (sv *save) alone(e *entry) (*engine.Item, error) {
-	e.settle(0, "")
-	do, single := sv.store.writer.doTo, sv.single(e)
+// writeAlone writes one record in a transaction of its own.
+func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
+	e.setPlace(0, "")
+	do, single := sv.store.writer.doTo, sv.isSingle(e)
 	if single {
-		do = sv.store.writer.statement
+		do = sv.store.writer.doStatement
 	}
 	sv.items = sv.only[:]
 	work := func(w *session) (err error) {
@@ -101,7 +101,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 			}
 		}
 		own := *e // copied, because write changes it and the work may run again
-		if sv.items[0], err = sv.write(&own); err != nil {
+		if sv.items[0], err = sv.writeRecord(&own); err != nil {
 			return err
 		}
 		return sv.finish()
@@ -113,21 +113,21 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	case err != nil:
 		return nil, sv.settleError(err, work)
 	}
-	return sv.store.enriched(sv.ctx, sv.items[0]), nil
+	return sv.store.enrichOne(sv.ctx, sv.items[0]), nil
 }
 
-// single reports whether one statement can write all of e.
-func (sv *save) single(e *entry) bool {
+// isSingle reports whether one statement can write all of e.
+func (sv *save) isSingle(e *entry) bool {
 	d := &e.plan.duties
 	if sv.grants || !sv.guard.skipsRowChecks(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.needsSharedCheck() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
-	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
+	return e.how == insert || !sv.mustInspect(e) && !e.keyTouched()
 }
 
-// enriched loads the data that the class of a written item requires. If this fails, the write remains valid, so the
+// enrichOne loads the data that the class of a written item requires. If this fails, the write remains valid, so the
 // error is only logged.
-func (s *Store) enriched(ctx context.Context, it *engine.Item) *engine.Item {
+func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
 	if p := s.plans[it.Class]; p.needy || p.cachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
 	}
@@ -178,7 +178,7 @@ func (sv *save) loadMembers(records []engine.Record) error {
 }
 
 func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
-	may, err := sv.read(items...)
+	may, err := sv.readableIDs(items...)
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 	return nil
 }
 
-// hash replaces the plain passwords in v by their hashes.
-func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
+// hashValues replaces the plain passwords in v by their hashes.
+func (s *Store) hashValues(ctx context.Context, p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		plain, ok := v[property.Index].(string)
 		if !ok {
@@ -252,7 +252,7 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	for _, property := range p.stored {
 		args = append(args, encode(it.Values[property.Index]))
 	}
-	if p.table.composite() {
+	if p.table.hasIDColumn() {
 		args = append(args, it.ID)
 	}
 	return args
@@ -260,8 +260,8 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 
 // Update implements engine.Repository.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	it, err := s.update(ctx, &updating{c, id, v, o})
-	return it, s.masked(ctx, err)
+	it, err := s.updateItem(ctx, &updating{c, id, v, o})
+	return it, s.hideError(ctx, err)
 }
 
 // updating holds the arguments of Update.
@@ -272,8 +272,8 @@ type updating struct {
 	options engine.WriteOptions
 }
 
-func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
-	p, err := s.plan(u.class)
+func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, error) {
+	p, err := s.planOf(u.class)
 	if err != nil {
 		return nil, err
 	}
@@ -298,17 +298,17 @@ func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
 	if err := p.checkSizes(v); err != nil {
 		return nil, err
 	}
-	if e.deep == nil && !given(v) {
-		return s.untouched(ctx, p, id, o.Match)
+	if e.deep == nil && !hasValues(v) {
+		return s.answerUntouched(ctx, p, id, o.Match)
 	}
-	if err := s.hash(ctx, p, v); err != nil {
+	if err := s.hashValues(ctx, p, v); err != nil {
 		return nil, err
 	}
-	it, err := sv.alone(e)
-	return it, g.veiled(c, err)
+	it, err := sv.writeAlone(e)
+	return it, g.hideMissing(c, err)
 }
 
-func given(v engine.Values) bool {
+func hasValues(v engine.Values) bool {
 	for _, value := range v {
 		if value != engine.Absent {
 			return true
@@ -317,19 +317,19 @@ func given(v engine.Values) bool {
 	return false
 }
 
-// untouched returns the result of an update that sets no value.
-func (s *Store) untouched(ctx context.Context, p *plan, id string, m *engine.Match) (*engine.Item, error) {
+// answerUntouched returns the result of an update that sets no value.
+func (s *Store) answerUntouched(ctx context.Context, p *plan, id string, m *engine.Match) (*engine.Item, error) {
 	it, err := s.getFor(ctx, p, id, getting{may: engine.MayWrite})
 	if err != nil {
 		return nil, err
 	}
 	if !m.Allows(it.Revision) {
-		return nil, unmatched(p.class, id)
+		return nil, unmatchedError(p.class, id)
 	}
 	return it, nil
 }
 
-func unmatched(c *engine.Class, id string) *engine.Error {
+func unmatchedError(c *engine.Class, id string) *engine.Error {
 	e := engine.Errorf(engine.Unmatched, "unmatched", "object %s of class %s has been changed meanwhile", engine.Quote(id), c.FullName)
 	e.Class, e.ID = c.FullName, id
 	return e
@@ -347,12 +347,12 @@ func setsReadonly(p *plan, v engine.Values) bool {
 	return false
 }
 
-// missing returns the error of a write that found no item with the key and the revisions: NotFound if there is no item
-// with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
+// missingError returns the error of a write that found no item with the key and the revisions: NotFound if there is no
+// item with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
 // repeated: it has waited for a transaction that deleted the item, and another item has received the key since.
-func (s *Store) missing(w *session, p *plan, id string, m *engine.Match) error {
+func (s *Store) missingError(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
-	found, err := w.exists(p, key)
+	found, err := w.existsKey(p, key)
 	switch {
 	case err != nil:
 		return err
@@ -361,14 +361,14 @@ func (s *Store) missing(w *session, p *plan, id string, m *engine.Match) error {
 	case m == nil || m.Any:
 		return again{engine.NoItem(p.class, id)}
 	}
-	return unmatched(p.class, id)
+	return unmatchedError(p.class, id)
 }
 
-func (s *session) exists(p *plan, key []any) (found bool, err error) {
+func (s *session) existsKey(p *plan, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
-	err = s.rows(s.ctx, p.sql().find, key, func(*sql.Rows) error {
+	err = s.eachRow(s.ctx, p.sql().find, key, func(*sql.Rows) error {
 		found = true
 		return nil
 	})
@@ -399,7 +399,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 			rekeyed = rekeyed || col.key
 		}
 	}
-	if rekeyed && p.table.composite() {
+	if rekeyed && p.table.hasIDColumn() {
 		id, err := w.newID(p, c)
 		if err != nil || id == "" {
 			return false, err
@@ -414,20 +414,20 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		b.add(", ")
 	}
 	b.add(revColumn, " = ")
-	b.bind(revision())
+	b.bind(newRevision())
 	b.add(", ", editorColumn, " = ")
 	b.bind(orNull(c.editor))
 	p.whereKey(b, c.key)
 	if c.match != nil && !c.match.Any {
 		b.add(" AND ", revColumn, " = ")
-		b.bind(stored(c.match.Revisions[0]))
+		b.bind(storedRevision(c.match.Revisions[0]))
 	}
 	b.add(" RETURNING ", p.sql().selected.list)
 	st, err := w.prepare(b.text())
 	if err != nil {
 		return false, err
 	}
-	found, err = w.fetch(w.ctx, st, p, it, b.args)
+	found, err = w.fetchOne(w.ctx, st, p, it, b.args)
 	if err != nil {
 		return false, s.writeError(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
 	}
@@ -441,7 +441,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 // such item.
 func (s *session) newID(p *plan, c change) (string, error) {
 	before := &engine.Item{}
-	found, err := s.one(s.ctx, p.sql().lock, p, before, append([]any(nil), c.key...))
+	found, err := s.readOne(s.ctx, p.sql().lock, p, before, append([]any(nil), c.key...))
 	if err != nil || !found {
 		return "", err
 	}
@@ -453,9 +453,9 @@ func (s *session) newID(p *plan, c change) (string, error) {
 	return before.Class.ID(before.Values), nil
 }
 
-// stored converts a revision to its database form. The result is 0, which no item has, if the number cannot be a
-// revision of this store.
-func stored(revision uint64) int64 {
+// storedRevision converts a revision to its database form. The result is 0, which no item has, if the number cannot be
+// a revision of this store.
+func storedRevision(revision uint64) int64 {
 	if revision > math.MaxInt64 {
 		return 0
 	}

@@ -58,7 +58,7 @@ func newWriter(s *Store) *writer {
 	w.jobs = newQueue(s.cfg.WritesWaiting, s.traits.Writers, &s.readers.others)
 	for range s.traits.Writers {
 		w.done.Go(func() {
-			own := newSession(s.db.Write, s.db.Dialect, s.trace())
+			own := newSession(s.db.Write, s.db.Dialect, s.traceFunc())
 			own.locks, own.writes = s.readers.locks, true
 			w.run(own)
 		})
@@ -74,22 +74,22 @@ func (w *writer) do(ctx context.Context, work func(w *session) error) error {
 
 // doTo is do for work that writes items of a table.
 func (w *writer) doTo(ctx context.Context, t *table, work func(w *session) error) error {
-	return w.wait(ctx, t, false, work)
+	return w.submitWork(ctx, t, false, work)
 }
 
-// statement is doTo for work in which a single statement writes.
-func (w *writer) statement(ctx context.Context, t *table, work func(w *session) error) error {
-	return w.wait(ctx, t, true, work)
+// doStatement is doTo for work in which a single statement writes.
+func (w *writer) doStatement(ctx context.Context, t *table, work func(w *session) error) error {
+	return w.submitWork(ctx, t, true, work)
 }
 
-func (w *writer) wait(ctx context.Context, t *table, single bool, work func(w *session) error) error {
+func (w *writer) submitWork(ctx context.Context, t *table, single bool, work func(w *session) error) error {
 	if whole := w.transactionOf(ctx); whole != nil {
-		if err := w.store.readers.locks.refused(t, true); err != nil {
+		if err := w.store.readers.locks.checkRefused(t, true); err != nil {
 			return err
 		}
-		return whole.write(&job{ctx: ctx, work: work})
+		return whole.runWrite(&job{ctx: ctx, work: work})
 	}
-	return w.store.readers.locks.pass(ctx, t, true, func(p *passage) error {
+	return w.store.readers.locks.passLocks(ctx, t, true, func(p *passage) error {
 		return w.waitFor(&job{ctx: ctx, work: work, single: single, pass: p, result: make(chan error, 1)})
 	})
 }
@@ -99,7 +99,7 @@ func (w *writer) waitFor(j *job) error {
 	if err := ctx.Err(); err != nil {
 		return timeoutError(err)
 	}
-	if err := w.hand(j); err != nil {
+	if err := w.handJob(j); err != nil {
 		return err
 	}
 	select {
@@ -113,12 +113,12 @@ func (w *writer) waitFor(j *job) error {
 	return <-j.result // the job is running, so its result counts
 }
 
-func (w *writer) hand(j *job) error {
+func (w *writer) handJob(j *job) error {
 	j.key = share.Key(j.ctx)
 	w.store.readers.others.note(j.key)
 	length, err := w.jobs.push(j)
 	if err != nil {
-		return w.report.refused(j.ctx, err)
+		return w.report.logRefused(j.ctx, err)
 	}
 	w.crowd.noteLength(length)
 	return nil
@@ -134,75 +134,75 @@ func (w *writer) run(s *session) {
 	defer s.disconnect()
 	for j := w.jobs.pop(); j != nil; j = w.jobs.pop() {
 		s.beginTurn()
-		j.pass.lend(s)
-		w.serve(s, j)
+		j.pass.lendUses(s)
+		w.serveJob(s, j)
 		s.endTurn()
 		w.store.reportEnded(s)
 	}
 }
 
-// answer sends the result of a job to its caller.
-func (w *writer) answer(j *job, err error) {
+// answerJob sends the result of a job to its caller.
+func (w *writer) answerJob(j *job, err error) {
 	if errors.Is(err, errUnsettled) {
 		engine.StagingFrom(j.ctx).Unsettle()
 	}
-	w.jobs.ended(j)
+	w.jobs.endJob(j)
 	j.result <- err
 }
 
-// serve runs a job, and jobs that can share its commit.
-func (w *writer) serve(s *session, j *job) {
+// serveJob runs a job, and jobs that can share its commit.
+func (w *writer) serveJob(s *session, j *job) {
 	began := time.Now()
 	switch {
 	case j.whole != nil:
 		s.worked = 0
-		err := w.own(s, j)
+		err := w.runTransaction(s, j)
 		w.store.reportEnded(s)
 		j.light = w.traits.Batch == 1 && s.worked < heavyRows
-		w.jobs.charge(j, time.Since(began))
-		w.answer(j, err)
+		w.jobs.chargeKey(j, time.Since(began))
+		w.answerJob(j, err)
 	case w.traits.Batch == 1:
 		s.worked = 0
 		err := w.runAlone(s, j)
 		w.store.reportEnded(s)
 		j.light = s.worked < heavyRows // most of its time is a flush to the disk
-		w.jobs.charge(j, time.Since(began))
-		w.answer(j, err)
+		w.jobs.chargeKey(j, time.Since(began))
+		w.answerJob(j, err)
 	default:
-		w.batch(s, j)
+		w.runBatch(s, j)
 	}
 }
 
-// batch runs first and waiting jobs with one commit, up to a job that needs a commit of its own. Jobs that fail get
+// runBatch runs first and waiting jobs with one commit, up to a job that needs a commit of its own. Jobs that fail get
 // their error after the commit, because the reason may be data that another job of the batch has written, which is not
 // visible before.
-func (w *writer) batch(s *session, first *job) {
+func (w *writer) runBatch(s *session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.jobs)
 	}
 	began := time.Now()
 	if err := s.exec(w.traits.Begin); err != nil {
-		w.answer(first, w.store.engineError(first.ctx, s, err))
+		w.answerJob(first, w.store.engineError(first.ctx, s, err))
 		return
 	}
-	err := w.store.engineError(first.ctx, s, w.together(s, first))
+	err := w.store.engineError(first.ctx, s, w.attemptTogether(s, first))
 	last := w.chargeSince(first, began)
 	if err != nil {
 		w.rollback(s)
-		w.answer(first, err)
+		w.answerJob(first, err)
 		return
 	}
 	batch, refused := []*job{first}, []refusal(nil)
 	only := &first.key
 	for joining := last; len(batch)+len(refused) < w.traits.Batch && last.Sub(joining) < w.most; {
-		j := w.jobs.join(only)
+		j := w.jobs.joinBatch(only)
 		if j == nil {
 			break
 		}
 		if j.key != first.key {
 			only = nil
 		}
-		lost, err := w.join(s, j)
+		lost, err := w.joinJob(s, j)
 		last = w.chargeSince(j, last)
 		if lost {
 			w.rollback(s)
@@ -227,7 +227,7 @@ func (w *writer) batch(s *session, first *job) {
 // chargeSince charges a job with the time since another moment, and returns the present time.
 func (w *writer) chargeSince(j *job, since time.Time) time.Time {
 	now := time.Now()
-	w.jobs.charge(j, now.Sub(since))
+	w.jobs.chargeKey(j, now.Sub(since))
 	return now
 }
 
@@ -240,26 +240,26 @@ type refusal struct {
 // answerAll sends the results of the jobs of a batch.
 func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 	for _, j := range jobs {
-		w.answer(j, err)
+		w.answerJob(j, err)
 	}
 	for _, r := range refused {
 		if err != nil {
 			r.err = err // the data that caused the refusal may be gone too
 		}
-		w.answer(r.job, r.err)
+		w.answerJob(r.job, r.err)
 	}
 }
 
-// join runs j in a batch, and undoes its changes if it fails. lost is true if the whole transaction is lost.
-func (w *writer) join(s *session, j *job) (lost bool, err error) {
+// joinJob runs j in a batch, and undoes its changes if it fails. lost is true if the whole transaction is lost.
+func (w *writer) joinJob(s *session, j *job) (lost bool, err error) {
 	if j.single {
-		err := w.store.engineError(j.ctx, s, w.together(s, j))
-		return err != nil && !w.stands(s), err
+		err := w.store.engineError(j.ctx, s, w.attemptTogether(s, j))
+		return err != nil && !w.isOpen(s), err
 	}
 	if err := s.exec("SAVEPOINT job"); err != nil {
 		return true, w.store.engineError(j.ctx, s, err)
 	}
-	failure := w.store.engineError(j.ctx, s, w.together(s, j))
+	failure := w.store.engineError(j.ctx, s, w.attemptTogether(s, j))
 	if s.conn == nil {
 		return true, failure
 	}
@@ -274,9 +274,9 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	return false, failure
 }
 
-// stands reports whether a transaction is still open. Another BEGIN then fails, with an error other than an unavailable
+// isOpen reports whether a transaction is still open. Another BEGIN then fails, with an error other than an unavailable
 // database.
-func (w *writer) stands(s *session) bool {
+func (w *writer) isOpen(s *session) bool {
 	if s.conn == nil {
 		return false
 	}
@@ -284,33 +284,33 @@ func (w *writer) stands(s *session) bool {
 	return err != nil && w.store.failureKind(err) == Other
 }
 
-// together is attempt in a batch. The context of the work contains the account, but does not end with its request,
-// because an interrupted statement would end the transaction of all jobs.
-func (w *writer) together(s *session, j *job) error {
+// attemptTogether is attemptJob in a batch. The context of the work contains the account, but does not end with its
+// request, because an interrupted statement would end the transaction of all jobs.
+func (w *writer) attemptTogether(s *session, j *job) error {
 	s.ctx = context.WithoutCancel(j.ctx)
 	defer func() { s.ctx = context.Background() }()
-	return w.attempt(s, j)
+	return w.attemptJob(s, j)
 }
 
-// watched is attempt with statements that end with the context of the job.
-func (w *writer) watched(s *session, j *job) error {
-	inner, unwatch := s.watch(j.ctx)
+// attemptWatched is attemptJob with statements that end with the context of the job.
+func (w *writer) attemptWatched(s *session, j *job) error {
+	inner, unwatch := s.watchContext(j.ctx)
 	s.ctx = inner
 	defer func() { s.ctx = context.Background() }()
-	return unwatch(w.attempt(s, j))
+	return unwatch(w.attemptJob(s, j))
 }
 
-// inTransaction is watched in a transaction, which is lost if the connection is lost.
+// inTransaction is attemptWatched in a transaction, which is lost if the connection is lost.
 func (w *writer) inTransaction(s *session, j *job) error {
-	err := w.watched(s, j)
+	err := w.attemptWatched(s, j)
 	if err == nil && s.conn == nil {
 		return timeoutError(j.ctx.Err())
 	}
 	return err
 }
 
-// attempt runs the work of j. A panic fails the job, but not the queue.
-func (w *writer) attempt(s *session, j *job) (err error) {
+// attemptJob runs the work of j. A panic fails the job, but not the queue.
+func (w *writer) attemptJob(s *session, j *job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			w.store.cfg.Log.Error("a write panicked", "panic", r, "stack", string(debug.Stack()))

@@ -18,8 +18,8 @@ func (g *guard) noItem(c *engine.Class, id string) error {
 	return engine.NoItem(c, id)
 }
 
-// veiled replaces the error of engine.NoItem by that of noItem.
-func (g *guard) veiled(c *engine.Class, err error) error {
+// hideMissing replaces the error of engine.NoItem by that of noItem.
+func (g *guard) hideMissing(c *engine.Class, err error) error {
 	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rowFilter(engine.MayRead, c) != nil {
 		return keepMark(err, engine.Denied())
 	}
@@ -59,11 +59,11 @@ func (sv *save) ownError(err error) error {
 	return err
 }
 
-// doubt checks, before defaults are computed, whether an entry refers to items that the account may not refer to or
-// that do not exist yet (see silenced). This alone is not an error, since a later record may create the item.
-func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
+// checkDoubt checks, before defaults are computed, whether an entry refers to items that the account may not refer to
+// or that do not exist yet (see hideDoubtful). This alone is not an error, since a later record may create the item.
+func (sv *save) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
-	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holds(before.Class) {
+	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holdsClass(before.Class) {
 		return nil
 	}
 	for _, p := range sv.guard.restrictedReferences(e.plan) {
@@ -80,17 +80,17 @@ func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
 	return nil
 }
 
-// silenced replaces an Invalid error of a doubtful entry by Denied, because the error may depend on values of the item
-// that the entry refers to.
-func (e *entry) silenced(err error) error {
+// hideDoubtful replaces an Invalid error of a doubtful entry by Denied, because the error may depend on values of the
+// item that the entry refers to.
+func (e *entry) hideDoubtful(err error) error {
 	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
 		return engine.Denied()
 	}
 	return err
 }
 
-// masked replaces an error by Denied if it names an attribute that is hidden from the account.
-func (s *Store) masked(ctx context.Context, err error) error {
+// hideError replaces an error by Denied if it names an attribute that is hidden from the account.
+func (s *Store) hideError(ctx context.Context, err error) error {
 	var e *engine.Error
 	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {
 		return err
