@@ -100,11 +100,11 @@ func noAccount() error {
 	return engine.Errorf(engine.Forbidden, "no-account", "no account is acting here: the repository works within a request only")
 }
 
-// enter returns the profile of the account of ctx, and a context in which the
+// guardContext returns the profile of the account of ctx, and a context in which the
 // inner repository is guarded by it. The profile is nil if the account may do
 // everything.
-func (r *Repository) enter(ctx context.Context) (context.Context, *profile, error) {
-	p, err := r.profile(ctx)
+func (r *Repository) guardContext(ctx context.Context) (context.Context, *profile, error) {
+	p, err := r.currentProfile(ctx)
 	switch {
 	case err != nil:
 		return ctx, nil, err
@@ -114,9 +114,9 @@ func (r *Repository) enter(ctx context.Context) (context.Context, *profile, erro
 	return engine.WithGuard(ctx, p), p, nil
 }
 
-// profile returns the profile of the account of ctx; nil if the account may do
+// currentProfile returns the profile of the account of ctx; nil if the account may do
 // everything.
-func (r *Repository) profile(ctx context.Context) (*profile, error) {
+func (r *Repository) currentProfile(ctx context.Context) (*profile, error) {
 	a := engine.AccountFrom(ctx)
 	switch {
 	case a == nil:
@@ -128,7 +128,7 @@ func (r *Repository) profile(ctx context.Context) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := r.gate.profile(grants, a)
+	p := r.gate.cachedProfile(grants, a)
 	if p.full {
 		return nil, nil
 	}
@@ -137,7 +137,7 @@ func (r *Repository) profile(ctx context.Context) (*profile, error) {
 
 // View implements engine.Warden.
 func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, error) {
-	p, err := r.profile(ctx)
+	p, err := r.currentProfile(ctx)
 	if err != nil || p == nil {
 		return c.Base(), err
 	}
@@ -146,7 +146,7 @@ func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, 
 
 // Rights implements engine.Rightful.
 func (r *Repository) Rights(ctx context.Context) (string, error) {
-	p, err := r.profile(ctx)
+	p, err := r.currentProfile(ctx)
 	if err != nil || p == nil {
 		return "", err
 	}
@@ -164,16 +164,16 @@ func scopeText(s *engine.Scope) string {
 
 // Allow implements engine.Warden.
 func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Permission) error {
-	p, err := r.profile(ctx)
+	p, err := r.currentProfile(ctx)
 	if err != nil || p == nil {
 		return err
 	}
-	return p.allow(c, may)
+	return p.checkAllowed(c, may)
 }
 
-// allow returns engine.Denied if the profile gives the permission on no item of
+// checkAllowed returns engine.Denied if the profile gives the permission on no item of
 // c.
-func (p *profile) allow(c *engine.Class, may engine.Permission) error {
+func (p *profile) checkAllowed(c *engine.Class, may engine.Permission) error {
 	switch {
 	case p == nil:
 	case may == engine.MayUse && !p.Creates(c), may != engine.MayUse && p.Rows(may, c).Never():
@@ -184,25 +184,25 @@ func (p *profile) allow(c *engine.Class, may engine.Permission) error {
 
 // Get implements engine.Repository.
 func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c = c.Base()
-	if err := p.allow(c, engine.MayRead); err != nil {
+	if err := p.checkAllowed(c, engine.MayRead); err != nil {
 		return nil, err
 	}
 	it, err := r.inner.Get(ctx, c, id, load...)
 	if err != nil {
-		return nil, p.concealed(err, c)
+		return nil, p.concealMissing(err, c)
 	}
-	return p.shown(it), nil
+	return p.redactItem(it), nil
 }
 
 // List implements engine.Repository.
 func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
-	ctx, p, err := r.enter(ctx)
-	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
+	ctx, p, err := r.guardContext(ctx)
+	if err != nil || p.checkAllowed(q.Class, engine.MayRead) != nil {
 		if q.Total != nil {
 			*q.Total = 0
 		}
@@ -212,13 +212,13 @@ func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engi
 	if p == nil || p.views == nil {
 		return r.inner.List(ctx, q, visit)
 	}
-	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.shown(it)) })
+	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.redactItem(it)) })
 }
 
 // Count implements engine.Repository.
 func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	ctx, p, err := r.enter(ctx)
-	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
+	ctx, p, err := r.guardContext(ctx)
+	if err != nil || p.checkAllowed(q.Class, engine.MayRead) != nil {
 		return 0, err
 	}
 	return r.inner.Count(ctx, baseQuery(q))
@@ -228,7 +228,7 @@ func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) 
 // the account may read no items: an aggregation over no items can still have a
 // row.
 func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
-	ctx, _, err := r.enter(ctx)
+	ctx, _, err := r.guardContext(ctx)
 	if err != nil {
 		return err
 	}

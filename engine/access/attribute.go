@@ -43,32 +43,32 @@ func schemaOf(meta engine.MetaRepository) func() *schema {
 			displays: map[*engine.Class]*part{}, computed: map[*engine.Class]*part{}, anything: &part{}}
 		var all []*attribute
 		for _, c := range meta.Classes() {
-			all = s.attributes(all, c)
+			all = s.addAttributes(all, c)
 		}
 		for _, a := range all {
 			s.named[a.name] = append(s.named[a.name], a)
 		}
 		for _, a := range all {
-			s.relate(a)
+			s.relateParts(a)
 		}
 		for _, c := range meta.Classes() {
-			s.display(c)
+			s.displayPart(c)
 		}
 		return s
 	})
 }
 
-// attributes appends the attributes of a class to all, after those of its
+// addAttributes appends the attributes of a class to all, after those of its
 // ancestors.
-func (s *schema) attributes(all []*attribute, c *engine.Class) []*attribute {
+func (s *schema) addAttributes(all []*attribute, c *engine.Class) []*attribute {
 	if c.Ancestor != nil {
-		all = s.attributes(all, c.Ancestor)
+		all = s.addAttributes(all, c.Ancestor)
 	}
 	for _, p := range c.Properties {
 		if s.of[p] != nil {
 			continue
 		}
-		a := s.inherited(c, p.Name)
+		a := s.inheritedAttribute(c, p.Name)
 		if a == nil {
 			a = &attribute{owner: c, name: p.Name, label: &part{}, shown: &part{}}
 			a.value = &part{attribute: a}
@@ -83,7 +83,7 @@ func (s *schema) attributes(all []*attribute, c *engine.Class) []*attribute {
 	return all
 }
 
-func (s *schema) inherited(c *engine.Class, name string) *attribute {
+func (s *schema) inheritedAttribute(c *engine.Class, name string) *attribute {
 	if c.Ancestor == nil {
 		return nil
 	}
@@ -93,10 +93,10 @@ func (s *schema) inherited(c *engine.Class, name string) *attribute {
 	return nil
 }
 
-// relate records the parts from which the parts of an attribute are computed.
-func (s *schema) relate(a *attribute) {
-	a.value.feeds(a.shown)
-	a.label.feeds(a.shown)
+// relateParts records the parts from which the parts of an attribute are computed.
+func (s *schema) relateParts(a *attribute) {
+	a.value.addUser(a.shown)
+	a.label.addUser(a.shown)
 	for _, p := range a.properties {
 		var made, labelled, shown engine.Mentions
 		made.Formula(p.Formula, s.meta.Class)
@@ -118,26 +118,26 @@ func (s *schema) relate(a *attribute) {
 			shown.DisplayOf(p.Target)
 		}
 		shown.Semantic(p.Display)
-		s.made(a.value, &made)
-		s.made(a.label, &labelled)
-		s.made(a.shown, &shown)
+		s.recordMentions(a.value, &made)
+		s.recordMentions(a.label, &labelled)
+		s.recordMentions(a.shown, &shown)
 	}
 }
 
-// display returns the part for the display string of items of a class and of its
+// displayPart returns the part for the display string of items of a class and of its
 // descendants.
-func (s *schema) display(c *engine.Class) *part {
+func (s *schema) displayPart(c *engine.Class) *part {
 	if d := s.displays[c]; d != nil {
 		return d
 	}
 	d := &part{}
 	s.displays[c] = d
 	for _, below := range c.Descendants {
-		s.display(below).feeds(d)
+		s.displayPart(below).addUser(d)
 	}
 	var plain engine.Mentions
 	plain.Semantics(c)
-	s.made(d, &plain)
+	s.recordMentions(d, &plain)
 	if c.Label != nil {
 		var label engine.Mentions
 		label.Formula(c.Label, s.meta.Class)
@@ -145,42 +145,42 @@ func (s *schema) display(c *engine.Class) *part {
 			label.DisplayOf(given)
 		}
 		s.computed[c] = &part{}
-		s.computed[c].feeds(d)
-		s.made(s.computed[c], &label)
+		s.computed[c].addUser(d)
+		s.recordMentions(s.computed[c], &label)
 	}
 	return d
 }
 
-// made records that p is computed from everything that m mentions.
-func (s *schema) made(p *part, m *engine.Mentions) {
+// recordMentions records that p is computed from everything that m mentions.
+func (s *schema) recordMentions(p *part, m *engine.Mentions) {
 	for of := range m.Values {
 		if a := s.of[of]; a != nil {
-			a.value.feeds(p)
+			a.value.addUser(p)
 		}
 	}
 	for of := range m.Shown {
 		if a := s.of[of]; a != nil {
-			a.shown.feeds(p)
+			a.shown.addUser(p)
 		}
 	}
 	for c := range m.Display {
-		s.display(c).feeds(p)
+		s.displayPart(c).addUser(p)
 	}
 	for name := range m.Names {
 		for _, a := range s.named[name] {
-			a.shown.feeds(p)
+			a.shown.addUser(p)
 		}
 	}
 	if m.Unknown {
-		s.anything.feeds(p)
+		s.anything.addUser(p)
 	}
 }
 
-func (p *part) feeds(user *part) { p.users = append(p.users, user) }
+func (p *part) addUser(user *part) { p.users = append(p.users, user) }
 
-// without returns all parts that show the attributes or are computed from them.
+// partsShowing returns all parts that show the attributes or are computed from them.
 // An id cannot be hidden, so attributes of a key are left out.
-func (s *schema) without(attributes []*attribute) map[*part]bool {
+func (s *schema) partsShowing(attributes []*attribute) map[*part]bool {
 	gone := map[*part]bool{}
 	if len(attributes) == 0 {
 		return gone
@@ -201,11 +201,11 @@ func (s *schema) without(attributes []*attribute) map[*part]bool {
 	return gone
 }
 
-// find returns the attributes that a resource names, and the class in the
+// findAttributes returns the attributes that a resource names, and the class in the
 // resource. The form is class@namespace.attribute; the name of a struct stands
 // for all its attributes. It returns no attributes if the resource is not of
 // this form or names unknown ones.
-func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
+func (s *schema) findAttributes(resource string) (c *engine.Class, all []*attribute) {
 	name, is := strings.CutPrefix(resource, engine.AttributeResource)
 	for i := 0; is && i < len(name); i++ {
 		if name[i] != '.' {
@@ -226,15 +226,15 @@ func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
 	return nil, nil
 }
 
-// protected returns the attributes that have resources in the grants, each with
+// protectedAttributes returns the attributes that have resources in the grants, each with
 // these resources. It calls warn when a resource has no effect.
-func (s *schema) protected(g *engine.Grants, warn func(resource, why string)) map[*attribute][]string {
+func (s *schema) protectedAttributes(g *engine.Grants, warn func(resource, why string)) map[*attribute][]string {
 	all := map[*attribute][]string{}
 	g.Resources(func(resource string) {
 		if !strings.HasPrefix(resource, engine.AttributeResource) {
 			return
 		}
-		_, found := s.find(resource)
+		_, found := s.findAttributes(resource)
 		if len(found) == 0 {
 			warn(resource, "there is no such attribute")
 		}
@@ -249,8 +249,8 @@ func (s *schema) protected(g *engine.Grants, warn func(resource, why string)) ma
 	return all
 }
 
-// family returns a class and its descendants.
-func family(c *engine.Class) []*engine.Class {
+// withDescendants returns a class and its descendants.
+func withDescendants(c *engine.Class) []*engine.Class {
 	c = c.Base()
 	return append([]*engine.Class{c}, c.Descendants...)
 }

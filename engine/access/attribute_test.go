@@ -187,16 +187,16 @@ func TestNothingShowsWhatIsHidden(t *testing.T) {
 		}
 		for _, resource := range resources {
 			w := f.policy(1, append(slices.Clone(everyClass), "bob", resource, "read", "bob", "*", "read")...)
-			p := f.gate(w, nil).profile(w.grants, account("ann"))
-			before, after := answer(p.shown(f.staff(t, ""))), answer(p.shown(f.staff(t, changed)))
+			p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
+			before, after := answer(p.redactItem(f.staff(t, ""))), answer(p.redactItem(f.staff(t, changed)))
 			if before != after {
 				t.Errorf("%s protected: one sees that %s changed:\n%s\n%s", resource, changed, before, after)
 			}
 			if !strings.Contains(before, "Oslo") && name != "passport$place" {
 				t.Errorf("%s protected: another attribute is gone: %s", resource, before)
 			}
-			reader := f.gate(w, nil).profile(w.grants, account("ann", "bob"))
-			if got := answer(reader.shown(f.staff(t, ""))); got != plain {
+			reader := f.gate(w, nil).cachedProfile(w.grants, account("ann", "bob"))
+			if got := answer(reader.redactItem(f.staff(t, ""))); got != plain {
 				t.Errorf("%s: who may read it sees\n%s\ninstead of\n%s", resource, got, plain)
 			}
 		}
@@ -207,7 +207,7 @@ func TestNothingShowsWhatIsHidden(t *testing.T) {
 func (f *firm) hidden(t *testing.T, may engine.Permission, granted ...string) string {
 	t.Helper()
 	w := f.policy(1, append(slices.Clone(everyClass), granted...)...)
-	p := f.gate(w, nil).profile(w.grants, account("ann"))
+	p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
 	var names []string
 	for _, c := range f.Classes() {
 		for _, property := range c.Properties {
@@ -267,15 +267,15 @@ func TestHidesLabels(t *testing.T) {
 	district.Semantic = "area"
 	storetest.Link(district)
 	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::district@test.area", "read")...)
-	p := newGate(Config{Policy: w, Meta: &meta{f, district}}).profile(w.grants, account("ann"))
+	p := newGate(Config{Policy: w, Meta: &meta{f, district}}).cachedProfile(w.grants, account("ann"))
 	it := newItem(f.worker, "w")
 	it.Label = "computed of a district"
-	if got := p.shown(it).String(); strings.Contains(got, "district") {
+	if got := p.redactItem(it).String(); strings.Contains(got, "district") {
 		t.Errorf("the display string is %q", got)
 	}
 	w.grant(append(slices.Clone(everyClass), "bob", "a:::task@test.rank", "read")...)
-	p = newGate(Config{Policy: w, Meta: &meta{f, district}}).profile(w.grants, account("ann"))
-	if got := p.shown(it).String(); got != it.Label {
+	p = newGate(Config{Policy: w, Meta: &meta{f, district}}).cachedProfile(w.grants, account("ann"))
+	if got := p.redactItem(it).String(); got != it.Label {
 		t.Errorf("the display string is %q", got)
 	}
 }
@@ -299,7 +299,7 @@ func (m *meta) Class(name string) (*engine.Class, error) {
 func TestDeclaredProtects(t *testing.T) {
 	f := newFirm(t)
 	w := &world{grants: engine.NewGrants(1, []engine.Grant{{Subject: "ann", Resource: "c:::worker@test", Permission: engine.MayAll}}, []string{"a:::worker@test.pay"})}
-	if !f.gate(w, nil).profile(w.grants, account("ann")).Hides(engine.MayRead, f.boss.Property("pay")) {
+	if !f.gate(w, nil).cachedProfile(w.grants, account("ann")).Hides(engine.MayRead, f.boss.Property("pay")) {
 		t.Error("it is not hidden")
 	}
 }
@@ -311,13 +311,13 @@ func TestWarnsOfKeys(t *testing.T) {
 	w := f.policy(1, "bob", "a:::boss@test.id", "read", "bob", "a:::boss@test.nmae", "read", "bob", "a:::boss@test.name", "read")
 	g := f.gate(w, slog.New(slog.NewTextHandler(&log, nil)))
 	for i := range 3 {
-		g.profile(w.grants, account(fmt.Sprint(i)))
+		g.cachedProfile(w.grants, account(fmt.Sprint(i)))
 	}
 	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "a:::boss@test.id") || !strings.Contains(got, "a:::boss@test.nmae") {
 		t.Errorf("the log is\n%s", got)
 	}
 	w.grant("bob", "a:::boss@test.id", "read")
-	g.profile(w.grants, account("x"))
+	g.cachedProfile(w.grants, account("x"))
 	if got := log.String(); strings.Count(got, "\n") != 3 {
 		t.Errorf("the log is\n%s", got)
 	}
@@ -360,8 +360,8 @@ func TestMaskingCopies(t *testing.T) {
 	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::worker@test.pay", "read")...)
 	boss := f.staff(t, "")
 	before := answer(boss)
-	p := f.gate(w, nil).profile(w.grants, account("ann"))
-	shown := p.shown(boss)
+	p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
+	shown := p.redactItem(boss)
 	if answer(boss) != before || shown == boss || boss.Class != f.boss {
 		t.Error("the item of the store was changed")
 	}
@@ -373,11 +373,11 @@ func TestMaskingCopies(t *testing.T) {
 		t.Error("the items are not of views")
 	}
 	free := f.policy(1, everyClass...)
-	if p := f.gate(free, nil).profile(free.grants, account("ann")); p.shown(boss) != boss || p.shown(nil) != nil {
+	if p := f.gate(free, nil).cachedProfile(free.grants, account("ann")); p.redactItem(boss) != boss || p.redactItem(nil) != nil {
 		t.Error("an item without secrets was copied")
 	}
 	system := newItem(storetest.NewClass("#replay", text("id")), "1")
-	if it := p.shown(system); answer(it) != answer(system) {
+	if it := p.redactItem(system); answer(it) != answer(system) {
 		t.Errorf("an item of the server was masked: %s", answer(it))
 	}
 }

@@ -327,12 +327,12 @@ func TestProfilesOfSubjectsAreBounded(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "read")
 	g := newGate(w.config())
 	for i := range maxProfiles {
-		g.profile(w.grants, account(fmt.Sprint(i)))
+		g.cachedProfile(w.grants, account(fmt.Sprint(i)))
 	}
 	if got := len(g.known.now.profiles); got != maxProfiles {
 		t.Errorf("%d accounts are remembered, want %d", got, maxProfiles)
 	}
-	if got := describeRows(g.profile(w.grants, account("ann")).Rows(engine.MayRead, w.memo)); got != "always" {
+	if got := describeRows(g.cachedProfile(w.grants, account("ann")).Rows(engine.MayRead, w.memo)); got != "always" {
 		t.Errorf("the account beyond the bound may read if %s, want always", got)
 	}
 	if got := len(g.known.now.profiles); got != 1 {

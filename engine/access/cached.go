@@ -26,11 +26,11 @@ func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyR
 	if err != nil {
 		return nil, err
 	}
-	p := c.gate.profile(grants, a)
+	p := c.gate.cachedProfile(grants, a)
 	if p.full {
 		return nil, nil
 	}
-	own := c.gate.schema().protected(grants, func(string, string) {})
+	own := c.gate.schema().protectedAttributes(grants, func(string, string) {})
 	classes := c.gate.cfg.Meta.Classes()
 	rows := engine.RowsRead(classes)
 	var found []PartlyRead

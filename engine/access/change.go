@@ -14,17 +14,17 @@ type change struct {
 	properties map[*engine.Class][]string // names of the changed properties, by root class
 }
 
-// changing returns the context of a write of records and of the records nested in
+// changeContext returns the context of a write of records and of the records nested in
 // them. It returns ctx itself if the account may do everything or if there are no
 // stages.
-func (p *profile) changing(ctx context.Context, all ...engine.Record) context.Context {
+func (p *profile) changeContext(ctx context.Context, all ...engine.Record) context.Context {
 	if p == nil || p.gate.cfg.Stages == nil {
 		return ctx
 	}
 	g := &change{p, map[*engine.Class][]string{}}
 	for _, r := range all {
 		if r.Make == nil {
-			g.collect(r.Class, r.Values)
+			g.collectProperties(r.Class, r.Values)
 		}
 	}
 	if len(g.properties) == 0 {
@@ -33,34 +33,34 @@ func (p *profile) changing(ctx context.Context, all ...engine.Record) context.Co
 	return engine.WithGuard(ctx, g)
 }
 
-func (g *change) collect(c *engine.Class, v engine.Values) {
+func (g *change) collectProperties(c *engine.Class, v engine.Values) {
 	for i, value := range v {
 		if value == engine.Absent || i >= len(c.Properties) || passedOver(c.Properties[i], value) {
 			continue
 		}
-		g.note(c, c.Properties[i].Name)
+		g.noteProperty(c, c.Properties[i].Name)
 		switch value := value.(type) {
 		case *engine.Record:
 			if value != nil {
-				g.collect(value.Class, value.Values)
+				g.collectProperties(value.Class, value.Values)
 			}
 		case *engine.Links:
 			if value == nil {
 				continue
 			}
 			if p := c.Properties[i]; p.Back != nil { // changes in members that are added and removed
-				g.note(p.Target, p.Back.Name)
+				g.noteProperty(p.Target, p.Back.Name)
 			}
 			for _, m := range value.Add {
 				if r, ok := m.(*engine.Record); ok && r != nil {
-					g.collect(r.Class, r.Values)
+					g.collectProperties(r.Class, r.Values)
 				}
 			}
 		}
 	}
 }
 
-func (g *change) note(c *engine.Class, name string) {
+func (g *change) noteProperty(c *engine.Class, name string) {
 	if root := c.Root(); !slices.Contains(g.properties[root], name) {
 		g.properties[root] = append(g.properties[root], name)
 	}
@@ -69,17 +69,17 @@ func (g *change) note(c *engine.Class, name string) {
 // Rows implements engine.Guard.
 func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	changed := g.properties[c.Root()]
-	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.granted(may, c.Base()) {
+	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.grantedOnClasses(may, c.Base()) {
 		return g.profile.Rows(may, c)
 	}
-	return g.condition(may, c.Base(), changed)
+	return g.rowsCondition(may, c.Base(), changed)
 }
 
-// granted reports whether grants on classes give the account the permission on all
+// grantedOnClasses reports whether grants on classes give the account the permission on all
 // items of c. Roles do not count, even if they apply to all items: stages can
 // revoke their permissions.
-func (p *profile) granted(may engine.Permission, c *engine.Class) bool {
-	for _, d := range family(c) {
+func (p *profile) grantedOnClasses(may engine.Permission, c *engine.Class) bool {
+	for _, d := range withDescendants(c) {
 		if !d.Abstract && !p.onClass(d).Has(may) {
 			return false
 		}
@@ -90,7 +90,7 @@ func (p *profile) granted(may engine.Permission, c *engine.Class) bool {
 // Changes returns the condition on items of c under which the account of ctx may
 // change the named properties together; nil means always.
 func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error) {
-	p, err := r.profile(ctx)
+	p, err := r.currentProfile(ctx)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -103,5 +103,5 @@ func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []strin
 	if p.gate.cfg.Stages == nil {
 		names = nil // no stage forbids a change
 	}
-	return p.condition(engine.MayWrite, c, names), nil
+	return p.rowsCondition(engine.MayWrite, c, names), nil
 }

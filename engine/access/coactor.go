@@ -66,7 +66,7 @@ func NewCoactorFinder(cfg CoactorConfig, o jsonfile.Object) *CoactorFinder {
 		if !ok {
 			continue
 		}
-		own[c] = f.stop(c, child)
+		own[c] = f.parseStop(c, child)
 	}
 	for _, c := range cfg.Meta.Classes() {
 		for a := c; a != nil && f.stops[c] == nil; a = a.Ancestor {
@@ -78,7 +78,7 @@ func NewCoactorFinder(cfg CoactorConfig, o jsonfile.Object) *CoactorFinder {
 	return f
 }
 
-func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
+func (f *CoactorFinder) parseStop(c *engine.Class, o jsonfile.Object) *stop {
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"isEntry", "sidAttribute", "jumps", "createRole"})
 	o.Flag("createRole", false)
@@ -105,11 +105,11 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 	case []any:
 		for i, v := range jumps {
 			name, _ := v.(string)
-			s.jump(o, jsonfile.Element(o.At("jumps"), i), name, nil)
+			s.addJump(o, jsonfile.Element(o.At("jumps"), i), name, nil)
 		}
 	case engine.Fields:
 		for _, j := range jumps {
-			s.jump(o, jsonfile.Member(o.At("jumps"), j.Name), j.Name, j.Value)
+			s.addJump(o, jsonfile.Member(o.At("jumps"), j.Name), j.Name, j.Value)
 		}
 	default:
 		o.Report(mistake.NotArray, o.At("jumps"), jsonfile.Describe(jumps), "an array of references and collections")
@@ -117,15 +117,15 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 	return s
 }
 
-// jump adds a jump along the named property; when is a condition on the target
+// addJump adds a jump along the named property; when is a condition on the target
 // items.
-func (s *stop) jump(o jsonfile.Object, path, name string, when any) {
+func (s *stop) addJump(o jsonfile.Object, path, name string, when any) {
 	p := s.class.Property(name)
 	if p == nil || p.Target == nil {
 		o.Report(mistake.MetaMapJump, path, engine.Quote(name), "a reference or a collection of class "+s.class.FullName)
 		return
 	}
-	filter, err := condition(p.Target, when)
+	filter, err := parseCondition(p.Target, when)
 	if err != nil {
 		o.Report(mistake.MetaMapJump, path, jsonfile.Describe(when)+" ("+err.Error()+")", "a condition on class "+p.Target.FullName+" that can be evaluated")
 		return
@@ -151,7 +151,7 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 	}
 	for level := 0; len(w.next) > 0; level++ {
 		if level == maxJumps || len(w.seen) >= maxVisited {
-			f.cut(account)
+			f.warnCutOff(account)
 			break
 		}
 		now := w.next
@@ -164,10 +164,10 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 			}
 		}
 	}
-	return w.subjects(ctx)
+	return w.foundSubjects(ctx)
 }
 
-func (f *CoactorFinder) cut(account string) {
+func (f *CoactorFinder) warnCutOff(account string) {
 	if f.cfg.Log != nil {
 		f.cfg.Log.Warn("an account is too much in the data: what is further away does not count", "account", account)
 	}
@@ -192,7 +192,7 @@ type visit struct {
 func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
 	q := &engine.Query{Class: s.class, Filter: which, Load: s.load, Count: maxVisited}
 	return w.finder.cfg.Data.List(engine.WithGuard(ctx, nil), q, func(it *engine.Item) error {
-		w.arrive(it, false)
+		w.reachItem(it, false)
 		for _, l := range s.load {
 			p := it.Class.Property(l.Property.Name)
 			if p == nil {
@@ -200,26 +200,26 @@ func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
 			}
 			link := it.Link(p)
 			if link.Item != nil {
-				w.arrive(link.Item, true)
+				w.reachItem(link.Item, true)
 			}
 			for _, member := range link.Items {
-				w.arrive(member, true)
+				w.reachItem(member, true)
 			}
 		}
 		return nil
 	})
 }
 
-// arrive registers an item, once. If on is set, the search jumps from it too.
-func (w *tour) arrive(it *engine.Item, on bool) {
+// reachItem registers an item, once. If on is set, the search jumps from it too.
+func (w *tour) reachItem(it *engine.Item, on bool) {
 	s, v := w.finder.stops[it.Class], visit{it.Class.Root(), it.ID}
 	if s == nil || w.seen[v] || len(w.seen) >= maxVisited {
 		return
 	}
 	w.seen[v] = true
 	if s.sid != nil {
-		for _, sid := range texts(it.Get(s.sid.Name)) {
-			w.add(sid)
+		for _, sid := range valueTexts(it.Get(s.sid.Name)) {
+			w.addSubject(sid)
 		}
 	}
 	if on && len(s.load) > 0 {
@@ -227,8 +227,8 @@ func (w *tour) arrive(it *engine.Item, on bool) {
 	}
 }
 
-// add adds a subject. It ignores engine.Everyone, which data must not grant.
-func (w *tour) add(sid string) {
+// addSubject adds a subject. It ignores engine.Everyone, which data must not grant.
+func (w *tour) addSubject(sid string) {
 	if sid == "" || sid == engine.Everyone || sid == w.account || slices.Contains(w.sids, sid) {
 		return
 	}
@@ -237,23 +237,23 @@ func (w *tour) add(sid string) {
 	}
 }
 
-// subjects returns the subjects that were found, and their roles.
-func (w *tour) subjects(ctx context.Context) ([]string, error) {
+// foundSubjects returns the subjects that were found, and their roles.
+func (w *tour) foundSubjects(ctx context.Context) ([]string, error) {
 	if len(w.sids) == maxCoactors {
-		w.finder.cut(w.account)
+		w.finder.warnCutOff(w.account)
 	}
 	if w.finder.cfg.RolesOf == nil || len(w.sids) == 0 {
 		return w.sids, nil
 	}
 	roles, err := w.finder.cfg.RolesOf(ctx, slices.Clone(w.sids))
 	for _, r := range roles {
-		w.add(r)
+		w.addSubject(r)
 	}
 	return w.sids, err
 }
 
-// texts returns the value as text; if it is a set, the texts of its elements.
-func texts(v any) (all []string) {
+// valueTexts returns the value as text; if it is a set, the texts of its elements.
+func valueTexts(v any) (all []string) {
 	if text, ok := v.(engine.JSONText); ok {
 		list, ok := text.Decode().([]any)
 		for _, e := range list {

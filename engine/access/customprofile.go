@@ -72,7 +72,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 		o.Report(mistake.ProfileFilter, o.At("filter"), jsonfile.Describe(o.Value("filter")), "an attribute of class "+c.FullName+" that names an account")
 		return nil
 	}
-	of.properties, _ = of.paths(o, "properties", mistake.ProfileProperty)
+	of.properties, _ = of.parsePaths(o, "properties", mistake.ProfileProperty)
 	of.properties = slices.DeleteFunc(of.properties, func(p profileProperty) bool {
 		if p.name == "oauth" { // it would make the account a client of OAuth2, which write access to an item must not allow
 			o.Report(mistake.ProfileOAuth, jsonfile.Member(o.At("properties"), p.name), "the property oauth", "another name: this one is stored with the account only")
@@ -81,7 +81,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	})
 	// A recursion with a missing attribute would match more items, so it is
 	// dropped.
-	recursion, complete := of.paths(o, "recursion", mistake.ProfileRecursion)
+	recursion, complete := of.parsePaths(o, "recursion", mistake.ProfileRecursion)
 	for _, r := range recursion {
 		if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
 			o.Report(mistake.ProfileRecursion, jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
@@ -94,8 +94,8 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	return of
 }
 
-// paths reads {name: path}. complete is false if a path is invalid and left out.
-func (of *profileClass) paths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
+// parsePaths reads {name: path}. complete is false if a path is invalid and left out.
+func (of *profileClass) parsePaths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()
 	complete = true
@@ -160,15 +160,15 @@ func (f *Profiles) Load(ctx context.Context, account string) (engine.Fields, err
 		}
 		for _, p := range of.properties {
 			if v, ok := r.values[p.name]; ok {
-				all = set(all, p.name, v)
+				all = setField(all, p.name, v)
 			}
 		}
 	}
 	return all, nil
 }
 
-// set replaces or appends a field.
-func set(all engine.Fields, name string, v any) engine.Fields {
+// setField replaces or appends a field.
+func setField(all engine.Fields, name string, v any) engine.Fields {
 	for i := range all {
 		if all[i].Name == name {
 			all[i].Value = v
@@ -193,20 +193,20 @@ func (r *profileReading) read(ctx context.Context, account string) error {
 	if err != nil {
 		return nil // the account id is not a value of that type
 	}
-	if err := r.list(ctx, is, 1); err != nil {
+	if err := r.readItems(ctx, is, 1); err != nil {
 		return err
 	}
 	for level := 0; len(r.next) > 0 && level < maxJumps; level++ {
 		next := engine.Either(r.next...)
 		r.next = nil
-		if err := r.list(ctx, next, maxAsked); err != nil {
+		if err := r.readItems(ctx, next, maxAsked); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *profileReading) list(ctx context.Context, which *engine.Filter, most int) error {
+func (r *profileReading) readItems(ctx context.Context, which *engine.Filter, most int) error {
 	q := &engine.Query{Class: r.of.class, Filter: which, Load: r.of.load, Count: most}
 	return r.data.List(ctx, q, func(it *engine.Item) error {
 		if r.seen[it.ID] || len(r.seen) >= maxVisited {
@@ -215,16 +215,16 @@ func (r *profileReading) list(ctx context.Context, which *engine.Filter, most in
 		first := len(r.seen) == 0
 		r.seen[it.ID] = true
 		for _, p := range r.of.properties {
-			r.take(p.name, valueAt(it, p.path), first)
+			r.takeValue(p.name, valueAt(it, p.path), first)
 		}
-		r.follow(it)
+		r.followRecursion(it)
 		return nil
 	})
 }
 
-// take stores a value of a property. The first item sets it. Values of further
+// takeValue stores a value of a property. The first item sets it. Values of further
 // items are appended if it is a list, and replace a value that is null or false.
-func (r *profileReading) take(name string, v any, first bool) {
+func (r *profileReading) takeValue(name string, v any, first bool) {
 	old, ok := r.values[name]
 	list, isList := old.([]any)
 	switch more, many := v.([]any); {
@@ -237,9 +237,9 @@ func (r *profileReading) take(name string, v any, first bool) {
 	}
 }
 
-// follow adds the condition of the items that come next: each attribute of the
+// followRecursion adds the condition of the items that come next: each attribute of the
 // recursion must equal the value at the end of its path in this item.
-func (r *profileReading) follow(it *engine.Item) {
+func (r *profileReading) followRecursion(it *engine.Item) {
 	if len(r.of.recursion) == 0 || len(r.next) >= engine.MaxNames {
 		return
 	}
@@ -292,15 +292,15 @@ func valueAt(it *engine.Item, path []*engine.Property) any {
 		}
 		return nil
 	case len(path) == 1:
-		return decoded(it.Values[p.Index])
+		return decodeStored(it.Values[p.Index])
 	case link.Item != nil:
 		return valueAt(link.Item, path[1:])
 	}
 	return nil
 }
 
-// decoded converts a stored value to decoded JSON.
-func decoded(v any) any {
+// decodeStored converts a stored value to decoded JSON.
+func decodeStored(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string:
 		return v

@@ -79,8 +79,8 @@ func (c *Checker) Explain(ctx context.Context, a *engine.Account, resource strin
 	for _, s := range a.Coactors {
 		x.Has = append(x.Has, string(OfCoactor)+" "+s)
 	}
-	x.resource(resource)
-	x.missing()
+	x.explainResource(resource)
+	x.addMissing()
 	return x.Explanation, nil
 }
 
@@ -93,8 +93,8 @@ type explaining struct {
 	some    engine.Permission // permissions on some items
 }
 
-// resource describes the resource and collects the grants that count for it.
-func (x *explaining) resource(resource string) {
+// explainResource describes the resource and collects the grants that count for it.
+func (x *explaining) explainResource(resource string) {
 	g := x.checker.gate
 	switch {
 	case resource == engine.Everything:
@@ -102,7 +102,7 @@ func (x *explaining) resource(resource string) {
 	case strings.HasPrefix(resource, engine.ClassResource):
 		name := strings.TrimPrefix(resource, engine.ClassResource)
 		x.secured = true
-		x.class(name, resource)
+		x.explainClass(name, resource)
 		return
 	case strings.HasPrefix(resource, engine.ItemResource):
 		x.secured = true
@@ -111,13 +111,13 @@ func (x *explaining) resource(resource string) {
 			x.About = "no object: no class has that name"
 			break
 		}
-		x.reasons(resource)
-		x.class(class, engine.ClassResource+class)
+		x.addReasons(resource)
+		x.explainClass(class, engine.ClassResource+class)
 		x.About = "object " + engine.Quote(id) + " of class " + class
 		return
 	case strings.HasPrefix(resource, engine.AttributeResource):
 		x.secured = true
-		x.attribute(resource)
+		x.explainAttribute(resource)
 		return
 	case resource == engine.TokenResource:
 		x.About = "tokens of one's own"
@@ -128,16 +128,16 @@ func (x *explaining) resource(resource string) {
 		}
 	}
 	if resource != engine.Everything {
-		x.reasons(resource)
+		x.addReasons(resource)
 	}
-	x.reasons(engine.Everything)
+	x.addReasons(engine.Everything)
 }
 
-// class collects the grants, roles and stages that count for items of a class.
-func (x *explaining) class(name, resource string) {
+// explainClass collects the grants, roles and stages that count for items of a class.
+func (x *explaining) explainClass(name, resource string) {
 	g := x.checker.gate
-	x.reasons(resource)
-	x.reasons(engine.Everything)
+	x.addReasons(resource)
+	x.addReasons(engine.Everything)
 	c, err := g.cfg.Meta.Class(name)
 	if err != nil {
 		x.About = "no class has that name"
@@ -148,17 +148,17 @@ func (x *explaining) class(name, resource string) {
 		x.Notes = append(x.Notes, "it counts for objects of exactly this class; those of its descendants need grants of their own")
 	}
 	subjects := x.account.Names()
-	for _, r := range g.cfg.RoleMap.of(c) {
-		f := r.applies(subjects)
-		given := GivenRole{Role: r.name, Resource: r.on(c), Permission: r.holds(x.grants, c), When: r.String(), Never: f.Never()}
+	for _, r := range g.cfg.RoleMap.rolesOf(c) {
+		f := r.holderFilter(subjects)
+		given := GivenRole{Role: r.name, Resource: r.grantResource(c), Permission: r.permissionsOn(x.grants, c), When: r.String(), Never: f.Never()}
 		x.Roles = append(x.Roles, given)
-		x.given(given, f)
+		x.addGiven(given, f)
 	}
-	x.stages(c)
+	x.explainStages(c)
 }
 
-// given adds the permissions that a role or a stage gives under a condition.
-func (x *explaining) given(r GivenRole, f *engine.Filter) {
+// addGiven adds the permissions that a role or a stage gives under a condition.
+func (x *explaining) addGiven(r GivenRole, f *engine.Filter) {
 	switch {
 	case f.Always():
 		x.May |= r.Permission & x.Limit
@@ -167,7 +167,7 @@ func (x *explaining) given(r GivenRole, f *engine.Filter) {
 	}
 }
 
-func (x *explaining) stages(c *engine.Class) {
+func (x *explaining) explainStages(c *engine.Class) {
 	stages := x.checker.gate.cfg.Stages
 	if stages == nil {
 		return
@@ -184,11 +184,11 @@ func (x *explaining) stages(c *engine.Class) {
 	}
 }
 
-// attribute collects the grants that count for an attribute.
-func (x *explaining) attribute(resource string) {
+// explainAttribute collects the grants that count for an attribute.
+func (x *explaining) explainAttribute(resource string) {
 	s := x.checker.gate.schema()
-	c, found := s.find(resource)
-	x.reasons(engine.Everything)
+	c, found := s.findAttributes(resource)
+	x.addReasons(engine.Everything)
 	if len(found) == 0 {
 		x.About = "no attribute has that name"
 		return
@@ -198,7 +198,7 @@ func (x *explaining) attribute(resource string) {
 	if len(found) > 1 {
 		x.About = fmt.Sprintf("%d attributes of class %s", len(found), c.FullName)
 	}
-	resources := s.protected(x.grants, func(string, string) {})[a]
+	resources := s.protectedAttributes(x.grants, func(string, string) {})[a]
 	switch {
 	case a.key:
 		x.Notes = append(x.Notes, "it is of a key, which cannot be protected: the id shows it")
@@ -215,12 +215,12 @@ func (x *explaining) attribute(resource string) {
 		x.Notes = append(x.Notes, "class "+a.owner.FullName+" declares it: it is protected there and in all classes that inherit it")
 	}
 	for _, r := range resources {
-		x.reasons(r)
+		x.addReasons(r)
 	}
 }
 
-// reasons adds the grants on a resource that the account has.
-func (x *explaining) reasons(resource string) {
+// addReasons adds the grants on a resource that the account has.
+func (x *explaining) addReasons(resource string) {
 	add := func(subject string, kind SubjectKind) {
 		may := x.grants.On(resource, subject)
 		if may == 0 {
@@ -241,10 +241,10 @@ func (x *explaining) reasons(resource string) {
 	add(engine.Everyone, OfAll)
 }
 
-// missing collects the permissions that the account lacks.
-func (x *explaining) missing() {
+// addMissing collects the permissions that the account lacks.
+func (x *explaining) addMissing() {
 	if x.Limit != engine.MayAll {
-		x.Notes = append(x.Notes, "the scope of the token leaves "+words(x.Limit))
+		x.Notes = append(x.Notes, "the scope of the token leaves "+permissionText(x.Limit))
 	}
 	of := engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse
 	if strings.HasPrefix(x.Resource, engine.AttributeResource) {
@@ -252,13 +252,13 @@ func (x *explaining) missing() {
 	}
 	lacks := of &^ x.May
 	for _, group := range []engine.Permission{lacks & x.some, lacks &^ x.some} {
-		x.lacks(group & x.Limit)
-		x.lacks(group &^ x.Limit)
+		x.addMissingGroup(group & x.Limit)
+		x.addMissingGroup(group &^ x.Limit)
 	}
 }
 
-// lacks adds one group of missing permissions.
-func (x *explaining) lacks(p engine.Permission) {
+// addMissingGroup adds one group of missing permissions.
+func (x *explaining) addMissingGroup(p engine.Permission) {
 	if p == 0 {
 		return
 	}
@@ -285,7 +285,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func words(p engine.Permission) string {
+func permissionText(p engine.Permission) string {
 	if p == 0 {
 		return "nothing"
 	}
@@ -294,14 +294,14 @@ func words(p engine.Permission) string {
 
 // Lines returns the explanation as text for people.
 func (x *Explanation) Lines() []string {
-	lines := []string{fmt.Sprintf("%s on %s (%s): %s", x.Account, x.Resource, x.About, words(x.May))}
+	lines := []string{fmt.Sprintf("%s on %s (%s): %s", x.Account, x.Resource, x.About, permissionText(x.May))}
 	if len(x.Has) > 0 {
 		lines = append(lines, "  the account has: "+strings.Join(x.Has, ", "))
 	}
 	for _, r := range x.Reasons {
-		line := fmt.Sprintf("  granted: %s on %s to %s %s", words(r.Permission), r.Resource, r.Kind, r.Subject)
+		line := fmt.Sprintf("  granted: %s on %s to %s %s", permissionText(r.Permission), r.Resource, r.Kind, r.Subject)
 		if r.Kind == OfAll {
-			line = fmt.Sprintf("  granted: %s on %s to everyone", words(r.Permission), r.Resource)
+			line = fmt.Sprintf("  granted: %s on %s to everyone", permissionText(r.Permission), r.Resource)
 			if x.ofData() {
 				line += ", which does not count for data"
 			}
@@ -316,7 +316,7 @@ func (x *Explanation) Lines() []string {
 		case when == "":
 			when = "always"
 		}
-		lines = append(lines, fmt.Sprintf("  given by objects: %s on %s to %s, when %s", words(r.Permission), r.Resource, r.Role, when))
+		lines = append(lines, fmt.Sprintf("  given by objects: %s on %s to %s, when %s", permissionText(r.Permission), r.Resource, r.Role, when))
 	}
 	for _, m := range x.Missing {
 		line := "  missing: " + m.Permission.String()

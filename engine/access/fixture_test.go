@@ -228,7 +228,7 @@ func (m *memory) called(ctx context.Context, name string, c *engine.Class) engin
 // find are the items of c that the guard allows.
 func (m *memory) find(g engine.Guard, may engine.Permission, c *engine.Class) (found []*engine.Item) {
 	for _, it := range m.docs {
-		if slices.Contains(family(c), it.Class) && (g == nil || passes(g.Rows(may, c), it)) {
+		if slices.Contains(withDescendants(c), it.Class) && (g == nil || passes(g.Rows(may, c), it)) {
 			found = append(found, it)
 		}
 	}

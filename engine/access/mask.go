@@ -36,22 +36,22 @@ func (p *profile) maskOf(c *engine.Class) *mask {
 	return stored.(*mask)
 }
 
-// shown returns the item as the account may see it: the item itself if nothing
+// redactItem returns the item as the account may see it: the item itself if nothing
 // is hidden from the account, else a redacted copy of it and of the items
 // loaded with it.
-func (p *profile) shown(it *engine.Item) *engine.Item {
+func (p *profile) redactItem(it *engine.Item) *engine.Item {
 	if p == nil || p.views == nil || it == nil {
 		return it
 	}
 	if it.Links == nil {
-		return p.masked(it)
+		return p.redactAlone(it)
 	}
-	return (&masking{p, map[*engine.Item]*engine.Item{}}).item(it)
+	return (&masking{p, map[*engine.Item]*engine.Item{}}).redactLinked(it)
 }
 
-// masked returns a copy of an item without its hidden values. It does not
+// redactAlone returns a copy of an item without its hidden values. It does not
 // change the linked items.
-func (p *profile) masked(it *engine.Item) *engine.Item {
+func (p *profile) redactAlone(it *engine.Item) *engine.Item {
 	m := p.maskOf(it.Class)
 	c := *it
 	c.Class = m.view
@@ -90,11 +90,11 @@ type masking struct {
 	done    map[*engine.Item]*engine.Item
 }
 
-func (m *masking) item(it *engine.Item) *engine.Item {
+func (m *masking) redactLinked(it *engine.Item) *engine.Item {
 	if it == nil || m.done[it] != nil {
 		return m.done[it]
 	}
-	c := m.profile.masked(it)
+	c := m.profile.redactAlone(it)
 	m.done[it] = c
 	if it.Links == nil {
 		return c
@@ -104,11 +104,11 @@ func (m *masking) item(it *engine.Item) *engine.Item {
 		if i < len(it.Class.Properties) && c.Class.Lacks(it.Class.Properties[i]) {
 			continue
 		}
-		link.Item = m.item(link.Item)
+		link.Item = m.redactLinked(link.Item)
 		if link.Items != nil {
 			members := make([]*engine.Item, len(link.Items))
 			for k, member := range link.Items {
-				members[k] = m.item(member)
+				members[k] = m.redactLinked(member)
 			}
 			link.Items = members
 		}

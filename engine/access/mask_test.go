@@ -33,7 +33,7 @@ func TestMaskingLeavesTheItemAlone(t *testing.T) {
 		{name: "its editor", resource: "a:::worker@test.kind", team: "t", first: "1", creator: "maker@local", teamLinked: true, firstLinked: true},
 	} {
 		w := f.policy(1, append(slices.Clone(everyClass), "bob", x.resource, "read")...)
-		p := f.gate(w, nil).profile(w.grants, account("ann"))
+		p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
 		it := newItem(f.worker, "w", "name", "ann", "maker", "m", "kind", "k")
 		team, first := f.worker.Property("team"), f.worker.Property("first")
 		refer(it, "team", newItem(f.team, "t", "name", "Team"))
@@ -44,7 +44,7 @@ func TestMaskingLeavesTheItemAlone(t *testing.T) {
 		it.Labels[kind.Index] = "Ann's kind"
 		values, labels, links := slices.Clone(it.Values), slices.Clone(it.Labels), slices.Clone(it.Links)
 
-		shown := p.shown(it)
+		shown := p.redactItem(it)
 		if got := shown.Values; got[team.Index] != text0(x.team) || got[first.Index] != text0(x.first) {
 			t.Errorf("%s hidden: team %v and first task %v, want %q and %q", x.name, got[team.Index], got[first.Index], x.team, x.first)
 		}
@@ -79,11 +79,11 @@ func text0(s string) any {
 func TestUnwrittenIsNotMasked(t *testing.T) {
 	f := newFirm(t)
 	w := f.policy(1, append(slices.Clone(everyClass), "ann", "a:::worker@test.pay", "read")...)
-	p := f.gate(w, nil).profile(w.grants, account("ann"))
+	p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
 	if !p.Hides(engine.MayWrite, f.worker.Property("pay")) || p.Hides(engine.MayRead, f.worker.Property("pay")) {
 		t.Error("the account may write the attribute or may not read it")
 	}
-	if it := newItem(f.worker, "w"); p.shown(it) != it {
+	if it := newItem(f.worker, "w"); p.redactItem(it) != it {
 		t.Error("the item was copied, want the item itself")
 	}
 }

@@ -57,18 +57,18 @@ func newProfile(g *gate, known *generation, a *engine.Account) *profile {
 		classes: map[string]engine.Permission{}, items: map[string][]itemGrant{}}
 	for _, s := range p.subjects {
 		for resource, may := range p.grants.Held(s) {
-			p.hold(resource, may)
+			p.addHeld(resource, may)
 		}
 	}
 	p.everything &= p.limit
 	p.full = p.everything.Has(engine.MayAll &^ fullBit)
-	p.protect(known.protected)
+	p.protectAttributes(known.protected)
 	p.digest = sync.OnceValue(func() []byte { return p.grants.Digest(p.subjects...) })
 	return p
 }
 
-// hold adds a permission that a subject has on a resource.
-func (p *profile) hold(resource string, may engine.Permission) {
+// addHeld adds a permission that a subject has on a resource.
+func (p *profile) addHeld(resource string, may engine.Permission) {
 	if resource == engine.Everything {
 		p.everything |= may
 		return
@@ -100,8 +100,8 @@ func (g *gate) splitItem(name string) (class, id string) {
 	return class, id
 }
 
-// protect sets the attributes that the account may not read or write.
-func (p *profile) protect(protected map[*attribute][]string) {
+// protectAttributes sets the attributes that the account may not read or write.
+func (p *profile) protectAttributes(protected map[*attribute][]string) {
 	if p.full || len(protected) == 0 {
 		return
 	}
@@ -127,7 +127,7 @@ func (p *profile) protect(protected map[*attribute][]string) {
 			}
 		}
 	}
-	if p.unread = s.without(unread); len(unread) > 0 {
+	if p.unread = s.partsShowing(unread); len(unread) > 0 {
 		p.views = engine.NewViews(func(property *engine.Property) bool { return p.Hides(engine.MayRead, property) })
 	}
 }
@@ -148,9 +148,9 @@ type cache struct {
 	now *generation
 }
 
-// profile returns the profile of an account. If it is cached, this does not
+// cachedProfile returns the profile of an account. If it is cached, this does not
 // allocate.
-func (g *gate) profile(grants *engine.Grants, a *engine.Account) *profile {
+func (g *gate) cachedProfile(grants *engine.Grants, a *engine.Account) *profile {
 	var room [256]byte
 	key := profileKey(room[:0], a)
 	if len(g.variables) > 0 {
@@ -168,7 +168,7 @@ func (g *gate) profile(grants *engine.Grants, a *engine.Account) *profile {
 	defer g.known.mu.Unlock()
 	now := g.known.now
 	if now == nil || now.grants.Revision != grants.Revision {
-		now = &generation{grants: grants, protected: g.schema().protected(grants, g.warn), profiles: map[string]*profile{}}
+		now = &generation{grants: grants, protected: g.schema().protectedAttributes(grants, g.warnUnprotected), profiles: map[string]*profile{}}
 		g.known.now = now
 	}
 	if len(now.profiles) >= maxProfiles {
@@ -206,7 +206,7 @@ func addVariables(key string, a *engine.Account, variables []string) []byte {
 	return b
 }
 
-func (g *gate) warn(resource, why string) {
+func (g *gate) warnUnprotected(resource, why string) {
 	if g.cfg.Log != nil {
 		g.cfg.Log.Warn("a resource protects nothing", "resource", resource, "why", why)
 	}

@@ -25,30 +25,30 @@ type role struct {
 	path     string         // position in the configuration
 }
 
-// of returns the roles that items of exactly class c give.
-func (m *RoleMap) of(c *engine.Class) []*role {
+// rolesOf returns the roles that items of exactly class c give.
+func (m *RoleMap) rolesOf(c *engine.Class) []*role {
 	if m == nil {
 		return nil
 	}
 	return m.roles[c.Base()]
 }
 
-// on returns the resource on which the permissions of the role count for items of c.
-func (r *role) on(c *engine.Class) string {
+// grantResource returns the resource on which the permissions of the role count for items of c.
+func (r *role) grantResource(c *engine.Class) string {
 	if r.resource != "" {
 		return r.resource
 	}
 	return engine.ClassResource + c.FullName
 }
 
-// holds returns the permissions that the role has on items of c.
-func (r *role) holds(g *engine.Grants, c *engine.Class) engine.Permission {
-	return g.On(r.on(c), r.name) | g.On(engine.Everything, r.name)
+// permissionsOn returns the permissions that the role has on items of c.
+func (r *role) permissionsOn(g *engine.Grants, c *engine.Class) engine.Permission {
+	return g.On(r.grantResource(c), r.name) | g.On(engine.Everything, r.name)
 }
 
-// applies returns the condition on items under which an account with the subjects has
+// holderFilter returns the condition on items under which an account with the subjects has
 // the role.
-func (r *role) applies(subjects []string) *engine.Filter {
+func (r *role) holderFilter(subjects []string) *engine.Filter {
 	return engine.Both(r.who.filter(r.class, subjects), r.when)
 }
 
@@ -79,14 +79,14 @@ func ParseRoleMap(meta engine.MetaRepository, o jsonfile.Object) *RoleMap {
 		}
 	}
 	for _, c := range meta.Classes() {
-		m.roles[c] = inherited(own, c)
+		m.roles[c] = inheritedRoles(own, c)
 	}
 	return m
 }
 
-// inherited returns the roles of a class and of its ancestors. If several roles have
+// inheritedRoles returns the roles of a class and of its ancestors. If several roles have
 // the same name, the nearest one counts.
-func inherited(own map[*engine.Class][]*role, c *engine.Class) (all []*role) {
+func inheritedRoles(own map[*engine.Class][]*role, c *engine.Class) (all []*role) {
 	for ; c != nil; c = c.Ancestor {
 		for _, r := range own[c] {
 			if !slices.ContainsFunc(all, func(nearer *role) bool { return nearer.name == r.name }) {
@@ -136,7 +136,7 @@ func parseRole(c *engine.Class, name string, o jsonfile.Object) *role {
 	if o.Fields != nil && o.Value("sids") == nil && o.Value("attribute") == nil {
 		o.Warn(o.Path, "neither sids nor attribute", "who has the role: nobody does")
 	}
-	f, err := condition(c, o.Value("conditions"))
+	f, err := parseCondition(c, o.Value("conditions"))
 	if err != nil {
 		o.Report(mistake.RoleMapRole, o.At("conditions"), jsonfile.Describe(o.Value("conditions"))+" ("+err.Error()+")", "a condition that can be evaluated")
 	}
@@ -146,7 +146,7 @@ func parseRole(c *engine.Class, name string, o jsonfile.Object) *role {
 	return r
 }
 
-func condition(c *engine.Class, v any) (*engine.Filter, error) {
+func parseCondition(c *engine.Class, v any) (*engine.Filter, error) {
 	if fields, ok := v.(engine.Fields); ok && len(fields) == 0 {
 		return nil, nil
 	}

@@ -91,7 +91,7 @@ func TestRoleMapConditions(t *testing.T) {
 			t.Errorf("%s: %v", x.role, errors)
 			continue
 		}
-		got := describeRows(w.roles.of(w.memo)[0].applies([]string{"ann", "boss"}))
+		got := describeRows(w.roles.rolesOf(w.memo)[0].holderFilter([]string{"ann", "boss"}))
 		if got != x.want {
 			t.Errorf("%s is %s, expected %s", x.role, got, x.want)
 		}
@@ -105,7 +105,7 @@ func TestRoleMapIsInherited(t *testing.T) {
 		"letter@test": {"A": {"attribute": "to"}}}`)
 	w.grant("A", "c:::memo@test", "read", "B", "my::res", "delete", "A", "c:::doc@test", "full")
 	g := newGate(w.config())
-	p := g.profile(w.grants, account("ann"))
+	p := g.cachedProfile(w.grants, account("ann"))
 	for _, x := range []struct {
 		may   engine.Permission
 		class *engine.Class
@@ -120,11 +120,11 @@ func TestRoleMapIsInherited(t *testing.T) {
 			t.Errorf("%s on %s: %s, expected %s", x.may, x.class.Name, got, x.want)
 		}
 	}
-	if got := w.roles.of(w.stamped); len(got) != 2 || got[0].who.terms[0].text != "to" || got[1].name != "B" {
+	if got := w.roles.rolesOf(w.stamped); len(got) != 2 || got[0].who.terms[0].text != "to" || got[1].name != "B" {
 		t.Errorf("stamped letters have %v", got)
 	}
 	var none *RoleMap
-	if none.of(w.memo) != nil {
+	if none.rolesOf(w.memo) != nil {
 		t.Error("roles of nothing")
 	}
 }
@@ -136,7 +136,7 @@ func TestRoleMapOfManySubjects(t *testing.T) {
 	for i := range 1200 {
 		subjects = append(subjects, fmt.Sprint("s", i))
 	}
-	f := w.roles.of(w.memo)[0].applies(subjects)
+	f := w.roles.rolesOf(w.memo)[0].holderFilter(subjects)
 	for _, s := range []string{"s0", "s999", "s1199"} {
 		if !passes(f, newItem(w.memo, "1", "owner", s)) {
 			t.Errorf("%s is none of them", s)
@@ -257,11 +257,11 @@ func TestExplainAgrees(t *testing.T) {
 	g := newGate(w.config())
 	c := NewChecker(w.config())
 	a := account("ann")
-	p := g.profile(w.grants, a)
+	p := g.cachedProfile(w.grants, a)
 	for _, class := range []*engine.Class{w.memo, w.letter, w.stamped} {
 		e := must(c.Explain(t.Context(), a, engine.ClassResource+class.FullName))
 		for _, may := range permissions {
-			if f := p.exactly(may, class, nil); e.May.Has(may) != (f == nil) {
+			if f := p.exactCondition(may, class, nil); e.May.Has(may) != (f == nil) {
 				t.Errorf("%s: %s is %s, and the gate says %s", class.Name, may, e.May, describeRows(f))
 			}
 		}

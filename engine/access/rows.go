@@ -33,8 +33,8 @@ func ofIDs(c *engine.Class, ids []string) *engine.Filter {
 // permissions are the four single permissions.
 var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete, engine.MayUse}
 
-// single reports whether p is a single permission.
-func single(p engine.Permission) bool {
+// isSingle reports whether p is a single permission.
+func isSingle(p engine.Permission) bool {
 	for _, one := range permissions {
 		if p == one {
 			return true
@@ -55,21 +55,21 @@ func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	if f, ok := p.rows.Load(key); ok {
 		return f.(*engine.Filter)
 	}
-	f, _ := p.rows.LoadOrStore(key, p.condition(may, c, nil))
+	f, _ := p.rows.LoadOrStore(key, p.rowsCondition(may, c, nil))
 	return f.(*engine.Filter)
 }
 
-// condition computes the condition for Rows. changed holds the names of the
+// rowsCondition computes the condition for Rows. changed holds the names of the
 // properties that a write changes.
-func (p *profile) condition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
+func (p *profile) rowsCondition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	switch {
 	case may == 0 || p.everything.Has(may&^fullBit):
 		return nil
-	case !single(may):
+	case !isSingle(may):
 		var all []*engine.Filter
 		for _, one := range permissions {
 			if may.Has(one) {
-				all = append(all, p.condition(one, c, changed))
+				all = append(all, p.rowsCondition(one, c, changed))
 			}
 		}
 		return engine.Both(all...)
@@ -79,12 +79,12 @@ func (p *profile) condition(may engine.Permission, c *engine.Class, changed []st
 	var whole []*engine.Class
 	var parts []*engine.Filter
 	classes := 0
-	for _, d := range family(c) {
+	for _, d := range withDescendants(c) {
 		if d.Abstract {
 			continue
 		}
 		classes++
-		switch f := p.exactly(may, d, changed); {
+		switch f := p.exactCondition(may, d, changed); {
 		case f.Always():
 			whole = append(whole, d)
 		case f.Never():
@@ -96,7 +96,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class, changed []st
 	}
 	switch {
 	case classes == 0: // abstract and without descendants: there are no items
-		return p.exactly(may, c, changed)
+		return p.exactCondition(may, c, changed)
 	case len(whole) == classes:
 		return nil
 	case len(whole) > 0:
@@ -105,8 +105,8 @@ func (p *profile) condition(may engine.Permission, c *engine.Class, changed []st
 	return engine.Either(parts...)
 }
 
-// exactly returns the condition for items of exactly class c.
-func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
+// exactCondition returns the condition for items of exactly class c.
+func (p *profile) exactCondition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	if p.onClass(c).Has(may) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []stri
 			ids = append(ids, g.id)
 		}
 	}
-	given := p.dynamic(may, c)
+	given := p.itemCondition(may, c)
 	if may == engine.MayWrite && !given.Never() {
 		for _, name := range changed {
 			if kept := p.gate.cfg.Stages.Keeps(name, c, p.account); kept != nil {
@@ -127,16 +127,16 @@ func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []stri
 	return engine.Either(ofIDs(c, ids), given)
 }
 
-// dynamic returns the part of the condition that depends on the values of the
+// itemCondition returns the part of the condition that depends on the values of the
 // items: the roles and stages.
-func (p *profile) dynamic(may engine.Permission, c *engine.Class) *engine.Filter {
+func (p *profile) itemCondition(may engine.Permission, c *engine.Class) *engine.Filter {
 	if !p.limit.Has(may) {
 		return engine.Never()
 	}
 	var all []*engine.Filter
-	for _, role := range p.gate.cfg.RoleMap.of(c) {
-		if role.holds(p.grants, c).Has(may) {
-			all = append(all, role.applies(p.subjects))
+	for _, role := range p.gate.cfg.RoleMap.rolesOf(c) {
+		if role.permissionsOn(p.grants, c).Has(may) {
+			all = append(all, role.holderFilter(p.subjects))
 		}
 	}
 	if p.gate.cfg.Stages != nil {
@@ -157,7 +157,7 @@ func (p *profile) onClass(c *engine.Class) engine.Permission {
 // on the class, or by a role that the new item gives.
 func (p *profile) Creates(c *engine.Class) bool {
 	c = c.Base()
-	return p.onClass(c).Has(engine.MayUse) || !p.dynamic(engine.MayUse, c).Never()
+	return p.onClass(c).Has(engine.MayUse) || !p.itemCondition(engine.MayUse, c).Never()
 }
 
 // Hides implements engine.Guard.

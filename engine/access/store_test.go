@@ -122,7 +122,7 @@ func compareStore(t *testing.T, w *world, r *Repository, a *engine.Account, what
 	for _, c := range []*engine.Class{w.doc, w.memo, w.letter, w.stamped} {
 		var want []string
 		for _, it := range w.docs {
-			if slices.Contains(family(c), it.Class) && may(engine.MayRead, it) {
+			if slices.Contains(withDescendants(c), it.Class) && may(engine.MayRead, it) {
 				want = append(want, it.ID)
 			}
 		}

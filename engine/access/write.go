@@ -10,7 +10,7 @@ import (
 
 // Create implements engine.Repository.
 func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -18,65 +18,65 @@ func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Value
 	if p != nil && !p.Creates(c) {
 		return nil, engine.Denied()
 	}
-	if err := p.values(c, v); err != nil {
+	if err := p.checkValues(c, v); err != nil {
 		return nil, err
 	}
-	it, err := r.inner.Create(p.changing(ctx, engine.Record{Class: c, Values: v}), c, v, o)
-	return r.written(ctx, p, it, p.concealed(err, c))
+	it, err := r.inner.Create(p.changeContext(ctx, engine.Record{Class: c, Values: v}), c, v, o)
+	return r.writtenItem(ctx, p, it, p.concealMissing(err, c))
 }
 
 // Update implements engine.Repository.
 func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c = c.Base()
-	if err := p.allow(c, engine.MayWrite); err != nil {
+	if err := p.checkAllowed(c, engine.MayWrite); err != nil {
 		return nil, err
 	}
-	if err := p.values(c, v); err != nil {
+	if err := p.checkValues(c, v); err != nil {
 		return nil, err
 	}
-	it, err := r.inner.Update(p.changing(ctx, engine.Record{Class: c, Values: v}), c, id, v, o)
-	return r.written(ctx, p, it, p.concealed(err, c))
+	it, err := r.inner.Update(p.changeContext(ctx, engine.Record{Class: c, Values: v}), c, id, v, o)
+	return r.writtenItem(ctx, p, it, p.concealMissing(err, c))
 }
 
 // Delete implements engine.Repository.
 func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return err
 	}
 	c = c.Base()
-	if err := p.allow(c, engine.MayDelete); err != nil {
+	if err := p.checkAllowed(c, engine.MayDelete); err != nil {
 		return err
 	}
-	return p.concealed(r.inner.Delete(ctx, c, id, m), c)
+	return p.concealMissing(r.inner.Delete(ctx, c, id, m), c)
 }
 
 // UpdateAll implements engine.Repository.
 func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := p.allow(q.Class, engine.MayWrite); err != nil {
+	if err := p.checkAllowed(q.Class, engine.MayWrite); err != nil {
 		return 0, err
 	}
-	if err := p.values(q.Class, v); err != nil {
+	if err := p.checkValues(q.Class, v); err != nil {
 		return 0, err
 	}
-	return r.inner.UpdateAll(p.changing(ctx, engine.Record{Class: q.Class, Values: v}), baseQuery(q), v)
+	return r.inner.UpdateAll(p.changeContext(ctx, engine.Record{Class: q.Class, Values: v}), baseQuery(q), v)
 }
 
 // DeleteAll implements engine.Repository.
 func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := p.allow(q.Class, engine.MayDelete); err != nil {
+	if err := p.checkAllowed(q.Class, engine.MayDelete); err != nil {
 		return 0, err
 	}
 	return r.inner.DeleteAll(ctx, baseQuery(q))
@@ -86,27 +86,27 @@ func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, err
 // neither create nor change; the inner repository finds out which of the two a
 // record does.
 func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	records = baseRecords(records)
 	for i := range records {
-		if err := p.record(&records[i]); err != nil {
+		if err := p.checkRecord(&records[i]); err != nil {
 			return nil, engine.AtRecord(err, i)
 		}
 	}
-	items, err := r.inner.Save(p.changing(ctx, records...), records)
+	items, err := r.inner.Save(p.changeContext(ctx, records...), records)
 	if err != nil {
-		return nil, p.unplaced(p.concealed(err, failedClass(err, records)))
+		return nil, p.withoutIndex(p.concealMissing(err, failedClass(err, records)))
 	}
 	return r.allWritten(ctx, p, items)
 }
 
-// unplaced removes the index of the record from a refusal. The order in which
+// withoutIndex removes the index of the record from a refusal. The order in which
 // records are checked depends on whether the items exist, which the index would
 // disclose.
-func (p *profile) unplaced(err error) error {
+func (p *profile) withoutIndex(err error) error {
 	var e *engine.Error
 	if p == nil || engine.CodeOf(err) != engine.Forbidden || !errors.As(err, &e) || !e.Bulk {
 		return err
@@ -129,23 +129,23 @@ func failedClass(err error, records []engine.Record) *engine.Class {
 	return records[0].Class
 }
 
-// record rejects a record if the account may neither insert nor update it, or if
+// checkRecord rejects a record if the account may neither insert nor update it, or if
 // it sets a property that the account may not write. It does not check records
 // that the server makes.
-func (p *profile) record(r *engine.Record) error {
+func (p *profile) checkRecord(r *engine.Record) error {
 	switch {
 	case r.Make != nil:
 		return nil
 	case p != nil && p.Rows(engine.MayWrite, r.Class).Never() && !p.Creates(r.Class):
 		return engine.Denied()
 	}
-	return p.values(r.Class, r.Values)
+	return p.checkValues(r.Class, r.Values)
 }
 
-// values rejects properties that the account may not write, in the values of an
+// checkValues rejects properties that the account may not write, in the values of an
 // item of c and in nested records. It also replaces the views in nested records
 // by their classes, which are all that the inner repository knows.
-func (p *profile) values(c *engine.Class, given engine.Values) error {
+func (p *profile) checkValues(c *engine.Class, given engine.Values) error {
 	c = c.Base()
 	for i, v := range given {
 		if v == engine.Absent {
@@ -154,7 +154,7 @@ func (p *profile) values(c *engine.Class, given engine.Values) error {
 		if p != nil && i < len(c.Properties) && !passedOver(c.Properties[i], v) && p.Hides(engine.MayWrite, c.Properties[i]) {
 			return engine.Denied()
 		}
-		if err := p.nested(v); err != nil {
+		if err := p.checkNested(v); err != nil {
 			return err
 		}
 	}
@@ -167,20 +167,20 @@ func passedOver(p *engine.Property, v any) bool {
 	return p.Formula != nil || v == nil && p.Type == engine.Collection
 }
 
-func (p *profile) nested(v any) error {
+func (p *profile) checkNested(v any) error {
 	switch v := v.(type) {
 	case *engine.Record:
 		if v == nil {
 			return nil
 		}
 		v.Class = v.Class.Base()
-		return p.values(v.Class, v.Values)
+		return p.checkValues(v.Class, v.Values)
 	case *engine.Links:
 		if v == nil {
 			return nil
 		}
 		for _, member := range v.Add {
-			if err := p.nested(member); err != nil {
+			if err := p.checkNested(member); err != nil {
 				return err
 			}
 		}
@@ -215,10 +215,10 @@ func baseRecords(records []engine.Record) []engine.Record {
 	return records
 }
 
-// concealed replaces an error of the inner repository about a missing item of c.
+// concealMissing replaces an error of the inner repository about a missing item of c.
 // If the account may not read the whole class, it gets the same error for hidden
 // and for missing items.
-func (p *profile) concealed(err error, c *engine.Class) error {
+func (p *profile) concealMissing(err error, c *engine.Class) error {
 	var e *engine.Error
 	if err == nil || p == nil || c == nil || !errors.As(err, &e) || e.Code != engine.NotFound || p.Rows(engine.MayRead, c) == nil {
 		return err
@@ -228,8 +228,8 @@ func (p *profile) concealed(err error, c *engine.Class) error {
 	return denied
 }
 
-// written returns the result of a write of one item.
-func (r *Repository) written(ctx context.Context, p *profile, it *engine.Item, err error) (*engine.Item, error) {
+// writtenItem returns the result of a write of one item.
+func (r *Repository) writtenItem(ctx context.Context, p *profile, it *engine.Item, err error) (*engine.Item, error) {
 	if err != nil || it == nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 		case p.gate.schema().displays[it.Class.Base()] == nil: // a class of the server itself
 			shown[i] = it
 		case f == nil:
-			shown[i] = p.shown(it)
+			shown[i] = p.redactItem(it)
 		case f.Never():
 			shown[i] = p.nothingOf(it)
 		default:
@@ -262,7 +262,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 	}
 	readable := map[*engine.Item]bool{}
 	for c, some := range doubtful {
-		if err := r.readable(ctx, c, some, readable); err != nil {
+		if err := r.findReadable(ctx, c, some, readable); err != nil {
 			return nil, err
 		}
 	}
@@ -270,7 +270,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 		switch {
 		case shown[i] != nil:
 		case readable[it]:
-			shown[i] = p.shown(it)
+			shown[i] = p.redactItem(it)
 		default:
 			shown[i] = p.nothingOf(it)
 		}
@@ -281,9 +281,9 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 // maxAsked is the maximum number of ids in one statement.
 const maxAsked = 1000
 
-// readable adds to found the items of exactly class c that the guard of ctx
+// findReadable adds to found the items of exactly class c that the guard of ctx
 // allows to read.
-func (r *Repository) readable(ctx context.Context, c *engine.Class, items []*engine.Item, found map[*engine.Item]bool) error {
+func (r *Repository) findReadable(ctx context.Context, c *engine.Class, items []*engine.Item, found map[*engine.Item]bool) error {
 	id := engine.ItemID
 	if key := c.KeyProperties(); len(key) == 1 {
 		id = key[0]
@@ -315,13 +315,13 @@ var _ engine.Admitter = (*Repository)(nil)
 
 // Admit implements engine.Admitter.
 func (r *Repository) Admit(ctx context.Context, a engine.Admission) error {
-	ctx, p, err := r.enter(ctx)
+	ctx, p, err := r.guardContext(ctx)
 	if err != nil {
 		return err
 	}
 	a.Records = baseRecords(a.Records)
 	for i := range a.Records {
-		err := p.admit(a.May, &a.Records[i])
+		err := p.admitRecord(a.May, &a.Records[i])
 		switch {
 		case err != nil && a.May == engine.MayUse|engine.MayWrite:
 			return engine.AtRecord(err, i)
@@ -329,21 +329,21 @@ func (r *Repository) Admit(ctx context.Context, a engine.Admission) error {
 			return err
 		}
 	}
-	err = engine.Admit(p.changing(ctx, a.Records...), r.inner, a)
-	return p.concealed(err, failedClass(err, a.Records))
+	err = engine.Admit(p.changeContext(ctx, a.Records...), r.inner, a)
+	return p.concealMissing(err, failedClass(err, a.Records))
 }
 
-// admit makes the checks of a record that do not need the stored item.
-func (p *profile) admit(may engine.Permission, r *engine.Record) error {
+// admitRecord makes the checks of a record that do not need the stored item.
+func (p *profile) admitRecord(may engine.Permission, r *engine.Record) error {
 	switch {
 	case may == engine.MayUse && p != nil && !p.Creates(r.Class):
 		return engine.Denied()
 	case may == engine.MayWrite || may == engine.MayDelete:
-		if err := p.allow(r.Class, may); err != nil {
+		if err := p.checkAllowed(r.Class, may); err != nil {
 			return err
 		}
 	case may != engine.MayUse:
-		return p.record(r)
+		return p.checkRecord(r)
 	}
-	return p.values(r.Class, r.Values)
+	return p.checkValues(r.Class, r.Values)
 }
