@@ -69,9 +69,9 @@ func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.I
 	return item, err
 }
 
-// each calls visit for all items of a class that match the filter, ordered by
+// eachItem calls visit for all items of a class that match the filter, ordered by
 // id.
-func (s *Store) each(ctx context.Context, c *engine.Class, f *engine.Filter, visit func(*engine.Item)) error {
+func (s *Store) eachItem(ctx context.Context, c *engine.Class, f *engine.Filter, visit func(*engine.Item)) error {
 	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
 	return s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
 		visit(it)
@@ -79,8 +79,8 @@ func (s *Store) each(ctx context.Context, c *engine.Class, f *engine.Filter, vis
 	})
 }
 
-// told records a change in the audit log.
-func (s *Store) told(ctx context.Context, change string, details ...engine.Field) {
+// auditChange records a change in the audit log.
+func (s *Store) auditChange(ctx context.Context, change string, details ...engine.Field) {
 	if s.audit == nil {
 		return
 	}

@@ -14,8 +14,8 @@ const AdminRole = "admin"
 // EnsureAdmin stores the role of administrators and its grant. If they exist,
 // nothing changes.
 func (s *Store) EnsureAdmin(ctx context.Context) error {
-	return s.save(ctx, append([]engine.Record{s.role(AdminRole, "Administrator")},
-		s.granted(engine.Grant{Subject: AdminRole, Resource: engine.Everything, Permission: engine.MayAll})...))
+	return s.save(ctx, append([]engine.Record{s.roleRecord(AdminRole, "Administrator")},
+		s.grantRecords(engine.Grant{Subject: AdminRole, Resource: engine.Everything, Permission: engine.MayAll})...))
 }
 
 // AddRole creates a role without grants. Errors: Invalid if the name is bad and,
@@ -33,13 +33,13 @@ func (s *Store) AddRole(ctx context.Context, id, name string) error {
 	if err != nil {
 		return err
 	}
-	if item != nil && !removed(item) {
+	if item != nil && !isRemoved(item) {
 		return engine.Errorf(engine.Invalid, "duplicate", "there is a role %s already", engine.Quote(id))
 	}
-	if err := s.save(ctx, []engine.Record{s.role(id, name)}); err != nil {
+	if err := s.save(ctx, []engine.Record{s.roleRecord(id, name)}); err != nil {
 		return err
 	}
-	s.told(ctx, "role added", engine.Field{Name: "role", Value: id})
+	s.auditChange(ctx, "role added", engine.Field{Name: "role", Value: id})
 	return nil
 }
 
@@ -53,17 +53,17 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if item == nil || removed(item) {
+	if item == nil || isRemoved(item) {
 		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
 	}
-	_, err = s.change(ctx, func(ctx context.Context) ([]engine.Record, error) {
+	_, err = s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) {
 		records, err := s.revokedOf(ctx, id)
-		return append(records, record(s.classes.role, engine.Named("id", id), engine.Named("removed", true))), err
+		return append(records, systemRecord(s.classes.role, engine.Named("id", id), engine.Named("removed", true))), err
 	})
 	if err != nil {
 		return err
 	}
-	s.told(ctx, "role removed", engine.Field{Name: "role", Value: id})
+	s.auditChange(ctx, "role removed", engine.Field{Name: "role", Value: id})
 	return nil
 }
 
@@ -72,11 +72,11 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	changed, err := s.change(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.revokedOf(ctx, subject) })
+	changed, err := s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.revokedOf(ctx, subject) })
 	if err != nil || !changed {
 		return err
 	}
-	s.told(ctx, "revoked", engine.Field{Name: "subject", Value: subject})
+	s.auditChange(ctx, "revoked", engine.Field{Name: "subject", Value: subject})
 	return nil
 }
 
@@ -84,10 +84,10 @@ func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine.Record, err error) {
 	resources := map[string]bool{}
 	err = s.eachPermission(ctx, Filter{Subject: subject}, func(p permission) {
-		records = append(records, s.revoked(p.id))
+		records = append(records, s.revokedRecord(p.id))
 		if strings.HasPrefix(p.Resource, engine.AttributeResource) && !resources[p.Resource] {
 			resources[p.Resource] = true
-			records = append(records, s.declared(p.Resource))
+			records = append(records, s.declaredRecord(p.Resource))
 		}
 	})
 	return records, err
@@ -96,12 +96,12 @@ func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine
 // Grant gives a subject permissions on a resource, and declares the resource.
 // Errors: Invalid.
 func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
-	if err := check(g); err != nil {
+	if err := checkGrant(g); err != nil {
 		return err
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	if err := s.save(ctx, s.granted(g)); err != nil {
+	if err := s.save(ctx, s.grantRecords(g)); err != nil {
 		return err
 	}
 	s.toldGrant(ctx, "grant", g)
@@ -113,12 +113,12 @@ func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 // subject, it stays declared, and so protected. changed is false if there was
 // nothing to revoke. Errors: Invalid.
 func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err error) {
-	if err := check(g); err != nil {
+	if err := checkGrant(g); err != nil {
 		return false, err
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	changed, err = s.change(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.denied(ctx, g) })
+	changed, err = s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.denyRecords(ctx, g) })
 	if err != nil || !changed {
 		return false, err
 	}
@@ -126,9 +126,9 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 	return true, nil
 }
 
-// denied returns the records that revoke a grant. It returns no records if the
+// denyRecords returns the records that revoke a grant. It returns no records if the
 // subject does not have it.
-func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Record, err error) {
+func (s *Store) denyRecords(ctx context.Context, g engine.Grant) (records []engine.Record, err error) {
 	var held engine.Permission
 	rows := map[string]string{} // ids by permission
 	err = s.eachPermission(ctx, Filter{Subject: g.Subject, Resource: g.Resource}, func(p permission) {
@@ -141,14 +141,14 @@ func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Re
 	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // without one of its parts, full is no longer full
 	for name, id := range rows {
 		if bits, _ := engine.ParsePermission(name); !left.Has(bits) {
-			records = append(records, s.revoked(id))
+			records = append(records, s.revokedRecord(id))
 		}
 	}
 	if left != 0 {
-		records = append(records, s.granted(engine.Grant{Subject: g.Subject, Resource: g.Resource, Permission: left})...)
+		records = append(records, s.grantRecords(engine.Grant{Subject: g.Subject, Resource: g.Resource, Permission: left})...)
 	}
 	if strings.HasPrefix(g.Resource, engine.AttributeResource) {
-		records = append(records, s.declared(g.Resource))
+		records = append(records, s.declaredRecord(g.Resource))
 	}
 	return records, nil
 }
@@ -163,14 +163,14 @@ func (s *Store) DeclareResource(ctx context.Context, resource, name string) erro
 	if err := checkCaption(name); err != nil {
 		return err
 	}
-	r := s.declared(resource)
+	r := s.declaredRecord(resource)
 	if name != "" {
 		r.Values[s.classes.resource.Property("name").Index] = name
 	}
 	if err := s.save(ctx, []engine.Record{r}); err != nil {
 		return err
 	}
-	s.told(ctx, "resource declared", engine.Field{Name: "resource", Value: resource})
+	s.auditChange(ctx, "resource declared", engine.Field{Name: "resource", Value: resource})
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (s *Store) DeclareResource(ctx context.Context, resource, name string) erro
 func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	_, err := s.change(ctx, func(ctx context.Context) ([]engine.Record, error) {
+	_, err := s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) {
 		item, err := s.find(ctx, s.classes.resource, resource)
 		if err != nil {
 			return nil, err
@@ -191,15 +191,15 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 			return nil, err
 		case holder != "":
 			return nil, engine.Errorf(engine.Conflict, "granted", "resource %s is granted to %s: deny that first", engine.Quote(resource), engine.Quote(holder))
-		case item == nil || removed(item):
+		case item == nil || isRemoved(item):
 			return nil, engine.Errorf(engine.NotFound, "unknown-resource", "no resource %s is declared", engine.Quote(resource))
 		}
-		return []engine.Record{record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", true))}, nil
+		return []engine.Record{systemRecord(s.classes.resource, engine.Named("id", resource), engine.Named("removed", true))}, nil
 	})
 	if err != nil {
 		return err
 	}
-	s.told(ctx, "resource removed", engine.Field{Name: "resource", Value: resource})
+	s.auditChange(ctx, "resource removed", engine.Field{Name: "resource", Value: resource})
 	return nil
 }
 
@@ -211,8 +211,8 @@ func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
 // calls it when it has changed grants together with their items.
 func (s *Store) Forget() { s.snapshot.forget() }
 
-// check rejects a grant with an invalid subject, permission or resource.
-func check(g engine.Grant) error {
+// checkGrant rejects a grant with an invalid subject, permission or resource.
+func checkGrant(g engine.Grant) error {
 	if err := checkSubject(g.Subject); err != nil {
 		return err
 	}
@@ -226,53 +226,53 @@ func check(g engine.Grant) error {
 // parts are the permissions that full consists of.
 const parts = engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse
 
-// granted returns the records that store a grant.
-func (s *Store) granted(g engine.Grant) []engine.Record {
-	records := []engine.Record{s.declared(g.Resource)}
+// grantRecords returns the records that store a grant.
+func (s *Store) grantRecords(g engine.Grant) []engine.Record {
+	records := []engine.Record{s.declaredRecord(g.Resource)}
 	for _, name := range strings.Split(g.Permission.String(), ",") {
-		records = append(records, record(s.classes.permission,
+		records = append(records, systemRecord(s.classes.permission,
 			engine.Named("id", permissionID(g.Subject, g.Resource, name)),
 			engine.Named("subject", g.Subject), engine.Named("resource", g.Resource), engine.Named("permission", name)))
 	}
 	return records
 }
 
-// revoked returns the record of a revoked permission; change deletes the item.
-func (s *Store) revoked(id string) engine.Record {
-	return record(s.classes.permission, engine.Named("id", id), engine.Named("permission", nil))
+// revokedRecord returns the record of a revoked permission; changeGrants deletes the item.
+func (s *Store) revokedRecord(id string) engine.Record {
+	return systemRecord(s.classes.permission, engine.Named("id", id), engine.Named("permission", nil))
 }
 
-func (s *Store) declared(resource string) engine.Record {
-	return record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", false))
+func (s *Store) declaredRecord(resource string) engine.Record {
+	return systemRecord(s.classes.resource, engine.Named("id", resource), engine.Named("removed", false))
 }
 
-func (s *Store) role(id, name string) engine.Record {
-	return record(s.classes.role, engine.Named("id", id), engine.Named("name", name), engine.Named("removed", false))
+func (s *Store) roleRecord(id, name string) engine.Record {
+	return systemRecord(s.classes.role, engine.Named("id", id), engine.Named("name", name), engine.Named("removed", false))
 }
 
-// save writes the records and the item of #policy in one transaction. Use change
+// save writes the records and the item of #policy in one transaction. Use changeGrants
 // for records that revoke permissions.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
-	_, err := s.data.Save(engine.AsServer(ctx), append(records, s.policy()))
+	_, err := s.data.Save(engine.AsServer(ctx), append(records, s.policyRecord()))
 	s.snapshot.forget()
 	return err
 }
 
-func (s *Store) policy() engine.Record {
-	return record(s.classes.policy, engine.Named("id", policyID))
+func (s *Store) policyRecord() engine.Record {
+	return systemRecord(s.classes.policy, engine.Named("id", policyID))
 }
 
 // errUnchanged rolls back the transaction of a change that changes nothing.
 var errUnchanged = errors.New("the change of grants changes nothing")
 
-// change saves records that depend on the stored grants. It rolls back if there are
+// changeGrants saves records that depend on the stored grants. It rolls back if there are
 // no records. The grants are read in the same transaction, which writes the policy
 // first: until it ends, no other process can change grants, and no grant moves to
 // another id when its object does.
-func (s *Store) change(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
+func (s *Store) changeGrants(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
 	var items []*engine.Item
 	err = engine.InTransaction(engine.AsServer(ctx), s.data, func(ctx context.Context) error {
-		if _, err := s.data.Save(ctx, []engine.Record{s.policy()}); err != nil {
+		if _, err := s.data.Save(ctx, []engine.Record{s.policyRecord()}); err != nil {
 			return err
 		}
 		list, err := records(ctx)
@@ -292,12 +292,12 @@ func (s *Store) change(ctx context.Context, records func(context.Context) ([]eng
 	if err != nil {
 		return false, err
 	}
-	s.clean(ctx, items)
+	s.deleteRevoked(ctx, items)
 	return true, nil
 }
 
-// clean deletes the items of revoked permissions, which have no effect any more.
-func (s *Store) clean(ctx context.Context, items []*engine.Item) {
+// deleteRevoked deletes the items of revoked permissions, which have no effect any more.
+func (s *Store) deleteRevoked(ctx context.Context, items []*engine.Item) {
 	for _, it := range items {
 		if it.Class != s.classes.permission || it.Get("permission") != nil {
 			continue
@@ -310,6 +310,6 @@ func (s *Store) clean(ctx context.Context, items []*engine.Item) {
 }
 
 func (s *Store) toldGrant(ctx context.Context, change string, g engine.Grant) {
-	s.told(ctx, change, engine.Field{Name: "subject", Value: g.Subject},
+	s.auditChange(ctx, change, engine.Field{Name: "subject", Value: g.Subject},
 		engine.Field{Name: "resource", Value: g.Resource}, engine.Field{Name: "permission", Value: g.Permission.String()})
 }

@@ -85,13 +85,13 @@ func permissionID(subject, resource, permission string) string {
 	return subject + "\t" + resource + "\t" + permission
 }
 
-// record returns a record of a system item. Properties that are not given stay
+// systemRecord returns a record of a system item. Properties that are not given stay
 // unchanged when it is saved.
-func record(c *engine.Class, sets ...engine.Field) engine.Record {
+func systemRecord(c *engine.Class, sets ...engine.Field) engine.Record {
 	return engine.Record{Class: c, Values: engine.ValuesOf(c, sets...)}
 }
 
-func removed(it *engine.Item) bool {
+func isRemoved(it *engine.Item) bool {
 	gone, _ := it.Get("removed").(bool)
 	return gone
 }

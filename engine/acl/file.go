@@ -45,7 +45,7 @@ func (f *File) Read(file jsonfile.Object) {
 		if o, ok := file.Element("resources", i); ok {
 			before := len(*o.Faults)
 			id := o.Name("id")
-			in := FileResource{o.Where(), Resource{id, caption(o.Name("name"), unprefixed(id))}}
+			in := FileResource{o.Where(), Resource{id, captionOr(o.Name("name"), withoutPrefix(id))}}
 			if len(*o.Faults) == before {
 				f.Resources = append(f.Resources, in)
 			}
@@ -53,14 +53,14 @@ func (f *File) Read(file jsonfile.Object) {
 	}
 }
 
-// caption returns the name if there is one, else the replacement. The result
+// captionOr returns the name if there is one, else the replacement. The result
 // fits into a stored name.
-func caption(name, instead string) string {
+func captionOr(name, instead string) string {
 	return engine.Cut(cmp.Or(strings.TrimSpace(name), instead), maxName-1)
 }
 
-// unprefixed returns a resource without the prefix that names its kind.
-func unprefixed(resource string) string {
+// withoutPrefix returns a resource without the prefix that names its kind.
+func withoutPrefix(resource string) string {
 	if _, rest, ok := strings.Cut(resource, ":::"); ok {
 		return rest
 	}
@@ -70,7 +70,7 @@ func unprefixed(resource string) string {
 func (f *File) readRole(o jsonfile.Object) {
 	before := len(*o.Faults)
 	id := o.Name("id")
-	in := FileRole{Where: o.Where(), Role: Role{id, caption(o.Name("name"), id)}}
+	in := FileRole{Where: o.Where(), Role: Role{id, captionOr(o.Name("name"), id)}}
 	given, _ := o.Child("permissions")
 	for _, field := range given.Fields {
 		g := engine.Grant{Subject: id, Resource: field.Name}
@@ -120,7 +120,7 @@ func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 		return nil
 	}
 	there := map[string]bool{}
-	err := s.each(ctx, s.classes.resource, nil, func(it *engine.Item) { there[it.ID] = true })
+	err := s.eachItem(ctx, s.classes.resource, nil, func(it *engine.Item) { there[it.ID] = true })
 	if err != nil {
 		return done, err
 	}
@@ -147,7 +147,7 @@ func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 		}
 		if !there[r.ID] {
 			there[r.ID] = true
-			records = append(records, record(s.classes.resource, engine.Named("id", r.ID), engine.Named("name", r.Name), engine.Named("removed", false)))
+			records = append(records, systemRecord(s.classes.resource, engine.Named("id", r.ID), engine.Named("name", r.Name), engine.Named("removed", false)))
 		}
 	}
 	if len(records) == 0 {
@@ -177,12 +177,12 @@ func (s *Store) importRole(ctx context.Context, r FileRole) (taken bool, err err
 	if item != nil || err != nil {
 		return false, err
 	}
-	records := []engine.Record{s.role(r.ID, r.Name)}
+	records := []engine.Record{s.roleRecord(r.ID, r.Name)}
 	for _, g := range r.Grants {
-		if err := check(g); err != nil {
+		if err := checkGrant(g); err != nil {
 			return false, err
 		}
-		records = append(records, s.granted(g)...)
+		records = append(records, s.grantRecords(g)...)
 	}
 	return true, s.save(ctx, records)
 }

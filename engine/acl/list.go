@@ -20,8 +20,8 @@ type Filter struct{ Subject, Resource string }
 
 // Roles returns the roles, ordered by id.
 func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
-	err = s.each(ctx, s.classes.role, nil, func(it *engine.Item) {
-		if !removed(it) {
+	err = s.eachItem(ctx, s.classes.role, nil, func(it *engine.Item) {
+		if !isRemoved(it) {
 			roles = append(roles, Role{it.ID, it.Text("name")})
 		}
 	})
@@ -30,8 +30,8 @@ func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
 
 // Resources returns the declared resources, ordered by id.
 func (s *Store) Resources(ctx context.Context) (resources []Resource, err error) {
-	err = s.each(ctx, s.classes.resource, nil, func(it *engine.Item) {
-		if !removed(it) {
+	err = s.eachItem(ctx, s.classes.resource, nil, func(it *engine.Item) {
+		if !isRemoved(it) {
 			resources = append(resources, Resource{it.ID, it.Text("name")})
 		}
 	})
@@ -81,7 +81,7 @@ func (s *Store) eachPermission(ctx context.Context, f Filter, visit func(permiss
 		}
 		conditions = append(conditions, equal)
 	}
-	return s.each(ctx, c, engine.And(conditions...), func(it *engine.Item) {
+	return s.eachItem(ctx, c, engine.And(conditions...), func(it *engine.Item) {
 		name := it.Text("permission")
 		if bits, ok := engine.ParsePermission(name); ok {
 			visit(permission{engine.Grant{Subject: it.Text("subject"), Resource: it.Text("resource"), Permission: bits}, it.ID, name})

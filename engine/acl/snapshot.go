@@ -59,7 +59,7 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	if leads {
 		// Other requests may wait for the look too, so it should not end with
 		// this one.
-		go s.look(context.WithoutCancel(engine.AsServer(ctx)), l, now)
+		go s.runLook(context.WithoutCancel(engine.AsServer(ctx)), l, now)
 	}
 	select {
 	case <-l.done:
@@ -92,8 +92,8 @@ func (n *snapshot) forget() {
 	n.last.Store(nil)
 }
 
-// known returns the grants of the last look, or nil if there was no look.
-func (n *snapshot) known() *engine.Grants {
+// lastGrants returns the grants of the last look, or nil if there was no look.
+func (n *snapshot) lastGrants() *engine.Grants {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.grants
@@ -113,21 +113,21 @@ func (n *snapshot) finish(l *look, at time.Duration) {
 	close(l.done)
 }
 
-func (s *Store) look(ctx context.Context, l *look, at time.Duration) {
+func (s *Store) runLook(ctx context.Context, l *look, at time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
-	l.grants, l.err = s.current(ctx)
+	l.grants, l.err = s.readGrants(ctx)
 	s.snapshot.finish(l, at)
 }
 
-// current returns the stored grants. It returns the grants in memory if their
+// readGrants returns the stored grants. It returns the grants in memory if their
 // revision is still the stored one.
-func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
-	revision, err := s.revision(ctx)
+func (s *Store) readGrants(ctx context.Context) (*engine.Grants, error) {
+	revision, err := s.storedRevision(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if known := s.snapshot.known(); known != nil && known.Revision == revision {
+	if known := s.snapshot.lastGrants(); known != nil && known.Revision == revision {
 		return known, nil
 	}
 	for n := 1; ; n++ {
@@ -142,7 +142,7 @@ func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
 		if err != nil {
 			return nil, err
 		}
-		after, err := s.revision(ctx)
+		after, err := s.storedRevision(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -157,8 +157,8 @@ func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
 	}
 }
 
-// revision returns the revision of the policy, 0 if there was no change yet.
-func (s *Store) revision(ctx context.Context) (uint64, error) {
+// storedRevision returns the revision of the policy, 0 if there was no change yet.
+func (s *Store) storedRevision(ctx context.Context) (uint64, error) {
 	item, err := s.find(ctx, s.classes.policy, policyID)
 	if item == nil || err != nil {
 		return 0, err
