@@ -129,7 +129,7 @@ func (s *Store) Authenticate(ctx context.Context, mode engine.AuthMode, c engine
 	return nil, engine.Errorf(engine.Unauthenticated, "auth-mode", "this service has an unknown authentication mode")
 }
 
-func missing(what string) error {
+func missingCredentials(what string) error {
 	return engine.Errorf(engine.Unauthenticated, "credentials-missing", "%s", what)
 }
 
@@ -137,9 +137,9 @@ func missing(what string) error {
 // it never jumps.
 func (s *Store) elapsed() time.Duration { return s.clock().Sub(s.start) }
 
-// recall returns the account of a cached credential, or nil if the credential
+// recallAccount returns the account of a cached credential, or nil if the credential
 // is not cached or not valid any more.
-func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
+func (s *Store) recallAccount(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
 	e := m.Find(key)
 	if e == nil {
 		return nil, nil
@@ -160,7 +160,7 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 	}
 	now = s.elapsed()
 	if now-time.Duration(e.checked.Load()) >= recheckAfter {
-		holds, err := s.holds(ctx, e)
+		holds, err := s.stillHolds(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -176,14 +176,14 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 	return e.account.Load(), nil
 }
 
-// holds reports whether the account, password and token with which e was
+// stillHolds reports whether the account, password and token with which e was
 // verified are still stored unchanged. It also refreshes the account with
 // Config.Enrich.
-func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
+func (s *Store) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	a := e.account.Load()
 	find := func() (*engine.Item, error) { return s.find(ctx, s.classes.account, a.ID) }
 	if e.given != "" && e.given != a.ID {
-		find = func() (*engine.Item, error) { return s.lookup(ctx, e.given) }
+		find = func() (*engine.Item, error) { return s.lookupAccount(ctx, e.given) }
 	}
 	item, err := find()
 	if err != nil || item == nil || item.ID != a.ID || item.Revision != a.Revision {
@@ -198,16 +198,16 @@ func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
 	if s.enrich == nil {
 		return true, nil
 	}
-	if a, err = s.identity(ctx, item); err != nil {
+	if a, err = s.buildAccount(ctx, item); err != nil {
 		return false, err
 	}
 	e.account.Store(a)
 	return true, nil
 }
 
-// remember caches a verified credential. The entry is dropped if something was
+// rememberCredential caches a verified credential. The entry is dropped if something was
 // forgotten since the generation.
-func (s *Store) remember(m *memory, key proof, e *remembered, generation uint64) {
+func (s *Store) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())
 }
@@ -216,12 +216,12 @@ func (s *Store) remember(m *memory, key proof, e *remembered, generation uint64)
 func (s *Store) forgetAccount(id string) {
 	same := func(other string) bool { return other == id }
 	if s.foldsCase { // another spelling may mean a different account now
-		same = func(other string) bool { return folded(other) == folded(id) }
+		same = func(other string) bool { return foldName(other) == foldName(id) }
 	}
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
 	s.passwords.Forget(of)
 	s.tokens.Forget(of)
-	s.changed.tell(id)
+	s.changed.notifyAll(id)
 }
 
 // find returns a system item, or nil if it does not exist.

@@ -123,17 +123,17 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 	if err != nil {
 		return false, err
 	}
-	records = append(records, s.mark(a.ID))
+	records = append(records, s.usedRecord(a.ID))
 	if _, err := s.data.Save(engine.AsServer(ctx), records); err != nil {
 		return false, err
 	}
 	s.forgetAccount(a.ID)
-	s.told(ctx, a.ID, "added")
+	s.auditChange(ctx, a.ID, "added")
 	return true, nil
 }
 
-// mark returns the record that marks an account name as used.
-func (s *Store) mark(id string) engine.Record {
+// usedRecord returns the record that marks an account name as used.
+func (s *Store) usedRecord(id string) engine.Record {
 	return engine.Record{Class: s.classes.seen, Values: engine.ValuesOf(s.classes.seen, engine.Named("id", markOf(id)))}
 }
 

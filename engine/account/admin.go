@@ -26,7 +26,7 @@ type Admin struct {
 // password is "", it generates a random one. It is cheap if there are accounts.
 // Errors: Invalid if the password is too long.
 func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error) {
-	n, err := s.count(ctx)
+	n, err := s.countAccounts(ctx)
 	if err != nil || n > 0 {
 		return Admin{}, err
 	}

@@ -33,8 +33,8 @@ func (s *Store) OnChange(f func(id string)) (stop func()) {
 	}
 }
 
-// tell calls all listeners with the name of a changed account.
-func (l *listeners) tell(account string) {
+// notifyAll calls all listeners with the name of a changed account.
+func (l *listeners) notifyAll(account string) {
 	l.mu.Lock()
 	all := slices.Collect(maps.Values(l.all))
 	l.mu.Unlock()

@@ -32,11 +32,11 @@ func Classes() []*engine.Class {
 			property("needPwdReset", engine.Boolean),
 			property("roles", engine.Text),      // role ids, one a line
 			property("properties", engine.Text), // JSON object, or null
-			indexed("folded", engine.String),    // see folded; null in accounts of older versions
+			indexed("folded", engine.String),    // see foldName; null in accounts of older versions
 		),
 		engine.SystemClass(tokenClass,
 			property("id", engine.String),
-			unique(property("hash", engine.String)), // SHA-256, hex
+			uniqueProperty(property("hash", engine.String)), // SHA-256, hex
 			indexed("account", engine.String),
 			property("name", engine.String),
 			property("created", engine.DateTime),
@@ -47,7 +47,7 @@ func Classes() []*engine.Class {
 	}
 }
 
-func unique(p *engine.Property) *engine.Property {
+func uniqueProperty(p *engine.Property) *engine.Property {
 	p.Unique = true
 	return p
 }

@@ -22,8 +22,8 @@ func (w work) max(o work) work { return work{max(w.argon, o.argon), max(w.pbkdf2
 // leastWork returns the minimum cost of a failed check: one hash of each kind.
 func leastWork() work { return work{argonMemory * argonTime, pbkdf2Iterations} }
 
-// work returns the cost of comparing a password with the hash.
-func (h storedHash) work() work {
+// compareWork returns the cost of comparing a password with the hash.
+func (h storedHash) compareWork() work {
 	switch h.algorithm {
 	case argon2id:
 		return work{argon: uint64(h.memory) * uint64(h.rounds)}
@@ -90,7 +90,7 @@ func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error
 		most := leastWork()
 		q := &engine.Query{Class: s.classes.account, Count: -1}
 		err := s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
-			most = most.max(parseHash(it.Text("pwd")).work())
+			most = most.max(parseHash(it.Text("pwd")).compareWork())
 			return nil
 		})
 		if err != nil {
@@ -98,6 +98,6 @@ func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error
 		}
 		c.most, c.surveyed = c.most.max(most), true
 	}
-	c.most = c.most.max(stored.work())
+	c.most = c.most.max(stored.compareWork())
 	return c.most, nil
 }

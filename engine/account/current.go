@@ -15,12 +15,12 @@ func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basi
 	if err != nil {
 		return nil, "", err
 	}
-	if item == nil || disabled(item) {
+	if item == nil || isDisabled(item) {
 		return nil, "", engine.Errorf(engine.Unauthenticated, "account", "the account may not sign in")
 	}
 	if at := validFrom(item); at != 0 {
 		basis = at.String()
 	}
-	a, err = s.identity(ctx, item)
+	a, err = s.buildAccount(ctx, item)
 	return a, basis, err
 }

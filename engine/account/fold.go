@@ -8,15 +8,15 @@ import (
 	"restsrv/engine"
 )
 
-// folded returns the key under which account names are found regardless of the
+// foldName returns the key under which account names are found regardless of the
 // letter case of the login. The case of the type counts.
-func folded(id string) string {
+func foldName(id string) string {
 	login, kind, _ := strings.Cut(id, "@")
-	return strings.Map(fold, login) + "@" + kind
+	return strings.Map(foldLetter, login) + "@" + kind
 }
 
-// fold returns the same letter for all letters that differ only in case.
-func fold(r rune) rune {
+// foldLetter returns the same letter for all letters that differ only in case.
+func foldLetter(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)
@@ -24,28 +24,28 @@ func fold(r rune) rune {
 	return least
 }
 
-// lookup returns the account that a user name means, or nil. It uses the same
+// lookupAccount returns the account that a user name means, or nil. It uses the same
 // number of statements whether the account exists or not.
-func (s *Store) lookup(ctx context.Context, id string) (*engine.Item, error) {
+func (s *Store) lookupAccount(ctx context.Context, id string) (*engine.Item, error) {
 	if !s.foldsCase {
 		return s.find(ctx, s.classes.account, id)
 	}
-	spelling, err := s.spelling(ctx, id)
+	spelling, err := s.storedSpelling(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return s.find(ctx, s.classes.account, spelling)
 }
 
-// spelling returns the stored account name for a name in any letter case: the
+// storedSpelling returns the stored account name for a name in any letter case: the
 // same name if it exists, else the only match. If there is no match or several,
 // it returns the name unchanged.
-func (s *Store) spelling(ctx context.Context, id string) (string, error) {
+func (s *Store) storedSpelling(ctx context.Context, id string) (string, error) {
 	c := s.classes.account
 	column := c.Property("folded")
 	// Accounts of older versions have no folded name yet; it is added when they
 	// are read.
-	filter, err := engine.AnyOf(column, []any{folded(id), nil})
+	filter, err := engine.AnyOf(column, []any{foldName(id), nil})
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 		if it.Get("folded") == nil {
 			old = append(old, it.ID)
 		}
-		if folded(it.ID) == folded(id) {
+		if foldName(it.ID) == foldName(id) {
 			same = append(same, it.ID)
 		}
 		return nil
@@ -63,7 +63,7 @@ func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	for _, name := range old {
-		v := engine.ValuesOf(c, engine.Named("folded", folded(name)))
+		v := engine.ValuesOf(c, engine.Named("folded", foldName(name)))
 		if _, err := s.data.Update(engine.AsServer(ctx), c, name, v, engine.WriteOptions{}); err != nil && engine.CodeOf(err) != engine.NotFound {
 			s.log.Warn("an account of an older version could not be prepared for sign-ins in any letter case", "account", name, "error", err)
 		}

@@ -96,8 +96,8 @@ func tooBusy() error {
 	return e
 }
 
-// spend adds the cost of a check to the totals.
-func (h *Hasher) spend(w work) {
+// addWork adds the cost of a check to the totals.
+func (h *Hasher) addWork(w work) {
 	h.argon.Add(w.argon)
 	h.pbkdf2.Add(w.pbkdf2)
 	h.checks.Add(1)

@@ -43,7 +43,7 @@ func TestHashIsArgon2idInPHCForm(t *testing.T) {
 		t.Error("two hashes share a salt")
 	}
 	parsed := parseHash(hash)
-	if !parsed.matches("secret") || parsed.matches("secreT") || !parsed.current() {
+	if !parsed.matches("secret") || parsed.matches("secreT") || !parsed.isCurrent() {
 		t.Errorf("hash %q is not told right", hash)
 	}
 }
@@ -100,7 +100,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestAncestorsHash(t *testing.T) {
 	h := parseHash(ancestor)
-	if h.algorithm != pbkdf2sha1 || h.rounds != 10000 || h.current() {
+	if h.algorithm != pbkdf2sha1 || h.rounds != 10000 || h.isCurrent() {
 		t.Fatalf("parsed %+v", h)
 	}
 	if !h.matches(ancestorPassword) || h.matches("Grüße:2") || h.matches("") {
@@ -142,7 +142,7 @@ func TestFailuresCostTheSame(t *testing.T) {
 		"little argon2id": argon(64, 1), "much argon2id": argon(20*1024, 3), "few iterations": {pbkdf2sha1, 0, 100, 0, []byte{1}, []byte{2}},
 	} {
 		for _, most := range []work{leastWork(), {argonMemory*argonTime + 100, 12_000}} {
-			most = most.max(stored.work())
+			most = most.max(stored.compareWork())
 			var m meter
 			if stored.compare(&m, "x") {
 				t.Errorf("%s matches", name)

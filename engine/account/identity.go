@@ -7,12 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// identity converts a stored account, with the additions of Config.Enrich.
+// buildAccount converts a stored account, with the additions of Config.Enrich.
 // Errors: Unavailable if that fails, Timeout when ctx ends.
-func (s *Store) identity(ctx context.Context, item *engine.Item) (*engine.Account, error) {
+func (s *Store) buildAccount(ctx context.Context, item *engine.Item) (*engine.Account, error) {
 	a := &engine.Account{
 		ID: item.ID, Name: item.Text("name"), Roles: splitRoles(item.Text("roles")), Revision: item.Revision,
-		Properties: properties(item),
+		Properties: storedProperties(item),
 	}
 	if s.enrich == nil {
 		return a, nil
@@ -39,13 +39,13 @@ func splitRoles(s string) []string {
 	return strings.Split(s, "\n")
 }
 
-func disabled(item *engine.Item) bool {
+func isDisabled(item *engine.Item) bool {
 	off, _ := item.Get("disabled").(bool)
 	return off
 }
 
-// properties returns the stored properties of an account.
-func properties(item *engine.Item) engine.Fields {
+// storedProperties returns the stored properties of an account.
+func storedProperties(item *engine.Item) engine.Fields {
 	fields, _ := engine.JSONText(item.Text("properties")).Decode().(engine.Fields)
 	return fields
 }
@@ -62,5 +62,5 @@ func propertiesText(p engine.Fields) any {
 // SetProperties replaces the properties of an account, which applications use.
 // Errors: NotFound.
 func (s *Store) SetProperties(ctx context.Context, id string, p engine.Fields) error {
-	return s.change(ctx, id, "properties", engine.Named("properties", propertiesText(p)))
+	return s.changeAccount(ctx, id, "properties", engine.Named("properties", propertiesText(p)))
 }

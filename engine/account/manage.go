@@ -80,14 +80,14 @@ func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	if err != nil {
 		return err
 	}
-	if n, err := s.count(ctx); err != nil {
+	if n, err := s.countAccounts(ctx); err != nil {
 		return err
 	} else if n == 0 && s.first != nil {
 		if err := s.first(engine.AsServer(ctx)); err != nil {
 			return err
 		}
 	}
-	return s.create(ctx, a, hash)
+	return s.createAccount(ctx, a, hash)
 }
 
 // CheckNew returns the error that Add would return for the account regardless of the password. Use it before
@@ -101,12 +101,12 @@ func (s *Store) CheckNew(ctx context.Context, a Account) error {
 	}
 	item, err := s.find(ctx, s.classes.account, a.ID)
 	if err == nil && item != nil {
-		err = exists(a.ID)
+		err = alreadyExists(a.ID)
 	}
 	return err
 }
 
-func exists(id string) error {
+func alreadyExists(id string) error {
 	return engine.Errorf(engine.Invalid, "duplicate", "account %s exists already", engine.Quote(id))
 }
 
@@ -121,18 +121,18 @@ func (s *Store) newAccount(a Account, hash string) engine.Values {
 		engine.Named("needPwdReset", a.NeedPwdReset),
 		engine.Named("roles", strings.Join(a.Roles, "\n")),
 		engine.Named("properties", propertiesText(a.Properties)),
-		engine.Named("folded", folded(a.ID)),
+		engine.Named("folded", foldName(a.ID)),
 	)
 }
 
-func (s *Store) create(ctx context.Context, a Account, hash string) error {
+func (s *Store) createAccount(ctx context.Context, a Account, hash string) error {
 	_, err := s.data.Create(engine.AsServer(ctx), s.classes.account, s.newAccount(a, hash), engine.WriteOptions{})
 	if isDuplicate(err) {
-		return exists(a.ID)
+		return alreadyExists(a.ID)
 	}
 	s.forgetAccount(a.ID)
 	if err == nil {
-		s.told(ctx, a.ID, "added")
+		s.auditChange(ctx, a.ID, "added")
 	}
 	return err
 }
@@ -142,14 +142,14 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 // some of them. The same write voids the tokens, by the date of the password; they are deleted afterwards only to
 // save space. Errors: NotFound, Invalid if the password is empty or too long.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
-	if _, err := s.existing(ctx, id); err != nil {
+	if _, err := s.existingAccount(ctx, id); err != nil {
 		return err
 	}
 	hash, err := s.hasher.Hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	err = s.change(ctx, id, "password",
+	err = s.changeAccount(ctx, id, "password",
 		engine.Named("pwd", hash),
 		engine.Named("pwdDate", engine.InstantOf(s.clock())),
 		engine.Named("needPwdReset", false),
@@ -163,12 +163,12 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 // Disable stops an account from signing in by password or token, at once; in other processes within a second. It
 // revokes the account's tokens, sessions and OAuth2 grants; Enable does not restore them. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
-	item, err := s.existing(ctx, id)
+	item, err := s.existingAccount(ctx, id)
 	if err != nil {
 		return err
 	}
 	ended := max(engine.InstantOf(s.clock()), validFrom(item)+1) // also if the clock was set back
-	if err := s.change(ctx, id, "disabled", engine.Named("disabled", true), engine.Named("ended", ended)); err != nil {
+	if err := s.changeAccount(ctx, id, "disabled", engine.Named("disabled", true), engine.Named("ended", ended)); err != nil {
 		return err
 	}
 	return s.removeTokens(ctx, id)
@@ -176,29 +176,29 @@ func (s *Store) Disable(ctx context.Context, id string) error {
 
 // Enable lets a disabled account sign in again, with its password. Errors: NotFound.
 func (s *Store) Enable(ctx context.Context, id string) error {
-	return s.change(ctx, id, "enabled", engine.Named("disabled", false))
+	return s.changeAccount(ctx, id, "enabled", engine.Named("disabled", false))
 }
 
-// change stores values of an account, and records the change in the audit log as what.
-func (s *Store) change(ctx context.Context, id, what string, sets ...engine.Field) error {
+// changeAccount stores values of an account, and records the change in the audit log as what.
+func (s *Store) changeAccount(ctx context.Context, id, what string, sets ...engine.Field) error {
 	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, engine.ValuesOf(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
 	switch {
 	case err == nil:
-		s.told(ctx, id, what)
+		s.auditChange(ctx, id, what)
 	case engine.CodeOf(err) == engine.NotFound:
-		return unknown(id)
+		return unknownAccount(id)
 	}
 	return err
 }
 
 // Get returns an account. Errors: NotFound.
 func (s *Store) Get(ctx context.Context, id string) (Account, error) {
-	item, err := s.existing(ctx, id)
+	item, err := s.existingAccount(ctx, id)
 	if err != nil {
 		return Account{}, err
 	}
-	return describe(item), nil
+	return describeAccount(item), nil
 }
 
 // List returns all accounts, ordered by name.
@@ -207,34 +207,34 @@ func (s *Store) List(ctx context.Context) ([]Account, error) {
 	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
 	var accounts []Account
 	err := s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
-		accounts = append(accounts, describe(it))
+		accounts = append(accounts, describeAccount(it))
 		return nil
 	})
 	return accounts, err
 }
 
-func (s *Store) count(ctx context.Context) (int64, error) {
+func (s *Store) countAccounts(ctx context.Context) (int64, error) {
 	return s.data.Count(engine.AsServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
 }
 
-// existing returns the stored account, or the error NotFound.
-func (s *Store) existing(ctx context.Context, id string) (*engine.Item, error) {
+// existingAccount returns the stored account, or the error NotFound.
+func (s *Store) existingAccount(ctx context.Context, id string) (*engine.Item, error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err == nil && item == nil {
-		err = unknown(id)
+		err = unknownAccount(id)
 	}
 	return item, err
 }
 
-func unknown(id string) error {
+func unknownAccount(id string) error {
 	return engine.Errorf(engine.NotFound, "unknown-account", "there is no account %s", engine.Quote(id))
 }
 
-func describe(it *engine.Item) Account {
+func describeAccount(it *engine.Item) Account {
 	reset, _ := it.Get("needPwdReset").(bool)
 	return Account{
 		ID: it.ID, Name: it.Text("name"), Roles: splitRoles(it.Text("roles")),
-		Disabled: disabled(it), NeedPwdReset: reset, PasswordDate: it.When("pwdDate"),
-		Properties: properties(it),
+		Disabled: isDisabled(it), NeedPwdReset: reset, PasswordDate: it.When("pwdDate"),
+		Properties: storedProperties(it),
 	}
 }

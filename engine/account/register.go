@@ -12,12 +12,12 @@ func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Ac
 	if err := checkID(r.ID); err != nil {
 		return nil, err
 	}
-	item, err := s.lookup(ctx, r.ID)
+	item, err := s.lookupAccount(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
 	if item != nil {
-		return nil, exists(r.ID)
+		return nil, alreadyExists(r.ID)
 	}
 	if err := CheckPassword(r.Password); err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Ac
 
 // Profile implements engine.Accounts.
 func (s *Store) Profile(ctx context.Context, id string) (*engine.Account, error) {
-	item, err := s.lookup(ctx, id)
+	item, err := s.lookupAccount(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if item == nil || disabled(item) {
-		return nil, unknown(id)
+	if item == nil || isDisabled(item) {
+		return nil, unknownAccount(id)
 	}
-	return s.identity(ctx, item)
+	return s.buildAccount(ctx, item)
 }

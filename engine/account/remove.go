@@ -12,7 +12,7 @@ import (
 // Errors: NotFound.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	if _, err := s.data.Get(engine.AsServer(ctx), s.classes.account, id); engine.CodeOf(err) == engine.NotFound && err != nil {
-		return unknown(id)
+		return unknownAccount(id)
 	}
 	if s.removing != nil {
 		if err := s.removing(ctx, id); err != nil {
@@ -23,13 +23,13 @@ func (s *Store) Remove(ctx context.Context, id string) error {
 	s.forgetAccount(id)
 	switch {
 	case err == nil:
-		s.told(ctx, id, "removed")
+		s.auditChange(ctx, id, "removed")
 	case engine.CodeOf(err) == engine.NotFound:
-		return unknown(id)
+		return unknownAccount(id)
 	default:
 		return err
 	}
-	if _, err := s.data.Save(engine.AsServer(ctx), []engine.Record{s.mark(id)}); err != nil {
+	if _, err := s.data.Save(engine.AsServer(ctx), []engine.Record{s.usedRecord(id)}); err != nil {
 		return err
 	}
 	return s.removeTokens(ctx, id)

@@ -36,7 +36,7 @@ func (s *Store) RemoveRole(ctx context.Context, id, role string) (changed bool, 
 // changeRoles replaces the roles of an account by the result of next.
 func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) []string) (changed bool, err error) {
 	for n := 1; ; n++ {
-		item, err := s.existing(ctx, id)
+		item, err := s.existingAccount(ctx, id)
 		if err != nil {
 			return false, err
 		}
@@ -59,18 +59,18 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 		s.forgetAccount(id)
 		switch code := engine.CodeOf(err); {
 		case err == nil:
-			s.told(ctx, id, "roles", engine.Field{Name: "roles", Value: strings.Join(roles, ",")})
+			s.auditChange(ctx, id, "roles", engine.Field{Name: "roles", Value: strings.Join(roles, ",")})
 			return true, nil
 		case code == engine.NotFound:
-			return false, unknown(id)
+			return false, unknownAccount(id)
 		case code != engine.Unmatched || n == attempts:
 			return false, err
 		}
 	}
 }
 
-// told records a change of an account in the audit log.
-func (s *Store) told(ctx context.Context, id, change string, details ...engine.Field) {
+// auditChange records a change of an account in the audit log.
+func (s *Store) auditChange(ctx context.Context, id, change string, details ...engine.Field) {
 	e := engine.Event{Kind: engine.AccountChanged, Caller: engine.CallerFrom(ctx),
 		Details: append(engine.Fields{{Name: "change", Value: change}, {Name: "account", Value: id}}, details...)}
 	if a := engine.AccountFrom(ctx); a != nil {

@@ -38,7 +38,7 @@ type attempt struct {
 // credential return the same Unauthenticated, until there are too many.
 func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
 	if c.User == "" || c.Password == "" {
-		return nil, missing("a user name and a password are needed")
+		return nil, missingCredentials("a user name and a password are needed")
 	}
 	id, err := accountName(c)
 	if err != nil {
@@ -46,18 +46,18 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	}
 	key := s.prover.prove(id, c.Password)
 	known := s.passwords.Find(key) != nil // the entry may have expired
-	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
+	if a, err := s.recallAccount(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
 	try := attempt{key, id, id, c.Password, c.Caller, known}
 	if s.foldsCase {
-		try.counted = folded(id)
+		try.counted = foldName(id)
 	}
 	if try.from == (engine.Caller{}) {
 		try.from = engine.CallerFrom(ctx)
 	}
-	if err := s.admit(ctx, try); err != nil {
-		s.report(ctx, try, "too many failures", err)
+	if err := s.admitAttempt(ctx, try); err != nil {
+		s.auditAttempt(ctx, try, "too many failures", err)
 		return nil, err
 	}
 	a, why, err := s.signIn(ctx, try)
@@ -65,13 +65,13 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		try.id = a.ID
 		s.guesses.Succeeded(ctx, try.counted, try.from)
 	}
-	s.report(ctx, try, why, err)
+	s.auditAttempt(ctx, try, why, err)
 	return a, err
 }
 
-// admit asks s.guesses if the attempt may be made. It waits as long as they
+// admitAttempt asks s.guesses if the attempt may be made. It waits as long as they
 // require, before the attempt enters the queue of the hasher.
-func (s *Store) admit(ctx context.Context, try attempt) error {
+func (s *Store) admitAttempt(ctx context.Context, try attempt) error {
 	if try.known {
 		return nil
 	}
@@ -94,9 +94,9 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	}
 }
 
-// report records the result of an attempt in the audit log. Failures of the
+// auditAttempt records the result of an attempt in the audit log. Failures of the
 // server itself are not recorded there.
-func (s *Store) report(ctx context.Context, try attempt, why string, err error) {
+func (s *Store) auditAttempt(ctx context.Context, try attempt, why string, err error) {
 	e := engine.Event{Kind: engine.SignedIn, Account: try.id, Caller: try.from}
 	switch {
 	case err == nil:
@@ -188,7 +188,7 @@ func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why
 		fl, leads := s.flights.join(try.key, s.passwords.Generation())
 		if leads {
 			defer s.flights.finish(try.key, fl)
-			fl.account, fl.why, fl.err = s.verify(ctx, fl.generation, try)
+			fl.account, fl.why, fl.err = s.verifyPassword(ctx, fl.generation, try)
 			fl.abandoned = fl.err != nil && (ctx.Err() != nil || engine.CodeOf(fl.err) == engine.TooMany)
 			return fl.account, fl.why, fl.err
 		}
@@ -203,10 +203,10 @@ func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why
 	}
 }
 
-// verify compares a password with the stored account. It caches the password if
+// verifyPassword compares a password with the stored account. It caches the password if
 // it is right, and counts a failure if not.
-func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
-	c, err := s.compare(ctx, try)
+func (s *Store) verifyPassword(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
+	c, err := s.comparePassword(ctx, try)
 	if err != nil {
 		return nil, c.why, err
 	}
@@ -217,13 +217,13 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	if c.renewed != "" {
 		c.item = s.renewHash(ctx, c.item, c.renewed)
 	}
-	if a, err = s.identity(ctx, c.item); err != nil {
+	if a, err = s.buildAccount(ctx, c.item); err != nil {
 		return nil, "", err
 	}
 	e := &remembered{Entry: remember.Entry{Expires: c.at + rememberFor}, given: try.id}
 	e.account.Store(a)
 	e.checked.Store(int64(c.at))
-	s.remember(s.passwords, try.key, e, generation)
+	s.rememberCredential(s.passwords, try.key, e, generation)
 	return a, "", nil
 }
 
@@ -235,11 +235,11 @@ type comparison struct {
 	why     string // the reason of a failure, "" if the password is right
 }
 
-// compare waits for its turn to hash, reads the account and compares the
+// comparePassword waits for its turn to hash, reads the account and compares the
 // password. It reads the account after the wait, because a long queue would
 // make it stale. It also asks again if the attempt may be made: attempts before
 // it in the queue may have failed too often.
-func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err error) {
+func (s *Store) comparePassword(ctx context.Context, try attempt) (c comparison, err error) {
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
 	} else {
@@ -257,7 +257,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	}
 	c.at = s.elapsed()
 	if checkID(try.id) == nil {
-		if c.item, err = s.lookup(ctx, try.id); err != nil {
+		if c.item, err = s.lookupAccount(ctx, try.id); err != nil {
 			return c, err
 		}
 	}
@@ -272,21 +272,21 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	var m meter
 	password := try.password[:min(len(try.password), MaxPassword)]
 	matches := stored.compare(&m, password) && len(password) == len(try.password)
-	if c.why = reason(c.item, matches); c.why != "" {
+	if c.why = failureReason(c.item, matches); c.why != "" {
 		m.spendUpTo(cost, password)
-	} else if !stored.current() {
+	} else if !stored.isCurrent() {
 		c.renewed = newHash(password)
 	}
-	s.hasher.spend(m.spent)
+	s.hasher.addWork(m.spent)
 	return c, nil
 }
 
-// reason returns why a password fails, for the audit log; "" if it does not.
-func reason(item *engine.Item, matches bool) string {
+// failureReason returns why a password fails, for the audit log; "" if it does not.
+func failureReason(item *engine.Item, matches bool) string {
 	switch {
 	case item == nil:
 		return "unknown account"
-	case disabled(item):
+	case isDisabled(item):
 		return "disabled account"
 	case !matches:
 		return "wrong password"

@@ -24,13 +24,13 @@ const (
 // token that is not valid.
 func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.Account, error) {
 	if secret == "" {
-		return nil, missing("a token is needed")
+		return nil, missingCredentials("a token is needed")
 	}
 	if !wellFormed(secret) {
 		return nil, badToken()
 	}
 	key := proof(sha256.Sum256([]byte(secret)))
-	if a, err := s.recall(ctx, s.tokens, key); a != nil || err != nil {
+	if a, err := s.recallAccount(ctx, s.tokens, key); a != nil || err != nil {
 		return a, err
 	}
 	generation, at := s.tokens.Generation(), s.elapsed()
@@ -50,17 +50,17 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if err != nil {
 		return nil, err
 	}
-	if item == nil || disabled(item) || !stillValid(token, item) {
+	if item == nil || isDisabled(item) || !stillValid(token, item) {
 		return nil, badToken()
 	}
-	a, err := s.identity(ctx, item)
+	a, err := s.buildAccount(ctx, item)
 	if err != nil {
 		return nil, err
 	}
 	e := &remembered{Entry: remember.Entry{Expires: at + min(left, rememberFor)}, token: token.ID}
 	e.account.Store(a)
 	e.checked.Store(int64(at))
-	s.remember(s.tokens, key, e, generation)
+	s.rememberCredential(s.tokens, key, e, generation)
 	return a, nil
 }
 
@@ -176,7 +176,7 @@ func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.D
 	if err := checkText("token name", name, maxTokenName); err != nil {
 		return "", engine.Token{}, err
 	}
-	owner, err := s.existing(ctx, account)
+	owner, err := s.existingAccount(ctx, account)
 	if err != nil {
 		return "", engine.Token{}, err
 	}

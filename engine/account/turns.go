@@ -65,7 +65,7 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 	t := &turn{network, make(chan error, 1)}
 	if ahead {
 		q.first = append(q.first, t)
-	} else if !q.line(t) {
+	} else if !q.lineUp(t) {
 		q.mu.Unlock()
 		return tooBusy()
 	}
@@ -84,10 +84,10 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 	return gaveUp(ctx.Err())
 }
 
-// line puts a turn into the line of its network. If the queue is full, it
+// lineUp puts a turn into the line of its network. If the queue is full, it
 // displaces the last turn of a longer line, and reports false if there is no
 // longer one. mu must be held.
-func (q *turns) line(t *turn) bool {
+func (q *turns) lineUp(t *turn) bool {
 	if q.queued >= q.room {
 		var longest []*turn
 		for _, l := range q.lines {

@@ -79,9 +79,9 @@ func parseArgon(s string) storedHash {
 	if len(settings) != 3 {
 		return storedHash{}
 	}
-	memory, mok := number(settings[0], "m=", maxArgonMemory)
-	rounds, tok := number(settings[1], "t=", maxArgonTime)
-	threads, pok := number(settings[2], "p=", maxArgonThreads)
+	memory, mok := parseNumber(settings[0], "m=", maxArgonMemory)
+	rounds, tok := parseNumber(settings[1], "t=", maxArgonTime)
+	threads, pok := parseNumber(settings[2], "p=", maxArgonThreads)
 	salt, serr := base64.RawStdEncoding.Strict().DecodeString(parts[1])
 	key, kerr := base64.RawStdEncoding.Strict().DecodeString(parts[2])
 	if !mok || !tok || !pok || serr != nil || kerr != nil ||
@@ -97,7 +97,7 @@ func parsePBKDF2(s string) storedHash {
 	if len(parts) != 3 {
 		return storedHash{}
 	}
-	rounds, ok := number(parts[0], "", maxPBKDF2Iterations)
+	rounds, ok := parseNumber(parts[0], "", maxPBKDF2Iterations)
 	key, kerr := hex.DecodeString(parts[1])
 	salt, serr := hex.DecodeString(parts[2])
 	if !ok || kerr != nil || serr != nil || len(key) != pbkdf2Key || len(salt) == 0 ||
@@ -107,9 +107,9 @@ func parsePBKDF2(s string) storedHash {
 	return storedHash{algorithm: pbkdf2sha1, rounds: rounds, salt: salt, key: key}
 }
 
-// number parses a prefix and a decimal number from 1 to limit, without leading
+// parseNumber parses a prefix and a decimal number from 1 to limit, without leading
 // zeros.
-func number(s, prefix string, limit uint64) (uint32, bool) {
+func parseNumber(s, prefix string, limit uint64) (uint32, bool) {
 	digits, ok := strings.CutPrefix(s, prefix)
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), ok && err == nil && n >= 1 && n <= limit && digits[0] != '0' && digits[0] != '+'
@@ -131,8 +131,8 @@ func (h storedHash) compare(m *meter, plain string) bool {
 	return subtle.ConstantTimeCompare(key, h.key) == 1
 }
 
-// current reports whether a new hash would have the same parameters.
-func (h storedHash) current() bool {
+// isCurrent reports whether a new hash would have the same parameters.
+func (h storedHash) isCurrent() bool {
 	return h.algorithm == argon2id && h.memory == argonMemory && h.rounds == argonTime &&
 		h.threads == argonThreads && len(h.salt) >= argonSalt && len(h.key) == argonKey
 }
