@@ -34,26 +34,26 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	f, err := parameters(w, r)
+	f, err := readParameters(w, r)
 	if err != nil {
-		p.refuse(w, r, err)
+		p.refuseRequest(w, r, err)
 		return
 	}
-	account, ok := p.cfg.Sessions.Require(w, f.again(r))
+	account, ok := p.cfg.Sessions.Require(w, f.returnRequest(r))
 	if !ok {
 		return
 	}
-	a, err := p.trusted(r.Context(), f)
+	a, err := p.findClientAndRedirect(r.Context(), f)
 	if err != nil {
-		p.refuse(w, r, err)
+		p.refuseRequest(w, r, err)
 		return
 	}
 	a.account = account
-	location, err := p.decide(r, a)
+	location, err := p.decideGrant(r, a)
 	switch {
 	case err != nil:
 		p.logFailure(r, err)
-		engine.Redirect(w, p.answer(a, failureOf(err).parameters()))
+		engine.Redirect(w, p.answerURL(a, failureOf(err).redirectParameters()))
 	case location != "":
 		engine.Redirect(w, location)
 	default:
@@ -61,26 +61,26 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parameters returns the parameters of the query and of the body together.
-func parameters(w http.ResponseWriter, r *http.Request) (form, error) {
+// readParameters returns the parameters of the query and of the body together.
+func readParameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	query, err := parseForm(r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
 	if r.Method == http.MethodGet || r.ContentLength == 0 {
-		return once(query)
+		return mergeOnce(query)
 	}
 	body, err := readForm(w, r)
 	if err != nil {
 		return nil, err
 	}
-	return once(query, body)
+	return mergeOnce(query, body)
 }
 
-// again returns the request with all parameters in its URL, to which the
+// returnRequest returns the request with all parameters in its URL, to which the
 // browser returns after the sign-in. A consent in the request is dropped,
 // because it came before the account was known.
-func (f form) again(r *http.Request) *http.Request {
+func (f form) returnRequest(r *http.Request) *http.Request {
 	v := url.Values{}
 	for name, value := range f {
 		if name != "grant" && name != "deny" && name != "allowed" {
@@ -92,14 +92,14 @@ func (f form) again(r *http.Request) *http.Request {
 	return &again
 }
 
-// trusted returns the request with its client and its redirect URI. The caller
+// findClientAndRedirect returns the request with its client and its redirect URI. The caller
 // must show its errors to the user and not redirect them, because the URI could
 // lead anywhere.
-func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
+func (p *Provider) findClientAndRedirect(ctx context.Context, f form) (*asked, error) {
 	if f["client_id"] == "" {
 		return nil, &failure{kind: errors.ErrInvalidRequest, text: "Client application credentials were not specified.", shown: http.StatusUnauthorized}
 	}
-	c, err := p.client(ctx, f["client_id"])
+	c, err := p.findClient(ctx, f["client_id"])
 	if err != nil {
 		return nil, err
 	}
@@ -109,43 +109,43 @@ func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
 	if f["redirect_uri"] == "" && len(c.RedirectURIs) == 0 {
 		return nil, invalidRequest("the client has registered no redirect URI")
 	}
-	uri, ok := c.redirect(f["redirect_uri"])
+	uri, ok := c.redirectFor(f["redirect_uri"])
 	if !ok {
 		return nil, invalidRequest("redirect_uri is not one that the client has registered")
 	}
 	return &asked{client: c, redirect: uri, form: f}, nil
 }
 
-// decide returns the redirect that answers the request, or "" if the account
+// decideGrant returns the redirect that answers the request, or "" if the account
 // must be asked. Errors are sent to the client.
-func (p *Provider) decide(r *http.Request, a *asked) (location string, err error) {
-	if err := a.check(); err != nil {
+func (p *Provider) decideGrant(r *http.Request, a *asked) (location string, err error) {
+	if err := a.checkRequest(); err != nil {
 		return "", err
 	}
 	ctx := r.Context()
 	if r.Method == http.MethodGet {
-		agreed, err := p.agreed(ctx, a)
+		agreed, err := p.hasConsent(ctx, a)
 		if err != nil || !agreed {
 			return "", err
 		}
-		return p.grant(ctx, a)
+		return p.grantCode(ctx, a)
 	}
 	if _, deny := a.form["deny"]; deny || a.form["allowed"] == "false" {
-		p.audit(ctx, event(engine.ConsentDenied, a.client.ID, a.account.ID))
-		if err := p.disagree(ctx, a); err != nil {
+		p.audit(ctx, newEvent(engine.ConsentDenied, a.client.ID, a.account.ID))
+		if err := p.deleteConsent(ctx, a); err != nil {
 			return "", err
 		}
 		return "", &failure{kind: errors.ErrAccessDenied, text: "the account refused"}
 	}
-	if err := p.agree(ctx, a); err != nil {
+	if err := p.storeConsent(ctx, a); err != nil {
 		return "", err
 	}
-	p.audit(ctx, event(engine.ConsentGiven, a.client.ID, a.account.ID, engine.Field{Name: "scope", Value: a.scope.String()}))
-	return p.grant(ctx, a)
+	p.audit(ctx, newEvent(engine.ConsentGiven, a.client.ID, a.account.ID, engine.Field{Name: "scope", Value: a.scope.String()}))
+	return p.grantCode(ctx, a)
 }
 
-// check rejects a request that is invalid or that the client may not make.
-func (a *asked) check() (err error) {
+// checkRequest rejects a request that is invalid or that the client may not make.
+func (a *asked) checkRequest() (err error) {
 	f, c := a.form, a.client
 	switch {
 	case f["response_type"] == "":
@@ -154,21 +154,21 @@ func (a *asked) check() (err error) {
 		return &failure{kind: errors.ErrUnsupportedResponseType, text: "response_type must be code"}
 	case f["response_mode"] != "" && f["response_mode"] != "query":
 		return invalidRequest("response_mode must be query")
-	case !c.may(authorizationCode):
+	case !c.mayUse(authorizationCode):
 		return unauthorizedClient("the client may not use " + authorizationCode)
 	case f["code_challenge"] == "" && (c.Public || f["code_challenge_method"] != ""):
 		return invalidRequest("code_challenge is missing")
 	case f["code_challenge"] != "" && f["code_challenge_method"] != "S256":
 		return invalidRequest("code_challenge_method must be S256")
-	case f["code_challenge"] != "" && (len(f["code_challenge"]) != 43 || !unreserved(f["code_challenge"])):
+	case f["code_challenge"] != "" && (len(f["code_challenge"]) != 43 || !isUnreserved(f["code_challenge"])):
 		return invalidRequest("code_challenge is not a SHA-256 in base64url")
 	}
 	a.scope, err = scopeFor(c, f["scope"])
 	return err
 }
 
-// grant creates a code and returns the redirect that carries it.
-func (p *Provider) grant(ctx context.Context, a *asked) (location string, err error) {
+// grantCode creates a code and returns the redirect that carries it.
+func (p *Provider) grantCode(ctx context.Context, a *asked) (location string, err error) {
 	ti, err := p.library.GetAuthorizeToken(ctx, &server.AuthorizeRequest{
 		ResponseType: oauth2.Code, ClientID: a.client.ID, UserID: a.account.ID, Scope: a.scope.String(),
 		RedirectURI: a.form["redirect_uri"], CodeChallenge: a.form["code_challenge"], CodeChallengeMethod: oauth2.CodeChallengeS256,
@@ -182,12 +182,12 @@ func (p *Provider) grant(ctx context.Context, a *asked) (location string, err er
 			v.Set(name, s)
 		}
 	}
-	return p.answer(a, v), nil
+	return p.answerURL(a, v), nil
 }
 
-// answer returns the redirect URI with the parameters of an answer. The URI
+// answerURL returns the redirect URI with the parameters of an answer. The URI
 // keeps its own query.
-func (p *Provider) answer(a *asked, v url.Values) string {
+func (p *Provider) answerURL(a *asked, v url.Values) string {
 	if state := a.form["state"]; state != "" {
 		v.Set("state", state)
 	}
@@ -204,14 +204,14 @@ func (p *Provider) answer(a *asked, v url.Values) string {
 	}
 }
 
-// parameters returns the failure as parameters of a redirect.
-func (f *failure) parameters() url.Values {
-	return url.Values{"error": {f.kind.Error()}, "error_description": {described(f.text)}}
+// redirectParameters returns the failure as parameters of a redirect.
+func (f *failure) redirectParameters() url.Values {
+	return url.Values{"error": {f.kind.Error()}, "error_description": {errorDescription(f.text)}}
 }
 
-// refuse answers with an error that must not be redirected. A browser gets it
+// refuseRequest answers with an error that must not be redirected. A browser gets it
 // as a page or as one sentence, other clients as JSON.
-func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Provider) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	f := failureOf(err)
 	status := cmp.Or(f.status, http.StatusBadRequest)
@@ -227,6 +227,6 @@ func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(f.shown)
 		_, _ = io.WriteString(w, f.text) // the client may be gone
 	default:
-		writeJSON(w, status, map[string]any{"code": status, "error": f.kind.Error(), "error_description": described(f.text)})
+		writeJSON(w, status, map[string]any{"code": status, "error": f.kind.Error(), "error_description": errorDescription(f.text)})
 	}
 }

@@ -47,7 +47,7 @@ func (p *Provider) Authenticate(ctx context.Context, mode engine.AuthMode, c eng
 	key := remember.Key(sha256.Sum256([]byte(c.Token)))
 	b := p.bearers.Find(key)
 	if b == nil {
-		return p.first(ctx, key)
+		return p.firstLookUp(ctx, key)
 	}
 	now := p.elapsed()
 	if now >= b.Expires {
@@ -57,15 +57,15 @@ func (p *Provider) Authenticate(ctx context.Context, mode engine.AuthMode, c eng
 	if now-time.Duration(b.checked.Load()) < recheckAfter {
 		return b.who.Load(), nil
 	}
-	return p.again(ctx, key, b)
+	return p.repeatLookUp(ctx, key, b)
 }
 
 func badToken() error {
 	return engine.Errorf(engine.Unauthenticated, "token", "the access token is unknown, expired or revoked")
 }
 
-// first looks up a token and caches it.
-func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account, error) {
+// firstLookUp looks up a token and caches it.
+func (p *Provider) firstLookUp(ctx context.Context, key remember.Key) (*engine.Account, error) {
 	generation, at := p.bearers.Generation(), p.elapsed()
 	it, a, err := p.lookUp(ctx, key)
 	if err != nil {
@@ -79,8 +79,8 @@ func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account
 	return a, nil
 }
 
-// again looks up a cached token, once for all requests that wait for it.
-func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
+// repeatLookUp looks up a cached token, once for all requests that wait for it.
+func (p *Provider) repeatLookUp(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
 	select {
 	case b.busy <- struct{}{}:
 		defer func() { <-b.busy }()
@@ -88,7 +88,7 @@ func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*eng
 		return nil, engine.Errorf(engine.Timeout, "timeout", "the request ended before the credentials were checked")
 	}
 	if b.Ended() {
-		return p.first(ctx, key)
+		return p.firstLookUp(ctx, key)
 	}
 	now := p.elapsed()
 	if now-time.Duration(b.checked.Load()) < recheckAfter {
@@ -102,7 +102,7 @@ func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*eng
 		return nil, err
 	}
 	if b.Ended() { // it was dropped during the lookup
-		return p.first(ctx, key)
+		return p.firstLookUp(ctx, key)
 	}
 	b.who.Store(a)
 	b.checked.Store(int64(now))
@@ -119,7 +119,7 @@ func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, 
 	if it == nil || !it.When("accessExpires").After(p.cfg.Now()) {
 		return nil, nil, badToken()
 	}
-	stored, err := p.holder(ctx, it)
+	stored, err := p.grantAccount(ctx, it)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -67,16 +67,16 @@ func Classes() []*engine.Class {
 	}
 }
 
-// moment returns a time as it is stored; nil if it is zero.
-func moment(t time.Time) any {
+// instantOrNil returns a time as it is stored; nil if it is zero.
+func instantOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return engine.InstantOf(t)
 }
 
-// optional returns text as it is stored; nil if it is empty.
-func optional(s string) any {
+// textOrNil returns text as it is stored; nil if it is empty.
+func textOrNil(s string) any {
 	if s == "" {
 		return nil
 	}

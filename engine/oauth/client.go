@@ -52,13 +52,13 @@ type Client struct {
 // DefaultRedirect.
 func (c *Client) Defaulted() bool { return c.defaulted }
 
-// may reports whether the client may use a grant type.
-func (c *Client) may(grant string) bool { return slices.Contains(c.Grants, grant) }
+// mayUse reports whether the client may use a grant type.
+func (c *Client) mayUse(grant string) bool { return slices.Contains(c.Grants, grant) }
 
-// redirect returns the URI that receives an answer: the requested one, which
+// redirectFor returns the URI that receives an answer: the requested one, which
 // must be registered, or the first registered one. ok is false if there is no
 // such URI.
-func (c *Client) redirect(asked string) (uri string, ok bool) {
+func (c *Client) redirectFor(asked string) (uri string, ok bool) {
 	if asked == "" {
 		if len(c.RedirectURIs) == 0 {
 			return "", false
@@ -126,7 +126,7 @@ func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 		return nil, nil
 	}
 	var faults engine.Faults
-	o := reader(a.ID, "properties.oauth", fields, &faults)
+	o := newObject(a.ID, "properties.oauth", fields, &faults)
 	if value != nil && !given {
 		o.Fault(o.Path, jsonfile.Describe(value), "an object: it is no client")
 		return nil, faults
@@ -139,16 +139,16 @@ func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 	if c.Name == "" {
 		c.Name = a.ID
 	}
-	c.complete()
+	c.setDefaults()
 	return c, faults
 }
 
-// complete sets the defaults of a client.
-func (c *Client) complete() {
+// setDefaults sets the defaults of a client.
+func (c *Client) setDefaults() {
 	if c.Grants == nil {
 		c.Grants = []string{authorizationCode, refreshToken}
 	}
-	if len(c.RedirectURIs) == 0 && !c.Public && c.may(authorizationCode) && !c.configured && !c.listed {
+	if len(c.RedirectURIs) == 0 && !c.Public && c.mayUse(authorizationCode) && !c.configured && !c.listed {
 		c.RedirectURIs, c.defaulted = []string{DefaultRedirect}, true
 	}
 	if c.Public {
@@ -157,9 +157,9 @@ func (c *Client) complete() {
 	}
 }
 
-// client returns the client with an id; nil if there is no such client, or if
+// findClient returns the client with an id; nil if there is no such client, or if
 // its account may not sign in.
-func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
+func (p *Provider) findClient(ctx context.Context, id string) (*Client, error) {
 	if c := p.clients[id]; c != nil {
 		return c, nil
 	}
@@ -169,7 +169,7 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	if !strings.Contains(id, "@") {
 		id += "@" + clientType
 	}
-	a, _, err := p.current(ctx, id)
+	a, _, err := p.currentAccount(ctx, id)
 	if err != nil || a == nil {
 		return nil, err
 	}
@@ -181,15 +181,15 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 // account with the name of a configured client that was removed is not this
 // client.
 func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
-	c, err := p.client(ctx, grant.Text("client"))
+	c, err := p.findClient(ctx, grant.Text("client"))
 	if err != nil || c == nil || c.ID != grant.Text("client") {
 		return nil, err
 	}
 	return c, nil
 }
 
-// current returns the account if it exists and may sign in, else nil.
-func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
+// currentAccount returns the account if it exists and may sign in, else nil.
+func (p *Provider) currentAccount(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
 		return nil, "", nil
@@ -201,7 +201,7 @@ func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, b
 // not exist or the secret is wrong. A public client has no secret and must send
 // none.
 func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client, error) {
-	c, err := p.client(ctx, id)
+	c, err := p.findClient(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret
 		if err != nil {
 			return nil, err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := waitFor(ctx, wait); err != nil {
 			return nil, err
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // consentID returns the key of the consent of an account to a client.
 func consentID(a *asked) string { return hashOf(a.client.ID + "\x00" + a.account.ID) }
 
-// agreed reports whether a stored consent covers the request. Only clients with
+// hasConsent reports whether a stored consent covers the request. Only clients with
 // Remember have stored consents.
-func (p *Provider) agreed(ctx context.Context, a *asked) (bool, error) {
+func (p *Provider) hasConsent(ctx context.Context, a *asked) (bool, error) {
 	if !a.client.Remember {
 		return false, nil
 	}
@@ -27,20 +27,20 @@ func (p *Provider) agreed(ctx context.Context, a *asked) (bool, error) {
 	return err == nil && a.scope.Within(scope), nil
 }
 
-// agree stores a consent, if the client has Remember.
-func (p *Provider) agree(ctx context.Context, a *asked) error {
+// storeConsent stores a consent, if the client has Remember.
+func (p *Provider) storeConsent(ctx context.Context, a *asked) error {
 	if !a.client.Remember {
 		return nil
 	}
 	c := p.classes.consent
 	_, err := p.cfg.Data.Save(engine.AsServer(ctx), []engine.Record{{Class: c, ID: consentID(a), Values: engine.ValuesOf(c,
 		engine.Named("id", consentID(a)), engine.Named("client", a.client.ID), engine.Named("account", a.account.ID),
-		engine.Named("scope", optional(a.scope.String())), engine.Named("given", moment(p.cfg.Now())))}})
+		engine.Named("scope", textOrNil(a.scope.String())), engine.Named("given", instantOrNil(p.cfg.Now())))}})
 	return err
 }
 
-// disagree deletes a stored consent.
-func (p *Provider) disagree(ctx context.Context, a *asked) error {
+// deleteConsent deletes a stored consent.
+func (p *Provider) deleteConsent(ctx context.Context, a *asked) error {
 	err := p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.consent, consentID(a), nil)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return nil
@@ -93,7 +93,7 @@ type question struct {
 	Lines                     []string
 }
 
-func show(w http.ResponseWriter, p *page.Page, status int, title string, of any) {
+func showPage(w http.ResponseWriter, p *page.Page, status int, title string, of any) {
 	if err := p.Write(w, status, title, of); err != nil {
 		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
 	}
@@ -104,7 +104,7 @@ func (p *Provider) showConsent(w http.ResponseWriter, _ *http.Request, a *asked)
 	if u, err := url.Parse(where); err == nil && u.Host != "" {
 		where = u.Scheme + "://" + u.Host
 	}
-	show(w, consentPage, http.StatusOK, "Grant access?", question{
+	showPage(w, consentPage, http.StatusOK, "Grant access?", question{
 		Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, SignOut: p.cfg.SignOut, Lines: inWords(a.scope)})
 }
 
@@ -115,6 +115,6 @@ func showRefusal(w http.ResponseWriter, status int, f *failure) {
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		advice = "The request for access was not answered. Go back and try again later."
 	}
-	show(w, refusalPage, status, "This does not work", struct{ Text, Advice string }{
-		"The server says: " + f.kind.Error() + ", " + described(f.text) + ".", advice})
+	showPage(w, refusalPage, status, "This does not work", struct{ Text, Advice string }{
+		"The server says: " + f.kind.Error() + ", " + errorDescription(f.text) + ".", advice})
 }

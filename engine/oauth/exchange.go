@@ -20,10 +20,10 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 		}
 	}
 	if it == nil || it.Text("client") != c.ID {
-		return g, "", p.guessed(ctx, "the code is unknown, expired or another client's")
+		return g, "", p.countGuess(ctx, "the code is unknown, expired or another client's")
 	}
 	if it.Flag("used") {
-		return g, "", p.reused(ctx, it, "code")
+		return g, "", p.endReused(ctx, it, "code")
 	}
 	if !it.When("expires").After(p.cfg.Now()) {
 		return g, "", invalidGrant("the code is unknown, expired or another client's")
@@ -31,10 +31,10 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	if it.Flag("redirected") && r.RedirectURI == "" || r.RedirectURI != "" && r.RedirectURI != it.Text("redirect") {
 		return g, "", invalidGrant("redirect_uri is not that of the code")
 	}
-	if challenge := it.Text("challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
+	if challenge := it.Text("challenge"); !verifierMatches(challenge, r.CodeVerifier) || c.Public && challenge == "" {
 		return g, "", invalidGrant("code_verifier is not that of the code_challenge")
 	}
-	if _, ok := c.redirect(it.Text("redirect")); !ok {
+	if _, ok := c.redirectFor(it.Text("redirect")); !ok {
 		return g, "", invalidGrant("the client was changed since it was granted")
 	}
 	granted, err := p.stillGranted(ctx, c, it)
@@ -42,16 +42,16 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 		return g, "", err
 	}
 	family := ""
-	if c.may(refreshToken) {
+	if c.mayUse(refreshToken) {
 		family = newFamily()
 	}
-	g, sets := p.issue(c, granted, granted, family)
-	done, err := p.advance(ctx, it, append(sets, engine.Named("used", true))...)
+	g, sets := p.issueTokens(c, granted, granted, family)
+	done, err := p.changeGrant(ctx, it, append(sets, engine.Named("used", true))...)
 	if err != nil {
 		return g, "", err
 	}
 	if !done {
-		return given{}, "", p.reused(ctx, it, "code")
+		return given{}, "", p.endReused(ctx, it, "code")
 	}
 	return g, it.Text("account"), nil
 }
@@ -59,7 +59,7 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 // stillGranted returns the scope of a grant. It fails if the account may not
 // sign in any more or if the client may not have the scope any more.
 func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
-	a, err := p.holder(ctx, it)
+	a, err := p.grantAccount(ctx, it)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		return g, "", p.spentBefore(ctx, c, r.Refresh)
 	}
 	if it.Text("client") != c.ID {
-		return g, "", p.guessed(ctx, unknownRefresh)
+		return g, "", p.countGuess(ctx, unknownRefresh)
 	}
 	if !it.When("refreshExpires").After(p.cfg.Now()) {
 		return g, "", invalidGrant(unknownRefresh)
@@ -101,12 +101,12 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 			return g, "", invalidScope("the scope is wider than what was granted")
 		}
 	}
-	family, err := p.spend(ctx, it, r.Refresh)
+	family, err := p.nextFamily(ctx, it, r.Refresh)
 	if err != nil {
 		return g, "", err
 	}
-	g, sets := p.issue(c, granted, scope, family)
-	done, err := p.advance(ctx, it, sets...)
+	g, sets := p.issueTokens(c, granted, scope, family)
+	done, err := p.changeGrant(ctx, it, sets...)
 	if err != nil {
 		return g, "", err
 	}
@@ -118,7 +118,7 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		case now != nil && now.Text("refresh") == it.Text("refresh"): // only its access token was revoked: try again
 			return p.exchangeRefresh(ctx, c, r)
 		}
-		return given{}, "", p.reused(ctx, it, "refresh token")
+		return given{}, "", p.endReused(ctx, it, "refresh token")
 	}
 	p.sweeper.Begin()
 	return g, it.Text("account"), nil
@@ -129,24 +129,24 @@ const unknownRefresh = "the refresh token is unknown, expired or another client'
 // spentBefore returns the error for a refresh token that is not the current one
 // of a grant. If it was a token of a grant before, that grant is revoked.
 func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
-	it, known, err := p.family(ctx, refresh)
+	it, known, err := p.findFamily(ctx, refresh)
 	switch {
 	case err != nil:
 		return err
 	case !known:
-		return p.guessed(ctx, unknownRefresh)
+		return p.countGuess(ctx, unknownRefresh)
 	case it == nil || it.Text("client") != c.ID:
 		return invalidGrant(unknownRefresh)
 	}
-	return p.reused(ctx, it, "refresh token")
+	return p.endReused(ctx, it, "refresh token")
 }
 
-// family returns the grant to which a refresh token belonged until it was
+// findFamily returns the grant to which a refresh token belonged until it was
 // exchanged; nil if that grant has ended. known is false if the token is not
 // known to have been issued. A text that only begins like a token of the grant
 // counts as one: its sender knows part of a secret that no other program should
 // know.
-func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
+func (p *Provider) findFamily(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
 	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
 	if err != nil || grant != nil {
 		return grant, grant != nil, err
@@ -165,16 +165,16 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	if err != nil {
 		return g, err
 	}
-	a, basis, err := p.current(ctx, c.Account)
+	a, basis, err := p.currentAccount(ctx, c.Account)
 	if err != nil {
 		return g, err
 	}
 	if a == nil {
 		return g, unauthorizedClient("the client has no account of its own")
 	}
-	g, sets := p.issue(c, scope, scope, "")
+	g, sets := p.issueTokens(c, scope, scope, "")
 	sets = append(sets, engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID),
-		engine.Named("basis", basis), engine.Named("created", moment(p.cfg.Now())))
+		engine.Named("basis", basis), engine.Named("created", instantOrNil(p.cfg.Now())))
 	class := p.classes.grant
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
 	p.sweeper.Begin()

@@ -67,7 +67,7 @@ func (f *failure) response() *errors.Response {
 	if r.StatusCode == 0 {
 		r.StatusCode = http.StatusBadRequest
 	}
-	r.Description = described(f.text)
+	r.Description = errorDescription(f.text)
 	if f.status == http.StatusUnauthorized {
 		r.SetHeader("WWW-Authenticate", `Basic realm="restsrv", charset="UTF-8"`)
 	}
@@ -77,9 +77,9 @@ func (f *failure) response() *errors.Response {
 	return r
 }
 
-// described replaces the characters of a text that an error_description must
+// errorDescription replaces the characters of a text that an error_description must
 // not have.
-func described(text string) string {
+func errorDescription(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '"' || r == '\\' || r == '“' || r == '”':

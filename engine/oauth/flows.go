@@ -35,7 +35,7 @@ func (p *Provider) newLibrary() *server.Server {
 
 // GetClient returns a client.
 func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, error) {
-	c, err := f.p.client(ctx, id)
+	c, err := f.p.findClient(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,17 +47,17 @@ func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, er
 
 // GenerateAuthToken creates a grant with a code.
 func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.client(ctx, r.ClientID)
+	c, err := f.p.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
-	a, basis, err := f.p.current(ctx, r.UserID)
+	a, basis, err := f.p.currentAccount(ctx, r.UserID)
 	if err != nil {
 		return nil, err
 	}
 	redirect, ok := "", false
 	if c != nil {
-		redirect, ok = c.redirect(r.RedirectURI)
+		redirect, ok = c.redirectFor(r.RedirectURI)
 	}
 	if !ok || a == nil {
 		return nil, invalidRequest("the client or the account was changed meanwhile")
@@ -67,9 +67,9 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	class := f.p.classes.grant
 	_, err = f.p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class,
 		engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID), engine.Named("basis", basis),
-		engine.Named("scope", optional(r.Scope)), engine.Named("created", moment(now)), engine.Named("expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))),
+		engine.Named("scope", textOrNil(r.Scope)), engine.Named("created", instantOrNil(now)), engine.Named("expires", instantOrNil(now.Add(f.p.cfg.Options.CodeLifetime))),
 		engine.Named("code", hash), engine.Named("used", false), engine.Named("redirect", redirect), engine.Named("redirected", r.RedirectURI != ""),
-		engine.Named("challenge", optional(r.CodeChallenge)),
+		engine.Named("challenge", textOrNil(r.CodeChallenge)),
 	), engine.WriteOptions{})
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 // GenerateAccessToken exchanges a code, or issues a token for the account of
 // the client.
 func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.client(ctx, r.ClientID)
+	c, err := f.p.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +104,14 @@ func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r 
 	if err != nil {
 		return nil, err
 	}
-	f.p.audit(ctx, event(engine.TokenIssued, c.ID, account,
+	f.p.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
 		engine.Field{Name: "grant", Value: gt.String()}, engine.Field{Name: "scope", Value: g.scope.String()}))
-	return g.info(f.p.cfg.Now()), nil
+	return g.tokenInfo(f.p.cfg.Now()), nil
 }
 
 // RefreshAccessToken exchanges a refresh token.
 func (f *flows) RefreshAccessToken(ctx context.Context, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.client(ctx, r.ClientID)
+	c, err := f.p.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,9 @@ func (f *flows) RefreshAccessToken(ctx context.Context, r *oauth2.TokenGenerateR
 	if err != nil {
 		return nil, err
 	}
-	f.p.audit(ctx, event(engine.TokenIssued, c.ID, account,
+	f.p.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
 		engine.Field{Name: "grant", Value: refreshToken}, engine.Field{Name: "scope", Value: g.scope.String()}))
-	return g.info(f.p.cfg.Now()), nil
+	return g.tokenInfo(f.p.cfg.Now()), nil
 }
 
 // RemoveAccessToken revokes an access token.
@@ -135,10 +135,10 @@ func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 			return err
 		}
 		if it.Get("refresh") == nil {
-			_, err := f.p.end(ctx, it.ID)
+			_, err := f.p.endGrant(ctx, it.ID)
 			return err
 		}
-		if done, err := f.p.advance(ctx, it, engine.Named("access", nil), engine.Named("accessExpires", nil)); done || err != nil {
+		if done, err := f.p.changeGrant(ctx, it, engine.Named("access", nil), engine.Named("accessExpires", nil)); done || err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
 	if err != nil || it == nil {
 		return err
 	}
-	_, err = f.p.end(ctx, it.ID)
+	_, err = f.p.endGrant(ctx, it.ID)
 	return err
 }
 
@@ -197,7 +197,7 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 // whileHeld returns ti if the account of the grant may still sign in and its
 // client may still have the scope.
 func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
-	a, err := p.holder(ctx, it)
+	a, err := p.grantAccount(ctx, it)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.To
 	return ti, nil
 }
 
-func (g given) info(now time.Time) oauth2.TokenInfo {
+func (g given) tokenInfo(now time.Time) oauth2.TokenInfo {
 	ti := models.NewToken()
 	ti.SetAccess(g.access)
 	ti.SetAccessCreateAt(now)
@@ -222,21 +222,21 @@ func (g given) info(now time.Time) oauth2.TokenInfo {
 	return ti
 }
 
-// proves reports whether a PKCE verifier matches a challenge (RFC 7636 section
+// verifierMatches reports whether a PKCE verifier matches a challenge (RFC 7636 section
 // 4.6). If there is no challenge, there must be no verifier: otherwise an
 // attacker may have removed the challenge.
-func proves(challenge, verifier string) bool {
+func verifierMatches(challenge, verifier string) bool {
 	if challenge == "" || verifier == "" {
 		return challenge == verifier
 	}
-	if len(verifier) < 43 || len(verifier) > 128 || !unreserved(verifier) {
+	if len(verifier) < 43 || len(verifier) > 128 || !isUnreserved(verifier) {
 		return false
 	}
 	sum := sha256.Sum256([]byte(verifier))
 	return subtle.ConstantTimeCompare([]byte(challenge), []byte(base64.RawURLEncoding.EncodeToString(sum[:]))) == 1
 }
 
-func unreserved(s string) bool {
+func isUnreserved(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r))
 	})

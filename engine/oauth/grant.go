@@ -39,9 +39,9 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 	return it, err
 }
 
-// advance changes a grant if it is unchanged since it was read. done is false if
+// changeGrant changes a grant if it is unchanged since it was read. done is false if
 // another request has changed or deleted it.
-func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
+func (p *Provider) changeGrant(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
 	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, engine.ValuesOf(it.Class, sets...), engine.WriteOptions{Match: match})
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == it.ID })
@@ -51,8 +51,8 @@ func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...engine.
 	return err == nil, err
 }
 
-// end revokes a grant with all its tokens. ended is false if it was gone already.
-func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error) {
+// endGrant revokes a grant with all its tokens. ended is false if it was gone already.
+func (p *Provider) endGrant(ctx context.Context, grant string) (ended bool, err error) {
 	err = p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.grant, grant, nil)
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == grant })
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -61,16 +61,16 @@ func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error
 	return err == nil, err
 }
 
-// reused revokes a grant when its code or refresh token is used a second time,
+// endReused revokes a grant when its code or refresh token is used a second time,
 // because one of the two senders has stolen it. It returns the error for the
 // client.
-func (p *Provider) reused(ctx context.Context, grant *engine.Item, what string) error {
-	ended, err := p.end(ctx, grant.ID)
+func (p *Provider) endReused(ctx context.Context, grant *engine.Item, what string) error {
+	ended, err := p.endGrant(ctx, grant.ID)
 	if err != nil {
 		return err
 	}
 	if ended {
-		p.audit(ctx, event(engine.TokenReused, grant.Text("client"), grant.Text("account"), engine.Field{Name: "what", Value: what}))
+		p.audit(ctx, newEvent(engine.TokenReused, grant.Text("client"), grant.Text("account"), engine.Field{Name: "what", Value: what}))
 	}
 	return invalidGrant("the " + what + " was used before: all that it gave is revoked")
 }
@@ -82,35 +82,35 @@ type given struct {
 	lifetime        time.Duration
 }
 
-// issue creates an access token, and a refresh token of the family if that is not
+// issueTokens creates an access token, and a refresh token of the family if that is not
 // "". It returns the values to store.
-func (p *Provider) issue(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
+func (p *Provider) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
-	g := given{scope: scope, lifetime: either(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
+	g := given{scope: scope, lifetime: firstPositive(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
 	var access string
 	g.access, access = newSecret()
 	last := now.Add(g.lifetime)
 	sets := engine.Fields{
-		engine.Named("scope", optional(granted.String())),
-		engine.Named("access", access), engine.Named("accessScope", optional(scope.String())),
-		engine.Named("issued", moment(now)), engine.Named("accessExpires", moment(last)),
+		engine.Named("scope", textOrNil(granted.String())),
+		engine.Named("access", access), engine.Named("accessScope", textOrNil(scope.String())),
+		engine.Named("issued", instantOrNil(now)), engine.Named("accessExpires", instantOrNil(last)),
 	}
 	if family != "" {
 		var refresh string
 		g.refresh, refresh = newRefresh(family)
-		expires := now.Add(either(c.RefreshLifetime, p.cfg.Options.RefreshLifetime))
-		sets = append(sets, engine.Named("refresh", refresh), engine.Named("refreshExpires", moment(expires)), engine.Named("family", hashOf(family)))
+		expires := now.Add(firstPositive(c.RefreshLifetime, p.cfg.Options.RefreshLifetime))
+		sets = append(sets, engine.Named("refresh", refresh), engine.Named("refreshExpires", instantOrNil(expires)), engine.Named("family", hashOf(family)))
 		if expires.After(last) {
 			last = expires
 		}
 	}
-	return g, append(sets, engine.Named("expires", moment(last)))
+	return g, append(sets, engine.Named("expires", instantOrNil(last)))
 }
 
-// spend returns the family of the next refresh token of a grant. If the grant is of
+// nextFamily returns the family of the next refresh token of a grant. If the grant is of
 // an older version, it has no family yet and its token is stored as exchanged,
 // once. The row may exist already, if an exchange was interrupted.
-func (p *Provider) spend(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
+func (p *Provider) nextFamily(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
 	if grant.Text("family") != "" {
 		return familyOf(refresh), nil
 	}
@@ -119,17 +119,17 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item, refresh string
 		expires = own
 	}
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
-		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", moment(expires))), engine.WriteOptions{})
+		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", instantOrNil(expires))), engine.WriteOptions{})
 	if err != nil && engine.CodeOf(err) == engine.Invalid { // the row exists
 		err = nil
 	}
 	return newFamily(), err
 }
 
-// holder returns the account of a grant if it may sign in and its basis is that of
+// grantAccount returns the account of a grant if it may sign in and its basis is that of
 // the grant, else nil.
-func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
-	a, basis, err := p.current(ctx, grant.Text("account"))
+func (p *Provider) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
+	a, basis, err := p.currentAccount(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {
 		return nil, err
 	}

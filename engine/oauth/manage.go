@@ -41,7 +41,7 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 		if err := remove(ctx, secret); err != nil {
 			return nil, err
 		}
-		p.audit(ctx, event(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: kind + " token"}))
+		p.audit(ctx, newEvent(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: kind + " token"}))
 		return nil, nil
 	}
 	return nil, p.revokeSpent(ctx, c, secret)
@@ -49,16 +49,16 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 
 // revokeSpent revokes the grant of a refresh token that was exchanged already.
 func (p *Provider) revokeSpent(ctx context.Context, c *Client, refresh string) error {
-	it, _, err := p.family(ctx, refresh)
+	it, _, err := p.findFamily(ctx, refresh)
 	if err != nil || it == nil {
 		return err
 	}
 	if it.Text("client") != c.ID {
 		return unauthorizedClient("the token is another client's")
 	}
-	ended, err := p.end(ctx, it.ID)
+	ended, err := p.endGrant(ctx, it.ID)
 	if ended {
-		p.audit(ctx, event(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: "refresh token"}))
+		p.audit(ctx, newEvent(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: "refresh token"}))
 	}
 	return err
 }
@@ -80,12 +80,12 @@ func (p *Provider) introspect(r *http.Request, c *Client, f form) (map[string]an
 	ctx, m := r.Context(), p.library.Manager
 	ti, err := m.LoadAccessToken(ctx, secret)
 	kind, created, lifetime := "Bearer", oauth2.TokenInfo.GetAccessCreateAt, oauth2.TokenInfo.GetAccessExpiresIn
-	if missing(err) {
+	if isInvalidToken(err) {
 		ti, err = m.LoadRefreshToken(ctx, secret)
 		kind, created, lifetime = "", oauth2.TokenInfo.GetRefreshCreateAt, oauth2.TokenInfo.GetRefreshExpiresIn
 	}
 	switch {
-	case missing(err):
+	case isInvalidToken(err):
 		return inactive, nil
 	case err != nil:
 		return nil, err
@@ -105,8 +105,8 @@ func (p *Provider) introspect(r *http.Request, c *Client, f form) (map[string]an
 	return data, nil
 }
 
-// missing reports whether the library's error means that a token is not valid.
-func missing(err error) bool {
+// isInvalidToken reports whether the library's error means that a token is not valid.
+func isInvalidToken(err error) bool {
 	return err == errors.ErrInvalidAccessToken || err == errors.ErrInvalidRefreshToken
 }
 

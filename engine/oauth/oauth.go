@@ -133,9 +133,9 @@ const (
 func (p *Provider) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		grantPath:      http.HandlerFunc(p.serveGrant),
-		tokenPath:      p.direct(p.token),
-		revokePath:     p.direct(p.revoke),
-		introspectPath: p.direct(p.introspect),
+		tokenPath:      p.directHandler(p.serveToken),
+		revokePath:     p.directHandler(p.revoke),
+		introspectPath: p.directHandler(p.introspect),
 		metadataPath:   http.HandlerFunc(p.serveMetadata),
 	}
 }
@@ -147,12 +147,12 @@ func (p *Provider) audit(ctx context.Context, e engine.Event) {
 	}
 }
 
-// event returns an event about a client and an account.
-func event(kind engine.EventKind, client, account string, details ...engine.Field) engine.Event {
+// newEvent returns an event about a client and an account.
+func newEvent(kind engine.EventKind, client, account string, details ...engine.Field) engine.Event {
 	return engine.Event{Kind: kind, Account: account, Details: append(engine.Fields{{Name: "client", Value: client}}, details...)}
 }
 
-func pause(ctx context.Context, wait time.Duration) error {
+func waitFor(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return nil
 	}
@@ -166,11 +166,11 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// guessed returns the error for a code or a token that this client did not get.
+// countGuess returns the error for a code or a token that this client did not get.
 // It counts the failure, and returns TooMany if there are too many of them. A
 // valid code does not wait behind these failures: a secret of 160 bits cannot be
 // guessed, but any website can make the server of a client send wrong codes.
-func (p *Provider) guessed(ctx context.Context, text string) error {
+func (p *Provider) countGuess(ctx context.Context, text string) error {
 	if p.cfg.Guesses == nil {
 		return invalidGrant(text)
 	}
@@ -179,7 +179,7 @@ func (p *Provider) guessed(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, wait); err != nil {
+	if err := waitFor(ctx, wait); err != nil {
 		return err
 	}
 	p.cfg.Guesses.Failed(ctx, "", from)

@@ -31,9 +31,9 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	o.AccessLifetime = either(o.AccessLifetime, time.Hour)
-	o.RefreshLifetime = either(o.RefreshLifetime, 14*24*time.Hour)
-	o.CodeLifetime = either(o.CodeLifetime, 5*time.Minute)
+	o.AccessLifetime = firstPositive(o.AccessLifetime, time.Hour)
+	o.RefreshLifetime = firstPositive(o.RefreshLifetime, 14*24*time.Hour)
+	o.CodeLifetime = firstPositive(o.CodeLifetime, 5*time.Minute)
 	if o.GrantsPerAccount <= 0 {
 		o.GrantsPerAccount = DefaultGrantsPerAccount
 	}
@@ -43,7 +43,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func either(d, otherwise time.Duration) time.Duration {
+func firstPositive(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d
 	}
@@ -74,20 +74,20 @@ const (
 	maxCode    = 60 * 60 // RFC 6749 section 4.1.2 recommends at most ten minutes
 )
 
-func reader(file, path string, fields engine.Fields, faults *engine.Faults) jsonfile.Object {
+func newObject(file, path string, fields engine.Fields, faults *engine.Faults) jsonfile.Object {
 	return jsonfile.Object{File: file, Path: path, Fields: fields, Faults: faults}
 }
 
 // ParseOptions reads the options of the plug-in from a JSON path of a file.
 func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faults) {
 	var faults engine.Faults
-	o := reader(file, path, fields, &faults)
+	o := newObject(file, path, fields, &faults)
 	o.WarnRepeated()
 	o.WarnUnknown(optionNames())
 	options := Options{
-		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
-		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
-		CodeLifetime:    lifetime(o, "authorizationCodeLifetime", maxCode),
+		AccessLifetime:  parseLifetime(o, "accessTokenLifetime", maxAccess),
+		RefreshLifetime: parseLifetime(o, "refreshTokenLifetime", maxRefresh),
+		CodeLifetime:    parseLifetime(o, "authorizationCodeLifetime", maxCode),
 	}
 	options.readGrants(o)
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faul
 			o.Report(mistake.OAuthClient, at, jsonfile.Describe(v), "an object")
 			continue
 		}
-		c := readConfigured(reader(file, at, entry, &faults))
+		c := readConfigured(newObject(file, at, entry, &faults))
 		if seen[c.ID] {
 			o.Fault(at, "client "+engine.Quote(c.ID)+" again", "each client once")
 		}
@@ -132,7 +132,7 @@ func (o *Options) readGrants(in jsonfile.Object) {
 	}
 }
 
-func lifetime(o jsonfile.Object, name string, most int64) time.Duration {
+func parseLifetime(o jsonfile.Object, name string, most int64) time.Duration {
 	n, _ := o.Whole(name, 1, most)
 	return time.Duration(n) * time.Second
 }
@@ -142,11 +142,11 @@ func lifetime(o jsonfile.Object, name string, most int64) time.Duration {
 func readClient(o jsonfile.Object) *Client {
 	c := &Client{
 		Name: o.Text("name"), Public: o.Flag("public", false), Remember: o.Flag("remember", false),
-		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
-		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
+		AccessLifetime:  parseLifetime(o, "accessTokenLifetime", maxAccess),
+		RefreshLifetime: parseLifetime(o, "refreshTokenLifetime", maxRefresh),
 	}
 	c.listed = o.Value("redirectUris") != nil
-	for i, uri := range texts(o, "redirectUris") {
+	for i, uri := range parseTexts(o, "redirectUris") {
 		if wrong := CheckRedirect(uri); wrong != "" {
 			o.Fault(jsonfile.Element(o.At("redirectUris"), i), engine.Quote(uri), wrong)
 			continue
@@ -156,32 +156,32 @@ func readClient(o jsonfile.Object) *Client {
 	if o.Value("grants") != nil {
 		c.Grants = []string{}
 	}
-	for i, grant := range texts(o, "grants") {
+	for i, grant := range parseTexts(o, "grants") {
 		if !slices.Contains(grantTypes(), grant) {
 			o.Warn(jsonfile.Element(o.At("grants"), i), engine.Quote(grant), "one of "+strings.Join(grantTypes(), ", ")+": it is ignored")
 			continue
 		}
 		c.Grants = append(c.Grants, grant)
 	}
-	words := strings.Join(texts(o, "scopes"), " ")
+	words := strings.Join(parseTexts(o, "scopes"), " ")
 	scope, err := engine.ParseScope(words)
 	if err != nil {
 		o.Fault(o.At("scopes"), engine.Quote(words), "services, or service:permission: "+err.Error())
-		scope = nothing()
+		scope = emptyScope()
 	}
 	c.Scope = scope
 	return c
 }
 
-// nothing returns a scope that allows no service. Use it if the configured
+// emptyScope returns a scope that allows no service. Use it if the configured
 // scope is invalid.
-func nothing() *engine.Scope {
+func emptyScope() *engine.Scope {
 	s, _ := engine.ParseScope("-")
 	return s
 }
 
-// texts reads an array of strings, or one string of words.
-func texts(o jsonfile.Object, name string) []string {
+// parseTexts reads an array of strings, or one string of words.
+func parseTexts(o jsonfile.Object, name string) []string {
 	if s, ok := o.Value(name).(string); ok {
 		return strings.Fields(s)
 	}
@@ -212,7 +212,7 @@ func readConfigured(o jsonfile.Object) *Client {
 	if c.Name == "" {
 		c.Name = c.ID
 	}
-	c.complete()
+	c.setDefaults()
 	if c.ID == "" || strings.ContainsFunc(c.ID, func(r rune) bool { return r < ' ' || r > '~' || r == ':' }) {
 		o.Fault(o.At("id"), jsonfile.Describe(o.Value("id")), "a name in ASCII without a colon")
 	}
@@ -229,10 +229,10 @@ func readConfigured(o jsonfile.Object) *Client {
 	case c.hash != "" && !strings.HasPrefix(c.hash, "$argon2id$") && !strings.HasPrefix(c.hash, "pbkdf2$"):
 		o.Fault(o.At("secretHash"), "something else", "a hash as restsrv makes it, which begins with $argon2id$")
 	}
-	if c.may(authorizationCode) && len(c.RedirectURIs) == 0 {
+	if c.mayUse(authorizationCode) && len(c.RedirectURIs) == 0 {
 		o.Fault(o.At("redirectUris"), "no redirect URI", "at least one, or grants without "+authorizationCode)
 	}
-	if c.may(clientCredentials) && c.Account == "" {
+	if c.mayUse(clientCredentials) && c.Account == "" {
 		o.Fault(o.At("account"), "no account", "the account that "+clientCredentials+" acts for")
 	}
 	return c

@@ -58,7 +58,7 @@ func TestFailuresInWords(t *testing.T) {
 		var log bytes.Buffer
 		p := &Provider{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 		w, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/oauth2/grant", nil)
-		p.refuse(w, request, x.err)
+		p.refuseRequest(w, request, x.err)
 		if got := strings.Contains(log.String(), "level=ERROR"); got != x.logged {
 			t.Errorf("%s: logged as an error: %v, want %v:\n%s", x.name, got, x.logged, log.String())
 		}
@@ -67,7 +67,7 @@ func TestFailuresInWords(t *testing.T) {
 		}
 		w = httptest.NewRecorder()
 		request.Header.Set("Accept", "text/html")
-		p.refuse(w, request, x.err)
+		p.refuseRequest(w, request, x.err)
 		if got, want := strings.Contains(w.Body.String(), "try again later."), x.status == 429 || x.status >= 500; got != want || w.Code != x.status {
 			t.Errorf("%s: the page has status %d and advises to try again: %v, want %d and %v", x.name, w.Code, got, x.status, want)
 		}
@@ -77,7 +77,7 @@ func TestFailuresInWords(t *testing.T) {
 // TestDescriptions checks which characters an error description keeps.
 func TestDescriptions(t *testing.T) {
 	for text, want := range map[string]string{"a b~": "a b~", "\x1f \x7f": "? ?", `"a\b”`: "'a'b'", "é": "?"} {
-		if got := described(text); got != want {
+		if got := errorDescription(text); got != want {
 			t.Errorf("%q is described as %q, want %q", text, got, want)
 		}
 	}
@@ -122,16 +122,16 @@ func TestVerifiers(t *testing.T) {
 		rest + "a": true, rest + "z": true, rest + "A": true, rest + "Z": true, rest + "0": true, rest + "9": true, rest + "-._~": true,
 		rest + "`": false, rest + "{": false, rest + "@": false, rest + "[": false, rest + "/": false, rest + ":": false, rest + "é": false,
 	} {
-		if got := proves(challenge(verifier), verifier); got != want {
+		if got := verifierMatches(challenge(verifier), verifier); got != want {
 			t.Errorf("the verifier %q is taken: %v, want %v", verifier, got, want)
 		}
 	}
 	for _, x := range [][2]string{{"", rest + "x"}, {challenge(rest + "x"), ""}, {challenge(rest + "y"), rest + "x"}} {
-		if proves(x[0], x[1]) {
+		if verifierMatches(x[0], x[1]) {
 			t.Errorf("the verifier %q is taken for the challenge %q", x[1], x[0])
 		}
 	}
-	if !proves("", "") {
+	if !verifierMatches("", "") {
 		t.Error("neither a challenge nor a verifier: got refused, want accepted")
 	}
 }

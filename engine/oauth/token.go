@@ -46,10 +46,10 @@ func parseForm(text string) (url.Values, error) {
 	return v, nil
 }
 
-// once merges parameters, and fails if one is given twice (RFC 6749 sections
+// mergeOnce merges parameters, and fails if one is given twice (RFC 6749 sections
 // 3.1 and 3.2). Empty parameters are ignored, except deny, which a button may
 // send without a value.
-func once(all ...url.Values) (form, error) {
+func mergeOnce(all ...url.Values) (form, error) {
 	f, seen := form{}, map[string]bool{}
 	for _, values := range all {
 		for name, given := range values {
@@ -68,40 +68,40 @@ func once(all ...url.Values) (form, error) {
 	return f, nil
 }
 
-// direct returns the handler of an endpoint that a client calls itself. It
+// directHandler returns the handler of an endpoint that a client calls itself. It
 // reads the form and authenticates the client before it uses any other
 // parameter.
-func (p *Provider) direct(answer func(r *http.Request, c *Client, f form) (map[string]any, error)) http.Handler {
+func (p *Provider) directHandler(answer func(r *http.Request, c *Client, f form) (map[string]any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			p.fail(w, r, &failure{kind: oauth2errors.ErrInvalidRequest, text: "the method must be POST", status: http.StatusMethodNotAllowed})
+			p.answerFailure(w, r, &failure{kind: oauth2errors.ErrInvalidRequest, text: "the method must be POST", status: http.StatusMethodNotAllowed})
 			return
 		}
 		values, err := readForm(w, r)
 		var f form
 		if err == nil {
-			f, err = once(values)
+			f, err = mergeOnce(values)
 		}
 		var c *Client
 		if err == nil {
-			c, err = p.caller(r, f)
+			c, err = p.authenticateCaller(r, f)
 		}
 		var data map[string]any
 		if err == nil {
 			data, err = answer(r, c, f)
 		}
 		if err != nil {
-			p.fail(w, r, err)
+			p.answerFailure(w, r, err)
 			return
 		}
 		writeJSON(w, http.StatusOK, data)
 	})
 }
 
-// fail answers with an error in the form of RFC 6749 section 5.2. The body also
+// answerFailure answers with an error in the form of RFC 6749 section 5.2. The body also
 // contains the status, as in IONDV.
-func (p *Provider) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Provider) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	data, status, header := p.library.GetErrorData(failureOf(err))
 	for name := range header {
@@ -129,10 +129,10 @@ func writeJSON(w http.ResponseWriter, status int, data map[string]any) {
 	_, _ = w.Write(b) // fails if the client is gone
 }
 
-// caller authenticates the client that calls an endpoint, by Authorization:
+// authenticateCaller authenticates the client that calls an endpoint, by Authorization:
 // Basic or by client_id and client_secret in the form (RFC 6749 section 2.3.1).
-func (p *Provider) caller(r *http.Request, f form) (*Client, error) {
-	attempts, err := offered(r, f)
+func (p *Provider) authenticateCaller(r *http.Request, f form) (*Client, error) {
+	attempts, err := offeredCredentials(r, f)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (p *Provider) caller(r *http.Request, f form) (*Client, error) {
 // attempt is one interpretation of the credentials of a client.
 type attempt struct{ id, secret string }
 
-// offered returns the possible interpretations of the credentials in a request.
-func offered(r *http.Request, f form) ([]attempt, error) {
+// offeredCredentials returns the possible interpretations of the credentials in a request.
+func offeredCredentials(r *http.Request, f form) ([]attempt, error) {
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
 		if f["client_id"] == "" {
@@ -173,19 +173,19 @@ func offered(r *http.Request, f form) ([]attempt, error) {
 	case !strings.EqualFold(scheme, "Basic"):
 		return nil, invalidClient()
 	}
-	attempts := basic(strings.TrimSpace(payload))
+	attempts := parseBasic(strings.TrimSpace(payload))
 	if attempts == nil {
 		return nil, invalidClient()
 	}
 	return attempts, nil
 }
 
-// basic parses the payload of Basic authentication: base64 of id:secret, or
+// parseBasic parses the payload of Basic authentication: base64 of id:secret, or
 // id:secret in plain text, as for services. RFC 6749 requires both parts to be
 // form-encoded first, which many clients do not do. An @ in the id shows the
 // form: it is plain or written as %40. If there is no @, and the secret could
 // be in either form, both interpretations are returned.
-func basic(payload string) []attempt {
+func parseBasic(payload string) []attempt {
 	if !strings.Contains(payload, ":") {
 		b, err := base64.StdEncoding.DecodeString(payload)
 		if err != nil || !utf8.Valid(b) {
@@ -210,8 +210,8 @@ func basic(payload string) []attempt {
 	return []attempt{encoded, plain}
 }
 
-// token handles POST /oauth2/token.
-func (p *Provider) token(r *http.Request, c *Client, f form) (map[string]any, error) {
+// serveToken handles POST /oauth2/token.
+func (p *Provider) serveToken(r *http.Request, c *Client, f form) (map[string]any, error) {
 	request := &oauth2.TokenGenerateRequest{
 		ClientID: c.ID, Scope: f["scope"], Code: f["code"], CodeVerifier: f["code_verifier"],
 		RedirectURI: f["redirect_uri"], Refresh: f["refresh_token"], Request: r,
@@ -222,7 +222,7 @@ func (p *Provider) token(r *http.Request, c *Client, f form) (map[string]any, er
 		return nil, invalidRequest("grant_type is missing")
 	case !p.library.CheckGrantType(kind):
 		return nil, &failure{kind: oauth2errors.ErrUnsupportedGrantType, text: "grant_type is not one of " + strings.Join(grantTypes(), ", ")}
-	case !c.may(kind.String()):
+	case !c.mayUse(kind.String()):
 		return nil, unauthorizedClient("the client may not use grant_type " + kind.String())
 	case kind == oauth2.AuthorizationCode && request.Code == "":
 		return nil, invalidRequest("code is missing")
