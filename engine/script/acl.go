@@ -87,7 +87,7 @@ func (h *host) textList(what string, v goja.Value) ([]string, error) {
 // resource to the permissions that any of the subjects has. Unless skipGlobals is true, it includes permissions on
 // all resources and permissions of everyone. A user stands for its account and its roles.
 func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
-	subjects, err := p.subjects(call.Argument(0))
+	subjects, err := p.readSubjects(call.Argument(0))
 	if err != nil {
 		return operation{}, err
 	}
@@ -118,12 +118,12 @@ func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// subjects reads users and names of subjects, one or an array.
-func (p *jsAccess) subjects(v goja.Value) ([]string, error) {
+// readSubjects reads users and names of subjects, one or an array.
+func (p *jsAccess) readSubjects(v goja.Value) ([]string, error) {
 	var list []goja.Value
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
 		for i := range int(o.Get("length").ToInteger()) {
-			list = append(list, o.Get(p.h.index(i)))
+			list = append(list, o.Get(p.h.indexText(i)))
 		}
 	} else {
 		list = []goja.Value{v}

@@ -34,7 +34,7 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 			r.logIgnoredOption("aggregate", f.Name)
 		}
 	}
-	if !slices.ContainsFunc(members, computes) {
+	if !slices.ContainsFunc(members, isComputedOption) {
 		return r.storedRows(call)
 	}
 	a, err := engine.ParseAggregation(c, members, r.h.v.gen.rt.now())

@@ -29,9 +29,9 @@ var ancestorErrors = map[string]ancestorError{
 	"denied": {"data-repo.noperm", func(*engine.Error) engine.Fields { return engine.Fields{} }},
 }
 
-// ancestral gives an error of a repository the code that services based on IONDV's Service class expect. If the
+// setLegacyCode gives an error of a repository the code that services based on IONDV's Service class expect. If the
 // script has required IonError, the error becomes an instance of it. The message does not change.
-func (h *host) ancestral(o *goja.Object, e *engine.Error) {
+func (h *host) setLegacyCode(o *goja.Object, e *engine.Error) {
 	known, ok := ancestorErrors[e.Reason]
 	if !ok || !h.v.gen.legacy {
 		return

@@ -16,8 +16,8 @@ type association struct {
 	collection *engine.Property
 }
 
-// association reads a master item and the name of one of its collections from the arguments.
-func (r *jsRepository) association(call goja.FunctionCall) (*association, error) {
+// readAssociation reads a master item and the name of one of its collections from the arguments.
+func (r *jsRepository) readAssociation(call goja.FunctionCall) (*association, error) {
 	master := itemOf(call.Argument(0))
 	if master == nil {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the first argument is an item, found %s", describeValue(call.Argument(0)))
@@ -36,15 +36,17 @@ func (r *jsRepository) association(call goja.FunctionCall) (*association, error)
 	return a, nil
 }
 
-func (r *jsRepository) put(call goja.FunctionCall) (operation, error) { return r.relink("add", call) }
-
-func (r *jsRepository) eject(call goja.FunctionCall) (operation, error) {
-	return r.relink("remove", call)
+func (r *jsRepository) put(call goja.FunctionCall) (operation, error) {
+	return r.changeMembers("add", call)
 }
 
-// relink adds members to a collection or removes them. It returns the updated master.
-func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, error) {
-	a, err := r.association(call)
+func (r *jsRepository) eject(call goja.FunctionCall) (operation, error) {
+	return r.changeMembers("remove", call)
+}
+
+// changeMembers adds members to a collection or removes them. It returns the updated master.
+func (r *jsRepository) changeMembers(how string, call goja.FunctionCall) (operation, error) {
+	a, err := r.readAssociation(call)
 	if err != nil {
 		return operation{}, err
 	}
@@ -59,7 +61,7 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 		details = []any{details}
 	}
 	if len(details.([]any)) == 0 {
-		return r.unchanged(a), nil
+		return r.getMaster(a), nil
 	}
 	in := &input{r: r, class: a.class, id: a.master}
 	g := r.h.v.gen
@@ -72,16 +74,16 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	return r.updateItem(in, after), err
 }
 
-// unchanged returns the current master.
-func (r *jsRepository) unchanged(a *association) operation {
+// getMaster returns the current master.
+func (r *jsRepository) getMaster(a *association) operation {
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		return r.itemResult(r.repo.Get(ctx, a.class, a.master))
 	}}
 }
 
-// query returns a query for the members by the value of their back reference, which the database can count, sort and
-// page. It returns nil if the members are found by links.
-func (a *association) query(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
+// buildQuery returns a query for the members by the value of their back reference, which the database can count,
+// sort and page. It returns nil if the members are found by links.
+func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
 	p := a.collection
 	if p.Back == nil {
 		return nil, nil
@@ -114,8 +116,8 @@ func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	return conditions.ForOwner(master)
 }
 
-// members returns the linked members in the order of the collection.
-func (a *association) members(ctx context.Context, repo engine.Repository, wanted *engine.Query) ([]*engine.Item, error) {
+// loadMembers returns the linked members in the order of the collection.
+func (a *association) loadMembers(ctx context.Context, repo engine.Repository, wanted *engine.Query) ([]*engine.Item, error) {
 	load := &engine.Load{Property: a.collection, Shown: true, Filter: wanted.Filter, Next: wanted.Load}
 	it, err := repo.Get(ctx, a.class, a.master, load)
 	if err != nil {
@@ -124,8 +126,8 @@ func (a *association) members(ctx context.Context, repo engine.Repository, wante
 	return it.Link(a.collection).Items, nil
 }
 
-// among returns a query for the members by their ids. Use it to have the database sort them.
-func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
+// queryByIDs returns a query for the members by their ids. Use it to have the database sort them.
+func queryByIDs(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	q := *wanted
 	q.Filter = engine.Never()
 	key := q.Class.KeyProperties()
@@ -144,21 +146,21 @@ func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	return &q, err
 }
 
-// find returns the members that match the options. If total is not nil, it also counts all matches.
-func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.Query, total *int64) ([]*engine.Item, error) {
-	q, err := a.query(ctx, r.repo)
+// findMembers returns the members that match the options. If total is not nil, it also counts all matches.
+func (r *jsRepository) findMembers(ctx context.Context, a *association, wanted *engine.Query, total *int64) ([]*engine.Item, error) {
+	q, err := a.buildQuery(ctx, r.repo)
 	if err != nil {
 		return nil, err
 	}
 	if q == nil {
-		items, err := a.members(ctx, r.repo, wanted)
+		items, err := a.loadMembers(ctx, r.repo, wanted)
 		if total != nil {
 			*total = int64(len(items))
 		}
 		if err != nil || len(wanted.Sort) == 0 {
-			return cut(items, wanted), err
+			return cutPage(items, wanted), err
 		}
-		if q, err = among(items, wanted); err != nil {
+		if q, err = queryByIDs(items, wanted); err != nil {
 			return nil, err
 		}
 		return r.listItems(ctx, q)
@@ -171,7 +173,7 @@ func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.
 	return r.listItems(ctx, q)
 }
 
-func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
+func cutPage(items []*engine.Item, q *engine.Query) []*engine.Item {
 	items = items[min(q.Offset, len(items)):]
 	if q.Count >= 0 {
 		items = items[:min(q.Count, len(items))]
@@ -179,8 +181,8 @@ func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
 	return items
 }
 
-// wanted reads the options of a list of members.
-func (r *jsRepository) wanted(a *association, o *goja.Object) (*engine.Query, error) {
+// readMemberOptions reads the options of a list of members.
+func (r *jsRepository) readMemberOptions(a *association, o *goja.Object) (*engine.Query, error) {
 	q := &engine.Query{Class: a.class.Leads(a.collection), Count: -1}
 	if o == nil {
 		return q, r.readPageOptions(q, nil)
@@ -193,12 +195,12 @@ func (r *jsRepository) wanted(a *association, o *goja.Object) (*engine.Query, er
 }
 
 func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, error) {
-	a, err := r.association(call)
+	a, err := r.readAssociation(call)
 	if err != nil {
 		return operation{}, err
 	}
 	o := r.readOptions("getAssociationsList", call.Argument(2), listOptions)
-	wanted, err := r.wanted(a, o)
+	wanted, err := r.readMemberOptions(a, o)
 	total := optionOf(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
@@ -207,17 +209,17 @@ func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, e
 		if counted {
 			total = &n
 		}
-		items, err := r.find(ctx, a, wanted, total)
+		items, err := r.findMembers(ctx, a, wanted, total)
 		return func() goja.Value { return r.h.listArray(items, n) }, err
 	}}, err
 }
 
 func (r *jsRepository) getAssociationsCount(call goja.FunctionCall) (operation, error) {
-	a, err := r.association(call)
+	a, err := r.readAssociation(call)
 	if err != nil {
 		return operation{}, err
 	}
-	wanted, err := r.wanted(a, r.readOptions("getAssociationsCount", call.Argument(2), listOptions))
+	wanted, err := r.readMemberOptions(a, r.readOptions("getAssociationsCount", call.Argument(2), listOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.countMembers(ctx, a, wanted)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err
@@ -225,7 +227,7 @@ func (r *jsRepository) getAssociationsCount(call goja.FunctionCall) (operation, 
 }
 
 func (r *jsRepository) countMembers(ctx context.Context, a *association, wanted *engine.Query) (int64, error) {
-	q, err := a.query(ctx, r.repo)
+	q, err := a.buildQuery(ctx, r.repo)
 	if err != nil {
 		return 0, err
 	}
@@ -234,6 +236,6 @@ func (r *jsRepository) countMembers(ctx context.Context, a *association, wanted 
 		return r.repo.Count(ctx, q)
 	}
 	wanted.Load = nil
-	items, err := a.members(ctx, r.repo, wanted)
+	items, err := a.loadMembers(ctx, r.repo, wanted)
 	return int64(len(items)), err
 }

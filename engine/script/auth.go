@@ -8,9 +8,9 @@ import (
 	"restsrv/engine"
 )
 
-// auth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
+// newAuth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
 // methods of IONDV throw, because restsrv manages accounts with commands.
-func (h *host) auth(accounts engine.Accounts) goja.Value {
+func (h *host) newAuth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
@@ -105,11 +105,11 @@ func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 // It starts no session, and the request keeps its own account.
 func (a *jsAccounts) signIn(call goja.FunctionCall) (operation, error) {
 	c := engine.Credentials{User: textArgument(call, 0), Password: textArgument(call, 1), Type: firstText(textArgument(call, 2), "local")}
-	return a.prove(engine.AuthPwd, c), nil
+	return a.checkCredentials(engine.AuthPwd, c), nil
 }
 
-// prove returns the account that the credentials authenticate, or null.
-func (a *jsAccounts) prove(mode engine.AuthMode, c engine.Credentials) operation {
+// checkCredentials returns the account that the credentials authenticate, or null.
+func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials) operation {
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		proven, err := a.accounts.Authenticate(ctx, mode, c)
 		if code := engine.CodeOf(err); err != nil && (code == engine.Unauthenticated || code == engine.Forbidden) {
@@ -138,7 +138,7 @@ func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
 	h.method(o, "authenticate", h.asyncFunction("wsAuth.authenticate", a.authenticate))
 	h.method(o, "generateToken", h.asyncFunction("wsAuth.generateToken", a.generateToken))
 	h.method(o, "checkToken", h.asyncFunction("wsAuth.checkToken", func(call goja.FunctionCall) (operation, error) {
-		return a.prove(engine.AuthToken, engine.Credentials{Token: textArgument(call, 0)}), nil
+		return a.checkCredentials(engine.AuthToken, engine.Credentials{Token: textArgument(call, 0)}), nil
 	}))
 	return o
 }
@@ -158,9 +158,9 @@ func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
 		return v.String()
 	}
 	if token := text("token"); token != "" {
-		return a.prove(engine.AuthToken, engine.Credentials{Token: token}), nil
+		return a.checkCredentials(engine.AuthToken, engine.Credentials{Token: token}), nil
 	}
-	return a.prove(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: firstText(text("type"), "system")}), nil
+	return a.checkCredentials(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: firstText(text("type"), "system")}), nil
 }
 
 // generateToken implements generateToken(login, type). It issues a token for an account. The type defaults to local.
@@ -173,15 +173,15 @@ func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
 			return nil, err
 		}
 		if audit != nil {
-			audit.Audit(ctx, engine.Event{Kind: engine.TokenIssued, Account: actor(ctx), Caller: engine.CallerFrom(ctx), Service: c.req.Service,
+			audit.Audit(ctx, engine.Event{Kind: engine.TokenIssued, Account: accountName(ctx), Caller: engine.CallerFrom(ctx), Service: c.req.Service,
 				Details: engine.Fields{{Name: "token", Value: t.ID}, {Name: "account", Value: id}, {Name: "expires", Value: engine.InstantOf(t.Expires)}}})
 		}
 		return func() goja.Value { return a.h.js.ToValue(secret) }, nil
 	}}, nil
 }
 
-// actor returns the name of the account in ctx, or "" if there is none.
-func actor(ctx context.Context) string {
+// accountName returns the name of the account in ctx, or "" if there is none.
+func accountName(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.ID
 	}

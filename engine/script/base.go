@@ -31,8 +31,8 @@ func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engin
 	return load
 }
 
-// computes reports whether an option of aggregate requests computed rows instead of the stored objects.
-func computes(f engine.Field) bool {
+// isComputedOption reports whether an option of aggregate requests computed rows instead of the stored objects.
+func isComputedOption(f engine.Field) bool {
 	return f.Value != nil && (f.Name == "fields" || f.Name == "aggregates" || f.Name == "distinct")
 }
 

@@ -42,15 +42,15 @@ type operatorRewriter struct {
 // the position of an assignment if rewriting the assignment would evaluate its target twice.
 func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
 	w := operatorRewriter{need: n}
-	rewriteExpressions(reflect.ValueOf(program.Body), w.replace)
+	rewriteExpressions(reflect.ValueOf(program.Body), w.replaceOperator)
 	if w.bad != nil {
 		return w.bad.Idx0(), false
 	}
 	return 0, true
 }
 
-// replace returns the replacement of an expression, or nil to keep it.
-func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
+// replaceOperator returns the replacement of an expression, or nil to keep it.
+func (w *operatorRewriter) replaceOperator(e ast.Expression) ast.Expression {
 	if w.need.syntax {
 		guardSyntax(e)
 	}
@@ -67,7 +67,7 @@ func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
 		if !ok {
 			return nil
 		}
-		if !repeatable(e.Left) {
+		if !isRepeatable(e.Left) {
 			if e.Operator != token.MULTIPLY { // a product grows slowly and needs no guard
 				w.bad = e
 			}
@@ -85,17 +85,17 @@ func guardCall(name string, left, right ast.Expression) ast.Expression {
 	}
 }
 
-// repeatable reports whether e can be evaluated twice with the same result.
-func repeatable(e ast.Expression) bool {
+// isRepeatable reports whether e can be evaluated twice with the same result.
+func isRepeatable(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.Identifier, *ast.ThisExpression, *ast.NumberLiteral, *ast.StringLiteral:
 		return true
 	case *ast.DotExpression:
-		return repeatable(e.Left)
+		return isRepeatable(e.Left)
 	case *ast.PrivateDotExpression:
-		return repeatable(e.Left)
+		return isRepeatable(e.Left)
 	case *ast.BracketExpression:
-		return repeatable(e.Left) && repeatable(e.Member)
+		return isRepeatable(e.Left) && isRepeatable(e.Member)
 	}
 	return false
 }
@@ -110,11 +110,11 @@ func (h *host) guardBigints() {
 	must(err)
 	global := h.js.GlobalObject()
 	for i := range len(bigintOperators) {
-		pair := list.(*goja.Object).Get(h.index(i)).(*goja.Object)
+		pair := list.(*goja.Object).Get(h.indexText(i)).(*goja.Object)
 		name := pair.Get("0").String()
 		original, _ := goja.AssertFunction(pair.Get("1"))
-		f := h.native(name, func(call goja.FunctionCall) goja.Value {
-			h.checkOperator(name, bigint(call.Argument(0)), bigint(call.Argument(1)))
+		f := h.newFunction(name, func(call goja.FunctionCall) goja.Value {
+			h.checkOperator(name, asBigint(call.Argument(0)), asBigint(call.Argument(1)))
 			v, err := original(goja.Undefined(), call.Arguments...)
 			if err != nil {
 				panic(rethrow(err))
@@ -126,8 +126,8 @@ func (h *host) guardBigints() {
 	h.guardBigintFunction(global)
 }
 
-// bigint returns the number if v is a primitive BigInt, otherwise nil.
-func bigint(v goja.Value) *big.Int {
+// asBigint returns the number if v is a primitive BigInt, otherwise nil.
+func asBigint(v goja.Value) *big.Int {
 	if _, ok := v.(*goja.Object); ok || v == nil {
 		return nil
 	}
@@ -160,11 +160,11 @@ func (h *host) checkOperator(name string, x, y *big.Int) {
 func (h *host) guardBigintFunction(global *goja.Object) {
 	original := global.Get("BigInt").(*goja.Object)
 	for _, name := range []string{"asIntN", "asUintN"} {
-		h.guard(original, name, func(call goja.FunctionCall) {
+		h.guardMethod(original, name, func(call goja.FunctionCall) {
 			h.tooMuch(call.Argument(0).ToFloat(), maxBits, "bits of a BigInt")
 		})
 	}
-	h.guard(global, "BigInt", func(call goja.FunctionCall) {
+	h.guardMethod(global, "BigInt", func(call goja.FunctionCall) {
 		if s, ok := call.Argument(0).(goja.String); ok {
 			h.tooMuch(float64(s.Length()), maxDigits, "digits of a BigInt")
 		}

@@ -95,7 +95,7 @@ func (h *host) bodyValue(b body) goja.Value {
 	case decodedBody:
 		return h.fromBody(b.decoded)
 	case formBody:
-		return h.form(b.decoded.(engine.Fields))
+		return h.newForm(b.decoded.(engine.Fields))
 	case textBody:
 		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
 	case rawBody:
@@ -112,8 +112,8 @@ func (h *host) rawBodyValue(b body) goja.Value {
 	return h.newBytes(append([]byte(nil), b.raw...))
 }
 
-// form returns the object for a multipart form.
-func (h *host) form(fields engine.Fields) goja.Value {
+// newForm returns the object for a multipart form.
+func (h *host) newForm(fields engine.Fields) goja.Value {
 	o := h.js.NewObject()
 	for _, f := range fields {
 		if f.Name == "__proto__" {

@@ -10,10 +10,11 @@ import (
 // keys directly.
 const cacheKeys = "\x00cache\x00"
 
-// cache returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return promises;
-// get resolves to null if the key does not exist. The values are in the shared store of the service, so that each
-// service has its own. If the store is full, the values that were not used for the longest time are removed.
-func (h *host) cache() goja.Value {
+// newCacheComponent returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return
+// promises; get resolves to null if the key does not exist. The values are in the shared store of the service, so
+// that each service has its own. If the store is full, the values that were not used for the longest time are
+// removed.
+func (h *host) newCacheComponent() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
 	settled := func(v goja.Value) goja.Value {

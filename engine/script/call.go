@@ -63,22 +63,22 @@ type call struct {
 	console consoleState
 }
 
-// serve runs a request of one route. It is the engine.Handler of the route.
-func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
+// serveRoute runs a request of one route. It is the engine.Handler of the route.
+func (g *Generation) serveRoute(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
 	body, err := g.readBody(ctx, r)
 	defer body.close()
 	if err != nil {
 		return nil, err
 	}
-	o, err := g.run(ctx, r, route, body, nil)
+	o, err := g.runCall(ctx, r, route, body, nil)
 	if err != nil {
 		return nil, err
 	}
 	return o.response, o.err
 }
 
-// run calls a handler of the script. If the VM is discarded during the call, it repeats the call up to three times.
-func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
+// runCall calls a handler of the script. If the VM is discarded during the call, it repeats the call up to three times.
+func (g *Generation) runCall(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
 	if !g.answers.Load() && g.answers.CompareAndSwap(false, true) {
 		g.lasting.store.resize(g.limits.Shared)
 	}
@@ -88,12 +88,12 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan *pending, 2)}
-		o, err := g.attempt(c)
+		o, err := g.runOnce(c)
 		switch {
 		case o.again && attempt < 3:
 			continue
 		case o.again:
-			o = c.gone()
+			o = c.discardOutcome()
 		}
 		g.lasting.counters.countRequest(o, err)
 		if err == nil {
@@ -103,30 +103,30 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 	}
 }
 
-// attempt runs c on one VM and waits for its outcome.
-func (g *Generation) attempt(c *call) (outcome, error) {
-	v, err := g.acquire(c)
+// runOnce runs c on one VM and waits for its outcome.
+func (g *Generation) runOnce(c *call) (outcome, error) {
+	v, err := g.acquireVM(c)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer g.group.release(v)
 	c.vm = v
-	if !v.enter(c) {
+	if !v.addCall(c) {
 		return outcome{again: true}, nil
 	}
-	defer v.exit(c)
-	if !v.do(task{c, c.run}, false) {
+	defer v.removeCall(c)
+	if !v.do(task{c, c.runHandler}, false) {
 		return outcome{again: true}, nil
 	}
 	return c.wait(), nil
 }
 
-// acquire takes a VM from the group, within the wall-time limit of the call.
-func (g *Generation) acquire(c *call) (*vm, error) {
+// acquireVM takes a VM from the group, within the wall-time limit of the call.
+func (g *Generation) acquireVM(c *call) (*vm, error) {
 	if c.job != nil && c.job.event != nil {
-		return g.group.urgent()
+		return g.group.acquireUrgent()
 	}
-	if v := g.group.take(); v != nil {
+	if v := g.group.takeFree(); v != nil {
 		return v, nil
 	}
 	ctx, cancel := context.WithDeadline(c.ctx, c.start.Add(g.limits.Wall))
@@ -134,9 +134,9 @@ func (g *Generation) acquire(c *call) (*vm, error) {
 	return g.group.acquire(ctx)
 }
 
-// enter adds c to the calls of v, so that c is notified when v is discarded. It returns false if v is discarded
+// addCall adds c to the calls of v, so that c is notified when v is discarded. It returns false if v is discarded
 // already.
-func (v *vm) enter(c *call) bool {
+func (v *vm) addCall(c *call) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.dead {
@@ -146,17 +146,17 @@ func (v *vm) enter(c *call) bool {
 	return true
 }
 
-func (v *vm) exit(c *call) {
+func (v *vm) removeCall(c *call) {
 	v.mu.Lock()
 	delete(v.calls, c)
 	v.mu.Unlock()
 	c.over.Store(true)
-	c.stop()
-	c.leaves()
+	c.cancelWork()
+	c.runCleanups()
 }
 
-// stop cancels the context of the repository calls.
-func (c *call) stop() {
+// cancelWork cancels the context of the repository calls.
+func (c *call) cancelWork() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cancel != nil {
@@ -180,8 +180,8 @@ func (c *call) atEnd(f func()) (forget func()) {
 	}
 }
 
-// leaves runs the functions that were registered by atEnd.
-func (c *call) leaves() {
+// runCleanups runs the functions that were registered by atEnd.
+func (c *call) runCleanups() {
 	c.endMu.Lock()
 	ends := c.ends
 	c.ends = nil
@@ -198,7 +198,7 @@ func (c *call) leaves() {
 // already grown.
 func (c *call) wait() outcome {
 	for {
-		p := c.next()
+		p := c.nextOperation()
 		if p == nil {
 			return c.out
 		}
@@ -210,8 +210,8 @@ func (c *call) wait() outcome {
 	}
 }
 
-// next waits for an operation. It returns nil when the call is over.
-func (c *call) next() *pending {
+// nextOperation waits for an operation. It returns nil when the call is over.
+func (c *call) nextOperation() *pending {
 	select {
 	case p := <-c.done:
 		return p
@@ -225,20 +225,20 @@ func (c *call) next() *pending {
 	case <-t.C:
 	case <-c.ctx.Done():
 	}
-	c.late()
+	c.endLate()
 	return <-c.done
 }
 
-// late ends a call after its time limit, or after the client disconnected.
-func (c *call) late() {
-	if c.finish(outcome{err: timeout(c.gen)}) {
+// endLate ends a call after its time limit, or after the client disconnected.
+func (c *call) endLate() {
+	if c.finish(outcome{err: timeoutError(c.gen)}) {
 		c.reportCPU()
 	}
 }
 
-// hand passes an operation to the goroutine of the call. It returns false if that goroutine has one already. It must
+// handOver passes an operation to the goroutine of the call. It returns false if that goroutine has one already. It must
 // be called inside a turn.
-func (c *call) hand(p *pending) bool {
+func (c *call) handOver(p *pending) bool {
 	if c.handed != nil {
 		return false
 	}
@@ -247,14 +247,14 @@ func (c *call) hand(p *pending) bool {
 	return true
 }
 
-// took records that an operation has completed. It must be called inside a turn.
-func (c *call) took(p *pending) {
+// markReturned records that an operation has completed. It must be called inside a turn.
+func (c *call) markReturned(p *pending) {
 	if c.handed == p {
 		c.handed = nil
 	}
 }
 
-func timeout(g *Generation) error {
+func timeoutError(g *Generation) error {
 	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.name)
 }
 
@@ -267,7 +267,7 @@ func (c *call) finish(o outcome) bool {
 	c.out = o
 	c.done <- nil
 	if c.doing.Load() {
-		c.stop()
+		c.cancelWork()
 	}
 	return true
 }
@@ -276,25 +276,25 @@ func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
 	case !time.Now().Before(c.start.Add(c.gen.limits.Wall)): // the time limit caused the failure
-		c.finish(outcome{err: timeout(c.gen)})
+		c.finish(outcome{err: timeoutError(c.gen)})
 	case c.job != nil:
 		c.finish(outcome{err: c.failedJob(f)})
 	default:
-		c.finish(c.gen.failed(c.req, f))
+		c.finish(c.gen.failureOutcome(c.req, f))
 	}
 }
 
-// displaced is called when the VM of c was discarded. The call is repeated unless it may have changed something.
-func (c *call) displaced() {
+// handleDiscard is called when the VM of c was discarded. The call is repeated unless it may have changed something.
+func (c *call) handleDiscard() {
 	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
-		c.finish(c.gone())
+		c.finish(c.discardOutcome())
 		return
 	}
 	c.finish(outcome{again: true})
 }
 
-// gone returns the outcome of a call that cannot be repeated.
-func (c *call) gone() outcome {
+// discardOutcome returns the outcome of a call that cannot be repeated.
+func (c *call) discardOutcome() outcome {
 	if c.job != nil {
 		return outcome{displaced: true, err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
 	}
@@ -320,8 +320,8 @@ func (c *call) context() context.Context {
 	return c.work
 }
 
-// run starts the handler. It is the first turn of the call.
-func (c *call) run() error {
+// runHandler starts the handler. It is the first turn of the call.
+func (c *call) runHandler() error {
 	if c.over.Load() {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"restsrv/engine"
 )
 
-// option returns the JavaScript value of an option: plain data, or the component that the option names.
-func (h *host) option(name string, value any) goja.Value {
+// optionValue returns the JavaScript value of an option: plain data, or the component that the option names.
+func (h *host) optionValue(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
 		return h.repositoryObject(value)
@@ -24,7 +24,7 @@ func (h *host) option(name string, value any) goja.Value {
 	case engine.FileStorage:
 		return h.fileStorage(value)
 	case engine.Auth:
-		return h.auth(value)
+		return h.newAuth(value)
 	case engine.ServiceAuth:
 		return h.serviceAuth(value)
 	case engine.Access:
@@ -32,28 +32,28 @@ func (h *host) option(name string, value any) goja.Value {
 	case engine.Workflows:
 		return h.workflowsObject(value)
 	case engine.Counters:
-		return h.sequences(value)
+		return h.newSequences(value)
 	case engine.Settings:
-		return h.settings(value)
+		return h.newSettings(value)
 	case engine.SysLog:
-		return h.console()
+		return h.newConsole()
 	case engine.KeyProvider:
 		return h.keyProvider()
 	case engine.Cache:
-		return h.cache()
+		return h.newCacheComponent()
 	case engine.Lacking:
 		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
 		return h.js.NewDynamicObject(&lacking{h, string(value)})
 	case []any:
 		list := make([]any, len(value))
 		for i, e := range value {
-			list[i] = h.option(name, e)
+			list[i] = h.optionValue(name, e)
 		}
 		return h.js.NewArray(list...)
 	case engine.Fields:
 		o := h.js.NewObject()
 		for _, f := range value {
-			h.put(o, f.Name, h.option(name, f.Value))
+			h.put(o, f.Name, h.optionValue(name, f.Value))
 		}
 		return o
 	case nil, bool, string, int64, float64, number:
@@ -94,8 +94,8 @@ func (l *lacking) Delete(string) bool { return true }
 // Keys returns nil.
 func (l *lacking) Keys() []string { return nil }
 
-// settings returns the read-only object settings.
-func (h *host) settings(s engine.Settings) goja.Value {
+// newSettings returns the read-only object settings.
+func (h *host) newSettings(s engine.Settings) goja.Value {
 	o := h.js.NewObject()
 	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
 		value, ok := s.Get(call.Argument(0).String())
@@ -117,8 +117,8 @@ func (h *host) refuse(m *methods, object, why string, names ...string) {
 	}
 }
 
-// sequences returns the object sequenceProvider.
-func (h *host) sequences(s engine.Sequences) goja.Value {
+// newSequences returns the object sequenceProvider.
+func (h *host) newSequences(s engine.Sequences) goja.Value {
 	o := h.js.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
 		h.method(o, name, h.asyncFunction("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {

@@ -40,9 +40,9 @@ func (h *host) consoleState() *consoleState {
 	return &h.consoleLoad
 }
 
-// console returns the object for the globals console and log. Each line contains the service, the request and the
+// newConsole returns the object for the globals console and log. Each line contains the service, the request and the
 // position of the call. If a request exceeds maxLogged, a final warning is logged and its further lines are dropped.
-func (h *host) console() goja.Value {
+func (h *host) newConsole() goja.Value {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	for _, m := range []struct {
@@ -60,7 +60,7 @@ func (h *host) console() goja.Value {
 			case m.write == nil:
 				h.logLine(m.level, "", call.Arguments...)
 			default:
-				h.logLine(m.level, h.readable(func() string { return m.write(call) }))
+				h.logLine(m.level, h.tryText(func() string { return m.write(call) }))
 			}
 			return goja.Undefined()
 		})
@@ -102,15 +102,15 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 			return
 		}
 	}
-	log.Log(context.Background(), level, text, "from", "script", "at", h.caller())
+	log.Log(context.Background(), level, text, "from", "script", "at", h.callerPosition())
 }
 
-// caller returns the position in the script of the current call.
-func (h *host) caller() string {
+// callerPosition returns the position in the script of the current call.
+func (h *host) callerPosition() string {
 	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
 	var f Failure
 	for i := range frames {
-		if f.locate(h.v, frames[i:i+1]); f.File != "" {
+		if f.addFrames(h.v, frames[i:i+1]); f.File != "" {
 			break
 		}
 	}
@@ -125,13 +125,13 @@ func (h *host) logText(args []goja.Value) string {
 	case len(args) == 1 && goja.IsString(args[0]):
 		return args[0].String()
 	}
-	return h.readable(func() string {
+	return h.tryText(func() string {
 		return h.ensurePlatform().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
 	})
 }
 
-// readable returns the result of f. If f throws, for example in a getter of a value, it returns a note instead.
-func (h *host) readable(f func() string) (text string) {
+// tryText returns the result of f. If f throws, for example in a getter of a value, it returns a note instead.
+func (h *host) tryText(f func() string) (text string) {
 	if ex := h.js.Try(func() { text = f() }); ex != nil {
 		return "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
 	}
@@ -144,7 +144,7 @@ func (h *host) consoleTrace(call goja.FunctionCall) string {
 	if len(call.Arguments) > 0 {
 		f.Message += ": " + h.logText(call.Arguments)
 	}
-	f.locate(h.v, h.js.CaptureCallStack(maxFrames, nil))
+	f.addFrames(h.v, h.js.CaptureCallStack(maxFrames, nil))
 	return f.Error()
 }
 
@@ -185,8 +185,8 @@ func (h *host) consoleGroupEnd(goja.FunctionCall) {
 	}
 }
 
-// label returns the first argument, or "default" if it is undefined.
-func label(call goja.FunctionCall) string {
+// labelOf returns the first argument, or "default" if it is undefined.
+func labelOf(call goja.FunctionCall) string {
 	if v := call.Argument(0); !goja.IsUndefined(v) {
 		return v.String()
 	}
@@ -194,7 +194,7 @@ func label(call goja.FunctionCall) string {
 }
 
 func (h *host) consoleCount(call goja.FunctionCall) {
-	s, name := h.consoleState(), label(call)
+	s, name := h.consoleState(), labelOf(call)
 	if s.counts == nil {
 		s.counts = map[string]int{}
 	}
@@ -205,11 +205,11 @@ func (h *host) consoleCount(call goja.FunctionCall) {
 }
 
 func (h *host) consoleCountReset(call goja.FunctionCall) {
-	delete(h.consoleState().counts, label(call))
+	delete(h.consoleState().counts, labelOf(call))
 }
 
 func (h *host) consoleTime(call goja.FunctionCall) {
-	s, name := h.consoleState(), label(call)
+	s, name := h.consoleState(), labelOf(call)
 	if s.starts == nil {
 		s.starts = map[string]time.Time{}
 	}
@@ -221,7 +221,7 @@ func (h *host) consoleTime(call goja.FunctionCall) {
 }
 
 func (h *host) consoleTimeLog(call goja.FunctionCall) {
-	name := label(call)
+	name := labelOf(call)
 	start, ok := h.consoleState().starts[name]
 	if !ok {
 		h.logLine(slog.LevelWarn, "console.timeEnd: there is no timer "+name)
@@ -236,5 +236,5 @@ func (h *host) consoleTimeLog(call goja.FunctionCall) {
 
 func (h *host) consoleTimeEnd(call goja.FunctionCall) {
 	h.consoleTimeLog(goja.FunctionCall{This: call.This, Arguments: call.Arguments[:min(1, len(call.Arguments))]})
-	delete(h.consoleState().starts, label(call))
+	delete(h.consoleState().starts, labelOf(call))
 }

@@ -42,16 +42,18 @@ func (h *host) put(o *goja.Object, name string, v goja.Value) {
 // fromDecoded converts decoded JSON to a JavaScript value. Integers that a Number cannot represent exactly become
 // BigInts.
 func (h *host) fromDecoded(v any) goja.Value {
-	return h.decoded(v, conversion{exact: true, patience: &patience{}})
+	return h.convertDecoded(v, conversion{exact: true, patience: &patience{}})
 }
 
 // fromJSON converts decoded JSON as JSON.parse does: all numbers become Numbers.
-func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, conversion{patience: &patience{}}) }
+func (h *host) fromJSON(v any) goja.Value {
+	return h.convertDecoded(v, conversion{patience: &patience{}})
+}
 
 // fromBody converts decoded JSON that a client sent. It drops members named __proto__: if a script merged such a
 // body into an object, it would change the prototype of all objects.
 func (h *host) fromBody(v any) goja.Value {
-	return h.decoded(v, conversion{exact: true, plainNames: true, patience: &patience{}})
+	return h.convertDecoded(v, conversion{exact: true, plainNames: true, patience: &patience{}})
 }
 
 // conversion holds the options of a conversion from decoded JSON.
@@ -61,17 +63,17 @@ type conversion struct {
 	plainNames bool // drop members named __proto__
 }
 
-func (h *host) decoded(v any, as conversion) goja.Value {
+func (h *host) convertDecoded(v any, as conversion) goja.Value {
 	as.patience.check(h)
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
 	case number:
-		return h.number(string(v), as.exact)
+		return h.convertNumber(string(v), as.exact)
 	case []any:
 		values := make([]any, len(v))
 		for i, e := range v {
-			values[i] = h.decoded(e, as)
+			values[i] = h.convertDecoded(e, as)
 		}
 		return h.js.NewArray(values...)
 	case engine.Fields:
@@ -80,15 +82,15 @@ func (h *host) decoded(v any, as conversion) goja.Value {
 			if as.plainNames && f.Name == "__proto__" {
 				continue
 			}
-			h.put(o, f.Name, h.decoded(f.Value, as))
+			h.put(o, f.Name, h.convertDecoded(f.Value, as))
 		}
 		return o
 	}
 	return h.fromValue(v)
 }
 
-// number converts the JSON text of a number.
-func (h *host) number(text string, exact bool) goja.Value {
+// convertNumber converts the JSON text of a number.
+func (h *host) convertNumber(text string, exact bool) goja.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxSafe && n <= maxSafe && text != "-0" {
 		return h.js.ToValue(n)
 	}
@@ -150,29 +152,29 @@ type decoder struct {
 
 // toDecoded converts v to decoded JSON. Dates become engine.Instant. It may run getters and toJSON methods.
 func (h *host) toDecoded(v goja.Value) (any, error) {
-	return (&decoder{h: h}).decoded(v)
+	return (&decoder{h: h}).decode(v)
 }
 
 // toAttributes converts the attributes of an item.
 func (h *host) toAttributes(v goja.Value) (any, error) {
-	return (&decoder{h: h, attributes: true}).decoded(v)
+	return (&decoder{h: h, attributes: true}).decode(v)
 }
 
 // toCondition converts conditions of a query. Undefined members are errors there, because dropping a condition would
 // return more objects than requested. The outer levels around the conditions may have undefined members.
 func (h *host) toCondition(v goja.Value, outer int) (any, error) {
-	return (&decoder{h: h, defined: outer + 1}).decoded(v)
+	return (&decoder{h: h, defined: outer + 1}).decode(v)
 }
 
-// missing reports an undefined member of conditions as an error.
-func (c *decoder) missing(v goja.Value, name string) {
+// rejectUndefined reports an undefined member of conditions as an error.
+func (c *decoder) rejectUndefined(v goja.Value, name string) {
 	if c.defined > 0 && c.depth >= c.defined && (v == nil || goja.IsUndefined(v)) {
 		c.fail("%q is undefined, which is no condition: leave it out, or write null for what has no value", name)
 	}
 }
 
-func (c *decoder) decoded(v goja.Value) (any, error) {
-	out := c.value(v)
+func (c *decoder) decode(v goja.Value) (any, error) {
+	out := c.decodeValue(v)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -183,7 +185,7 @@ var timeType = reflect.TypeFor[time.Time]()
 
 const maxArgumentDepth = 64
 
-func (c *decoder) value(v goja.Value) any {
+func (c *decoder) decodeValue(v goja.Value) any {
 	c.check(c.h)
 	switch {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
@@ -191,12 +193,12 @@ func (c *decoder) value(v goja.Value) any {
 	case goja.IsString(v):
 		return v.String()
 	case goja.IsNumber(v):
-		return c.number(v.ToFloat())
+		return c.decodeNumber(v.ToFloat())
 	case goja.IsBigInt(v):
 		return number(v.String())
 	}
 	if o, ok := v.(*goja.Object); ok {
-		return c.object(o)
+		return c.decodeObject(o)
 	}
 	if b, ok := v.Export().(bool); ok {
 		return b
@@ -211,7 +213,7 @@ func (c *decoder) fail(format string, args ...any) {
 	}
 }
 
-func (c *decoder) number(f float64) any {
+func (c *decoder) decodeNumber(f float64) any {
 	if f == math.Trunc(f) && math.Abs(f) <= maxSafe {
 		return int64(f)
 	}
@@ -222,7 +224,7 @@ func (c *decoder) number(f float64) any {
 	return f
 }
 
-func (c *decoder) object(o *goja.Object) any {
+func (c *decoder) decodeObject(o *goja.Object) any {
 	if c.err != nil {
 		return nil
 	}
@@ -234,7 +236,7 @@ func (c *decoder) object(o *goja.Object) any {
 	if it := itemOf(o); it != nil {
 		return it.item.ID
 	}
-	if u := c.upload(o); u != nil && (c.depth > 1 || !c.attributes) {
+	if u := c.decodeUpload(o); u != nil && (c.depth > 1 || !c.attributes) {
 		return u
 	}
 	switch o.ExportType() {
@@ -248,7 +250,7 @@ func (c *decoder) object(o *goja.Object) any {
 	}
 	switch o.ClassName() {
 	case "Array":
-		return c.array(o)
+		return c.decodeArray(o)
 	case "Function":
 		c.fail("a function is no value")
 		return nil
@@ -256,7 +258,7 @@ func (c *decoder) object(o *goja.Object) any {
 		if f, ok := goja.AssertFunction(o.Get("valueOf")); ok {
 			v, err := f(o)
 			must(err)
-			return c.value(v)
+			return c.decodeValue(v)
 		}
 	}
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
@@ -264,14 +266,14 @@ func (c *decoder) object(o *goja.Object) any {
 		if err != nil {
 			panic(rethrow(err))
 		}
-		return c.value(v)
+		return c.decodeValue(v)
 	}
-	return c.fields(o)
+	return c.decodeFields(o)
 }
 
-// upload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil for
+// decodeUpload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil for
 // any other object.
-func (c *decoder) upload(o *goja.Object) *engine.Upload {
+func (c *decoder) decodeUpload(o *goja.Object) *engine.Upload {
 	if part := partOf(o); part != nil {
 		return part.newUpload()
 	}
@@ -308,7 +310,7 @@ func describeUpload(u *engine.Upload, o *goja.Object) {
 	}
 }
 
-func (c *decoder) array(o *goja.Object) any {
+func (c *decoder) decodeArray(o *goja.Object) any {
 	n := int(o.Get("length").ToInteger())
 	if n > c.h.v.gen.limits.Elements {
 		c.fail("the array has too many elements")
@@ -316,29 +318,29 @@ func (c *decoder) array(o *goja.Object) any {
 	}
 	list := make([]any, 0, min(n, 1024))
 	for i := range n {
-		v := o.Get(c.h.index(i))
-		c.missing(v, c.h.index(i))
-		list = append(list, c.value(v))
+		v := o.Get(c.h.indexText(i))
+		c.rejectUndefined(v, c.h.indexText(i))
+		list = append(list, c.decodeValue(v))
 	}
 	return list
 }
 
-func (c *decoder) fields(o *goja.Object) any {
+func (c *decoder) decodeFields(o *goja.Object) any {
 	keys := o.Keys()
 	fields := make(engine.Fields, 0, len(keys))
 	for _, k := range keys {
 		v := o.Get(k)
 		if v == nil || goja.IsUndefined(v) {
-			c.missing(v, k)
+			c.rejectUndefined(v, k)
 			continue
 		}
-		fields = append(fields, engine.Field{Name: k, Value: c.value(v)})
+		fields = append(fields, engine.Field{Name: k, Value: c.decodeValue(v)})
 	}
 	return fields
 }
 
-// index returns an array index as a string. It keeps the strings of small indexes.
-func (h *host) index(i int) string {
+// indexText returns an array index as a string. It keeps the strings of small indexes.
+func (h *host) indexText(i int) string {
 	if i >= 1024 {
 		return strconv.Itoa(i)
 	}

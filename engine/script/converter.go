@@ -96,21 +96,21 @@ func (c *converter) call(ctx context.Context, r *engine.Request, b body, j *job)
 	}
 	for i, route := range g.routes {
 		if route.Method == j.function {
-			o, err := g.run(ctx, r, i, b, j)
+			o, err := g.runCall(ctx, r, i, b, j)
 			return o, true, err
 		}
 	}
 	return outcome{}, false, nil
 }
 
-// outcome converts the result of a call. It must be called inside Try.
-func (v *vm) outcome(c *call, result goja.Value) outcome {
+// jobOutcome converts the result of a call. It must be called inside Try.
+func (v *vm) jobOutcome(c *call, result goja.Value) outcome {
 	none := result == nil || goja.IsUndefined(result)
 	switch {
 	case c.job == nil:
 		return outcome{response: v.buildResponse(result)}
 	case c.job.event != nil:
-		return c.job.event.outcome(c, result)
+		return c.job.event.readOutcome(c, result)
 	case !c.job.data:
 		return outcome{response: v.buildResponse(result), none: none}
 	}

@@ -14,8 +14,8 @@ type innerWrite struct {
 	item  *engine.Item  // the stored item, as read in the transaction
 }
 
-// nested calls the pre-save handlers of the nested records.
-func (w *writing) nested() error {
+// runNested calls the pre-save handlers of the nested records.
+func (w *writing) runNested() error {
 	for _, value := range w.values {
 		if err := w.nestedIn(value); err != nil {
 			return err
@@ -27,14 +27,14 @@ func (w *writing) nested() error {
 func (w *writing) nestedIn(value any) error {
 	switch v := value.(type) {
 	case *engine.Record:
-		return w.record(v)
+		return w.runNestedRecord(v)
 	case *engine.Links:
 		if v == nil {
 			return nil
 		}
 		for _, member := range v.Add {
 			if r, ok := member.(*engine.Record); ok {
-				if err := w.record(r); err != nil {
+				if err := w.runNestedRecord(r); err != nil {
 					return err
 				}
 			}
@@ -43,13 +43,13 @@ func (w *writing) nestedIn(value any) error {
 	return nil
 }
 
-func (w *writing) record(r *engine.Record) error {
+func (w *writing) runNestedRecord(r *engine.Record) error {
 	if r == nil {
 		return nil
 	}
-	in := &innerWrite{writing: w.events.writing(w.asked, w.table, r.Class, r.ID)}
+	in := &innerWrite{writing: w.events.newWriting(w.asked, w.table, r.Class, r.ID)}
 	in.values = r.Values
-	if err := in.before(preSave); err != nil {
+	if err := in.runBefore(preSave); err != nil {
 		return err
 	}
 	r.Saved = func(it *engine.Item) { in.item = it }
@@ -58,20 +58,20 @@ func (w *writing) record(r *engine.Record) error {
 	}
 	w.inner[r] = in
 	w.order = append(w.order, in)
-	if err := in.nested(); err != nil {
+	if err := in.runNested(); err != nil {
 		return err
 	}
 	in.given = slices.Clone(in.values)
 	return nil
 }
 
-// saved calls the save handlers of the nested records, the innermost first, and the handlers of members that were
-// added to their collections.
-func (w *writing) saved() {
+// runNestedSaved calls the save handlers of the nested records, the innermost first, and the handlers of members
+// that were added to their collections.
+func (w *writing) runNestedSaved() {
 	for i := len(w.order) - 1; i >= 0; i-- {
 		in := w.order[i]
-		in.saved()
-		if in.item == nil || !w.table.any(in.class, saved) && !in.links(in.given) {
+		in.runNestedSaved()
+		if in.item == nil || !w.table.hasAny(in.class, saved) && !in.hasLinkListeners(in.given) {
 			continue
 		}
 		it, err := w.events.Repository.Get(in.ctx, in.class.Base(), in.item.ID)
@@ -79,16 +79,16 @@ func (w *writing) saved() {
 			w.events.log.Error("cannot read a nested object after its write; its save handlers were not called", "class", in.class.FullName, "id", in.item.ID, "error", err)
 			continue
 		}
-		in.linked(in.after(saved, it), in.given)
+		in.runLinked(in.runAfter(saved, it), in.given)
 	}
 }
 
-// links reports whether a listener exists for the changes of a collection in the given values.
-func (w *writing) links(given engine.Values) bool {
+// hasLinkListeners reports whether a listener exists for the changes of a collection in the given values.
+func (w *writing) hasLinkListeners(given engine.Values) bool {
 	for i, value := range given {
 		if links, ok := value.(*engine.Links); ok && links != nil {
 			name := w.class.Properties[i].Name
-			if w.table.any(w.class, name+"."+putIn, name+"."+ejected) {
+			if w.table.hasAny(w.class, name+"."+putIn, name+"."+ejected) {
 				return true
 			}
 		}
@@ -123,17 +123,17 @@ type pageKey struct{}
 
 // List implements engine.Repository. It calls the handlers of preFetch or preIterate first.
 func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
-	if t := e.heard(ctx); t != nil && t.reads {
-		if err := e.reading(ctx, t, q); err != nil {
+	if t := e.listenersFor(ctx); t != nil && t.reads {
+		if err := e.runBeforeList(ctx, t, q); err != nil {
 			return err
 		}
 	}
 	return e.Repository.List(ctx, q, visit)
 }
 
-// reading calls the handlers for a list that is about to be read. If a handler returns an error, the list is
+// runBeforeList calls the handlers for a list that is about to be read. If a handler returns an error, the list is
 // refused.
-func (e *Events) reading(ctx context.Context, t *listeners, q *engine.Query) error {
+func (e *Events) runBeforeList(ctx context.Context, t *listeners, q *engine.Query) error {
 	what, paged := ctx.Value(pageKey{}).(string)
 	if !paged {
 		what = preFetch
@@ -141,9 +141,9 @@ func (e *Events) reading(ctx context.Context, t *listeners, q *engine.Query) err
 	if what == "" {
 		return nil
 	}
-	w := e.writing(ctx, t, q.Class, "")
+	w := e.newWriting(ctx, t, q.Class, "")
 	for _, l := range t.of(q.Class, what) {
-		if _, err := (&eventRun{listener: l, class: q.Class, query: q}).tell(w.ctx); err != nil {
+		if _, err := (&eventRun{listener: l, class: q.Class, query: q}).callHandler(w.ctx); err != nil {
 			return err
 		}
 	}

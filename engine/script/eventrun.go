@@ -24,11 +24,11 @@ func sameEvents(a, b []jsEvent) bool {
 
 // on implements dataRepo.on(types, handler). The first argument is a type or an array of types.
 func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
-	return r.h.on("dataRepo.on", call, r.repo, r.h.eventType)
+	return r.h.registerEvent("dataRepo.on", call, r.repo, r.h.eventType)
 }
 
-// on registers an event handler. The function typeOf checks and completes the type of an event.
-func (h *host) on(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
+// registerEvent registers an event handler. The function typeOf checks and completes the type of an event.
+func (h *host) registerEvent(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	l := h.v.load
 	if l == nil {
 		panic(h.newError(what+": handlers are registered while the service loads, not later", nil))
@@ -125,8 +125,8 @@ type eventRun struct {
 	cancelled bool
 }
 
-// argument returns the event object.
-func (r *eventRun) argument(c *call) goja.Value {
+// newEvent returns the event object.
+func (r *eventRun) newEvent(c *call) goja.Value {
 	h := c.vm.host
 	o := h.js.NewObject()
 	h.put(o, "type", h.js.ToValue(r.typ))
@@ -155,7 +155,7 @@ func (r *eventRun) argument(c *call) goja.Value {
 	if r.values != nil {
 		r.data, r.given = h.js.NewObject(), map[string]goja.Value{}
 		for i, p := range r.class.Properties {
-			if v, shown := h.given(r.values[i]); shown && p.Type != engine.Password {
+			if v, shown := h.givenValue(r.values[i]); shown && p.Type != engine.Password {
 				r.given[p.Name] = v
 				h.put(r.data, p.Name, v)
 			}
@@ -193,8 +193,8 @@ func queryOptions(q *engine.Query) engine.Fields {
 	return options
 }
 
-// given converts a value that is written to the form that scripts use. It returns false if the value is absent.
-func (h *host) given(v any) (goja.Value, bool) {
+// givenValue converts a value that is written to the form that scripts use. It returns false if the value is absent.
+func (h *host) givenValue(v any) (goja.Value, bool) {
 	switch v := v.(type) {
 	case *engine.Record:
 		o := h.js.NewObject()
@@ -202,7 +202,7 @@ func (h *host) given(v any) (goja.Value, bool) {
 			h.put(o, "_id", h.js.ToValue(v.ID))
 		}
 		for i, p := range v.Class.Properties {
-			if inner, ok := h.given(v.Values[i]); ok && p.Type != engine.Password {
+			if inner, ok := h.givenValue(v.Values[i]); ok && p.Type != engine.Password {
 				h.put(o, p.Name, inner)
 			}
 		}
@@ -210,7 +210,7 @@ func (h *host) given(v any) (goja.Value, bool) {
 	case *engine.Links:
 		members := make([]any, len(v.Add))
 		for i, m := range v.Add {
-			members[i], _ = h.given(m)
+			members[i], _ = h.givenValue(m)
 		}
 		if v.Replace {
 			return h.js.NewArray(members...), true
@@ -228,7 +228,7 @@ func (h *host) given(v any) (goja.Value, bool) {
 	case []*engine.Upload:
 		all := make([]any, len(v))
 		for i, u := range v {
-			all[i], _ = h.given(u)
+			all[i], _ = h.givenValue(u)
 		}
 		return h.js.NewArray(all...), true
 	case engine.JSONText, nil, string, bool, int64, float64, engine.Decimal, engine.Instant:
@@ -237,8 +237,8 @@ func (h *host) given(v any) (goja.Value, bool) {
 	return nil, false
 }
 
-// outcome returns the attributes that the handler changed in data and those of the object that it returned.
-func (r *eventRun) outcome(c *call, result goja.Value) outcome {
+// readOutcome returns the attributes that the handler changed in data and those of the object that it returned.
+func (r *eventRun) readOutcome(c *call, result goja.Value) outcome {
 	if r.refuses && result != nil && result.StrictEquals(c.vm.js.ToValue(false)) {
 		r.cancelled = true
 	}
@@ -270,9 +270,9 @@ func (r *eventRun) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: all}
 }
 
-// urgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on the VMs
-// may wait for that write. It may therefore exceed the limits of the group.
-func (g *group) urgent() (*vm, error) {
+// acquireUrgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on
+// the VMs may wait for that write. It may therefore exceed the limits of the group.
+func (g *group) acquireUrgent() (*vm, error) {
 	if v := g.atOnce(); v != nil {
 		return v, nil
 	}
@@ -284,7 +284,7 @@ func (g *group) urgent() (*vm, error) {
 	defer g.mu.Unlock()
 	v.used = time.Now()
 	g.vms = append(g.vms, v)
-	g.occupy(v)
+	g.takeSlot(v)
 	return v, nil
 }
 
@@ -302,6 +302,6 @@ func (g *group) atOnce() *vm {
 	if least == nil || g.exclusive && least.inflight > 0 {
 		return nil
 	}
-	g.occupy(least)
+	g.takeSlot(least)
 	return least
 }

@@ -66,17 +66,17 @@ func (e *Events) Admit(ctx context.Context, a engine.Admission) error {
 // Observe connects the services of m to e. It must be called before Add.
 func (m *Manager) Observe(e *Events) { m.events = e }
 
-// admit returns an error if a service has handlers but no Events exist to call them.
-func (e *Events) admit(g *Generation) error {
+// checkListening returns an error if a service has handlers but no Events exist to call them.
+func (e *Events) checkListening(g *Generation) error {
 	if e == nil && len(g.events) > 0 {
 		return &LoadError{File: g.asked, Message: "dataRepo.on: events are not available here"}
 	}
 	return nil
 }
 
-// expect sets the order in which the handlers of services are called. The order does not depend on which service is
+// setOrder sets the order in which the handlers of services are called. The order does not depend on which service is
 // loaded first.
-func (e *Events) expect(services []*managed) {
+func (e *Events) setOrder(services []*managed) {
 	if e == nil {
 		return
 	}
@@ -89,8 +89,8 @@ func (e *Events) expect(services []*managed) {
 	}
 }
 
-// hear registers the handlers of a version of a service. They replace those of the previous version.
-func (e *Events) hear(service string, g *Generation) {
+// setHandlers registers the handlers of a version of a service. They replace those of the previous version.
+func (e *Events) setHandlers(service string, g *Generation) {
 	if e == nil {
 		return
 	}
@@ -143,8 +143,8 @@ const (
 
 var classEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted, preFetch, preIterate}
 
-// heard returns the listeners to call for a write, or nil if there are none.
-func (e *Events) heard(ctx context.Context) *listeners {
+// listenersFor returns the listeners to call for a write, or nil if there are none.
+func (e *Events) listenersFor(ctx context.Context) *listeners {
 	t := e.table.Load()
 	if t == nil || ctx.Value(silentKey{}) != nil {
 		return nil
@@ -165,24 +165,24 @@ func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	return all
 }
 
-// any reports whether one of the events has a listener.
-func (t *listeners) any(c *engine.Class, what ...string) bool {
+// hasAny reports whether one of the events has a listener.
+func (t *listeners) hasAny(c *engine.Class, what ...string) bool {
 	return slices.ContainsFunc(what, func(w string) bool { return len(t.of(c, w)) > 0 })
 }
 
 // Create implements engine.Repository.
 func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	t := e.heard(ctx)
+	t := e.listenersFor(ctx)
 	if t == nil {
 		return e.Repository.Create(ctx, c, v, o)
 	}
-	w := e.writing(ctx, t, c, "")
+	w := e.newWriting(ctx, t, c, "")
 	w.values = v
 	var it *engine.Item
 	var given engine.Values
 	err := e.transact(ctx, []*writing{w}, preCreate, nil, func(ctx context.Context) (err error) {
-		if err = w.before(preCreate); err == nil {
-			err = w.nested()
+		if err = w.runBefore(preCreate); err == nil {
+			err = w.runNested()
 		}
 		if err != nil {
 			return err
@@ -194,19 +194,19 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 	if err != nil {
 		return nil, err
 	}
-	w.saved()
-	it = w.after(created, it)
-	w.linked(it, given)
+	w.runNestedSaved()
+	it = w.runAfter(created, it)
+	w.runLinked(it, given)
 	return it, nil
 }
 
 // Update implements engine.Repository. An update of collections alone causes no edit events.
 func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	t := e.heard(ctx)
+	t := e.listenersFor(ctx)
 	if t == nil || !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
 		return e.Repository.Update(ctx, c, id, v, o)
 	}
-	w := e.writing(ctx, t, c, id)
+	w := e.newWriting(ctx, t, c, id)
 	w.values = v
 	what := preEdit
 	links := onlyLinks(v)
@@ -217,10 +217,10 @@ func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engin
 	var given engine.Values
 	err := e.transact(ctx, []*writing{w}, what, o.Match, func(ctx context.Context) (err error) {
 		if !links {
-			err = w.before(preEdit)
+			err = w.runBefore(preEdit)
 		}
 		if err == nil {
-			err = w.nested()
+			err = w.runNested()
 		}
 		if err != nil {
 			return err
@@ -232,11 +232,11 @@ func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engin
 	if err != nil {
 		return nil, err
 	}
-	w.saved()
+	w.runNestedSaved()
 	if !links {
-		it = w.after(edited, it)
+		it = w.runAfter(edited, it)
 	}
-	w.linked(it, given)
+	w.runLinked(it, given)
 	return it, nil
 }
 
@@ -258,16 +258,16 @@ func onlyLinks(v engine.Values) bool {
 
 // Delete implements engine.Repository.
 func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	t := e.heard(ctx)
-	if t == nil || !t.any(c, preDelete, deleted) {
+	t := e.listenersFor(ctx)
+	if t == nil || !t.hasAny(c, preDelete, deleted) {
 		return e.Repository.Delete(ctx, c, id, m)
 	}
-	w := e.writing(ctx, t, c, id)
+	w := e.newWriting(ctx, t, c, id)
 	err := e.transact(ctx, []*writing{w}, preDelete, m, func(ctx context.Context) error {
-		if err := w.remember(preDelete, deleted); err != nil {
+		if err := w.readDeleted(preDelete, deleted); err != nil {
 			return err
 		}
-		if err := w.before(preDelete); err != nil {
+		if err := w.runBefore(preDelete); err != nil {
 			return err
 		}
 		return e.Repository.Delete(ctx, c, id, m)
@@ -275,13 +275,13 @@ func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engi
 	if err != nil {
 		return err
 	}
-	w.after(deleted, nil)
+	w.runAfter(deleted, nil)
 	return nil
 }
 
 // Save implements engine.Repository.
 func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
-	t := e.heard(ctx)
+	t := e.listenersFor(ctx)
 	if t == nil {
 		return e.Repository.Save(ctx, records)
 	}
@@ -291,7 +291,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	var items []*engine.Item
 	for i := range records {
 		if r := &records[i]; r.Make == nil { // records with Make are created by the server and cause no events
-			writes[i] = e.writing(ctx, t, r.Class, r.ID)
+			writes[i] = e.newWriting(ctx, t, r.Class, r.ID)
 			writes[i].values = r.Values
 		}
 	}
@@ -300,15 +300,15 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 			if w == nil {
 				continue
 			}
-			if err = w.before(preSave); err == nil {
-				err = w.nested()
+			if err = w.runBefore(preSave); err == nil {
+				err = w.runNested()
 			}
 			if err != nil {
 				return engine.AtRecord(err, i)
 			}
 			r := &records[i]
 			r.Values, given[i] = w.values, slices.Clone(w.values)
-			r.Brief = r.Brief && !t.any(r.Class, saved) // a handler may read the creator of the item
+			r.Brief = r.Brief && !t.hasAny(r.Class, saved) // a handler may read the creator of the item
 		}
 		items, err = e.Repository.Save(ctx, records)
 		return err
@@ -319,9 +319,9 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	items = slices.Clone(items)
 	for i, it := range items {
 		if i < len(writes) && writes[i] != nil {
-			writes[i].saved()
-			items[i] = writes[i].after(saved, it)
-			writes[i].linked(items[i], given[i])
+			writes[i].runNestedSaved()
+			items[i] = writes[i].runAfter(saved, it)
+			writes[i].runLinked(items[i], given[i])
 		}
 	}
 	return items, nil

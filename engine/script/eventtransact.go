@@ -41,7 +41,7 @@ func (e *Events) transact(ctx context.Context, writes []*writing, what string, m
 			for i, w := range writes {
 				if w != nil {
 					w.values, w.was, w.inner, w.order = cloneValues(given[i]), nil, nil, nil
-					w.within(limited)
+					w.setContext(limited)
 				}
 			}
 			err := engine.Admit(limited, e.Repository, admissionOf(writes, what, m))
@@ -55,17 +55,17 @@ func (e *Events) transact(ctx context.Context, writes []*writing, what string, m
 		})
 		for _, w := range writes {
 			if w != nil {
-				w.within(ctx)
+				w.setContext(ctx)
 			}
 		}
-		if !conflicted(err) || attempt == maxWriteAttempts || !pauseWrite(ctx) {
+		if !isConflict(err) || attempt == maxWriteAttempts || !pauseWrite(ctx) {
 			return err
 		}
 	}
 }
 
-// conflicted reports whether a transaction failed because of a conflict and should be retried.
-func conflicted(err error) bool {
+// isConflict reports whether a transaction failed because of a conflict and should be retried.
+func isConflict(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy"
 }
@@ -102,26 +102,26 @@ func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admissi
 // heardBefore reports whether handlers run before the write: those of the event, unless it is "", or those of nested
 // records.
 func (w *writing) heardBefore(what string) bool {
-	return what != "" && w.table.any(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
+	return what != "" && w.table.hasAny(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
 }
 
 // nestedHeard reports whether handlers run before the records in a value are saved.
 func (t *listeners) nestedHeard(value any) bool {
 	switch v := value.(type) {
 	case *engine.Record:
-		return v != nil && (t.any(v.Class, preSave) || slices.ContainsFunc(v.Values, t.nestedHeard))
+		return v != nil && (t.hasAny(v.Class, preSave) || slices.ContainsFunc(v.Values, t.nestedHeard))
 	case *engine.Links:
 		return v != nil && slices.ContainsFunc(v.Add, t.nestedHeard)
 	}
 	return false
 }
 
-// within sets the context of the write, of its handlers and of nested writes.
-func (w *writing) within(ctx context.Context) {
+// setContext sets the context of the write, of its handlers and of nested writes.
+func (w *writing) setContext(ctx context.Context) {
 	depth := w.ctx.Value(depthKey{})
 	w.asked, w.ctx = ctx, context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth)
 	for _, in := range w.order {
-		in.within(ctx)
+		in.setContext(ctx)
 	}
 }
 

@@ -30,9 +30,9 @@ type writing struct {
 	order  []*innerWrite                      // the same writes in the order of values
 }
 
-// writing returns a write with a context for its handlers. That context has no guard: the repository of a handler
+// newWriting returns a write with a context for its handlers. That context has no guard: the repository of a handler
 // decides what the handler may do.
-func (e *Events) writing(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
+func (e *Events) newWriting(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
 	return &writing{events: e, table: t, asked: ctx, ctx: own, class: c, id: id}
@@ -41,8 +41,8 @@ func (e *Events) writing(ctx context.Context, t *listeners, c *engine.Class, id 
 // repository returns the repository that a handler was registered on.
 func (l listener) repository() engine.Repository { return l.gen.events[l.index].repo }
 
-// seen reads an item from the repository of a handler. It returns nil if the item is hidden from the account.
-func (w *writing) seen(l listener, c *engine.Class, id string) (*engine.Item, error) {
+// readVisible reads an item from the repository of a handler. It returns nil if the item is hidden from the account.
+func (w *writing) readVisible(l listener, c *engine.Class, id string) (*engine.Item, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -53,15 +53,15 @@ func (w *writing) seen(l listener, c *engine.Class, id string) (*engine.Item, er
 	return it, err
 }
 
-// remember reads the item that is about to be deleted, for the handlers of the events.
-func (w *writing) remember(what ...string) error {
+// readDeleted reads the item that is about to be deleted, for the handlers of the events.
+func (w *writing) readDeleted(what ...string) error {
 	w.was = map[engine.Repository]*engine.Item{}
 	for _, one := range what {
 		for _, l := range w.table.of(w.class, one) {
 			if _, there := w.was[l.repository()]; there {
 				continue
 			}
-			it, err := w.seen(l, w.class, w.id)
+			it, err := w.readVisible(l, w.class, w.id)
 			if err != nil {
 				return err
 			}
@@ -71,37 +71,37 @@ func (w *writing) remember(what ...string) error {
 	return nil
 }
 
-// before calls the handlers before the write. They can change the values or refuse the write.
-func (w *writing) before(what string) error {
-	return w.ask(w.table.of(w.class, what), what == preDelete)
+// runBefore calls the handlers before the write. They can change the values or refuse the write.
+func (w *writing) runBefore(what string) error {
+	return w.runHandlers(w.table.of(w.class, what), what == preDelete)
 }
 
-func (w *writing) ask(all []listener, refuses bool) error {
+func (w *writing) runHandlers(all []listener, refuses bool) error {
 	for _, l := range all {
 		run := &eventRun{listener: l, before: true, refuses: refuses, class: w.class, id: w.id, values: w.values}
 		var err error
 		if w.was != nil {
 			run.item = w.was[l.repository()]
-		} else if run.item, err = w.seen(l, w.class, w.id); err != nil {
+		} else if run.item, err = w.readVisible(l, w.class, w.id); err != nil {
 			return err
 		}
-		given, err := run.tell(w.ctx)
+		given, err := run.callHandler(w.ctx)
 		if err != nil {
 			return err
 		}
-		if err := w.merge(l, given); err != nil {
+		if err := w.mergeValues(l, given); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// merge adds the attributes that a handler returned to the values of the write.
-func (w *writing) merge(l listener, given engine.Fields) error {
+// mergeValues adds the attributes that a handler returned to the values of the write.
+func (w *writing) mergeValues(l listener, given engine.Fields) error {
 	if len(given) == 0 || w.values == nil {
 		return nil
 	}
-	v, err := l.bind(w.class, given)
+	v, err := l.bindAttributes(w.class, given)
 	for i, value := range v {
 		if value != engine.Absent {
 			w.values[i] = value
@@ -110,8 +110,8 @@ func (w *writing) merge(l listener, given engine.Fields) error {
 	return err
 }
 
-// bind converts the attributes that a handler returned.
-func (l listener) bind(c *engine.Class, given engine.Fields) (engine.Values, error) {
+// bindAttributes converts the attributes that a handler returned.
+func (l listener) bindAttributes(c *engine.Class, given engine.Fields) (engine.Values, error) {
 	v, unknown, err := c.Bind(given, engine.Lenient)
 	if err != nil {
 		return nil, err
@@ -128,13 +128,13 @@ func (l listener) bind(c *engine.Class, given engine.Fields) (engine.Values, err
 	return v, nil
 }
 
-// after calls the handlers after the write. It also writes the attributes that they return, which causes no events.
+// runAfter calls the handlers after the write. It also writes the attributes that they return, which causes no events.
 // It returns the current item. Errors of handlers are logged; the write stands.
-func (w *writing) after(what string, it *engine.Item) *engine.Item {
+func (w *writing) runAfter(what string, it *engine.Item) *engine.Item {
 	for _, l := range w.table.of(w.class, what) {
 		changed, err := w.afterOne(l, it)
 		if err != nil {
-			w.failed(l, err)
+			w.logFailure(l, err)
 		} else if changed != nil {
 			it = changed
 		}
@@ -148,15 +148,15 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 		run.item = w.was[l.repository()]
 	} else {
 		run.id = it.ID
-		if run.item, err = w.shown(l, it); err != nil {
+		if run.item, err = w.readWritten(l, it); err != nil {
 			return nil, err
 		}
 	}
-	given, err := run.tell(w.ctx)
+	given, err := run.callHandler(w.ctx)
 	if err != nil || len(given) == 0 || it == nil {
 		return nil, err
 	}
-	v, err := l.bind(it.Class, given)
+	v, err := l.bindAttributes(it.Class, given)
 	if err != nil {
 		return nil, err
 	}
@@ -173,16 +173,16 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	return changed, err
 }
 
-// shown returns a written item as the repository of a handler returns it.
-func (w *writing) shown(l listener, it *engine.Item) (*engine.Item, error) {
+// readWritten returns a written item as the repository of a handler returns it.
+func (w *writing) readWritten(l listener, it *engine.Item) (*engine.Item, error) {
 	if _, secured := l.repository().(engine.Warden); secured {
-		return w.seen(l, it.Class, it.ID)
+		return w.readVisible(l, it.Class, it.ID)
 	}
 	return it, nil
 }
 
-// linked calls the handlers for members that were added to collections or removed from them.
-func (w *writing) linked(it *engine.Item, given engine.Values) {
+// runLinked calls the handlers for members that were added to collections or removed from them.
+func (w *writing) runLinked(it *engine.Item, given engine.Values) {
 	for i, value := range given {
 		links, ok := value.(*engine.Links)
 		if !ok || links == nil {
@@ -200,24 +200,24 @@ func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, id
 	}
 	for _, l := range w.table.of(w.class, what) {
 		run := &eventRun{listener: l, class: w.class, id: it.ID, collection: p.Name}
-		err := run.members(w, p, it, ids)
+		err := run.readMembers(w, p, it, ids)
 		if err == nil {
-			_, err = run.tell(w.ctx)
+			_, err = run.callHandler(w.ctx)
 		}
 		if err != nil {
-			w.failed(l, err)
+			w.logFailure(l, err)
 		}
 	}
 }
 
-// members reads the master and the members from the repository of the handler.
-func (r *eventRun) members(w *writing, p *engine.Property, it *engine.Item, ids []string) (err error) {
-	if r.item, err = w.shown(r.listener, it); err != nil {
+// readMembers reads the master and the members from the repository of the handler.
+func (r *eventRun) readMembers(w *writing, p *engine.Property, it *engine.Item, ids []string) (err error) {
+	if r.item, err = w.readWritten(r.listener, it); err != nil {
 		return err
 	}
 	r.details = []*engine.Item{}
 	for _, id := range ids {
-		member, err := w.seen(r.listener, p.Target, id)
+		member, err := w.readVisible(r.listener, p.Target, id)
 		if err != nil {
 			return err
 		}
@@ -228,21 +228,21 @@ func (r *eventRun) members(w *writing, p *engine.Property, it *engine.Item, ids 
 	return nil
 }
 
-func (w *writing) failed(l listener, err error) {
+func (w *writing) logFailure(l listener, err error) {
 	w.events.log.Error("a handler failed after the write, and the write was kept", "service", l.gen.name, "event", l.typ,
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 
-// tell calls the handler and returns the attributes that it sets.
-func (r *eventRun) tell(ctx context.Context) (engine.Fields, error) {
+// callHandler calls the handler and returns the attributes that it sets.
+func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	if depth, _ := ctx.Value(depthKey{}).(int); depth > maxEventDepth {
 		return nil, engine.Errorf(engine.Internal, "event", "handlers of events write what causes events again, more than %d deep", maxEventDepth)
 	}
 	g := r.gen
 	req := &engine.Request{ID: engine.CallerFrom(ctx).Request, Service: g.name, Method: "EVENT", Path: "/", Header: http.Header{}, Account: engine.AccountFrom(ctx)}
-	o, err := g.run(ctx, req, 0, body{}, &job{event: r, argument: r.argument})
+	o, err := g.runCall(ctx, req, 0, body{}, &job{event: r, argument: r.newEvent})
 	if err != nil {
-		return nil, r.blamed(err)
+		return nil, r.handlerError(err)
 	}
 	if r.cancelled {
 		e := engine.Errorf(engine.Invalid, "cancelled", "the write was refused by a handler of %s", r.typ)
@@ -253,8 +253,8 @@ func (r *eventRun) tell(ctx context.Context) (engine.Fields, error) {
 	return given, nil
 }
 
-// blamed returns an error of a handler with the reason event.
-func (r *eventRun) blamed(err error) error {
+// handlerError returns an error of a handler with the reason event.
+func (r *eventRun) handlerError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		return err

@@ -27,7 +27,7 @@ func excerpt(text string, line, column int) string {
 	}
 	first, last := max(1, line-excerptAround), min(len(lines), line+excerptAround)
 	digits := len(strconv.Itoa(last))
-	from := window(lines[line-1], column)
+	from := firstShown(lines[line-1], column)
 	var b strings.Builder
 	for n := first; n <= last; n++ {
 		mark, number := "  ", strconv.Itoa(n)
@@ -40,23 +40,23 @@ func excerpt(text string, line, column int) string {
 		}
 		b.WriteByte('\n')
 		if n == line && column > 0 {
-			b.WriteString("  " + strings.Repeat(" ", digits) + " | " + indent(lines[n-1], from, column) + "^\n")
+			b.WriteString("  " + strings.Repeat(" ", digits) + " | " + caretIndent(lines[n-1], from, column) + "^\n")
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// window returns the first character to print of each line. It is greater than 0 if the column is far to the right.
-func window(line string, column int) int {
-	at := characters(line, column)
+// firstShown returns the first character to print of each line. It is greater than 0 if the column is far to the right.
+func firstShown(line string, column int) int {
+	at := countCharacters(line, column)
 	if at < excerptWidth {
 		return 0
 	}
 	return at - excerptWidth/2
 }
 
-// characters returns the number of characters before a column.
-func characters(line string, column int) int {
+// countCharacters returns the number of characters before a column.
+func countCharacters(line string, column int) int {
 	n, units := 0, 0
 	for _, c := range line {
 		if units >= column-1 {
@@ -87,10 +87,10 @@ func cutLine(line string, from int) string {
 	}, string(r[from:])) + more
 }
 
-// indent returns the text before the caret. It keeps tabs, so that the caret is below the column for any tab width.
-func indent(line string, from, column int) string {
+// caretIndent returns the text before the caret. It keeps tabs, so that the caret is below the column for any tab width.
+func caretIndent(line string, from, column int) string {
 	r := []rune(line)
-	at := characters(line, column)
+	at := countCharacters(line, column)
 	return strings.Map(func(c rune) rune {
 		if c == '\t' {
 			return c
@@ -99,8 +99,8 @@ func indent(line string, from, column int) string {
 	}, string(r[min(from, at):at]))
 }
 
-// excerpt returns the source of a failure, as loaded by this generation, or "" if the position is not known.
-func (g *Generation) excerpt(f *Failure) string {
+// excerptOf returns the source of a failure, as loaded by this generation, or "" if the position is not known.
+func (g *Generation) excerptOf(f *Failure) string {
 	if f.File == "" {
 		return ""
 	}
@@ -115,7 +115,7 @@ func (g *Generation) excerpt(f *Failure) string {
 func (g *Generation) failureArgs(f *Failure, args ...any) []any {
 	args = append(args, "error", f)
 	if g.rt.dev {
-		if text := g.excerpt(f); text != "" {
+		if text := g.excerptOf(f); text != "" {
 			args = append(args, ExcerptKey, text)
 		}
 	}

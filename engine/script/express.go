@@ -18,10 +18,10 @@ func (h *host) expressMethods(methods *methods) {
 		return goja.Undefined()
 	}
 	add("is", func(c *call, fc goja.FunctionCall) goja.Value {
-		return h.helper("#request", "is", append([]goja.Value{header(c, "Content-Type"), h.js.ToValue(c.body.kind != noBody)}, fc.Arguments...)...)
+		return h.callModule("#request", "is", append([]goja.Value{header(c, "Content-Type"), h.js.ToValue(c.body.kind != noBody)}, fc.Arguments...)...)
 	})
 	add("accepts", func(c *call, fc goja.FunctionCall) goja.Value {
-		return h.helper("#request", "accepts", append([]goja.Value{header(c, "Accept")}, fc.Arguments...)...)
+		return h.callModule("#request", "accepts", append([]goja.Value{header(c, "Accept")}, fc.Arguments...)...)
 	})
 	streaming := func(name string) func(c *call, fc goja.FunctionCall) goja.Value {
 		return func(c *call, fc goja.FunctionCall) goja.Value {
@@ -44,7 +44,7 @@ func (h *host) expressMethods(methods *methods) {
 		return // without the platform there is no Symbol.asyncIterator, and creating Symbol is slow
 	}
 	if symbol, ok := h.js.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol); ok {
-		_ = methods.owner.SetSymbol(symbol, h.native("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
+		_ = methods.owner.SetSymbol(symbol, h.newFunction("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
 			s := h.bodyStream(h.requestOf(fc.This))
 			method, _ := goja.AssertFunction(s.GetSymbol(symbol))
 			v, err := method(s)
@@ -56,8 +56,8 @@ func (h *host) expressMethods(methods *methods) {
 	}
 }
 
-// helper calls a function of a built-in module.
-func (h *host) helper(module, name string, args ...goja.Value) goja.Value {
+// callModule calls a function of a built-in module.
+func (h *host) callModule(module, name string, args ...goja.Value) goja.Value {
 	f, _ := goja.AssertFunction(h.ensurePlatform().Module(module).(*goja.Object).Get(name))
 	v, err := f(goja.Undefined(), args...)
 	if err != nil {
@@ -74,13 +74,13 @@ func (h *host) bodyStream(c *call) *goja.Object {
 		case decodedBody, formBody:
 			panic(h.newError("the body of this request was parsed: read req.body, it is no stream any more", "not-supported"))
 		}
-		c.js.stream = h.stream(c.body.raw)
+		c.js.stream = h.newStream(c.body.raw)
 	}
 	return c.js.stream
 }
 
-// stream returns a stream of a copy of content.
-func (h *host) stream(content []byte) *goja.Object {
+// newStream returns a stream of a copy of content.
+func (h *host) newStream(content []byte) *goja.Object {
 	o, err := h.js.New(h.ensurePlatform().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
 	must(err)
 	return o
@@ -89,9 +89,9 @@ func (h *host) stream(content []byte) *goja.Object {
 // streamOf adds the property stream to an object. The stream is made when the property is first read.
 func (h *host) streamOf(o *goja.Object, content []byte) {
 	var made goja.Value
-	get := h.native("stream", func(goja.FunctionCall) goja.Value {
+	get := h.newFunction("stream", func(goja.FunctionCall) goja.Value {
 		if made == nil {
-			made = h.stream(content)
+			made = h.newStream(content)
 		}
 		return made
 	})

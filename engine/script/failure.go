@@ -50,13 +50,13 @@ const internalText = "Internal server error"
 // devHeader is the response header with the position of a failure in development mode.
 const devHeader = "X-Script-Error"
 
-// failed returns the response or the error for a failure. If the script set a status, the client receives the status
-// and the message. Otherwise it receives an internal error, or the error of the repository if that was unavailable,
-// timed out or rejected too many requests.
-func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
+// failureOutcome returns the response or the error for a failure. If the script set a status, the client receives
+// the status and the message. Otherwise it receives an internal error, or the error of the repository if that was
+// unavailable, timed out or rejected too many requests.
+func (g *Generation) failureOutcome(r *engine.Request, f *Failure) outcome {
 	if f.status != 0 {
 		g.log.Debug("a handler refused a request", "request", r.ID, "status", f.status, "error", f)
-		return outcome{response: g.placed(text(f.status, f.text), f)}
+		return outcome{response: g.addPlace(text(f.status, f.text), f)}
 	}
 	var e *engine.Error
 	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
@@ -64,12 +64,12 @@ func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
 	}
 	if g.rt.dev {
 		g.log.Error("a handler failed", g.failureArgs(f, "request", r.ID, "method", r.Method, "path", r.Path)...)
-		return outcome{response: g.placed(text(http.StatusInternalServerError, internalText), f)}
+		return outcome{response: g.addPlace(text(http.StatusInternalServerError, internalText), f)}
 	}
 	return outcome{err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
 }
 
-func (g *Generation) placed(r *engine.Response, f *Failure) *engine.Response {
+func (g *Generation) addPlace(r *engine.Response, f *Failure) *engine.Response {
 	if g.rt.dev && f.File != "" {
 		r.SetHeader(devHeader, f.place())
 	}
@@ -103,11 +103,11 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 		if why, ok := stop.Value().(error); ok {
 			f.Message = why.Error()
 		}
-		f.locate(v, stop.Stack())
+		f.addFrames(v, stop.Stack())
 		return f
 	case errors.As(err, &overflow):
 		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.gen.limits.CallStack), cause: err}
-		f.locate(v, overflow.Stack())
+		f.addFrames(v, overflow.Stack())
 		return f
 	case err != nil:
 		return &Failure{Message: err.Error(), cause: err}
@@ -118,15 +118,15 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 // maxFrames is the limit of the stack frames in a log record.
 const maxFrames = 20
 
-// locate adds the frames that are in script files.
-func (f *Failure) locate(v *vm, frames []goja.StackFrame) {
+// addFrames adds the frames that are in script files.
+func (f *Failure) addFrames(v *vm, frames []goja.StackFrame) {
 	for i := range frames {
 		p := frames[i].Position()
-		f.frame(v, frames[i].FuncName(), p)
+		f.addFrame(v, frames[i].FuncName(), p)
 	}
 }
 
-func (f *Failure) frame(v *vm, name string, p file.Position) {
+func (f *Failure) addFrame(v *vm, name string, p file.Position) {
 	file, line, column, ok := v.gen.files.originOf(p.Filename, p.Line, p.Column)
 	if !ok {
 		return
@@ -156,7 +156,7 @@ func (f *Failure) locateText(v *vm, stack string) {
 		}
 		line, _ := strconv.Atoi(m[3])
 		column, _ := strconv.Atoi(m[4])
-		f.frame(v, name, file.Position{Filename: m[2], Line: line, Column: column})
+		f.addFrame(v, name, file.Position{Filename: m[2], Line: line, Column: column})
 	}
 }
 
@@ -164,18 +164,18 @@ func (f *Failure) locateText(v *vm, stack string) {
 // value may run getters, so it must be called inside a turn.
 func (v *vm) describeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	f := &Failure{Message: "undefined"}
-	failed := v.js.Try(func() { f.read(v, thrown) })
+	failed := v.js.Try(func() { f.readThrown(v, thrown) })
 	if failed != nil {
 		f.Message = "something was thrown that cannot be read"
 	}
 	if f.File == "" && ex != nil {
-		f.locate(v, ex.Stack())
+		f.addFrames(v, ex.Stack())
 	}
 	return f
 }
 
-// read reads message, stack and status from a thrown value.
-func (f *Failure) read(v *vm, thrown goja.Value) {
+// readThrown reads message, stack and status from a thrown value.
+func (f *Failure) readThrown(v *vm, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
 		if thrown != nil {
@@ -183,7 +183,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 		}
 		return
 	}
-	f.cause = v.host.hidden(o)
+	f.cause = v.host.attachedError(o)
 	message := o.Get("message")
 	if message != nil && goja.IsString(message) {
 		f.text = message.String()
@@ -198,7 +198,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	}
 	var placed *placedError
 	if f.File == "" && errors.As(f.cause, &placed) {
-		f.locate(v, placed.where)
+		f.addFrames(v, placed.where)
 	}
 	f.status = clientStatus(o.Get("code"))
 	if f.status == 0 {
@@ -207,7 +207,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if f.status != 0 && f.text == "" {
 		f.text = http.StatusText(f.status)
 	}
-	f.causes(v, o, maxCauses)
+	f.addCauses(v, o, maxCauses)
 }
 
 // ancestorStatus maps error codes of IONDV to statuses: those of its REST module and of missing permissions.

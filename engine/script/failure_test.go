@@ -246,19 +246,19 @@ func TestHeadMayRunAgain(t *testing.T) {
 	for method, want := range map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodPost: false} {
 		c := &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
-		c.displaced()
+		c.handleDiscard()
 		if c.out.again != want {
 			t.Errorf("%s: runs again: got %v, want %v", method, c.out.again, want)
 		}
 		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.wrote.Store(true)
-		c.displaced()
+		c.handleDiscard()
 		if c.out.again {
 			t.Errorf("%s that wrote runs again, want it not to", method)
 		}
 		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
-		c.displaced()
+		c.handleDiscard()
 		if !c.out.again {
 			t.Errorf("%s that never began does not run again", method)
 		}

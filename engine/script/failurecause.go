@@ -12,24 +12,24 @@ const (
 	maxThrown = 500
 )
 
-// causes adds the cause of an Error and the errors of an AggregateError, with their positions.
-func (f *Failure) causes(v *vm, o *goja.Object, left int) {
+// addCauses adds the cause of an Error and the errors of an AggregateError, with their positions.
+func (f *Failure) addCauses(v *vm, o *goja.Object, left int) {
 	if left == 0 || len(f.Stack) > 2*maxFrames {
 		return
 	}
 	if cause := o.Get("cause"); cause != nil && !goja.IsUndefined(cause) && o.ClassName() == "Error" {
-		f.behind(v, "caused by: ", cause, left)
+		f.addCause(v, "caused by: ", cause, left)
 	}
 	list, _ := o.Get("errors").(*goja.Object)
 	if list == nil || list.ClassName() != "Array" || o.ClassName() != "Error" {
 		return
 	}
 	for i := range min(maxCauses, int(list.Get("length").ToInteger())) {
-		f.behind(v, "one of its errors: ", list.Get(v.host.index(i)), left)
+		f.addCause(v, "one of its errors: ", list.Get(v.host.indexText(i)), left)
 	}
 }
 
-func (f *Failure) behind(v *vm, what string, thrown goja.Value, left int) {
+func (f *Failure) addCause(v *vm, what string, thrown goja.Value, left int) {
 	inner := &Failure{Message: engine.Cut(thrown.String(), maxThrown)}
 	o, ok := thrown.(*goja.Object)
 	if ok {
@@ -43,7 +43,7 @@ func (f *Failure) behind(v *vm, what string, thrown goja.Value, left int) {
 		f.File, f.Line, f.Column = inner.File, inner.Line, inner.Column
 	}
 	if ok {
-		f.causes(v, o, left-1)
+		f.addCauses(v, o, left-1)
 	}
 }
 
@@ -56,5 +56,5 @@ func (v *vm) thrownText(o *goja.Object) string {
 	if message := o.Get("message"); message != nil && goja.IsString(message) && message.String() != "" {
 		return message.String()
 	}
-	return engine.Cut(v.host.helper("util", "inspect", o).String(), maxThrown)
+	return engine.Cut(v.host.callModule("util", "inspect", o).String(), maxThrown)
 }

@@ -55,25 +55,25 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 		g.files = read
 	}
 	if err := checkIsolation(s.Options); err != nil {
-		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
-		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
+		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
 	}
 	v, routes, err := g.newLoadedVM()
 	if err != nil {
-		return g.unusable(err)
+		return g.loadFailure(err)
 	}
 	if err := checkRoutes(routes); err != nil {
 		v.dispose()
-		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	for i, route := range routes {
-		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
+		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.routeHandler(i)})
 	}
 	g.events = v.events
-	g.group.adopt(v)
+	g.group.addVM(v)
 	g.lasting.store.grow(g.limits.Shared)
 	r.registry.add(g)
 	return g, nil
@@ -103,9 +103,9 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	return g
 }
 
-// unusable returns the error of a failed load together with the files that were read, so that a watcher can retry
+// loadFailure returns the error of a failed load together with the files that were read, so that a watcher can retry
 // when one of them changes.
-func (g *Generation) unusable(err error) (*Generation, error) {
+func (g *Generation) loadFailure(err error) (*Generation, error) {
 	var e *LoadError
 	if !errors.As(err, &e) {
 		e = &LoadError{File: filepath.ToSlash(g.asked), Message: err.Error()}
@@ -122,9 +122,9 @@ type failedLoad struct {
 // Unwrap returns the LoadError.
 func (e *failedLoad) Unwrap() error { return e.LoadError }
 
-func (g *Generation) handler(route int) engine.Handler {
+func (g *Generation) routeHandler(route int) engine.Handler {
 	return func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-		return g.serve(ctx, r, route)
+		return g.serveRoute(ctx, r, route)
 	}
 }
 
@@ -223,9 +223,9 @@ func (g *Generation) data() engine.Repository {
 	return g.env.Data
 }
 
-// metadata returns the repository of the global metaRepo: the repository of the option metaRepo, if it is set, or
-// the default.
-func (g *Generation) metadata() engine.MetaRepository {
+// metadataRepository returns the repository of the global metaRepo: the repository of the option metaRepo, if it is
+// set, or the default.
+func (g *Generation) metadataRepository() engine.MetaRepository {
 	if named, ok := g.options["metaRepo"].(engine.MetaRepository); ok {
 		return named
 	}

@@ -50,22 +50,22 @@ func (g *group) isolate() {
 // waiter is a call that waits for a slot. It receives a VM with a slot, or nil if it must create a VM.
 type waiter struct{ slot chan *vm }
 
-// take returns a VM with a slot for one call if that needs no waiting and no new VM. Otherwise it returns nil.
-func (g *group) take() *vm {
+// takeFree returns a VM with a slot for one call if that needs no waiting and no new VM. Otherwise it returns nil.
+func (g *group) takeFree() *vm {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) > 0 {
 		return nil // waiting calls have precedence
 	}
-	v, _ := g.pick()
+	v, _ := g.pickVM()
 	if v != nil {
-		g.occupy(v)
+		g.takeSlot(v)
 	}
 	return v
 }
 
-// occupy takes a slot of v. The caller must hold g.mu.
-func (g *group) occupy(v *vm) {
+// takeSlot takes a slot of v. The caller must hold g.mu.
+func (g *group) takeSlot(v *vm) {
 	v.inflight++
 	v.served++
 	g.inflight++
@@ -76,7 +76,7 @@ func (g *group) occupy(v *vm) {
 // ends first, and the errors of loading a VM.
 func (g *group) acquire(ctx context.Context) (*vm, error) {
 	w := &waiter{slot: make(chan *vm, 1)}
-	if !g.join(w) {
+	if !g.joinQueue(w) {
 		return nil, &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second,
 			Message: "service " + g.gen.name + " has too many requests waiting"}
 	}
@@ -86,22 +86,22 @@ func (g *group) acquire(ctx context.Context) (*vm, error) {
 			if v != nil {
 				return v, nil
 			}
-			if v, err := g.spawn(w); v != nil || err != nil {
+			if v, err := g.spawnVM(w); v != nil || err != nil {
 				return v, err
 			}
 		case <-ctx.Done():
-			g.leave(w)
-			return nil, timeout(g.gen)
+			g.leaveQueue(w)
+			return nil, timeoutError(g.gen)
 		}
 	}
 }
 
-// join adds w to the queue. It returns false if the queue is full.
-func (g *group) join(w *waiter) bool {
+// joinQueue adds w to the queue. It returns false if the queue is full.
+func (g *group) joinQueue(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, w)
-	g.serve()
+	g.assignSlots()
 	n := len(g.waiting)
 	if n <= g.gen.limits.Queue || g.waiting[n-1] != w {
 		return true
@@ -110,13 +110,13 @@ func (g *group) join(w *waiter) bool {
 	return false
 }
 
-// serve assigns free slots to waiting calls. The caller must hold g.mu.
-func (g *group) serve() {
+// assignSlots assigns free slots to waiting calls. The caller must hold g.mu.
+func (g *group) assignSlots() {
 	for len(g.waiting) > 0 {
-		v, spawn := g.pick()
+		v, spawn := g.pickVM()
 		switch {
 		case v != nil:
-			g.occupy(v)
+			g.takeSlot(v)
 		case spawn:
 			g.spawning++
 		default:
@@ -131,7 +131,7 @@ func (g *group) serve() {
 // spawnPause is the pause after the creation of a VM failed, if the group has other VMs.
 const spawnPause = time.Second
 
-func (g *group) pick() (v *vm, spawn bool) {
+func (g *group) pickVM() (v *vm, spawn bool) {
 	var idle, least *vm
 	for _, v := range g.vms {
 		if v.retired || v.inflight >= g.perVM {
@@ -153,17 +153,17 @@ func (g *group) pick() (v *vm, spawn bool) {
 	return least, false
 }
 
-// spawn creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
-// queue, and spawn returns nil, nil.
-func (g *group) spawn(w *waiter) (*vm, error) {
+// spawnVM creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
+// queue, and spawnVM returns nil, nil.
+func (g *group) spawnVM(w *waiter) (*vm, error) {
 	v, err := g.gen.anotherVM()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	defer g.serve()
+	defer g.assignSlots()
 	g.spawning--
 	if err == nil {
 		g.vms = append(g.vms, v)
-		g.occupy(v)
+		g.takeSlot(v)
 		return v, nil
 	}
 	g.failed = time.Now()
@@ -175,17 +175,17 @@ func (g *group) spawn(w *waiter) (*vm, error) {
 	return nil, nil
 }
 
-// adopt adds a loaded VM.
-func (g *group) adopt(v *vm) {
+// addVM adds a loaded VM.
+func (g *group) addVM(v *vm) {
 	g.mu.Lock()
 	v.used = time.Now()
 	g.vms = append(g.vms, v)
-	g.serve()
+	g.assignSlots()
 	g.mu.Unlock()
 }
 
-// leave removes w from the queue. If w has received a slot meanwhile, the slot passes to the next waiter.
-func (g *group) leave(w *waiter) {
+// leaveQueue removes w from the queue. If w has received a slot meanwhile, the slot passes to the next waiter.
+func (g *group) leaveQueue(w *waiter) {
 	g.mu.Lock()
 	for i, other := range g.waiting {
 		if other == w {
@@ -197,7 +197,7 @@ func (g *group) leave(w *waiter) {
 	v := <-w.slot
 	if v == nil {
 		g.spawning--
-		g.serve()
+		g.assignSlots()
 		g.mu.Unlock()
 		return
 	}
@@ -211,7 +211,7 @@ func (g *group) release(v *vm) {
 	v.inflight--
 	g.inflight--
 	v.used = time.Now()
-	g.serve()
+	g.assignSlots()
 	var drop []*vm
 	switch {
 	case v.retired && v.inflight == 0:
@@ -245,7 +245,7 @@ func (g *group) recycle(old *vm) {
 		return
 	}
 	g.gen.lasting.counters.recycled.Add(1)
-	g.adopt(v)
+	g.addVM(v)
 	g.retire(old)
 }
 
@@ -260,7 +260,7 @@ func (g *group) retire(v *vm) {
 			break
 		}
 	}
-	g.serve()
+	g.assignSlots()
 	g.mu.Unlock()
 	if unused {
 		v.dispose()
@@ -277,8 +277,8 @@ const (
 	quarantineCalm = 5 * time.Minute
 )
 
-// interrupted records that a turn was ended, and starts a quarantine if that happened too often.
-func (g *group) interrupted(now time.Time) {
+// recordInterrupt records that a turn was ended, and starts a quarantine if that happened too often.
+func (g *group) recordInterrupt(now time.Time) {
 	g.mu.Lock()
 	g.ended = append(g.ended, now)
 	if n := len(g.ended) - quarantineEnds; n > 0 {
@@ -298,20 +298,20 @@ func (g *group) interrupted(now time.Time) {
 	}
 }
 
-// relax ends a quarantine after a calm period. The caller must hold g.mu.
-func (g *group) relax(now time.Time) {
+// endQuarantine ends a quarantine after a calm period. The caller must hold g.mu.
+func (g *group) endQuarantine(now time.Time) {
 	if !g.quarantine || now.Sub(g.ended[len(g.ended)-1]) < quarantineCalm {
 		return
 	}
 	g.quarantine, g.exclusive, g.ended = false, false, nil
 	g.limit, g.perVM = g.gen.limits.VMs, g.gen.limits.InFlight
-	g.serve()
+	g.assignSlots()
 }
 
-// reap removes VMs that were idle for too long, except for one. It is called periodically.
-func (g *group) reap(now time.Time) {
+// removeIdle removes VMs that were idle for too long, except for one. It is called periodically.
+func (g *group) removeIdle(now time.Time) {
 	g.mu.Lock()
-	g.relax(now)
+	g.endQuarantine(now)
 	var keep, drop []*vm
 	for i, v := range g.vms {
 		spare := len(keep)+len(g.vms)-i > 1

@@ -156,11 +156,11 @@ func TestQuarantine(t *testing.T) {
 	if n := strings.Count(a.log.String(), "each VM takes one request at a time"); n != 1 {
 		t.Errorf("got %d log records of the quarantine, want 1", n)
 	}
-	g.group.reap(time.Now().Add(quarantineCalm - time.Minute))
+	g.group.removeIdle(time.Now().Add(quarantineCalm - time.Minute))
 	if !g.group.exclusive {
 		t.Error("the quarantine ended early")
 	}
-	g.group.reap(time.Now().Add(quarantineCalm))
+	g.group.removeIdle(time.Now().Add(quarantineCalm))
 	if g.group.exclusive || g.group.perVM != g.limits.InFlight || g.group.limit != 2 {
 		t.Error("the quarantine did not end")
 	}
@@ -171,7 +171,7 @@ func TestQuarantine(t *testing.T) {
 	}
 	far := newGroup(g, false)
 	for i := range 10 {
-		far.interrupted(time.Unix(int64(i)*31, 0))
+		far.recordInterrupt(time.Unix(int64(i)*31, 0))
 	}
 	if far.exclusive {
 		t.Error("the group is exclusive after three interrupts in more than a minute")

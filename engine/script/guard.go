@@ -41,7 +41,7 @@ var (
 
 func findNeeds(text string) needs {
 	n := needs{
-		buffers: holds(text, bufferNames, "Array"), code: holds(text, codeNames, "eval", "Function", "globalThis", "constructor"),
+		buffers: containsMatch(text, bufferNames, "Array"), code: containsMatch(text, codeNames, "eval", "Function", "globalThis", "constructor"),
 		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
 		patterns: patternNames.MatchString(text),
 	}
@@ -50,7 +50,7 @@ func findNeeds(text string) needs {
 	}
 	n.platform = platform.NeedsOf(text, n.code)
 	n.delegates = delegation.MatchString(text)
-	n.words, n.syntax = findWords(text), holds(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
+	n.words, n.syntax = findWords(text), containsMatch(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
 	n.base = baseNames.MatchString(text)
 	n.matches = n.code || slices.ContainsFunc(matching, func(name string) bool { return strings.Contains(text, name) })
 	return n
@@ -59,9 +59,9 @@ func findNeeds(text string) needs {
 // matching lists words; a text without any of them executes no regular expression.
 var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
-// holds reports whether a text matches an expression. Each match must contain one of the words. Most texts contain
-// none, and searching for words is much faster than matching.
-func holds(text string, expression *regexp.Regexp, words ...string) bool {
+// containsMatch reports whether a text matches an expression. Each match must contain one of the words. Most texts
+// contain none, and searching for words is much faster than matching.
+func containsMatch(text string, expression *regexp.Regexp, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			return expression.MatchString(text)
@@ -70,8 +70,8 @@ func holds(text string, expression *regexp.Regexp, words ...string) bool {
 	return false
 }
 
-// provide installs the built-ins that a file needs and that the VM does not have yet.
-func (h *host) provide(n needs) {
+// provideBuiltins installs the built-ins that a file needs and that the VM does not have yet.
+func (h *host) provideBuiltins(n needs) {
 	if n.code && !h.provided.code {
 		h.provided.code = true
 		h.guardCode()
@@ -119,8 +119,8 @@ func (h *host) rangeError(format string, args ...any) *goja.Object {
 	return o
 }
 
-// guard wraps a method of an object, so that check is called first.
-func (h *host) guard(o *goja.Object, name string, check func(call goja.FunctionCall)) {
+// guardMethod wraps a method of an object, so that check is called first.
+func (h *host) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
 		return
@@ -135,7 +135,7 @@ func (h *host) guard(o *goja.Object, name string, check func(call goja.FunctionC
 	})
 }
 
-func (h *host) prototype(name string) *goja.Object {
+func (h *host) prototypeOf(name string) *goja.Object {
 	return h.js.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
 }
 
@@ -154,16 +154,16 @@ func textLength(v goja.Value) int {
 }
 
 func (h *host) guardArrays() {
-	proto := h.prototype("Array")
+	proto := h.prototypeOf("Array")
 	// These methods recurse in Go for nested arrays, which the limit on calls does not count.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
-		h.nest(proto, name, &depth, h.joinable)
+		h.limitNesting(proto, name, &depth, h.checkJoin)
 	}
 }
 
-// joinable limits the length of an array that is converted to text, and the length of the text.
-func (h *host) joinable(call goja.FunctionCall, name string) {
+// checkJoin limits the length of an array that is converted to text, and the length of the text.
+func (h *host) checkJoin(call goja.FunctionCall, name string) {
 	h.tooLong(call.This, name)
 	o, ok := call.This.(*goja.Object)
 	if !ok || name != "join" {
@@ -179,7 +179,7 @@ func (h *host) joinable(call goja.FunctionCall, name string) {
 		var p patience
 		for i := range int(n) {
 			p.check(h)
-			if s, ok := o.Get(h.index(i)).(goja.String); ok {
+			if s, ok := o.Get(h.indexText(i)).(goja.String); ok {
 				total += s.Length()
 			}
 		}
@@ -187,8 +187,8 @@ func (h *host) joinable(call goja.FunctionCall, name string) {
 	h.tooMuch(float64(total), h.v.gen.limits.Text, name)
 }
 
-// nest limits the recursion of a built-in that calls itself through elements.
-func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
+// limitNesting limits the recursion of a built-in that calls itself through elements.
+func (h *host) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.v.gen.limits.CallStack
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
@@ -214,7 +214,7 @@ func (h *host) guardGenerators() {
 	proto, err := h.js.RunProgram(program)
 	must(err)
 	depth := 0
-	h.nest(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
+	h.limitNesting(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
 }
 
 // preludeGenerators is an expression for the prototype of all generator objects.
@@ -235,20 +235,20 @@ func (h *host) guardCode() {
 			if line, _ := tooLong(s.String(), false); line > 0 {
 				panic(h.rangeError("source text: an expression goes on for more than %d operators", maxChain))
 			}
-			h.provide(findNeeds(s.String()))
+			h.provideBuiltins(findNeeds(s.String()))
 			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
 				panic(h.rangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
 			}
 		}
 	}
-	h.guard(h.js.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
+	h.guardMethod(h.js.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
 	program, err := h.v.gen.rt.cache.preludeProgram(preludeFunctions)
 	must(err)
 	list, err := h.js.RunProgram(program)
 	must(err)
 	global := h.js.GlobalObject()
 	for i, name := range []string{"Function", "AsyncFunction", "GeneratorFunction"} {
-		original := list.(*goja.Object).Get(h.index(i)).(*goja.Object)
+		original := list.(*goja.Object).Get(h.indexText(i)).(*goja.Object)
 		construct, _ := goja.AssertConstructor(original)
 		wrapper := h.replaceConstructor(name, original, construct, check)
 		if name == "Function" {
@@ -284,9 +284,9 @@ func (h *host) guardBuffer(name string) {
 // guardTyped limits the texts that typed arrays are converted to.
 func (h *host) guardTyped() {
 	const widest = 26 // characters of a number
-	proto := h.prototype("Uint8Array").Prototype()
+	proto := h.prototypeOf("Uint8Array").Prototype()
 	for _, name := range []string{"join", "toString", "toLocaleString"} {
-		h.guard(proto, name, func(call goja.FunctionCall) {
+		h.guardMethod(proto, name, func(call goja.FunctionCall) {
 			o, ok := call.This.(*goja.Object)
 			if !ok {
 				return
@@ -344,13 +344,13 @@ func (h *host) guardJSON() {
 		if reviver, ok := goja.AssertFunction(call.Argument(1)); ok {
 			root := h.js.NewObject()
 			_ = root.Set("", value)
-			return h.revive(root, "", reviver, 0)
+			return h.reviveValue(root, "", reviver, 0)
 		}
 		return value
 	})
 	h.method(json, "stringify", h.stringify)
 	raw, _ := goja.AssertFunction(json.Get("rawJSON"))
-	h.method(h.prototype("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
+	h.method(h.prototypeOf("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
 		v, err := raw(json, h.js.ToValue(call.This.String()))
 		if err != nil {
 			panic(rethrow(err))
@@ -359,8 +359,8 @@ func (h *host) guardJSON() {
 	})
 }
 
-// revive calls the reviver of JSON.parse for a parsed value, bottom up.
-func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
+// reviveValue calls the reviver of JSON.parse for a parsed value, bottom up.
+func (h *host) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {
 		value = goja.Undefined()
@@ -370,7 +370,7 @@ func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable, de
 			panic(h.rangeError("JSON.parse: nested deeper than %d", h.v.gen.limits.Depth))
 		}
 		one := func(k string) {
-			if v := h.revive(o, k, reviver, depth+1); goja.IsUndefined(v) {
+			if v := h.reviveValue(o, k, reviver, depth+1); goja.IsUndefined(v) {
 				_ = o.Delete(k)
 			} else {
 				h.put(o, k, v)
@@ -379,7 +379,7 @@ func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable, de
 		if o.ClassName() == "Array" {
 			h.tooLong(o, "JSON.parse")
 			for i := range int(o.Get("length").ToInteger()) {
-				one(h.index(i))
+				one(h.indexText(i))
 			}
 		} else {
 			for _, k := range o.Keys() {

@@ -72,7 +72,7 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 func (h *host) syntaxGuards() map[string]func() goja.Value {
 	pass := func(name string, check func(goja.Value)) func() goja.Value {
 		return func() goja.Value {
-			return h.native(name, func(call goja.FunctionCall) goja.Value {
+			return h.newFunction(name, func(call goja.FunctionCall) goja.Value {
 				v := call.Argument(0)
 				check(v)
 				return v
@@ -81,7 +81,7 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 	}
 	return map[string]func() goja.Value{
 		spreadGuard: func() goja.Value {
-			return h.native("spread", func(call goja.FunctionCall) goja.Value { return h.spread(call.Argument(0)) })
+			return h.newFunction("spread", func(call goja.FunctionCall) goja.Value { return h.iterableFor(call.Argument(0)) })
 		},
 		arrayGuard: pass("Array", func(v goja.Value) {
 			if goja.IsNumber(v) {
@@ -96,8 +96,8 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 // and cannot be interrupted meanwhile.
 const manyElements = 4096
 
-// spread returns the value to iterate instead of v.
-func (h *host) spread(v goja.Value) goja.Value {
+// iterableFor returns the value to iterate instead of v.
+func (h *host) iterableFor(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		h.tooLong(v, "spread")
@@ -114,13 +114,13 @@ func (h *host) spread(v goja.Value) goja.Value {
 	if n := o.Get(size); n == nil || n.ToFloat() <= manyElements {
 		return v
 	}
-	return h.patient(o)
+	return h.patientIterable(o)
 }
 
-// patient returns an iterable over the elements of o that checks the time limit.
-func (h *host) patient(o *goja.Object) *goja.Object {
+// patientIterable returns an iterable over the elements of o that checks the time limit.
+func (h *host) patientIterable(o *goja.Object) *goja.Object {
 	wrapped := h.js.NewObject()
-	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.native("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {
+	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.newFunction("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {
 		iterate, ok := goja.AssertFunction(o.GetSymbol(goja.SymIterator))
 		if !ok {
 			panic(h.js.NewTypeError("object is not iterable"))

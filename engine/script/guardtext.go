@@ -16,18 +16,18 @@ const (
 	maxSteps   = 1 << 30   // product of the lengths of a text and a regular expression
 )
 
-// scannable throws if a text is too long to be processed.
-func (h *host) scannable(v goja.Value, what string) {
+// checkScan throws if a text is too long to be processed.
+func (h *host) checkScan(v goja.Value, what string) {
 	h.tooMuch(float64(textLength(v)), min(maxScan, h.v.gen.limits.Text), what+" of a text of characters")
 }
 
 func (h *host) guardScan(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) { h.scannable(call.This, name) })
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) { h.checkScan(call.This, name) })
 }
 
-// matchable throws if matching an expression against a text could take too long.
-func (h *host) matchable(text, expression goja.Value, what string) {
-	h.scannable(text, what)
+// checkMatch throws if matching an expression against a text could take too long.
+func (h *host) checkMatch(text, expression goja.Value, what string) {
+	h.checkScan(text, what)
 	if o, ok := expression.(*goja.Object); ok {
 		if s, ok := o.Get("source").(goja.String); ok {
 			h.tooMuch(float64(textLength(text))*float64(s.Length()), maxSteps, what+": characters times those of the pattern")
@@ -37,14 +37,14 @@ func (h *host) matchable(text, expression goja.Value, what string) {
 
 // guardTest limits the text that a method of regular expressions matches.
 func (h *host) guardTest(name string) {
-	h.guard(h.prototype("RegExp"), name, func(call goja.FunctionCall) { h.matchable(call.Argument(0), call.This, name) })
+	h.guardMethod(h.prototypeOf("RegExp"), name, func(call goja.FunctionCall) { h.checkMatch(call.Argument(0), call.This, name) })
 }
 
 // guardSearch limits the text and the pattern of a string method. Such methods compile a string argument as a
 // pattern.
 func (h *host) guardSearch(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
-		h.matchable(call.This, call.Argument(0), name)
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
+		h.checkMatch(call.This, call.Argument(0), name)
 		h.checkPattern(call.Argument(0))
 	})
 }
@@ -71,20 +71,20 @@ func (h *host) checkPattern(v goja.Value) {
 }
 
 func (h *host) guardRepeat(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.tooMuch(call.Argument(0).ToFloat()*float64(textLength(call.This)), h.v.gen.limits.Text, name)
 	})
 }
 
 func (h *host) guardPad(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.tooMuch(call.Argument(0).ToFloat(), h.v.gen.limits.Text, name)
 	})
 }
 
 // guardRaw limits String.raw.
 func (h *host) guardRaw(name string) {
-	h.guard(h.js.Get("String").(*goja.Object), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.js.Get("String").(*goja.Object), name, func(call goja.FunctionCall) {
 		if o, ok := call.Argument(0).(*goja.Object); ok {
 			h.tooLong(o.Get("raw"), name)
 		}
@@ -93,58 +93,58 @@ func (h *host) guardRaw(name string) {
 
 // guardParseFloat limits the number of digits.
 func (h *host) guardParseFloat(name string) {
-	h.guard(h.js.GlobalObject(), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.js.GlobalObject(), name, func(call goja.FunctionCall) {
 		h.tooMuch(float64(textLength(call.Argument(0))), maxNumber, "digits of a number")
 	})
 }
 
 // guardEscape limits the text that is encoded for a URL.
 func (h *host) guardEscape(name string) {
-	h.guard(h.js.GlobalObject(), name, func(call goja.FunctionCall) { h.scannable(call.Argument(0), name) })
+	h.guardMethod(h.js.GlobalObject(), name, func(call goja.FunctionCall) { h.checkScan(call.Argument(0), name) })
 }
 
 // guardSplit limits the number of parts.
 func (h *host) guardSplit(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		limit := h.v.gen.limits.Elements
 		n := textLength(call.This)
 		by, ok := call.Argument(0).(goja.String)
 		if !ok {
 			if _, ok := call.Argument(0).(*goja.Object); ok {
-				h.matchable(call.This, call.Argument(0), name)
+				h.checkMatch(call.This, call.Argument(0), name)
 			}
 			return
 		}
 		if n > limit && n/max(1, by.Length()) > limit {
-			h.tooMuch(float64(occurrences(call.This, by)), limit, name)
+			h.tooMuch(float64(countOccurrences(call.This, by)), limit, name)
 		}
 	})
 }
 
-func occurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
+func countOccurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
 
 // guardReplace limits the length that a text reaches by replacements.
 func (h *host) guardReplace(name string) {
 	var match goja.Callable
-	if o, ok := h.prototype("String").Get("match").(*goja.Object); ok {
+	if o, ok := h.prototypeOf("String").Get("match").(*goja.Object); ok {
 		match, _ = goja.AssertFunction(o)
 	}
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		what, with := call.Argument(0), call.Argument(1)
 		_, pattern := what.(*goja.Object)
 		if pattern {
-			h.matchable(call.This, what, name)
+			h.checkMatch(call.This, what, name)
 		}
 		by, ok := with.(goja.String)
 		limit := float64(h.v.gen.limits.Text)
 		n := float64(textLength(call.This))
-		if !ok || n*growth(by.String(), n) <= limit || name == "replace" && !pattern {
+		if !ok || n*replacementGrowth(by.String(), n) <= limit || name == "replace" && !pattern {
 			return
 		}
 		found := 0.0
 		switch what := what.(type) {
 		case goja.String:
-			found = float64(occurrences(call.This, what))
+			found = float64(countOccurrences(call.This, what))
 		case *goja.Object:
 			if g := what.Get("global"); g == nil || !g.ToBoolean() {
 				return
@@ -157,11 +157,11 @@ func (h *host) guardReplace(name string) {
 				found = o.Get("length").ToFloat()
 			}
 		}
-		h.tooMuch(found*growth(by.String(), n), int(limit), name)
+		h.tooMuch(found*replacementGrowth(by.String(), n), int(limit), name)
 	})
 }
 
-// growth returns the maximum number of characters that one replacement can add to a text of length n.
-func growth(by string, n float64) float64 {
+// replacementGrowth returns the maximum number of characters that one replacement can add to a text of length n.
+func replacementGrowth(by string, n float64) float64 {
 	return float64(len(by)) + n*float64(strings.Count(by, "$`")+strings.Count(by, "$'"))
 }

@@ -93,24 +93,24 @@ func (h *host) tooLong(v goja.Value, what string) {
 
 // guardLength limits the length of the array that a method processes.
 func (h *host) guardLength(name string) {
-	h.guard(h.prototype("Array"), name, func(call goja.FunctionCall) { h.tooLong(call.This, name) })
+	h.guardMethod(h.prototypeOf("Array"), name, func(call goja.FunctionCall) { h.tooLong(call.This, name) })
 }
 
 // guardFrom limits the argument of Array.from.
 func (h *host) guardFrom(name string) {
-	h.guard(h.js.Get("Array").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(0), "Array.from") })
+	h.guardMethod(h.js.Get("Array").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(0), "Array.from") })
 }
 
 // guardConcat limits the length of a concatenated string or array.
 func (h *host) guardConcat(name string) {
-	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		n := textLength(call.This)
 		for _, a := range call.Arguments {
 			n += textLength(a)
 		}
 		h.tooMuch(float64(n), h.v.gen.limits.Text, name)
 	})
-	h.guard(h.prototype("Array"), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.prototypeOf("Array"), name, func(call goja.FunctionCall) {
 		n := 0.0
 		for _, v := range append([]goja.Value{call.This}, call.Arguments...) {
 			if o, ok := v.(*goja.Object); ok {
@@ -125,30 +125,30 @@ func (h *host) guardConcat(name string) {
 
 // guardApply limits the number of arguments in a list.
 func (h *host) guardApply(name string) {
-	h.guard(h.prototype("Function"), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
-	h.guard(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(2), "arguments") })
+	h.guardMethod(h.prototypeOf("Function"), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
+	h.guardMethod(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(2), "arguments") })
 }
 
 // guardConstruct limits the number of arguments of a constructor in a list.
 func (h *host) guardConstruct(name string) {
-	h.guard(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
+	h.guardMethod(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
 }
 
 // guardKeys limits strings and arrays whose properties are listed.
 func (h *host) guardKeys(name string) {
-	h.guard(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.listable(call.Argument(0), name) })
+	h.guardMethod(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.checkListed(call.Argument(0), name) })
 }
 
 // guardAssign limits strings and arrays whose properties are copied.
 func (h *host) guardAssign(name string) {
-	h.guard(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
+	h.guardMethod(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
 		for _, v := range call.Arguments {
-			h.listable(v, name)
+			h.checkListed(v, name)
 		}
 	})
 }
 
-func (h *host) listable(v goja.Value, what string) {
+func (h *host) checkListed(v goja.Value, what string) {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() != "Array" {
 		return // a script has added its properties one by one
 	}
@@ -164,7 +164,7 @@ func (h *host) guardPrototypes(string) {
 	const name = "setPrototypeOf"
 	check := func(o, proto goja.Value) {
 		if o, ok := o.(*goja.Object); ok {
-			h.acyclic(o, proto)
+			h.checkCycle(o, proto)
 		}
 	}
 	if h.provided.prototypes {
@@ -172,7 +172,7 @@ func (h *host) guardPrototypes(string) {
 	}
 	h.provided.prototypes = true
 	for _, owner := range []string{"Object", "Reflect"} {
-		h.guard(h.js.Get(owner).(*goja.Object), name, func(call goja.FunctionCall) { check(call.Argument(0), call.Argument(1)) })
+		h.guardMethod(h.js.Get(owner).(*goja.Object), name, func(call goja.FunctionCall) { check(call.Argument(0), call.Argument(1)) })
 	}
 	program, err := h.v.gen.rt.cache.preludeProgram(preludeProto)
 	must(err)
@@ -193,8 +193,8 @@ const preludeProto = `(check) => {
 	Object.defineProperty(Object.prototype, '__proto__', d);
 }`
 
-// acyclic throws if proto leads back to o through a Proxy, or if the chain is too long to check.
-func (h *host) acyclic(o *goja.Object, proto goja.Value) {
+// checkCycle throws if proto leads back to o through a Proxy, or if the chain is too long to check.
+func (h *host) checkCycle(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object
 	add := func(v *goja.Object) {

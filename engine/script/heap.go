@@ -51,23 +51,23 @@ func newHeap(limit uint64, held func() int64) *heap {
 	return &heap{limit: limit, held: held, gc: runtime.GC, samples: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-// rest is called instead of excess while no script runs.
-func (h *heap) rest() { h.last = 0 }
+// skipCheck is called instead of exceedsLimit while no script runs.
+func (h *heap) skipCheck() { h.last = 0 }
 
-// excess reports whether a turn must be ended now. It returns true if the heap is over the limit after a collection,
-// or if it grows too fast to wait for a collection. A string that is doubled, for example, grows while it is copied,
-// and no check can run in between. If ending is true, an interrupted turn is still running, and its memory is not
-// garbage yet.
-func (h *heap) excess(ending bool) bool {
+// exceedsLimit reports whether a turn must be ended now. It returns true if the heap is over the limit after a
+// collection, or if it grows too fast to wait for a collection. A string that is doubled, for example, grows while
+// it is copied, and no check can run in between. If ending is true, an interrupted turn is still running, and its
+// memory is not garbage yet.
+func (h *heap) exceedsLimit(ending bool) bool {
 	metrics.Read(h.samples)
 	bytes := h.samples[0].Value.Uint64()
 	if h.held != nil {
 		bytes -= min(bytes, uint64(max(h.held(), 0)))
 	}
-	return h.judge(bytes, ending)
+	return h.judgeBytes(bytes, ending)
 }
 
-func (h *heap) judge(bytes uint64, ending bool) bool {
+func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	step := h.limit / 4
 	jumped := h.last > 0 && bytes > h.last+step
 	ended := h.ending && !ending
@@ -77,18 +77,18 @@ func (h *heap) judge(bytes uint64, ending bool) bool {
 		h.mark = 0
 		return false
 	case h.mark == 0 && !jumped, ended:
-		h.collect(bytes)
+		h.startCollection(bytes)
 		return false
 	case jumped, bytes > h.mark+step, !ending && h.clean.Load():
-		h.collect(bytes)
+		h.startCollection(bytes)
 		h.ending = true
 		return true
 	}
 	return false
 }
 
-// collect starts a collection. It sets clean when the collection has ended.
-func (h *heap) collect(bytes uint64) {
+// startCollection starts a collection. It sets clean when the collection has ended.
+func (h *heap) startCollection(bytes uint64) {
 	done := &atomic.Bool{}
 	h.mark, h.clean = bytes, done
 	go func() {

@@ -36,12 +36,12 @@ func TestHeapJudges(t *testing.T) {
 		{bytes: 900},              // that turn was the cause
 		{bytes: 1300, want: true}, // a jump over the limit
 		{bytes: 500},
-		{bytes: 1200, before: h.rest}, // growth while no script ran is not a jump
+		{bytes: 1200, before: h.skipCheck}, // growth while no script ran is not a jump
 	} {
 		if step.before != nil {
 			step.before()
 		}
-		if got := h.judge(step.bytes, step.ending); got != step.want {
+		if got := h.judgeBytes(step.bytes, step.ending); got != step.want {
 			t.Fatalf("step %d, %d bytes: got %v, want %v", i, step.bytes, got, step.want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestHeapWithoutHeld(t *testing.T) {
 		h := newHeap(32<<20, func() int64 { return held })
 		got := false
 		for begin := time.Now(); !got && time.Since(begin) < 2*time.Second; time.Sleep(watchTick) {
-			got = h.excess(false)
+			got = h.exceedsLimit(false)
 		}
 		if got != want {
 			t.Errorf("64 MiB live with a limit of 32 MiB, %d bytes of them held by requests: got %v, want %v", held, got, want)

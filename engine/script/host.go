@@ -64,12 +64,12 @@ func (h *host) install() {
 	h.thenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 	h.own = map[string]func() goja.Value{
 		"shared":  h.sharedObject,
-		"console": h.console, "log": h.console, "options": h.options,
+		"console": h.newConsole, "log": h.newConsole, "options": h.options,
 		"dataRepo": func() goja.Value { return h.repositoryObject(h.v.gen.data()) },
-		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.metadata()) },
+		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.metadataRepository()) },
 	}
 	if h.v.gen.env.Settings != nil {
-		h.own["settings"] = func() goja.Value { return h.settings(h.v.gen.env.Settings) }
+		h.own["settings"] = func() goja.Value { return h.newSettings(h.v.gen.env.Settings) }
 	}
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
@@ -82,8 +82,8 @@ func (h *host) install() {
 	h.installGuards()
 }
 
-// native returns a JavaScript function with the given name.
-func (h *host) native(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+// newFunction returns a JavaScript function with the given name.
+func (h *host) newFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := h.js.ToValue(f).(*goja.Object)
 	_ = o.DefineDataProperty("name", h.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return o
@@ -91,7 +91,7 @@ func (h *host) native(name string, f func(goja.FunctionCall) goja.Value) *goja.O
 
 // method adds a function as a property that is not enumerable.
 func (h *host) method(o *goja.Object, name string, f func(goja.FunctionCall) goja.Value) {
-	_ = o.DefineDataProperty(name, h.native(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = o.DefineDataProperty(name, h.newFunction(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
 // handle attaches a Go value to an object. Scripts cannot read the value.
@@ -104,14 +104,14 @@ func (handle) Has(string) bool             { return false }
 func (handle) Delete(string) bool          { return true }
 func (handle) Keys() []string              { return nil }
 
-// hide attaches a Go error to an object.
-func (h *host) hide(o *goja.Object, err error) {
+// attachError attaches a Go error to an object.
+func (h *host) attachError(o *goja.Object, err error) {
 	carrier := h.js.NewDynamicObject(&handle{err})
 	_ = o.DefineDataPropertySymbol(h.secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
-// hidden returns the Go error that is attached to an object, or nil.
-func (h *host) hidden(o *goja.Object) error {
+// attachedError returns the Go error that is attached to an object, or nil.
+func (h *host) attachedError(o *goja.Object) error {
 	carrier, ok := o.GetSymbol(h.secret).(*goja.Object)
 	if !ok {
 		return nil
@@ -212,7 +212,7 @@ func (h *host) service() *goja.Object {
 	factory, err := h.js.RunProgram(program)
 	must(err)
 	make, _ := goja.AssertFunction(factory)
-	class, err := make(goja.Undefined(), h.native("addHandler", h.addHandler))
+	class, err := make(goja.Undefined(), h.newFunction("addHandler", h.addHandler))
 	must(err)
 	return class.(*goja.Object)
 }
@@ -264,9 +264,9 @@ func (lateError) Error() string { return "routes are registered while the servic
 
 var errLate = lateError{}
 
-// router returns the router that _route receives. Routes are registered with addHandler; the methods of Express
+// newRouter returns the router that _route receives. Routes are registered with addHandler; the methods of Express
 // routers throw an error that explains this.
-func (h *host) router() *goja.Object {
+func (h *host) newRouter() *goja.Object {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	for _, name := range []string{"get", "post", "put", "patch", "delete", "all", "use"} {
@@ -281,7 +281,7 @@ func (h *host) router() *goja.Object {
 func (h *host) options() goja.Value {
 	o := h.js.NewObject()
 	for _, name := range sortedNames(h.v.gen.options) {
-		h.put(o, name, h.option(name, h.v.gen.options[name]))
+		h.put(o, name, h.optionValue(name, h.v.gen.options[name]))
 	}
 	return o
 }

@@ -84,10 +84,10 @@ func TestIdleVM(t *testing.T) {
 		v := another()
 		ctx, r := request{query: "n=3"}.build()
 		c := &call{gen: g, req: r, ctx: ctx, start: time.Now(), done: make(chan *pending, 2), vm: v}
-		v.enter(c)
-		v.do(task{c, c.run}, false)
+		v.addCall(c)
+		v.do(task{c, c.runHandler}, false)
 		o := c.wait()
-		v.exit(c)
+		v.removeCall(c)
 		expectIn(t, answer(o.response, o.err), `"label":"NOTE-3"`)
 		return v
 	})

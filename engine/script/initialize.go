@@ -72,7 +72,7 @@ func (s *scope) Get(name string) goja.Value {
 	if !ok {
 		return nil
 	}
-	s.made[name] = s.h.option(name, component)
+	s.made[name] = s.h.optionValue(name, component)
 	return s.made[name]
 }
 

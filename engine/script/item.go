@@ -104,7 +104,7 @@ func (it *jsItem) Get(name string) goja.Value {
 	case "files":
 		return it.filesObject()
 	}
-	if v := it.attribute(name); v != nil || name != "permissions" {
+	if v := it.attributeValue(name); v != nil || name != "permissions" {
 		return v
 	}
 	panic(it.h.newError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
@@ -132,7 +132,7 @@ func (it *jsItem) Set(name string, v goja.Value) bool {
 // Has implements goja.DynamicObject.
 func (it *jsItem) Has(name string) bool {
 	_, ok := it.extra.values[name]
-	return ok || slices.Contains(itemFields, name) || it.attribute(name) != nil
+	return ok || slices.Contains(itemFields, name) || it.attributeValue(name) != nil
 }
 
 // Delete implements goja.DynamicObject. It removes a property that a script

@@ -106,7 +106,7 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
 		g.legacy = true // no lock is needed while the first VM loads
 	}
-	return l.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.router()) })
+	return l.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.newRouter()) })
 }
 
 // registerTable registers the routes of an object that maps routes to handlers.
@@ -165,7 +165,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source, e.Excerpt = s.lineText(e.Line), v.gen.excerpt(f)
+		e.Source, e.Excerpt = s.lineText(e.Line), v.gen.excerptOf(f)
 	}
 	return e
 }

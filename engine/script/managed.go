@@ -178,7 +178,7 @@ func (m *Manager) recordFailure(one *managed, err error) {
 
 // activateVersion activates a version.
 func (m *Manager) activateVersion(one *managed, g *Generation) error {
-	if err := m.events.admit(g); err != nil {
+	if err := m.events.checkListening(g); err != nil {
 		return err
 	}
 	if one.converter != nil {
@@ -186,6 +186,6 @@ func (m *Manager) activateVersion(one *managed, g *Generation) error {
 	} else if err := m.mount(one.Name, g); err != nil {
 		return err
 	}
-	m.events.hear(one.Name, g)
+	m.events.setHandlers(one.Name, g)
 	return nil
 }

@@ -108,7 +108,7 @@ func (m *Manager) Add(services ...Service) error {
 func (m *Manager) addServices(services ...*managed) {
 	m.mu.Lock()
 	m.services = append(m.services, services...)
-	m.events.expect(services)
+	m.events.setOrder(services)
 	m.mu.Unlock()
 	m.forEachService(services, m.loadService)
 }

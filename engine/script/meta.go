@@ -219,7 +219,7 @@ func (h *host) propertyMetas(c *engine.Class) *goja.Object {
 			field = "itemsClass"
 		}
 		h.put(meta, field, h.js.ToValue(target.FullName))
-		getter := h.native("_refClass", func(goja.FunctionCall) goja.Value { return h.classOrNull(target) })
+		getter := h.newFunction("_refClass", func(goja.FunctionCall) goja.Value { return h.classOrNull(target) })
 		_ = meta.DefineAccessorProperty("_refClass", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	}
 	return byName

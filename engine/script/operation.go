@@ -60,7 +60,7 @@ func (h *host) asyncFunction(name string, prepare func(call goja.FunctionCall) (
 		if p.ctx == nil {
 			p.ctx = h.contextOf(c)
 		}
-		if !op.prompt || !c.hand(p) {
+		if !op.prompt || !c.handOver(p) {
 			go p.run(true)
 		}
 		return h.js.ToValue(promise)
@@ -82,7 +82,7 @@ type pending struct {
 func (p *pending) run(patient bool) {
 	build, err := runOperation(p.ctx, p.operation)
 	if c := p.call; !patient && p.ctx.Err() != nil {
-		c.late() // the goroutine of the call could not handle the end of the context meanwhile
+		c.endLate() // the goroutine of the call could not handle the end of the context meanwhile
 		return
 	}
 	p.h.v.do(task{p.call, func() error { return p.settle(build, err) }}, patient)
@@ -91,7 +91,7 @@ func (p *pending) run(patient bool) {
 // settle is the turn that settles the promise.
 func (p *pending) settle(build func() goja.Value, err error) error {
 	h, c := p.h, p.call
-	c.took(p)
+	c.markReturned(p)
 	if c.over.Load() {
 		return nil
 	}
@@ -156,8 +156,8 @@ func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	if e.Params != nil {
 		_ = o.Set("params", h.fromDecoded(e.Params))
 	}
-	h.ancestral(o, e)
-	h.hide(o, &placedError{e, where})
+	h.setLegacyCode(o, e)
+	h.attachError(o, &placedError{e, where})
 	return o
 }
 

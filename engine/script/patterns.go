@@ -78,9 +78,9 @@ func (h *host) rememberPattern(turned, written string) {
 		return
 	}
 	h.patterns.shown = true
-	proto := h.prototype("RegExp")
+	proto := h.prototypeOf("RegExp")
 	original := h.getterOf(proto, "source")
-	getter := h.native("get source", func(call goja.FunctionCall) goja.Value {
+	getter := h.newFunction("get source", func(call goja.FunctionCall) goja.Value {
 		v, err := original(call.This)
 		if err != nil {
 			panic(rethrow(err))

@@ -68,7 +68,7 @@ func (p platformHost) Log(level slog.Level, text string) { p.h.logLine(level, te
 
 // Provide implements platform.Host. It prepares the VM for source text of
 // restsrv.
-func (p platformHost) Provide(text string) { p.h.provide(p.h.v.gen.rt.cache.needsOf(text)) }
+func (p platformHost) Provide(text string) { p.h.provideBuiltins(p.h.v.gen.rt.cache.needsOf(text)) }
 
 // Settings implements platform.Host. It returns the settings of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }

@@ -266,7 +266,7 @@ func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
 	grouped := map[string][]any{}
 	var order []string
 	for i := range int(elements.Get("length").ToInteger()) {
-		e := elements.Get(p.host.index(i)).(*goja.Object)
+		e := elements.Get(p.host.indexText(i)).(*goja.Object)
 		key := ""
 		if v := e.Get(by); v != nil {
 			key = textOf(v)

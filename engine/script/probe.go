@@ -145,9 +145,9 @@ func isRequireCall(e ast.Expression) bool {
 func (h *host) newProbe(src *source) goja.Value {
 	g := h.v.gen
 	if src.declared == nil || g.tests != nil || g.options["isolation"] == exclusive {
-		return h.native("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
+		return h.newFunction("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
 	}
-	return h.native("probe", func(call goja.FunctionCall) goja.Value {
+	return h.newFunction("probe", func(call goja.FunctionCall) goja.Value {
 		if h.watched == nil {
 			h.watched = h.newWatcher()
 		}

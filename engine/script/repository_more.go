@@ -45,7 +45,7 @@ func (r *jsRepository) logIgnoredOption(method, option string) {
 // currentLine returns the current position of the script.
 func (h *host) currentLine() string {
 	f := &Failure{}
-	f.locate(h.v, h.callStack())
+	f.addFrames(h.v, h.callStack())
 	return f.place()
 }
 
@@ -61,7 +61,7 @@ func (r *jsRepository) addFurtherMembers(o *goja.Object, methods *methods) {
 	}
 	refuse("rawData", "rows of the database itself have no permissions; use getList or aggregate")
 	refuse("trigger", "events are told of by writes")
-	getter := h.native("ds", func(goja.FunctionCall) goja.Value {
+	getter := h.newFunction("ds", func(goja.FunctionCall) goja.Value {
 		panic(h.newError("dataRepo.ds is not supported: there is no driver of a database to reach; use getList, aggregate or transaction", "not-supported"))
 	})
 	_ = o.DefineAccessorProperty("ds", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)

@@ -26,7 +26,7 @@ func (h *host) runModule(src *source) (goja.Value, error) {
 	_ = m.Set("id", src.file)
 	_ = m.Set("filename", src.file)
 	h.modules[src.path] = m
-	h.provide(src.needs)
+	h.provideBuiltins(src.needs)
 	h.knowPatterns(src)
 	wrapper, err := h.js.RunProgram(src.program)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *host) getProperty(o *goja.Object, name string) (v goja.Value, err error
 
 // requireFunction returns the require function of one file.
 func (h *host) requireFunction(from *source) goja.Value {
-	f := h.native("require", func(call goja.FunctionCall) goja.Value {
+	f := h.newFunction("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)
 		if src == nil {
 			return h.builtinModule(builtin)
@@ -104,7 +104,7 @@ func (h *host) extendRequire(f *goja.Object, from *source) {
 		return h.js.ToValue(src.file)
 	})
 	for _, name := range []string{"cache", "extensions"} {
-		getter := h.native("get "+name, func(goja.FunctionCall) goja.Value {
+		getter := h.newFunction("get "+name, func(goja.FunctionCall) goja.Value {
 			panic(h.newError("require."+name+" is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
 		})
 		_ = f.DefineAccessorProperty(name, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
@@ -118,7 +118,7 @@ func (h *host) loadFault(err error, from *source) goja.Value {
 	var e *LoadError
 	if errors.As(err, &e) && e.File != from.file {
 		o := h.newError(e.Error(), "MODULE_INVALID")
-		h.hide(o, e)
+		h.attachError(o, e)
 		return o
 	}
 	if strings.HasPrefix(e.Message, notFound) {

@@ -30,7 +30,7 @@ func (v *vm) answerCall(c *call, result goja.Value) (err error) {
 		}
 		c.fail(&Failure{Message: string(bad)})
 	}()
-	ex := v.js.Try(func() { o = v.outcome(c, result) })
+	ex := v.js.Try(func() { o = v.jobOutcome(c, result) })
 	if ex != nil {
 		c.fail(v.describeThrown(ex.Value(), ex))
 		return nil
@@ -227,7 +227,7 @@ func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
 	}
 	if o.ClassName() == "Array" {
 		for i := range int(o.Get("length").ToInteger()) {
-			line := o.Get(v.host.index(i)).String()
+			line := o.Get(v.host.indexText(i)).String()
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
 				panic(errResult("header line " + engine.Quote(line) + " has no colon"))
@@ -244,7 +244,7 @@ func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
 			continue
 		}
 		for i := range int(list.Get("length").ToInteger()) {
-			v.setHeader(r, name, list.Get(v.host.index(i)).String())
+			v.setHeader(r, name, list.Get(v.host.indexText(i)).String())
 		}
 	}
 }

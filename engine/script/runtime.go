@@ -146,7 +146,7 @@ func (r *Runtime) Close() {
 func (r *Runtime) reap() {
 	now := time.Now()
 	for _, g := range r.registry.list() {
-		g.group.reap(now)
+		g.group.removeIdle(now)
 	}
 	for _, l := range r.registry.all() {
 		l.store.sweep(now)

@@ -115,7 +115,7 @@ func TestSharedIsOfTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next.group.adopt(v)
+	next.group.addVM(v)
 	next.group.retire(next.group.vms[0])
 	expect(t, get(t, next), jsonAnswer(`1`))
 	a.rt.Forget("svc")

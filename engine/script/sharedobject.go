@@ -225,7 +225,7 @@ func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
 				f.code = v.Export()
 			}
 		}
-		f.cause = h.hidden(o)
+		f.cause = h.attachedError(o)
 	})
 	return f
 }
@@ -233,7 +233,7 @@ func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
 func (f *sharedFailure) toError(h *host) goja.Value {
 	o := h.newError(f.message, f.code)
 	if f.cause != nil {
-		h.hide(o, f.cause)
+		h.attachError(o, f.cause)
 	}
 	return o
 }

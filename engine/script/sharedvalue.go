@@ -96,7 +96,7 @@ func (c *copier) copyObject(o *goja.Object) any {
 		c.h.tooMuch(float64(n), c.h.v.gen.limits.Elements, "shared: elements")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
-			list = append(list, c.copyValue(o.Get(c.h.index(i))))
+			list = append(list, c.copyValue(o.Get(c.h.indexText(i))))
 		}
 		return list
 	case "Object":
@@ -138,7 +138,7 @@ func (c *copier) copyPlain(o *goja.Object) any {
 		}
 		return c.copyValue(v)
 	}
-	if p := o.Prototype(); p != nil && p != c.h.prototype("Object") {
+	if p := o.Prototype(); p != nil && p != c.h.prototypeOf("Object") {
 		name := "an instance of a class"
 		if f, ok := o.Get("constructor").(*goja.Object); ok {
 			if s := f.Get("name"); s != nil && s.String() != "" {

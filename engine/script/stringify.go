@@ -115,7 +115,7 @@ func (h *host) newReplacer(v goja.Value) *replacer {
 	r := &replacer{h: h, names: map[string]bool{}}
 	h.tooLong(o, "JSON.stringify")
 	for i := range int(o.Get("length").ToInteger()) {
-		n := o.Get(h.index(i))
+		n := o.Get(h.indexText(i))
 		if !goja.IsString(n) && !goja.IsNumber(n) {
 			if b, ok := n.(*goja.Object); !ok || b.ClassName() != "String" && b.ClassName() != "Number" {
 				continue
@@ -153,7 +153,7 @@ func (r *replacer) replaceValue(holder *goja.Object, key string, v goja.Value) g
 		h.tooMuch(float64(n), h.v.gen.limits.Elements, "JSON.stringify")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
-			e := r.replaceValue(o, h.index(i), o.Get(h.index(i)))
+			e := r.replaceValue(o, h.indexText(i), o.Get(h.indexText(i)))
 			if e == nil {
 				e = goja.Undefined()
 			}

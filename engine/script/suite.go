@@ -101,13 +101,13 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	s.diff = [2]string{}
 	r := &engine.Request{ID: "test", Service: s.g.name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
 	j := &job{function: testFunction, argument: func(*call) goja.Value { return goja.Undefined() }}
-	_, err := s.g.run(ctx, r, i, body{}, j)
+	_, err := s.g.runCall(ctx, r, i, body{}, j)
 	if err == nil {
 		return nil
 	}
 	if failed, ok := err.(*Failure); ok {
 		f := &TestFailure{Failure: failed, Actual: s.diff[0], Expected: s.diff[1]}
-		f.Excerpt = s.g.excerpt(failed)
+		f.Excerpt = s.g.excerptOf(failed)
 		return f
 	}
 	text := err.Error()

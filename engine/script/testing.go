@@ -43,9 +43,9 @@ func (h *host) newTesting() *goja.Object {
 	factory, err := h.js.RunProgram(program)
 	must(err)
 	make, _ := goja.AssertFunction(factory)
-	exports, err := make(goja.Undefined(), h.native("register", h.registerTest),
-		h.native("request", h.asyncFunction("request", h.testRequest)), h.native("addAccount", h.asyncFunction("addAccount", h.testAccount)),
-		h.native("differ", func(call goja.FunctionCall) goja.Value {
+	exports, err := make(goja.Undefined(), h.newFunction("register", h.registerTest),
+		h.newFunction("request", h.asyncFunction("request", h.testRequest)), h.newFunction("addAccount", h.asyncFunction("addAccount", h.testAccount)),
+		h.newFunction("differ", func(call goja.FunctionCall) goja.Value {
 			h.v.gen.tests.diff = [2]string{call.Argument(0).String(), call.Argument(1).String()}
 			return goja.Undefined()
 		}))

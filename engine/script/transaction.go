@@ -171,7 +171,7 @@ func (t transaction) runAttempts(ctx context.Context, attempts int) (last *trans
 		one := t
 		one.ended = make(chan error, 1)
 		err := recoverPanic(func() error { return engine.InTransaction(ctx, t.r.repo, one.run) })
-		again := conflicted(err) || errors.Is(err, errThrown) && one.busy
+		again := isConflict(err) || errors.Is(err, errThrown) && one.busy
 		if !again || attempt >= attempts || !pauseWrite(ctx) {
 			return &one, err
 		}
@@ -182,7 +182,7 @@ func (t transaction) runAttempts(ctx context.Context, attempts int) (last *trans
 func (t *transaction) logLost(where []goja.StackFrame) {
 	v := t.r.h.v
 	f := &Failure{Message: "the request was answered before its transaction ended: await it"}
-	f.locate(v, where)
+	f.addFrames(v, where)
 	v.gen.log.Error("a transaction was undone", v.gen.failureArgs(f, "request", t.call.req.ID)...)
 }
 
@@ -247,7 +247,7 @@ func (t *transaction) endThrown(err error) error {
 func (t *transaction) end(result goja.Value, err error) {
 	t.over, t.result = true, result
 	if o, ok := result.(*goja.Object); ok && err != nil {
-		t.busy = conflicted(t.r.h.hidden(o))
+		t.busy = isConflict(t.r.h.attachedError(o))
 	}
 	t.ended <- err
 }

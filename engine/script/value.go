@@ -80,7 +80,7 @@ func (it *jsItem) getPath(path string) goja.Value {
 		}
 		var values []any
 		for i := range int(list.Get("length").ToInteger()) {
-			if member := itemOf(list.Get(it.h.index(i))); member != nil {
+			if member := itemOf(list.Get(it.h.indexText(i))); member != nil {
 				values = it.h.flattenInto(values, member.getPath(rest))
 			}
 		}
@@ -96,7 +96,7 @@ func (h *host) flattenInto(values []any, v goja.Value) []any {
 		return append(values, v)
 	}
 	for i := range int(o.Get("length").ToInteger()) {
-		values = append(values, o.Get(h.index(i)))
+		values = append(values, o.Get(h.indexText(i)))
 	}
 	return values
 }

@@ -229,7 +229,7 @@ func (v *vm) handleAbort(err, stopped error, culprit *call) {
 	}
 	v.gen.group.retire(v)
 	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
-	v.gen.group.interrupted(time.Now())
+	v.gen.group.recordInterrupt(time.Now())
 	var overflow *goja.StackOverflowError
 	if stopped == nil && errors.As(err, &overflow) {
 		return
@@ -246,7 +246,7 @@ func (v *vm) condemn() {
 	v.calls = map[*call]struct{}{}
 	v.mu.Unlock()
 	for c := range calls {
-		c.displaced()
+		c.handleDiscard()
 	}
 	v.dispose()
 }

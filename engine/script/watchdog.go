@@ -255,10 +255,10 @@ func (w *watchdog) checkAll(d time.Duration) bool {
 		}
 	}
 	if !running {
-		w.heap.rest()
+		w.heap.skipCheck()
 		return false
 	}
-	if w.heap.excess(ending) && longest != nil {
+	if w.heap.exceedsLimit(ending) && longest != nil {
 		longest.clock.interrupt(longest.js, oldest, errMemory{w.heap.limit})
 	}
 	return true

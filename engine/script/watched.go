@@ -19,7 +19,7 @@ func (h *host) newWatcher() *goja.Object {
 	factory, err := h.js.RunProgram(program)
 	must(err)
 	make, _ := goja.AssertFunction(factory)
-	watcher, err := make(goja.Undefined(), h.native("changed", func(call goja.FunctionCall) goja.Value {
+	watcher, err := make(goja.Undefined(), h.newFunction("changed", func(call goja.FunctionCall) goja.Value {
 		src := h.probed[call.Argument(0).ToInteger()]
 		h.v.gen.moduleChanged(h.v.watching, src, src.declared[call.Argument(1).ToInteger()])
 		return goja.Undefined()

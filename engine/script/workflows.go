@@ -19,7 +19,9 @@ func (h *host) workflowsObject(w engine.Workflows) goja.Value {
 	h.method(o, "getStatus", h.asyncFunction("workflows.getStatus", f.getStatus))
 	h.method(o, "performTransition", h.asyncFunction("workflows.performTransition", f.moveFunction("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
 	h.method(o, "pushToState", h.asyncFunction("workflows.pushToState", f.moveFunction("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
-	h.method(o, "on", func(call goja.FunctionCall) goja.Value { return h.on("workflows.on", call, f.data, f.eventType) })
+	h.method(o, "on", func(call goja.FunctionCall) goja.Value {
+		return h.registerEvent("workflows.on", call, f.data, f.eventType)
+	})
 	return o
 }
 
@@ -41,7 +43,7 @@ func (f *jsWorkflows) eventType(name string) (string, error) {
 // data, are written to the item together with v. They may also prevent the
 // change.
 func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
-	t := e.heard(ctx)
+	t := e.listenersFor(ctx)
 	if t == nil {
 		return nil
 	}
@@ -54,9 +56,9 @@ func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, st
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.time)
 	defer cancel()
-	w := e.writing(ctx, t, c, id)
+	w := e.newWriting(ctx, t, c, id)
 	w.values = v
-	return w.ask(all, true)
+	return w.runHandlers(all, true)
 }
 
 // jsWorkflows implements engine.Workflows for scripts.

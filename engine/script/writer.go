@@ -238,7 +238,7 @@ func (w *writer) writeArray(o *goja.Object) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		w.key = w.h.index(i)
+		w.key = w.h.indexText(i)
 		if !w.writeValue(o.Get(w.key)) {
 			w.buf = append(w.buf, "null"...)
 		}
