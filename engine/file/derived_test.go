@@ -42,7 +42,7 @@ func TestDerived(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := derived(t, s, f, "50x50"); got != "" {
-		t.Errorf("nothing was made, got %q", got)
+		t.Errorf("before Derive: got %q, want no content", got)
 	}
 	kept := "derived/" + f.Hash[:2] + "/" + f.Hash[2:] + "/100x100"
 	if got := files(t, dir); len(got) != 2 || got[0] != kept {
@@ -56,7 +56,7 @@ func TestDerived(t *testing.T) {
 	}
 	no := engine.StoredFile{ID: "x", Hash: "../../" + strings.Repeat("0", 58)}
 	if err := s.Derive(no, "100x100", nil); engine.CodeOf(err) != engine.NotFound || err == nil {
-		t.Errorf("a hash that is none: %v", err)
+		t.Errorf("an invalid hash: got %v", err)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestDerivedGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := orphans(t, s); len(got) != 0 {
-		t.Errorf("what is young is an orphan: %+v", got)
+		t.Errorf("young content is reported as an orphan: %+v", got)
 	}
 	c.now = c.now.Add(2 * file.Grace)
 	got := orphans(t, s)

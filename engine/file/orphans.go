@@ -35,9 +35,9 @@ type Holders struct {
 	Data engine.Repository
 }
 
-// Orphans calls visit for all content that no row names, and for every row
-// whose item does not exist or does not hold the file. It reads the data as the
-// server, so ctx does not need an account.
+// Orphans calls visit for all content that no row names, and for every row of a
+// file that its item does not hold, or that has no item. It reads the data as
+// the server, so ctx does not need an account.
 func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err

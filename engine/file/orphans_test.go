@@ -115,7 +115,7 @@ func TestOrphans(t *testing.T) {
 		}
 	}
 	if read(t, s, held) != "held" || read(t, s, young) != "young" {
-		t.Error("content is lost")
+		t.Error("content is missing")
 	}
 	if left := files(t, dir); len(left) != 2 {
 		t.Errorf("the directory holds %v", left)
@@ -138,7 +138,7 @@ func TestOrphanComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read(t, s, f) != "tea" {
-		t.Error("content is lost")
+		t.Error("content is missing")
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRemovalBrokeOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read(t, s, f) != "tea" {
-		t.Error("content is lost")
+		t.Error("content is missing")
 	}
 	orphans(t, s)
 	if left := files(t, dir); len(left) != 1 || !strings.HasPrefix(left[0], "objects/") || read(t, s, f) != "tea" {
@@ -168,7 +168,7 @@ func TestFind(t *testing.T) {
 	s, db, class, _ := open(t, &clock{now: time.Now()})
 	f := put(t, s, "tea")
 	if _, err := s.Find(context.Background(), f.ID); engine.CodeOf(err) != engine.NotFound {
-		t.Errorf("a file that nothing holds: %v", err)
+		t.Errorf("a file without an item: got %v", err)
 	}
 	hold(t, db, class, f)
 	got, err := s.Find(context.Background(), f.ID)

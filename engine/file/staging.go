@@ -23,7 +23,7 @@ import (
 //   - a marker that was created before the process looks is found;
 //   - the request of a marker that is created later finds the content missing,
 //     and stores its own copy;
-//   - a request whose marker is already removed has committed its rows, or failed.
+//   - a request has committed its rows, or failed, if its marker is already removed.
 //
 // A marker is valid for Grace after it was last touched. Running requests touch
 // theirs. If a process has crashed, or if it is uncertain whether the commit of
@@ -272,8 +272,8 @@ func (s *Storage) Tidy(ctx context.Context) {
 	}
 }
 
-// Sweep removes the leftovers of crashed processes: contents whose markers have
-// expired and that no row names, and incomplete uploads.
+// Sweep removes the leftovers of crashed processes: contents with expired
+// markers that no row names, and incomplete uploads.
 func (s *Storage) Sweep(ctx context.Context) error {
 	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
 	if err != nil {

@@ -114,7 +114,7 @@ func TestContentsFollowItems(t *testing.T) {
 		step("a transaction that was undone", 1, nil)
 		step("a transaction", 0, s.data.Transaction(ctx, func(ctx context.Context) error { return s.data.Delete(ctx, s.notes, "n5", nil) }))
 		if left := files(t, dir); len(left) != 0 {
-			t.Errorf("the folder has %v, want nothing", left)
+			t.Errorf("the folder has %v, want no files", left)
 		}
 	})
 }
@@ -235,7 +235,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("an hour later the folder has %v, want the content of n1 only, not %s", left, lost.Hash)
 	}
 	if left, err := os.ReadDir(filepath.Join(dir, "staged")); err != nil || len(left) > 0 {
-		t.Errorf("staged has %v, %v, want nothing", left, err)
+		t.Errorf("the folder staged has %v, %v, want no files", left, err)
 	}
 }
 

@@ -253,7 +253,7 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 		s.status = http.StatusForbidden
 		now = now.Add(time.Minute)
 		if status, _, _ := ask(t, "GET", url+"/api/rest/echo", ""); status != http.StatusForbidden {
-			t.Errorf("what is always refused: %d", status)
+			t.Errorf("a request that is always refused: got %d", status)
 		}
 		if seen := s.asked()[before:]; len(seen) != 3 { // the request, a token, the request
 			t.Errorf("the service was asked %v", seen)
@@ -407,7 +407,7 @@ func TestSilenceEnds(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		if _, err := io.ReadAll(resp.Body); err == nil {
-			t.Error("an answer that was cut off looks whole")
+			t.Error("an aborted response looks complete")
 		}
 		if took := time.Since(started); took > 20*time.Second {
 			t.Errorf("it took %v", took)
@@ -455,6 +455,6 @@ func TestAbort(t *testing.T) {
 		resp.Body.Close()
 	}
 	if err == nil {
-		t.Error("half an answer looks whole")
+		t.Error("an incomplete response looks complete")
 	}
 }

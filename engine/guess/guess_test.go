@@ -403,7 +403,7 @@ func TestRowsTellNoNames(t *testing.T) {
 	err := f.data.List(context.Background(), &engine.Query{Class: f.class, Count: -1}, func(it *engine.Item) error {
 		rows++
 		if text := strings.ToLower(fmt.Sprint(it.Values...)); strings.Contains(text, "canary") || strings.Contains(text, "203.0") {
-			t.Errorf("a row tells %s", text)
+			t.Errorf("a row contains %s", text)
 		}
 		return nil
 	})

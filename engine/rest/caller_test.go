@@ -94,7 +94,7 @@ func TestServiceCaller(t *testing.T) {
 		s.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	if seen.Address != netip.MustParseAddr("198.51.100.7") || seen.Secure {
-		t.Errorf("an undeclared proxy was believed: %+v", seen)
+		t.Errorf("the headers of an undeclared proxy were used: %+v", seen)
 	}
 	if n := strings.Count(log.String(), "trustedProxies does not name"); n != 1 {
 		t.Errorf("the undeclared proxy was warned of %d times:\n%s", n, log.String())

@@ -97,7 +97,7 @@ func TestHandlerFailures(t *testing.T) {
 	}
 	if r, err := http.Get(srv.URL + "/late"); err == nil {
 		if _, err = io.ReadAll(r.Body); err == nil {
-			t.Error("an answer that a panic ended looks complete")
+			t.Error("a response that a panic has aborted looks complete")
 		}
 		r.Body.Close()
 	}
@@ -135,7 +135,7 @@ func TestHandlersAreAudited(t *testing.T) {
 		paths = append(paths, path.(string))
 	}
 	if got := strings.Join(paths, " "); got != "/denied /busy /refused" {
-		t.Errorf("told of %s", got)
+		t.Errorf("audited %s", got)
 	}
 }
 
@@ -175,6 +175,6 @@ func TestFileCredentials(t *testing.T) {
 		}
 	}
 	if w := ask(s, "GET", "/files/1", "Authorization", "Bearer other"); w.Code != 403 {
-		t.Errorf("a token whose scope has no files read one: %d", w.Code)
+		t.Errorf("a token without files in its scope: got %d for a file", w.Code)
 	}
 }

@@ -41,7 +41,7 @@ func TestLateInterrupts(t *testing.T) {
 	}
 	all.Wait()
 	if m := a.rt.Metrics()["svc"]; m.Interrupts["cpu"] == 0 || quick < 5 {
-		t.Errorf("nothing was interrupted, or little was asked: %d, %+v", quick, m.Interrupts)
+		t.Errorf("no turn was interrupted, or too few requests were sent: %d, %+v", quick, m.Interrupts)
 	}
 }
 

@@ -176,7 +176,7 @@ func TestKillers(t *testing.T) {
 				// The time includes other load. A script without an interrupt
 				// would take minutes, or end the process.
 				if over := v.Took - v.Budget; over > 20*time.Second {
-					t.Errorf("it took %v longer than its budget", over)
+					t.Errorf("it took %v longer than its time limit", over)
 				}
 			})
 		}

@@ -38,7 +38,7 @@ func TestUntouchedLinks(t *testing.T) {
 		plain, _ := v.toJSON(o)
 		expect(t, string(plain), string(a.AppendJSON(nil)))
 		if it.links != nil || it.base != nil || it.props != nil {
-			t.Error("an untouched item was touched")
+			t.Error("an item was converted without access by a script")
 		}
 		touched, _ := v.toJSON(v.host.envelopeObject(a, nil))
 		expect(t, string(touched), string(plain))

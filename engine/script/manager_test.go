@@ -87,7 +87,7 @@ func TestReload(t *testing.T) {
 	a.write("lib/text.js", "module.exports = 'two'") // the content of the good version
 	m.Reload(file("lib/text.js"))
 	if len(m.Faults()) != 0 {
-		t.Errorf("mended, but faults: %v", m.Faults())
+		t.Errorf("faults after the file was fixed: %v, want none", m.Faults())
 	}
 }
 
@@ -217,7 +217,7 @@ func TestTimersLeftBehind(t *testing.T) {
 	before := answer(send(t, g, request{method: "PUT"}))
 	eventually(t, "the timer of the module goes on", func() bool { return answer(send(t, g, request{method: "PUT"})) != before })
 	if n := strings.Count(a.log.String(), "left behind"); n != 1 {
-		t.Errorf("it is told %d times", n)
+		t.Errorf("the warning is logged %d times, want once", n)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestCPULimitOfOneService(t *testing.T) {
 	s := a.service("svc.js")
 	s.Limits.CPU = longestCPU + time.Second
 	if _, err := a.rt.Load(s); err == nil {
-		t.Error("a limit was accepted that regular expressions would outlast")
+		t.Error("accepted a limit that is longer than the timeout of regular expressions")
 	}
 	s.Limits.CPU = 30 * time.Millisecond
 	g, err := a.rt.Load(s)
@@ -264,7 +264,7 @@ func TestRegexpsOutlastTurns(t *testing.T) {
 	}
 	a.write("svc.js", "if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) module.exports = {'GET /': () => 'loaded on a wrong answer'}")
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
-		t.Error("loading went on after an expression had given up")
+		t.Error("loading continued after an expression had timed out")
 	} else {
 		expectIn(t, err.Error(), "of CPU in one turn")
 	}

@@ -201,7 +201,7 @@ func TestModulesThatAppear(t *testing.T) {
 			}
 			a.write(c.file, c.content)
 			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).containsAny(g.Files()) || !g.files.isStale() {
-				t.Error("nobody looked for it")
+				t.Error("the missing file was not looked for")
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func TestBecomesTypeScript(t *testing.T) {
 	}
 	a.tree("svc.ts", "import {n} from './lib.js';\nexport default {'GET /': (): number => n}", "lib.ts", "export const n: number = 2")
 	if !g.files.isStale() {
-		t.Error("the files that went are not missed")
+		t.Error("removed files are not reported as faults")
 	}
 	a.answers("svc.js", "2")
 }

@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 			}
 			expectIn(t, a.log.String(), "("+place+")")
 			if strings.Contains(a.log.String(), preludeFile) {
-				t.Error("the log tells of code that nobody wrote: " + a.log.String())
+				t.Error("the log has lines of code that is not in a script: " + a.log.String())
 			}
 		})
 	}

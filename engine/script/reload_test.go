@@ -129,7 +129,7 @@ func TestEndlessLoadHoldsUpNobody(t *testing.T) {
 	expect(t, f.get("b"), jsonType+`"b3"`)
 	expect(t, f.get("a"), jsonType+`"a"`)
 	if len(f.m.Faults()) != 0 {
-		t.Error("the endless one has ended before")
+		t.Error("the endless script has ended too early")
 	}
 	<-done
 	if len(f.m.Faults()) != 1 {
@@ -153,7 +153,7 @@ func TestFileChangesWhileLoading(t *testing.T) {
 		t.Errorf("reported %+v", r)
 	}
 	if strings.Contains(f.log.String(), "cannot be loaded") {
-		t.Error("a failure is told")
+		t.Error("a failure is reported, want none")
 	}
 }
 
@@ -212,7 +212,7 @@ func TestManagerFollows(t *testing.T) {
 	two := one
 	two.Options = engine.Options{"name": "two"}
 	if err := next.m.Add(two); err == nil {
-		t.Error("the broken file is not told")
+		t.Error("the broken file is not reported")
 	}
 	expect(t, next.get("a"), jsonType+`"last good two"`)
 	expect(t, f.get("a"), jsonType+`"last good one"`)

@@ -36,10 +36,10 @@ func TestRows(t *testing.T) {
 			g := a.load(`module.exports = {'GET /': async () => {` + c.handler + `}}`)
 			got := answer(send(t, g, request{account: ann}))
 			if r := g.lasting.counters.rawRows.Load(); r != c.raw {
-				t.Errorf("%d rows left as they came, expected %d: %s", r, c.raw, got)
+				t.Errorf("%d rows were written without conversion, want %d: %s", r, c.raw, got)
 			}
 			if m := g.lasting.counters.madeRows.Load(); m != c.made {
-				t.Errorf("%d rows were made, expected %d: %s", m, c.made, got)
+				t.Errorf("%d rows were converted, want %d: %s", m, c.made, got)
 			}
 		})
 	}

@@ -110,7 +110,7 @@ func TestHiddenInScripts(t *testing.T) {
 			t.Errorf("%s:\nhidden  %s\nunknown %s", expression, hidden, unknown)
 		}
 		if shown == hidden && !strings.Contains(expression, "forceEnrichment") && !strings.Contains(expression, "ssociation") && !strings.Contains(expression, ".put") && !strings.Contains(expression, "'n').meta") {
-			t.Errorf("%s tells nothing apart: %s", expression, shown)
+			t.Errorf("%s does not distinguish the accounts: %s", expression, shown)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestPipes(t *testing.T) {
 	go func() {
 		defer close(done)
 		if !g.files.isStale() {
-			t.Error("a script that has become a pipe is still what it was")
+			t.Error("a script that has become a pipe is not stale")
 		}
 		for _, name := range []string{"svc.js", "svc", "lib", "data"} {
 			if _, err := a.rt.Load(a.service(name)); err == nil || !strings.Contains(err.Error(), "there is no file") {

@@ -200,7 +200,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 			return
 		}
 	}
-	t.Fatalf("never happened: %s", what)
+	t.Fatalf("timed out waiting for: %s", what)
 }
 
 const jsonType = "200 application/json; charset=utf-8 "

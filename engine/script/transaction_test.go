@@ -168,7 +168,7 @@ func TestTransactionEnds(t *testing.T) {
 		})}`)
 		expect(t, answer(send(t, g, request{account: ann})), jsonType+"1")
 		eventually(t, "it is undone", func() bool { return stored(t, a) == "" })
-		eventually(t, "it is told", func() bool { return strings.Contains(a.log.String(), "a transaction was undone") })
+		eventually(t, "the undone transaction is logged", func() bool { return strings.Contains(a.log.String(), "a transaction was undone") })
 		expectIn(t, a.log.String(), "level=ERROR", "request=r1", "the request was answered before its transaction ended: await it", "svc.js:2:")
 		if _, err := a.data.Create(as(ann), a.repo.class, engine.NewValues(a.repo.class), engine.WriteOptions{}); err != nil {
 			t.Error(err)

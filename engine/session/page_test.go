@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 		if got := w.Header().Get("Set-Cookie") != ""; got != (x.name == "an ended session") {
-			t.Errorf("%s: takes the cookie back: %v", x.name, got)
+			t.Errorf("%s: deletes the cookie: got %v", x.name, got)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func TestTokens(t *testing.T) {
 	chosen := "restsrv=" + strings.Repeat("A", 43)
 	first := f.signIn("Cookie", chosen)
 	if first == chosen {
-		t.Error("a token that the browser brought became a session's")
+		t.Error("the token from the browser is used for the new session")
 	}
 	f.want(chosen, "session-ended", "the token of somebody else's choice")
 	second := f.signIn("Cookie", first)
@@ -286,7 +286,7 @@ func TestAccountEnds(t *testing.T) {
 	}
 	a, err := f.sessions.Account(with(httptest.NewRequest("GET", "/x", nil), "Cookie", cookie))
 	if err != nil {
-		t.Fatal("a change of the account that is none of its password ended the session:", err)
+		t.Fatal("a change of the account without its password ended the session:", err)
 	}
 	if room, _ := a.Properties.Get("room"); room != "12" {
 		t.Errorf("the account is not as it is now: %+v", a)
@@ -322,7 +322,7 @@ func TestSignOut(t *testing.T) {
 	f.want(cookie, "session-ended", "after signing out")
 	f.want(other, "anna@local", "another session")
 	if len(f.events) != 1 || f.events[0].Kind != engine.SignedOut || f.events[0].Account != "anna@local" {
-		t.Errorf("told the auditor %+v", f.events)
+		t.Errorf("got audit events %+v", f.events)
 	}
 	// A second sign-out, and one without a session, has no effect.
 	for _, c := range []string{cookie, "restsrv=x", ""} {
@@ -331,7 +331,7 @@ func TestSignOut(t *testing.T) {
 		}
 	}
 	if len(f.events) != 1 {
-		t.Errorf("told the auditor %+v", f.events)
+		t.Errorf("got audit events %+v", f.events)
 	}
 }
 
@@ -565,7 +565,7 @@ func TestMarkup(t *testing.T) {
 	}
 	w = f.ask(post("/auth", "username="+url.QueryEscape(evil)+"&password=canary"))
 	if all := w.Body.String() + w.Header().Get("Location"); strings.Contains(all, "script") || strings.Contains(all, "canary") {
-		t.Errorf("what was sent comes back: %s", all)
+		t.Errorf("the response contains the input: %s", all)
 	}
 }
 

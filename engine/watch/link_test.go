@@ -174,7 +174,7 @@ func TestFollow(t *testing.T) {
 		h.write("node_modules/m/index.js", "22")
 		for _, path := range h.expect("node_modules/m/index.js") {
 			if path == h.path("node_modules/n/index.js") {
-				t.Error("reported what is not followed")
+				t.Error("a file is reported that is not followed")
 			}
 		}
 		h.write("node_modules/m/lib/late.js", "1")
@@ -209,7 +209,7 @@ func TestOverflow(t *testing.T) {
 	h.w.notify.source.Errors <- fsnotify.ErrEventOverflow
 	h.expect("sub/deep/old.js", "sub/deep/new.js")
 	if h.log.Len() > 0 {
-		t.Errorf("nothing is lost, but the log says %s", h.log.String())
+		t.Errorf("got log %s, want no warning, because no change is lost", h.log.String())
 	}
 }
 

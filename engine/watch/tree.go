@@ -66,7 +66,7 @@ func (t *tree) isIgnored(path string) bool {
 }
 
 // handleEvent adds the paths that an event of a real path concerns to changed.
-// It returns false if there are none.
+// It returns false if there is no such path.
 func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 	found := false
 	for path := range t.through[real] {

@@ -150,8 +150,8 @@ func (w *Watcher) run() {
 	}
 }
 
-// handleEvent adds the changes of an event to r. It returns false if there are
-// none.
+// handleEvent adds the changes of an event to r. It returns false if the
+// event is not relevant.
 func (w *Watcher) handleEvent(e event, r *round) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
