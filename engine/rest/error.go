@@ -114,7 +114,7 @@ func (o *responder) writePage(status int, says string) {
 
 // failUnhandled writes the response for an error before the handler of a
 // service is called, with the texts of IONDV. If the client accepts
-// problem+json, it gets that instead. unhandled returns false, without a
+// problem+json, it gets that instead. failUnhandled returns false, without a
 // response, for errors that IONDV does not have.
 func (o *responder) failUnhandled(e *engine.Error, status int, detail string) bool {
 	switch {

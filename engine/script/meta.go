@@ -35,8 +35,8 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 
 // viewFor returns the class as metaRepo returns it: without the attributes that
 // are hidden from the account of the call. If the options of the service
-// contain a repository that does not check permissions, shown returns the whole
-// class, because the service can read all items anyway.
+// contain a repository that does not check permissions, viewFor returns the
+// whole class, because the service can read all items anyway.
 func (h *host) viewFor(c *engine.Class) *engine.Class {
 	g := h.v.gen
 	for _, o := range g.options {

@@ -42,8 +42,8 @@ func isRelative(name string) bool {
 }
 
 // findModule returns the file that a name means in the file from. If the name
-// is a built-in module, find returns no file and the name of the module, which
-// may differ from name.
+// is a built-in module, findModule returns no file and the name of the module,
+// which may differ from name.
 func (f *files) findModule(name string, from *source) (*source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

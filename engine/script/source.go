@@ -305,8 +305,8 @@ func (s *source) lineText(n int) string {
 // lines are removed from the traces.
 const preludeFile = "restsrv:prelude"
 
-// preludeFunctions is an array of the constructors that create functions from
-// text.
+// preludeFunctions is a JavaScript expression for an array of the constructors
+// that create functions from text.
 const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"
 
 // preludeProgram compiles source text of restsrv and caches the program.

@@ -39,7 +39,7 @@ func (c *claims) find(id string) (engine.StoredFile, bool) {
 }
 
 // takeFile returns a file for an attribute that will hold it. If the file is
-// used already, take returns a copy.
+// used already, takeFile returns a copy.
 func (c *claims) takeFile(id string, storage engine.FileStorage) (engine.StoredFile, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -182,8 +182,8 @@ func (d *decoder) readObject(depth int) (any, error) {
 	return fields, err
 }
 
-// readText reads a string. If the string equals known, text returns known and
-// saves an allocation.
+// readText reads a string. If the string equals known, readText returns known
+// and saves an allocation.
 func (d *decoder) readText(known string) (string, error) {
 	raw, err := d.src.ReadValue()
 	if err != nil {
