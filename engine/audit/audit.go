@@ -74,7 +74,7 @@ func New(cfg Config) *Journal {
 		cfg.Rows = DefaultRows
 	}
 	j := &Journal{cfg: cfg, written: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{})}
-	j.floods.tell = j.keep
+	j.floods.record = j.recordEvent
 	if cfg.Data == nil {
 		close(j.written)
 		return j
@@ -93,15 +93,15 @@ type entry struct {
 // by one while there are few of them. Further ones are counted and reported once
 // a minute.
 func (j *Journal) Audit(_ context.Context, e engine.Event) {
-	one := entry{j.cfg.Now(), clean(e)}
-	if !j.floods.admit(one) {
+	one := entry{j.cfg.Now(), cleanEvent(e)}
+	if !j.floods.admitEvent(one) {
 		return
 	}
-	j.keep(one)
+	j.recordEvent(one)
 }
 
-// keep logs an event and queues it for storage.
-func (j *Journal) keep(e entry) {
+// recordEvent logs an event and queues it for storage.
+func (j *Journal) recordEvent(e entry) {
 	j.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "audit", e.attributes()...)
 	if j.queue == nil {
 		return
@@ -111,7 +111,7 @@ func (j *Journal) keep(e entry) {
 	if j.closed {
 		return
 	}
-	j.begin.Do(func() { go j.write() })
+	j.begin.Do(func() { go j.writeRows() })
 	select {
 	case j.queue <- e:
 	default:
@@ -175,24 +175,24 @@ const (
 	maxDetail = 1000 // characters of a detail
 )
 
-// clean returns the event in the form that is recorded: with limited lengths,
+// cleanEvent returns the event in the form that is recorded: with limited lengths,
 // without control characters, and with values that look like secrets redacted.
 // Events should not contain secrets in the first place; this is a second line of
 // defense.
-func clean(e engine.Event) engine.Event {
-	e.Account, e.Service = harmless(e.Account, maxName), harmless(e.Service, maxName)
-	e.Caller.Request = harmless(e.Caller.Request, maxName)
+func cleanEvent(e engine.Event) engine.Event {
+	e.Account, e.Service = cleanText(e.Account, maxName), cleanText(e.Service, maxName)
+	e.Caller.Request = cleanText(e.Caller.Request, maxName)
 	details := make(engine.Fields, 0, len(e.Details))
 	for _, f := range e.Details {
-		f.Name = harmless(f.Name, maxName)
+		f.Name = cleanText(f.Name, maxName)
 		switch v := f.Value.(type) {
 		case nil, bool, int64, float64:
 		case int:
 			f.Value = int64(v)
 		case string:
-			f.Value = harmless(v, maxDetail)
+			f.Value = cleanText(v, maxDetail)
 		default:
-			f.Value = harmless(fmt.Sprint(v), maxDetail)
+			f.Value = cleanText(fmt.Sprint(v), maxDetail)
 		}
 		if secretNames(f.Name) {
 			f.Value = hidden
@@ -214,7 +214,7 @@ func secretNames(name string) bool {
 // Authorization headers.
 var secretValue = regexp.MustCompile(`\b[0-9a-f]{40,}\b|\$argon2id?\$\S*|pbkdf2\$\S*|(?i)\b(basic|bearer) [a-z0-9+/=._~-]{8,}`)
 
-func harmless(s string, most int) string {
+func cleanText(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
 			return ' '

@@ -334,9 +334,9 @@ func TestFloodOfOneAccount(t *testing.T) {
 // TestFloodsAreBounded: events of any number of accounts are counted in bounded
 // memory.
 func TestFloodsAreBounded(t *testing.T) {
-	f := &floods{tell: func(entry) {}}
+	f := &floods{record: func(entry) {}}
 	for i := range 2*floodsRecorded + 1 {
-		f.admit(entry{time.Unix(0, 0), engine.Event{Kind: engine.SignedIn, Account: fmt.Sprint(i)}})
+		f.admitEvent(entry{time.Unix(0, 0), engine.Event{Kind: engine.SignedIn, Account: fmt.Sprint(i)}})
 	}
 	if got := len(f.all); got > floodsRecorded {
 		t.Errorf("got %d counters, want at most %d", got, floodsRecorded)

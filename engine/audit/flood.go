@@ -24,7 +24,7 @@ const (
 // floods limits the events that clients can cause. Events of the administration are
 // always recorded.
 type floods struct {
-	tell func(entry) // records an event
+	record func(entry) // records an event
 
 	mu    sync.Mutex
 	all   map[floodKey]*flood
@@ -57,8 +57,8 @@ func floodKeyOf(e entry) (key floodKey, ok bool) {
 	return key, false
 }
 
-// admit reports whether an event should be recorded. It counts the others.
-func (f *floods) admit(e entry) bool {
+// admitEvent reports whether an event should be recorded. It counts the others.
+func (f *floods) admitEvent(e entry) bool {
 	key, ok := floodKeyOf(e)
 	if !ok {
 		return true
@@ -71,7 +71,7 @@ func (f *floods) admit(e entry) bool {
 	network, _ := a.Prefix(bits) // the zero Prefix without an address
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	of := f.of(key, e.at)
+	of := f.floodOf(key, e.at)
 	most, mostFrom := maxFlood, maxFloodFrom
 	if key.account != "" {
 		most, mostFrom = maxFloodOf, maxFloodOf
@@ -88,8 +88,8 @@ func (f *floods) admit(e entry) bool {
 	return false
 }
 
-// of returns the flood of a key at a time. The caller must hold mu.
-func (f *floods) of(key floodKey, at time.Time) *flood {
+// floodOf returns the flood of a key at a time. The caller must hold mu.
+func (f *floods) floodOf(key floodKey, at time.Time) *flood {
 	ended := func(of *flood) bool { return of.left == 0 && at.Sub(of.since) >= floodTime }
 	of := f.all[key]
 	if of != nil && !ended(of) {
@@ -128,6 +128,6 @@ func (f *floods) close(now time.Time) {
 	}
 	f.mu.Unlock()
 	for _, e := range summaries {
-		f.tell(e)
+		f.record(e)
 	}
 }

@@ -39,7 +39,7 @@ func Class() *engine.Class {
 	)
 }
 
-func record(c *engine.Class, e entry) engine.Record {
+func makeRecord(c *engine.Class, e entry) engine.Record {
 	v := engine.NewValues(c)
 	set := func(name, value string) {
 		if value != "" {
@@ -58,35 +58,35 @@ func record(c *engine.Class, e entry) engine.Record {
 	return engine.Record{Class: c, Values: v}
 }
 
-// write stores the events in the queue until it is closed and empty.
-func (j *Journal) write() {
+// writeRows stores the events in the queue until it is closed and empty.
+func (j *Journal) writeRows() {
 	defer close(j.written)
-	j.sweep()
+	j.sweepRows()
 	hourly := time.NewTicker(sweepEvery)
 	defer hourly.Stop()
 	stored := 0 // rows stored since the last sweep
 	for {
 		select {
 		case <-hourly.C:
-			j.sweep()
+			j.sweepRows()
 			stored = 0
 		case first, ok := <-j.queue:
 			if !ok {
 				return
 			}
-			records := j.gather(first)
-			j.store(records)
+			records := j.gatherRecords(first)
+			j.storeRecords(records)
 			if stored += len(records); stored > j.cfg.Rows/10 {
-				j.sweep()
+				j.sweepRows()
 				stored = 0
 			}
 		}
 	}
 }
 
-// gather adds the events that arrive soon after first.
-func (j *Journal) gather(first entry) []engine.Record {
-	records := []engine.Record{record(j.cfg.Class, first)}
+// gatherRecords adds the events that arrive soon after first.
+func (j *Journal) gatherRecords(first entry) []engine.Record {
+	records := []engine.Record{makeRecord(j.cfg.Class, first)}
 	timer := time.NewTimer(gatherFor)
 	defer timer.Stop()
 	for len(records) < batchSize {
@@ -95,7 +95,7 @@ func (j *Journal) gather(first entry) []engine.Record {
 			if !ok {
 				return records
 			}
-			records = append(records, record(j.cfg.Class, e))
+			records = append(records, makeRecord(j.cfg.Class, e))
 		case <-timer.C:
 			return records
 		}
@@ -103,11 +103,11 @@ func (j *Journal) gather(first entry) []engine.Record {
 	return records
 }
 
-// store saves events. It retries while the database cannot be reached;
+// storeRecords saves events. It retries while the database cannot be reached;
 // meanwhile the queue fills up.
-func (j *Journal) store(records []engine.Record) {
+func (j *Journal) storeRecords(records []engine.Record) {
 	for tries := 0; ; tries++ {
-		err := j.save(records)
+		err := j.saveRecords(records)
 		if err == nil {
 			break
 		}
@@ -130,7 +130,7 @@ func (j *Journal) store(records []engine.Record) {
 	}
 }
 
-func (j *Journal) save(records []engine.Record) error {
+func (j *Journal) saveRecords(records []engine.Record) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	again := make([]engine.Record, len(records))
@@ -141,13 +141,13 @@ func (j *Journal) save(records []engine.Record) error {
 	return err
 }
 
-// sweep removes rows that are too old, and the oldest rows if there are too
+// sweepRows removes rows that are too old, and the oldest rows if there are too
 // many.
-func (j *Journal) sweep() {
+func (j *Journal) sweepRows() {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepEvery/2)
 	defer cancel()
 	now := j.cfg.Now()
-	f, err := at(j.cfg.Class, "$lt", now.Add(-j.cfg.Keep))
+	f, err := timeFilter(j.cfg.Class, "$lt", now.Add(-j.cfg.Keep))
 	if err == nil {
 		_, err = j.cfg.Data.DeleteAll(ctx, &engine.Query{Class: j.cfg.Class, Filter: f, Count: -1})
 	}
@@ -165,7 +165,7 @@ func (j *Journal) removeOldest(ctx context.Context) error {
 	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("at"), Descending: true}}, Offset: j.cfg.Rows, Count: 1}
 	var f *engine.Filter
 	err := j.cfg.Data.List(ctx, q, func(it *engine.Item) (err error) {
-		f, err = at(c, "$lte", it.When("at"))
+		f, err = timeFilter(c, "$lte", it.When("at"))
 		return err
 	})
 	if err != nil || f == nil {
@@ -178,7 +178,7 @@ func (j *Journal) removeOldest(ctx context.Context) error {
 	return err
 }
 
-func at(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
+func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return engine.ParseFilter(c, engine.Fields{{Name: "at", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
@@ -199,7 +199,7 @@ type Selection struct {
 // List calls visit for stored events, oldest first. c must be the class that
 // data was opened with.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Entry) error) error {
-	f, err := at(c, "$gte", s.Since)
+	f, err := timeFilter(c, "$gte", s.Since)
 	for name, value := range map[string]string{"account": s.Account, "kind": s.Kind} {
 		if value == "" || err != nil {
 			continue

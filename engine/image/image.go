@@ -90,16 +90,16 @@ func (s *Storage) Thumbnail(ctx context.Context, f engine.StoredFile, kind strin
 }
 
 func (s *Storage) thumbnail(ctx context.Context, f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thumbnail, error) {
-	t, err := s.kept(f, k)
+	t, err := s.openKept(f, k)
 	if t != nil || err != nil {
 		return t, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.time)
 	defer cancel()
-	if err := s.make(ctx, f, k); err != nil {
-		return nil, explained(err, f)
+	if err := s.makeThumbnail(ctx, f, k); err != nil {
+		return nil, explainError(err, f)
 	}
-	if t, err = s.kept(f, k); t == nil && err == nil {
+	if t, err = s.openKept(f, k); t == nil && err == nil {
 		err = engine.Errorf(engine.Unavailable, "files", "the thumbnail of file %s was removed", engine.Quote(f.ID))
 	}
 	return t, err
@@ -112,8 +112,8 @@ func keptName(k engine.ThumbnailKind) string {
 	return fmt.Sprintf("%dx%d%s", k.Width, k.Height, k.Format)
 }
 
-// kept returns a stored thumbnail, or nil if it does not exist.
-func (s *Storage) kept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thumbnail, error) {
+// openKept returns a stored thumbnail, or nil if it does not exist.
+func (s *Storage) openKept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thumbnail, error) {
 	content, err := s.OpenDerived(f, keptName(k))
 	if content == nil || err != nil {
 		return nil, err
@@ -133,30 +133,30 @@ func (s *Storage) kept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thu
 	return t, nil
 }
 
-// make makes a thumbnail and stores it.
-func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.ThumbnailKind) error {
+// makeThumbnail makes a thumbnail and stores it.
+func (s *Storage) makeThumbnail(ctx context.Context, f engine.StoredFile, k engine.ThumbnailKind) error {
 	content, err := s.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	p, err := look(content)
+	p, err := readHead(content)
 	if err != nil {
 		return err
 	}
-	need := p.memory(k)
+	need := p.estimateMemory(k)
 	if need > s.limits.most {
-		return fault("too large to be made smaller here: it has %d × %d pixels", p.width, p.height)
+		return unusableError("too large to be made smaller here: it has %d × %d pixels", p.width, p.height)
 	}
-	if err := s.unreadable(f); err != nil {
+	if err := s.readFailure(f); err != nil {
 		return err
 	}
-	done, err := s.limits.wait(ctx, need)
+	done, err := s.limits.waitForMemory(ctx, need)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if t, err := s.kept(f, k); t != nil { // made by another request in the meantime
+	if t, err := s.openKept(f, k); t != nil { // made by another request in the meantime
 		return errors.Join(err, t.Content.Close())
 	}
 	small, err := p.thumbnail(ctx, content, k)
@@ -175,9 +175,9 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 // cannot be decoded.
 const unreadableName = "unusable"
 
-// unreadable returns the stored reason why a content cannot be decoded, or nil if
+// readFailure returns the stored reason why a content cannot be decoded, or nil if
 // it is not known.
-func (s *Storage) unreadable(f engine.StoredFile) error {
+func (s *Storage) readFailure(f engine.StoredFile) error {
 	kept, err := s.OpenDerived(f, unreadableName)
 	if kept == nil || err != nil {
 		return err
@@ -194,10 +194,10 @@ type unusable struct{ why string }
 
 func (u unusable) Error() string { return u.why }
 
-func fault(format string, args ...any) error { return unusable{fmt.Sprintf(format, args...)} }
+func unusableError(format string, args ...any) error { return unusable{fmt.Sprintf(format, args...)} }
 
-// explained converts an error to an error of engine.ImageStorage.
-func explained(err error, f engine.StoredFile) error {
+// explainError converts an error to an error of engine.ImageStorage.
+func explainError(err error, f engine.StoredFile) error {
 	var e *engine.Error
 	var u unusable
 	switch {

@@ -298,7 +298,7 @@ func TestUnusable(t *testing.T) {
 // TestMemory checks the estimates of memory, on which the limit is based.
 func TestMemory(t *testing.T) {
 	of := func(content []byte) float64 {
-		p, err := look(bytes.NewReader(content))
+		p, err := readHead(bytes.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,11 +342,11 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v bytes per pixel, want %v", name, got, c.least)
 		}
 	}
-	p, err := look(bytes.NewReader(photo))
+	p, err := readHead(bytes.NewReader(photo))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if small, large := p.memory(square), p.memory(engine.ThumbnailKind{Width: 64}); large < small || small < 64*64*8 {
+	if small, large := p.estimateMemory(square), p.estimateMemory(engine.ThumbnailKind{Width: 64}); large < small || small < 64*64*8 {
 		t.Errorf("a thumbnail as large as the picture takes %d bytes, a smaller one %d", large, small)
 	}
 	s := open(t, Config{Memory: 2 << 20}, square)
@@ -392,7 +392,7 @@ func errorText(err error) string {
 // waiting when it ends.
 func TestQueue(t *testing.T) {
 	s := open(t, Config{Waiting: 2, Time: 50 * time.Millisecond}, square)
-	done, err := s.limits.wait(context.Background(), s.limits.most)
+	done, err := s.limits.waitForMemory(context.Background(), s.limits.most)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +448,7 @@ func TestQueueOfOthers(t *testing.T) {
 	end := make(chan bool) // for one picture
 	for range many {
 		waits.Go(func() {
-			done, err := s.limits.wait(as("many@local"), 0)
+			done, err := s.limits.waitForMemory(as("many@local"), 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -458,12 +458,12 @@ func TestQueueOfOthers(t *testing.T) {
 		})
 	}
 	await(s, many)
-	if _, err := s.limits.wait(as("many@local"), 0); engine.CodeOf(err) != engine.Unavailable {
+	if _, err := s.limits.waitForMemory(as("many@local"), 0); engine.CodeOf(err) != engine.Unavailable {
 		t.Errorf("one too many: %v", err)
 	}
 	other := make(chan bool)
 	waits.Go(func() {
-		done, err := s.limits.wait(as("one@local"), s.limits.most)
+		done, err := s.limits.waitForMemory(as("one@local"), s.limits.most)
 		if err != nil {
 			t.Error(err)
 		} else {
@@ -521,9 +521,9 @@ func FuzzThumbnail(f *testing.F) {
 	f.Add(webpPicture)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r := bytes.NewReader(content)
-		p, err := look(r)
+		p, err := readHead(r)
 		kind := engine.ThumbnailKind{Width: 5, Height: 5}
-		if err == nil && p.memory(kind) <= 16<<20 {
+		if err == nil && p.estimateMemory(kind) <= 16<<20 {
 			_, err = p.thumbnail(context.Background(), r, kind)
 		}
 		var u unusable

@@ -43,37 +43,37 @@ func newLimits(cfg Config) *limits {
 	}
 }
 
-// wait waits until the given amount of memory is free. The caller must call
+// waitForMemory waits until the given amount of memory is free. The caller must call
 // done to release it.
-func (l *limits) wait(ctx context.Context, need int64) (done func(), err error) {
+func (l *limits) waitForMemory(ctx context.Context, need int64) (done func(), err error) {
 	account := ""
 	if a := engine.AccountFrom(ctx); a != nil {
 		account = a.ID
 	}
-	own := l.enter(account)
+	own := l.enterLane(account)
 	if own == nil {
 		return nil, &engine.Error{Code: engine.Unavailable, Reason: "thumbnails", Message: "too many thumbnails are being made", RetryAfter: 2 * time.Second}
 	}
 	if err := own.turn.Acquire(ctx, 1); err != nil {
-		l.leave(account, own)
+		l.leaveLane(account, own)
 		return nil, err
 	}
 	need = max(need, l.least)
 	if err := l.memory.Acquire(ctx, need); err != nil {
 		own.turn.Release(1)
-		l.leave(account, own)
+		l.leaveLane(account, own)
 		return nil, err
 	}
 	return func() {
 		l.memory.Release(need)
 		own.turn.Release(1)
-		l.leave(account, own)
+		l.leaveLane(account, own)
 	}, nil
 }
 
-// enter adds a waiting image of the account. It returns nil if too many are
+// enterLane adds a waiting image of the account. It returns nil if too many are
 // waiting.
-func (l *limits) enter(account string) *lane {
+func (l *limits) enterLane(account string) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.lanes[account]
@@ -89,7 +89,7 @@ func (l *limits) enter(account string) *lane {
 	return own
 }
 
-func (l *limits) leave(account string, own *lane) {
+func (l *limits) leaveLane(account string, own *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting--

@@ -26,8 +26,8 @@ type format struct {
 	cost   func(p *picture) float64 // bytes per pixel while it is decoded
 }
 
-// formats returns all supported formats.
-func formats() []format {
+// allFormats returns all supported formats.
+func allFormats() []format {
 	return []format{
 		{"\xff\xd8\xff", jpeg.DecodeConfig, jpeg.Decode, jpegCost},
 		{"\x89PNG\r\n\x1a\n", png.DecodeConfig, png.Decode, pngCost},
@@ -48,26 +48,26 @@ type picture struct {
 	jpeg          jpegHead
 }
 
-// look reads the head of a content. If it is not a supported image, the error is
+// readHead reads the head of a content. If it is not a supported image, the error is
 // unusable.
-func look(content io.ReadSeeker) (*picture, error) {
+func readHead(content io.ReadSeeker) (*picture, error) {
 	head := make([]byte, 64)
 	n, err := io.ReadFull(content, head)
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return nil, err
 	}
 	head = head[:n]
-	for _, f := range formats() {
-		if !begins(head, f.magic) {
+	for _, f := range allFormats() {
+		if !hasMagic(head, f.magic) {
 			continue
 		}
 		p := &picture{format: f, head: head}
 		if _, err := content.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
-		c, err := safely(func() (image.Config, error) { return f.config(io.LimitReader(content, headerBytes)) })
+		c, err := recoverPanic(func() (image.Config, error) { return f.config(io.LimitReader(content, headerBytes)) })
 		if err != nil || c.Width <= 0 || c.Height <= 0 {
-			return nil, fault("a picture that cannot be read")
+			return nil, unusableError("a picture that cannot be read")
 		}
 		p.width, p.height, p.model = c.Width, c.Height, c.ColorModel
 		if f.magic[0] == 0xff {
@@ -78,10 +78,10 @@ func look(content io.ReadSeeker) (*picture, error) {
 		}
 		return p, nil
 	}
-	return nil, fault("no JPEG, PNG, GIF or WebP")
+	return nil, unusableError("no JPEG, PNG, GIF or WebP")
 }
 
-func begins(head []byte, magic string) bool {
+func hasMagic(head []byte, magic string) bool {
 	if len(head) < len(magic) {
 		return false
 	}
@@ -93,9 +93,9 @@ func begins(head []byte, magic string) bool {
 	return true
 }
 
-// memory estimates the number of bytes in use while a thumbnail is made: for the
+// estimateMemory estimates the number of bytes in use while a thumbnail is made: for the
 // decoded image, half its size, and the thumbnail, which may be rotated.
-func (p *picture) memory(k engine.ThumbnailKind) int64 {
+func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 	const (
 		block  = 32  // decoders round sizes up to this
 		halved = 1.4 // bytes per pixel: a quarter of four, and further reductions
@@ -103,7 +103,7 @@ func (p *picture) memory(k engine.ThumbnailKind) int64 {
 	)
 	w, h := float64(p.width+block-1), float64(p.height+block-1)
 	area := func(k engine.ThumbnailKind) float64 {
-		w, h := fit(p.width, p.height, k)
+		w, h := fitSize(p.width, p.height, k)
 		return float64(w) * float64(h)
 	}
 	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // it may be rotated by 90 degrees
@@ -146,12 +146,12 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 		return nil, err
 	}
 	from := &source{ctx: ctx, r: content}
-	full, err := safely(func() (image.Image, error) { return p.format.decode(bufio.NewReaderSize(from, 64<<10)) })
+	full, err := recoverPanic(func() (image.Image, error) { return p.format.decode(bufio.NewReaderSize(from, 64<<10)) })
 	if err := cmp.Or(ctx.Err(), from.failed); err != nil {
 		return nil, err
 	}
 	if err != nil || full.Bounds().Empty() {
-		return nil, fault("a picture that cannot be read")
+		return nil, unusableError("a picture that cannot be read")
 	}
 	small, err := scale(ctx, full, k, p.jpeg.orientation)
 	if err != nil {
@@ -178,8 +178,8 @@ func (s *source) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// safely converts a panic of a decoder to an error.
-func safely[T any](decode func() (T, error)) (v T, err error) {
+// recoverPanic converts a panic of a decoder to an error.
+func recoverPanic[T any](decode func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the decoder panicked: %v", p)

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// fit returns the largest size with the proportions of w × h that a kind allows,
+// fitSize returns the largest size with the proportions of w × h that a kind allows,
 // but at most w × h.
-func fit(w, h int, k engine.ThumbnailKind) (int, int) {
+func fitSize(w, h int, k engine.ThumbnailKind) (int, int) {
 	ratio := 1.0
 	if k.Width > 0 {
 		ratio = min(ratio, float64(k.Width)/float64(w))
@@ -32,7 +32,7 @@ func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orient
 		k.Width, k.Height = k.Height, k.Width
 	}
 	size := full.Bounds().Size()
-	w, h := fit(size.X, size.Y, k)
+	w, h := fitSize(size.X, size.Y, k)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -47,14 +47,14 @@ func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orient
 		half := image.NewRGBA(image.Rectangle{Max: next})
 		draw.ApproxBiLinear.Scale(half, half.Rect, full, full.Bounds(), draw.Src, nil)
 		if full, size = half, next; size.X == w && size.Y == h {
-			return oriented(half, orientation), nil
+			return orientImage(half, orientation), nil
 		}
 	}
 }
 
-// oriented rotates and mirrors an image according to its EXIF orientation, 1 to
+// orientImage rotates and mirrors an image according to its EXIF orientation, 1 to
 // 8.
-func oriented(m *image.RGBA, orientation int) *image.RGBA {
+func orientImage(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 || orientation > 8 {
 		return m
 	}

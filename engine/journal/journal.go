@@ -65,7 +65,7 @@ func (j Journal) Class() *engine.Class { return j.class }
 // recorded.
 func (j Journal) Record(ctx context.Context, c engine.Change) engine.Values {
 	var d difference
-	kind, at := d.of(c)
+	kind, at := d.computeChange(c)
 	if kind == "" {
 		return nil
 	}
@@ -103,39 +103,39 @@ type difference struct {
 	base, data object
 }
 
-// of computes the difference of a change. It returns the type of the record, or
+// computeChange computes the difference of a change. It returns the type of the record, or
 // "" if there is no change, and the item that the record concerns.
-func (d *difference) of(c engine.Change) (kind string, at *engine.Item) {
+func (d *difference) computeChange(c engine.Change) (kind string, at *engine.Item) {
 	switch {
 	case c.Collection != nil:
-		d.data.members(c.Collection, c.Members)
+		d.data.addMembers(c.Collection, c.Members)
 		if c.Left {
 			return Eject, c.Is
 		}
 		return Put, c.Is
 	case c.Was == nil:
-		d.data.values(c.Is)
+		d.data.addValues(c.Is)
 		return Create, c.Is
 	case c.Is == nil:
-		d.base.values(c.Was)
+		d.base.addValues(c.Was)
 		return Delete, c.Was
-	case d.between(c.Was, c.Is):
+	case d.compareItems(c.Was, c.Is):
 		return Update, c.Is
 	}
 	return "", nil
 }
 
-// between computes the difference of two versions of an item, and reports
+// compareItems computes the difference of two versions of an item, and reports
 // whether they differ.
-func (d *difference) between(was, is *engine.Item) (changed bool) {
+func (d *difference) compareItems(was, is *engine.Item) (changed bool) {
 	if was.Class != is.Class {
-		d.base.text("_class", was.Class.FullName)
-		d.data.text("_class", is.Class.FullName)
+		d.base.addText("_class", was.Class.FullName)
+		d.data.addText("_class", is.Class.FullName)
 		changed = true
 		for _, p := range was.Class.Properties {
-			if is.Class.Property(p.Name) == nil && told(p) && was.Values[p.Index] != nil {
-				d.base.value(p, was.Values[p.Index])
-				d.data.value(p, nil)
+			if is.Class.Property(p.Name) == nil && isRecorded(p) && was.Values[p.Index] != nil {
+				d.base.addValue(p, was.Values[p.Index])
+				d.data.addValue(p, nil)
 			}
 		}
 	}
@@ -144,27 +144,27 @@ func (d *difference) between(was, is *engine.Item) (changed bool) {
 		if q := was.Class.Property(p.Name); q != nil {
 			before = was.Values[q.Index]
 		}
-		if !p.Stored() || p.Formula != nil || given(before) == given(is.Values[i]) {
+		if !p.Stored() || p.Formula != nil || givenValue(before) == givenValue(is.Values[i]) {
 			continue
 		}
 		changed = changed || p.Name != is.Class.ChangeTracker && p.Name != is.Class.EditorTracker
-		if told(p) {
-			d.base.value(p, before)
-			d.data.value(p, is.Values[i])
+		if isRecorded(p) {
+			d.base.addValue(p, before)
+			d.data.addValue(p, is.Values[i])
 		}
 	}
 	return changed
 }
 
-// given returns a value, or nil if it is Absent.
-func given(v any) any {
+// givenValue returns a value, or nil if it is Absent.
+func givenValue(v any) any {
 	if v == engine.Absent {
 		return nil
 	}
 	return v
 }
 
-// told reports whether values of a property are recorded.
-func told(p *engine.Property) bool {
+// isRecorded reports whether values of a property are recorded.
+func isRecorded(p *engine.Property) bool {
 	return p.Stored() && p.Formula == nil && p.Type != engine.Password
 }

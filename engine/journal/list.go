@@ -55,10 +55,10 @@ type Selection struct {
 }
 
 func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
-	f, err := timed(c, "$gte", s.Since)
+	f, err := timeFilter(c, "$gte", s.Since)
 	if err == nil && !s.Until.IsZero() {
 		var end *engine.Filter
-		end, err = timed(c, "$lt", s.Until)
+		end, err = timeFilter(c, "$lt", s.Until)
 		f = engine.And(f, end)
 	}
 	for _, only := range []struct{ name, value string }{{"type", s.Type}, {"className", s.Class}, {"id", s.ID}, {"author", s.Author}} {
@@ -75,7 +75,7 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 // sortable is the maximum number of records that a database should have to sort.
 const sortable = 1_000_000
 
-func timed(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
+func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
@@ -102,7 +102,7 @@ func List(ctx context.Context, data engine.Repository, c *engine.Class, s Select
 
 // Forget removes the records before a time and returns their number.
 func Forget(ctx context.Context, data engine.Repository, c *engine.Class, before time.Time) (int64, error) {
-	f, err := timed(c, "$lt", before)
+	f, err := timeFilter(c, "$lt", before)
 	if err != nil {
 		return 0, err
 	}

@@ -42,14 +42,14 @@ func Class() *engine.Class {
 // as its cause. waiting is called once if Hold has to wait; it may be nil.
 func Hold(ctx context.Context, data engine.Repository, c *engine.Class, name string, waiting func(), work func(context.Context) error) error {
 	h := &holder{data: data, class: c, name: name, id: rand.Text()}
-	if err := h.take(engine.AsServer(ctx), waiting); err != nil {
+	if err := h.takeLease(engine.AsServer(ctx), waiting); err != nil {
 		return err
 	}
 	held, end := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.keep(held, end)
+		h.renewLease(held, end)
 	}()
 	err := work(held)
 	if taken := context.Cause(held); err != nil && errors.Is(taken, ErrTaken) {
@@ -69,15 +69,15 @@ type holder struct {
 	revision uint64
 }
 
-// take waits until this holder owns the row.
-func (h *holder) take(ctx context.Context, waiting func()) error {
+// takeLease waits until this holder owns the row.
+func (h *holder) takeLease(ctx context.Context, waiting func()) error {
 	var seen uint64
 	var since time.Time
 	for {
 		it, err := h.data.Get(ctx, h.class, h.name)
 		switch {
 		case engine.CodeOf(err) == engine.NotFound:
-			it, err = h.data.Create(ctx, h.class, h.row(), engine.WriteOptions{})
+			it, err = h.data.Create(ctx, h.class, h.rowValues(), engine.WriteOptions{})
 		case err != nil:
 		case since.IsZero() || it.Revision != seen:
 			seen, since = it.Revision, time.Now()
@@ -85,7 +85,7 @@ func (h *holder) take(ctx context.Context, waiting func()) error {
 		case time.Since(since) < lost:
 			err = errTryAgain
 		default:
-			it, err = h.write(ctx, seen)
+			it, err = h.writeRow(ctx, seen)
 		}
 		switch {
 		case err == nil:
@@ -93,7 +93,7 @@ func (h *holder) take(ctx context.Context, waiting func()) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !again(err):
+		case !shouldRetry(err):
 			return err
 		}
 		if waiting != nil {
@@ -110,25 +110,25 @@ func (h *holder) take(ctx context.Context, waiting func()) error {
 
 var errTryAgain = errors.New("another process holds the lease")
 
-// again reports whether an error means that another process was faster.
-func again(err error) bool {
+// shouldRetry reports whether an error means that another process was faster.
+func shouldRetry(err error) bool {
 	code := engine.CodeOf(err)
 	return errors.Is(err, errTryAgain) || code == engine.Unmatched || code == engine.NotFound || code == engine.Invalid
 }
 
-func (h *holder) row() engine.Values {
+func (h *holder) rowValues() engine.Values {
 	return engine.ValuesOf(h.class, engine.Named("id", h.name), engine.Named("holder", h.id), engine.Named("renewed", h.renewed))
 }
 
-// write writes the row if it still has that revision.
-func (h *holder) write(ctx context.Context, revision uint64) (*engine.Item, error) {
+// writeRow writes the row if it still has that revision.
+func (h *holder) writeRow(ctx context.Context, revision uint64) (*engine.Item, error) {
 	h.renewed++
-	return h.data.Update(ctx, h.class, h.name, h.row(), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{revision}}})
+	return h.data.Update(ctx, h.class, h.name, h.rowValues(), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{revision}}})
 }
 
-// keep renews the lease until ctx ends. It retries errors other than the loss of
+// renewLease renews the lease until ctx ends. It retries errors other than the loss of
 // the lease for as long as no other process can have taken over.
-func (h *holder) keep(ctx context.Context, end context.CancelCauseFunc) {
+func (h *holder) renewLease(ctx context.Context, end context.CancelCauseFunc) {
 	tick := time.NewTicker(renewal)
 	defer tick.Stop()
 	renewed := time.Now()
@@ -140,12 +140,12 @@ func (h *holder) keep(ctx context.Context, end context.CancelCauseFunc) {
 		}
 		at := time.Now()
 		limited, cancel := context.WithDeadline(engine.AsServer(ctx), renewed.Add(lost))
-		it, err := h.write(limited, h.revision)
+		it, err := h.writeRow(limited, h.revision)
 		cancel()
 		switch {
 		case err == nil:
 			renewed, h.revision = at, it.Revision
-		case again(err), time.Since(renewed) >= lost:
+		case shouldRetry(err), time.Since(renewed) >= lost:
 			end(ErrTaken)
 			return
 		}

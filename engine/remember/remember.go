@@ -30,12 +30,12 @@ type Entry struct {
 // ended must not be used any more.
 func (e *Entry) Ended() bool { return e.ended.Load() }
 
-func (e *Entry) base() *Entry { return e }
+func (e *Entry) baseEntry() *Entry { return e }
 
 // Remembered is a pointer to a type that embeds Entry.
 type Remembered interface {
 	comparable
-	base() *Entry
+	baseEntry() *Entry
 }
 
 // Memory stores entries of one kind. Its generation changes with every Forget.
@@ -72,7 +72,7 @@ func (m *Memory[E]) Generation() uint64 {
 func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.generation != generation || at >= e.base().Expires {
+	if m.generation != generation || at >= e.baseEntry().Expires {
 		return
 	}
 	if len(m.entries) >= Most {
@@ -84,7 +84,7 @@ func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 // makeRoom removes expired entries, and any others if that is not enough.
 func (m *Memory[E]) makeRoom(at time.Duration) {
 	for key, e := range m.entries {
-		if at >= e.base().Expires {
+		if at >= e.baseEntry().Expires {
 			delete(m.entries, key)
 		}
 	}
@@ -98,7 +98,7 @@ func (m *Memory[E]) makeRoom(at time.Duration) {
 
 // Drop ends and removes an entry that is not valid any more.
 func (m *Memory[E]) Drop(key Key, e E) {
-	e.base().ended.Store(true)
+	e.baseEntry().ended.Store(true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[key] == e {
@@ -114,7 +114,7 @@ func (m *Memory[E]) Forget(which func(E) bool) {
 	m.generation++
 	for key, e := range m.entries {
 		if which(e) {
-			e.base().ended.Store(true)
+			e.baseEntry().ended.Store(true)
 			delete(m.entries, key)
 		}
 	}

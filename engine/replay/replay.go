@@ -79,7 +79,7 @@ func New(cfg Config) *Keeper {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Limits.complete()
+	cfg.Limits.setDefaults()
 	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class),
 		shares: shares{Quota: engine.NewQuota(engine.QuotaConfig{Data: cfg.Data, Class: cfg.Class, Size: "bytes", Own: ownUsageTime, All: totalUsageTime, Now: cfg.Now})}}
 }
@@ -88,25 +88,25 @@ const claimPrefix = "run:"
 
 // Begin implements engine.Replays.
 func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (engine.Attempt, error) {
-	if !printable(key) {
+	if !isPrintable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
-	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request)), owner: engine.OwnerOf(ctx)}
+	a := &attempt{keeper: k, key: hashTexts(scope, key), request: hashTexts(string(request)), owner: engine.OwnerOf(ctx)}
 	k.sweeper.Begin()
-	if full := k.admit(ctx, a.owner); full != nil {
+	if full := k.admitKey(ctx, a.owner); full != nil {
 		// If the key has a result, the request still gets its answer.
-		rows, err := a.rows(ctx)
+		rows, err := a.findRows(ctx)
 		if err != nil || rows[a.key] == nil {
 			return nil, full
 		}
 	}
 	// In each round it removes expired rows or finds valid ones.
 	for range 4 {
-		claimed, err := a.claim(ctx)
+		claimed, err := a.insertClaim(ctx)
 		if err != nil {
 			return nil, err
 		}
-		done, again, err := a.look(ctx, claimed)
+		done, again, err := a.lookUp(ctx, claimed)
 		if err != nil || done {
 			return a, err
 		}
@@ -114,16 +114,16 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 			break
 		}
 	}
-	return nil, running()
+	return nil, runningError()
 }
 
-func running() error {
+func runningError() error {
 	e := engine.Errorf(engine.Conflict, "idempotency-running", "the first request with this Idempotency-Key is still running")
 	e.RetryAfter = time.Second
 	return e
 }
 
-func printable(key string) bool {
+func isPrintable(key string) bool {
 	for i := 0; i < len(key); i++ {
 		if key[i] < 0x20 || key[i] > 0x7e {
 			return false
@@ -132,9 +132,9 @@ func printable(key string) bool {
 	return len(key) >= 1 && len(key) <= 255
 }
 
-// hash returns a hash of several texts. If they are split differently, the hash
+// hashTexts returns a hash of several texts. If they are split differently, the hash
 // differs.
-func hash(texts ...string) string {
+func hashTexts(texts ...string) string {
 	sum := sha256.New()
 	for _, t := range texts {
 		one := sha256.Sum256([]byte(t))
@@ -161,20 +161,20 @@ func (k *Keeper) values(sets ...engine.Field) engine.Values {
 	return engine.ValuesOf(k.cfg.Class, sets...)
 }
 
-func (k *Keeper) after(d time.Duration) engine.Instant {
+func (k *Keeper) timeAfter(d time.Duration) engine.Instant {
 	return engine.InstantOf(k.cfg.Now().Add(d))
 }
 
 // Sweep removes expired rows.
 func (k *Keeper) Sweep(ctx context.Context) error { return k.sweeper.Sweep(ctx) }
 
-// claim inserts the claim. It reports whether this attempt has it.
-func (a *attempt) claim(ctx context.Context) (bool, error) {
+// insertClaim inserts the claim. It reports whether this attempt has it.
+func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	if a.claimID != "" {
 		return true, nil
 	}
 	k := a.keeper
-	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.after(ClaimTime)),
+	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.timeAfter(ClaimTime)),
 		engine.Named("account", a.owner))
 	it, err := k.cfg.Data.Create(ctx, k.cfg.Class, v, engine.WriteOptions{})
 	var e *engine.Error
@@ -189,48 +189,48 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// look reads the rows of the key. done is true if the attempt is ready. again
+// lookUp reads the rows of the key. done is true if the attempt is ready. again
 // is true if a row was in the way and has been removed.
-func (a *attempt) look(ctx context.Context, claimed bool) (done, again bool, err error) {
-	rows, err := a.rows(ctx)
+func (a *attempt) lookUp(ctx context.Context, claimed bool) (done, again bool, err error) {
+	rows, err := a.findRows(ctx)
 	if err != nil {
 		return false, false, a.Failed(ctx, err)
 	}
 	now := engine.InstantOf(a.keeper.cfg.Now())
 	claim, result := rows[claimPrefix+a.key], rows[a.key]
 	switch {
-	case result != nil && expired(result, now):
-		return false, true, a.remove(ctx, result)
+	case result != nil && isExpired(result, now):
+		return false, true, a.removeRow(ctx, result)
 	case result != nil:
-		return a.repeat(ctx, result, claimed || claim == nil || expired(claim, now))
+		return a.repeatResult(ctx, result, claimed || claim == nil || isExpired(claim, now))
 	case claimed:
 		return true, false, nil
 	case claim == nil:
 		return false, true, nil // it has ended since
-	case expired(claim, now):
-		return false, true, a.remove(ctx, claim)
+	case isExpired(claim, now):
+		return false, true, a.removeRow(ctx, claim)
 	case claim.Text("request") != a.request:
-		return false, false, other()
+		return false, false, reusedError()
 	}
 	return false, false, nil
 }
 
-func expired(it *engine.Item, now engine.Instant) bool {
+func isExpired(it *engine.Item, now engine.Instant) bool {
 	expires, ok := it.Get("expires").(engine.Instant)
 	return ok && expires <= now
 }
 
-func other() error {
+func reusedError() error {
 	return engine.Errorf(engine.Unprocessable, "idempotency-key", "this Idempotency-Key came with another request before")
 }
 
-// repeat takes over the result of the first request. A result without an answer
+// repeatResult takes over the result of the first request. A result without an answer
 // means that the request is still running, unless it is unclaimed.
-func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
+func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
 	if result.Text("request") != a.request {
-		return false, false, a.Failed(ctx, other())
+		return false, false, a.Failed(ctx, reusedError())
 	}
-	if err := a.read(result); err != nil {
+	if err := a.readResult(result); err != nil {
 		return false, false, a.Failed(ctx, err)
 	}
 	if a.answer != nil {
@@ -241,8 +241,8 @@ func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed boo
 	return unclaimed, false, nil
 }
 
-// rows returns the rows of the key, indexed by their own keys.
-func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
+// findRows returns the rows of the key, indexed by their own keys.
+func (a *attempt) findRows(ctx context.Context) (map[string]*engine.Item, error) {
 	c := a.keeper.cfg.Class
 	f, err := engine.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
 	if err != nil {
@@ -256,9 +256,9 @@ func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
 	return rows, err
 }
 
-// remove removes an expired row. It ignores that another process may have
+// removeRow removes an expired row. It ignores that another process may have
 // removed it.
-func (a *attempt) remove(ctx context.Context, it *engine.Item) error {
+func (a *attempt) removeRow(ctx context.Context, it *engine.Item) error {
 	err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, it.ID, nil)
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
@@ -275,7 +275,7 @@ type answer struct {
 	Rights      string      `json:"rights,omitempty"` // rights of the account when the answer was made
 }
 
-func (a *attempt) read(it *engine.Item) error {
+func (a *attempt) readResult(it *engine.Item) error {
 	var saved [][2]string
 	if err := json.Unmarshal([]byte(it.Text("saved")), &saved); err != nil {
 		return engine.Wrap(err, "the saved items of a request could not be read")
@@ -327,7 +327,7 @@ func (a *attempt) Record() engine.Record {
 			b = append(engine.AppendString(b, it.ID), ']')
 		}
 		a.stored = int64(rowBytes + len(b))
-		return k.values(engine.Named("key", a.key), engine.Named("request", a.request), engine.Named("expires", k.after(Lifetime)), engine.Named("saved", string(append(b, ']'))),
+		return k.values(engine.Named("key", a.key), engine.Named("request", a.request), engine.Named("expires", k.timeAfter(Lifetime)), engine.Named("saved", string(append(b, ']'))),
 			engine.Named("account", a.owner), engine.Named("bytes", a.stored)), nil
 	}}
 }
@@ -352,7 +352,7 @@ func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string)
 	}
 	text, err := json.Marshal(head)
 	if err == nil {
-		err = a.keep(ctx, string(text), body)
+		err = a.storeAnswer(ctx, string(text), body)
 	}
 	if err != nil {
 		a.keeper.cfg.Log.Warn("the answer of a request with an Idempotency-Key could not be stored; a repetition will make it again", "error", err)
@@ -360,10 +360,10 @@ func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string)
 	_ = a.Failed(ctx, nil)
 }
 
-func (a *attempt) keep(ctx context.Context, head, body string) error {
+func (a *attempt) storeAnswer(ctx context.Context, head, body string) error {
 	k := a.keeper
 	if a.result == "" {
-		rows, err := a.rows(ctx)
+		rows, err := a.findRows(ctx)
 		if err != nil {
 			return err
 		}
@@ -391,7 +391,7 @@ func (a *attempt) Failed(ctx context.Context, failure error) error {
 	}
 	var e *engine.Error
 	if errors.As(failure, &e) && e.Class == className && e.Reason == "duplicate" {
-		return running() // another attempt was faster: the next repetition gets its answer
+		return runningError() // another attempt was faster: the next repetition gets its answer
 	}
 	return failure
 }

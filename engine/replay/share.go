@@ -25,7 +25,7 @@ const (
 	DefaultAnswer = 64 << 10
 )
 
-func (l *Limits) complete() {
+func (l *Limits) setDefaults() {
 	if l.Keys == 0 {
 		l.Keys = DefaultKeys
 	}
@@ -63,9 +63,9 @@ type shares struct {
 // Refused returns how many requests were refused because a share was used up.
 func (k *Keeper) Refused() int64 { return k.shares.refused.Load() }
 
-// admit refuses a new key of an account that has used up its share. The error is
+// admitKey refuses a new key of an account that has used up its share. The error is
 // TooMany, or Unavailable if all accounts together have used up their total.
-func (k *Keeper) admit(ctx context.Context, owner string) error {
+func (k *Keeper) admitKey(ctx context.Context, owner string) error {
 	own, total, err := k.shares.Usage(ctx, owner)
 	if err != nil {
 		return err

@@ -107,25 +107,25 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64) (Grant, error) {
 	most = max(min(most, p.cfg.PerKey), 1)
 	if err := ctx.Err(); err != nil {
-		return Grant{}, ended(err)
+		return Grant{}, timeoutError(err)
 	}
 	units = max(min(units, most), 0)
 	p.mu.Lock()
-	h := p.holder(key)
-	if p.waiting == 0 && p.fits(h, units, most) || len(h.queue) == 0 && p.fits(h, units, most) && p.first(h) {
+	h := p.findHolder(key)
+	if p.waiting == 0 && p.fits(h, units, most) || len(h.queue) == 0 && p.fits(h, units, most) && p.goesFirst(h) {
 		defer p.mu.Unlock()
-		return p.grant(h, units), nil
+		return p.grantUnits(h, units), nil
 	}
 	if len(h.queue) >= p.cfg.Waiting || p.waiting >= p.cfg.AllWaiting {
 		defer p.mu.Unlock()
-		p.forget(h)
-		return Grant{}, p.refuse()
+		p.forgetIdle(h)
+		return Grant{}, p.countRefused()
 	}
 	w := &waiter{units, most, make(chan struct{})}
 	h.queue = append(h.queue, w)
 	p.waiting++
 	p.mu.Unlock()
-	return p.wait(ctx, h, w, p.cfg.MaxWait)
+	return p.waitForTurn(ctx, h, w, p.cfg.MaxWait)
 }
 
 // TryAcquire is Acquire for a caller that cannot wait. It reports whether the
@@ -134,16 +134,16 @@ func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	units = max(min(units, p.cfg.PerKey), 0)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := p.holder(key)
-	if len(h.queue) == 0 && p.fits(h, units, p.cfg.PerKey) && (p.waiting == 0 || p.first(h)) {
-		return p.grant(h, units), true
+	h := p.findHolder(key)
+	if len(h.queue) == 0 && p.fits(h, units, p.cfg.PerKey) && (p.waiting == 0 || p.goesFirst(h)) {
+		return p.grantUnits(h, units), true
 	}
-	p.forget(h)
+	p.forgetIdle(h)
 	return Grant{}, false
 }
 
-// wait waits for the turn of w, for at most a time; 0 means until ctx ends.
-func (p *Pool) wait(ctx context.Context, h *holder, w *waiter, most time.Duration) (Grant, error) {
+// waitForTurn waits for the turn of w, for at most a time; 0 means until ctx ends.
+func (p *Pool) waitForTurn(ctx context.Context, h *holder, w *waiter, most time.Duration) (Grant, error) {
 	var over <-chan time.Time
 	if most > 0 {
 		t := time.NewTimer(most)
@@ -158,16 +158,16 @@ func (p *Pool) wait(ctx context.Context, h *holder, w *waiter, most time.Duratio
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !h.remove(w) { // granted in the meantime
+	if !h.removeWaiter(w) { // granted in the meantime
 		return Grant{p, h, w.units, p.cfg.Now()}, nil
 	}
 	p.waiting--
-	p.forget(h)
-	p.serve() // a smaller request behind it may fit
+	p.forgetIdle(h)
+	p.serveWaiting() // a smaller request behind it may fit
 	if err := ctx.Err(); err != nil {
-		return Grant{}, ended(err)
+		return Grant{}, timeoutError(err)
 	}
-	return Grant{}, p.refuse()
+	return Grant{}, p.countRefused()
 }
 
 // Held reports whether the grant holds units.
@@ -195,7 +195,7 @@ func (g *Grant) Yield(ctx context.Context) error {
 	g.since = now
 	h.held -= g.units
 	p.held -= g.units
-	if p.first(h) {
+	if p.goesFirst(h) {
 		h.held += g.units
 		p.held += g.units
 		p.mu.Unlock()
@@ -204,9 +204,9 @@ func (g *Grant) Yield(ctx context.Context) error {
 	w := &waiter{g.units, p.cfg.PerKey, make(chan struct{})}
 	h.queue = append([]*waiter{w}, h.queue...)
 	p.waiting++
-	p.serve()
+	p.serveWaiting()
 	p.mu.Unlock()
-	again, err := p.wait(ctx, h, w, 0)
+	again, err := p.waitForTurn(ctx, h, w, 0)
 	*g = again
 	return err
 }
@@ -223,8 +223,8 @@ func (g *Grant) Release() {
 	h.used += time.Duration(g.units) * p.cfg.Now().Sub(g.since)
 	h.held -= g.units
 	p.held -= g.units
-	p.forget(h)
-	p.serve()
+	p.forgetIdle(h)
+	p.serveWaiting()
 }
 
 // Grow raises the grant to a number of units, at most PerKey, and reports whether
@@ -240,7 +240,7 @@ func (g *Grant) Grow(units int64) bool {
 	if more <= 0 {
 		return true
 	}
-	if len(h.queue) > 0 || !p.fits(h, more, p.cfg.PerKey) || p.waiting > 0 && !p.first(h) {
+	if len(h.queue) > 0 || !p.fits(h, more, p.cfg.PerKey) || p.waiting > 0 && !p.goesFirst(h) {
 		return false
 	}
 	now := p.cfg.Now()
@@ -258,7 +258,7 @@ func (g *Grant) Grow(units int64) bool {
 func (p *Pool) Charge(key string, units int64) Grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.grant(p.holder(key), max(units, 0))
+	return p.grantUnits(p.findHolder(key), max(units, 0))
 }
 
 // Over reports whether the key or all keys hold more than they may, by Charge.
@@ -284,7 +284,7 @@ func (g *Grant) Shrink(units int64) {
 	g.key.held -= g.units - units
 	p.held -= g.units - units
 	g.units = units
-	p.serve()
+	p.serveWaiting()
 }
 
 // Refuse returns the error of a request that the caller refuses because the
@@ -292,7 +292,7 @@ func (g *Grant) Shrink(units int64) {
 func (p *Pool) Refuse() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refuse()
+	return p.countRefused()
 }
 
 // Waiting returns how many requests wait, of a key and of all.
@@ -322,9 +322,9 @@ func (p *Pool) Refused() uint64 {
 	return p.refused
 }
 
-// holder returns the state of a key. A key that was idle starts level with the
+// findHolder returns the state of a key. A key that was idle starts level with the
 // key that was served last: idleness earns no credit.
-func (p *Pool) holder(key string) *holder {
+func (p *Pool) findHolder(key string) *holder {
 	h := p.keys[key]
 	if h == nil {
 		if h = p.spare; h == nil {
@@ -333,29 +333,29 @@ func (p *Pool) holder(key string) *holder {
 		*h, p.spare = holder{name: key}, nil
 		p.keys[key] = h
 	}
-	if h.idle() {
+	if h.isIdle() {
 		h.used = max(h.used, p.clock)
 	}
 	return h
 }
 
-func (h *holder) idle() bool { return h.held == 0 && len(h.queue) == 0 }
+func (h *holder) isIdle() bool { return h.held == 0 && len(h.queue) == 0 }
 
 // sweepAbove is the number of keys above which idle ones are looked for.
 const sweepAbove = 256
 
-// forget removes a key that is idle, unless it has used more than the key
+// forgetIdle removes a key that is idle, unless it has used more than the key
 // served last: then its use still counts.
-func (p *Pool) forget(h *holder) {
+func (p *Pool) forgetIdle(h *holder) {
 	switch {
 	case p.held == 0 && p.waiting == 0: // the past no longer matters
 		clear(p.keys)
 		p.spare = h
-	case h.idle() && h.used <= p.clock:
+	case h.isIdle() && h.used <= p.clock:
 		delete(p.keys, h.name)
 	case len(p.keys) > sweepAbove:
 		for name, h := range p.keys {
-			if h.idle() && h.used <= p.clock {
+			if h.isIdle() && h.used <= p.clock {
 				delete(p.keys, name)
 			}
 		}
@@ -366,8 +366,8 @@ func (p *Pool) fits(h *holder, units, most int64) bool {
 	return p.held+units <= p.cfg.Capacity && h.held+units <= most
 }
 
-// within reports whether the key may hold what its first request waits for.
-func (h *holder) within() bool { return h.held+h.queue[0].units <= h.queue[0].most }
+// withinLimit reports whether the key may hold what its first request waits for.
+func (h *holder) withinLimit() bool { return h.held+h.queue[0].units <= h.queue[0].most }
 
 // before reports whether a is served before b.
 func before(a, b *holder) bool {
@@ -377,24 +377,24 @@ func before(a, b *holder) bool {
 	return a.used < b.used
 }
 
-// first reports whether a key without a queue goes before all waiting keys that may
+// goesFirst reports whether a key without a queue goes before all waiting keys that may
 // be granted units.
-func (p *Pool) first(h *holder) bool {
+func (p *Pool) goesFirst(h *holder) bool {
 	for _, other := range p.keys {
-		if other != h && len(other.queue) > 0 && other.within() && !before(h, other) {
+		if other != h && len(other.queue) > 0 && other.withinLimit() && !before(h, other) {
 			return false
 		}
 	}
 	return true
 }
 
-// serve grants units to waiting requests while they fit. A request that does not fit
+// serveWaiting grants units to waiting requests while they fit. A request that does not fit
 // blocks those behind it: otherwise small requests could keep a large one waiting.
-func (p *Pool) serve() {
+func (p *Pool) serveWaiting() {
 	for p.waiting > 0 {
 		var next *holder
 		for _, h := range p.keys {
-			if len(h.queue) == 0 || !h.within() {
+			if len(h.queue) == 0 || !h.withinLimit() {
 				continue
 			}
 			if next == nil || before(h, next) || !before(next, h) && h.name < next.name {
@@ -407,19 +407,19 @@ func (p *Pool) serve() {
 		w := next.queue[0]
 		next.queue = next.queue[1:]
 		p.waiting--
-		p.grant(next, w.units)
+		p.grantUnits(next, w.units)
 		close(w.granted)
 	}
 }
 
-func (p *Pool) grant(h *holder, units int64) Grant {
+func (p *Pool) grantUnits(h *holder, units int64) Grant {
 	h.held += units
 	p.held += units
 	p.clock = max(p.clock, h.used)
 	return Grant{p, h, units, p.cfg.Now()}
 }
 
-func (h *holder) remove(w *waiter) bool {
+func (h *holder) removeWaiter(w *waiter) bool {
 	for i, other := range h.queue {
 		if other == w {
 			h.queue = append(h.queue[:i:i], h.queue[i+1:]...)
@@ -429,13 +429,13 @@ func (h *holder) remove(w *waiter) bool {
 	return false
 }
 
-func (p *Pool) refuse() error {
+func (p *Pool) countRefused() error {
 	p.refused++
 	return &engine.Error{Code: engine.Unavailable, Reason: Reason, RetryAfter: retryAfter,
 		Message: "too many " + p.cfg.Name + " are under way; try again later"}
 }
 
-func ended(cause error) error {
+func timeoutError(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
 }
 

@@ -272,7 +272,7 @@ func TestDiscount(t *testing.T) {
 	c.advance(10 * time.Second)
 	g.Discount(9 * time.Second)
 	g.Release()
-	if used := p.holder("resting").used; used != time.Second {
+	if used := p.findHolder("resting").used; used != time.Second {
 		t.Errorf("10 s held, of which 9 s were taken off: got a use of %v, want 1 s", used)
 	}
 }
