@@ -111,8 +111,8 @@ func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 }
 
 // pngCost also counts the passes of an interlaced image. It assumes that a gray
-// image has a transparent color, because that is declared after the part that look
-// reads.
+// image has a transparent color, because that is declared after the part that
+// readHead reads.
 func pngCost(p *picture) float64 {
 	const nameAt, interlaceAt = 12, 28 // offsets in the chunk IHDR, which should come first
 	cost := bytesOf(p.model)
