@@ -82,13 +82,13 @@ func (s *service) Errors() engine.ErrorForm { return engine.PageErrors }
 // accept answers POST /. If a request with the same Idempotency-Key was executed before,
 // it returns the same answer.
 func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.converter(r)
+	c, err := s.findConverter(r)
 	if err != nil {
 		return nil, err
 	}
 	key, keyed := r.Header["Idempotency-Key"]
 	if !keyed || s.replays == nil {
-		return s.run(ctx, r, c, nil)
+		return s.runRequest(ctx, r, c, nil)
 	}
 	body, err := r.ReadBody()
 	if err != nil {
@@ -101,11 +101,11 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 		return nil, err
 	}
 	if attempt.Answer() != nil {
-		return s.repeat(ctx, r, c, attempt)
+		return s.repeatAnswer(ctx, r, c, attempt)
 	}
 	again := attempt.Saved() != nil
 	if again {
-		if err := s.still(ctx, attempt.Saved()); err != nil {
+		if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 			return nil, attempt.Failed(ctx, err)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, attempt.Failed(ctx, err)
 	}
-	resp, err := s.run(ctx, r, c, attempt)
+	resp, err := s.runRequest(ctx, r, c, attempt)
 	if err != nil {
 		return nil, attempt.Failed(ctx, err)
 	}
@@ -129,11 +129,11 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 // ignored is the beginning of the warning about unknown attributes.
 const ignored = "unknown attribute ignored"
 
-// repeat answers a request that was executed before. It returns the stored answer
+// repeatAnswer answers a request that was executed before. It returns the stored answer
 // if the account has the same rights as then and may still read all saved objects.
 // Otherwise it makes a new answer from the objects that the account may read now.
-func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
-	if err := s.still(ctx, attempt.Saved()); err != nil {
+func (s *service) repeatAnswer(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+	if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 		return nil, err
 	}
 	rights, err := engine.RightsOf(ctx, s.data)
@@ -142,7 +142,7 @@ func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Conver
 	}
 	answer := attempt.Answer()
 	if rights != "" {
-		items, err := s.saved(ctx, attempt.Saved())
+		items, err := s.readSaved(ctx, attempt.Saved())
 		if err != nil {
 			return nil, err
 		}
@@ -160,37 +160,37 @@ func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Conver
 	return answer, nil
 }
 
-// still checks that the account may still make a request that was executed before. It
+// checkStillAllowed checks that the account may still make a request that was executed before. It
 // returns an error if the account may not save any object of one of the classes.
-func (s *service) still(ctx context.Context, names []engine.SavedItem) error {
+func (s *service) checkStillAllowed(ctx context.Context, names []engine.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
 		if asked[n.Class] {
 			continue
 		}
 		asked[n.Class] = true
-		if _, err := s.writable(ctx, n.Class); err != nil && engine.CodeOf(err) != engine.NotFound {
+		if _, err := s.findWritable(ctx, n.Class); err != nil && engine.CodeOf(err) != engine.NotFound {
 			return err
 		}
 	}
 	return nil
 }
 
-// run saves the records of a request and answers them. If an attempt has saved them
+// runRequest saves the records of a request and answers them. If an attempt has saved them
 // before, it answers these items.
-func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+func (s *service) runRequest(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
 	if attempt != nil && attempt.Saved() != nil {
-		items, err := s.saved(ctx, attempt.Saved())
+		items, err := s.readSaved(ctx, attempt.Saved())
 		if err != nil {
 			return nil, err
 		}
 		return s.respond(ctx, r, c, items)
 	}
-	in, err := elements(ctx, r, c)
+	in, err := readElements(ctx, r, c)
 	if err != nil {
 		return nil, err
 	}
-	records, unknown, err := s.records(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil, Members: true})
+	records, unknown, err := s.readRecords(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil, Members: true})
 	if err != nil {
 		// A client that is still sending would not read the answer.
 		_, _ = io.Copy(io.Discard, r.Stream())
@@ -213,12 +213,12 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 	return resp, nil
 }
 
-// saved reads the current state of items that were saved before. It omits an item if it
+// readSaved reads the current state of items that were saved before. It omits an item if it
 // has been deleted or if the account may not read it.
-func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
+func (s *service) readSaved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
-		c, err := s.class(ctx, n.Class)
+		c, err := s.findClass(ctx, n.Class)
 		if engine.CodeOf(err) == engine.NotFound && err != nil {
 			continue
 		}
@@ -257,9 +257,9 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 	return engine.JSON(append(b, ']')), nil
 }
 
-// records reads all elements and checks them against their classes. each has the fields
+// readRecords reads all elements and checks them against their classes. each has the fields
 // that all records share. unknown contains each ignored attribute once.
-func (s *service) records(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
+func (s *service) readRecords(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
 	passwords, files := 0, 0
@@ -275,9 +275,9 @@ func (s *service) records(ctx context.Context, in source, each engine.Record) (r
 			return nil, nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records", s.maxRecords)
 		}
 		records = append(records, each)
-		names, err := s.record(ctx, &records[i], e, known)
+		names, err := s.readRecord(ctx, &records[i], e, known)
 		if err != nil {
-			return nil, nil, at(i, err)
+			return nil, nil, atRecord(i, err)
 		}
 		for _, n := range names {
 			if !seen[n] && len(seen) < 100 {
@@ -285,26 +285,26 @@ func (s *service) records(ctx context.Context, in source, each engine.Record) (r
 				unknown = append(unknown, n)
 			}
 		}
-		p, f := costs(records[i].Class, records[i].Values)
+		p, f := countCosts(records[i].Class, records[i].Values)
 		passwords, files = passwords+p, files+f
 		if passwords > maxPasswords {
-			return nil, nil, at(i, engine.Errorf(engine.Invalid, "passwords", "a request has at most %d password values", maxPasswords))
+			return nil, nil, atRecord(i, engine.Errorf(engine.Invalid, "passwords", "a request has at most %d password values", maxPasswords))
 		}
 		if files > maxFiles {
-			return nil, nil, at(i, engine.Errorf(engine.Invalid, "files", "a request has at most %d files", maxFiles))
+			return nil, nil, atRecord(i, engine.Errorf(engine.Invalid, "files", "a request has at most %d files", maxFiles))
 		}
 	}
 	// Store files after everything else has been checked.
 	for i := range records {
 		if err := s.files.Accept(ctx, records[i].Class, records[i].ID, records[i].Values); err != nil {
-			return nil, nil, at(i, err)
+			return nil, nil, atRecord(i, err)
 		}
 	}
 	return records, unknown, nil
 }
 
-// class returns a class as the account sees it.
-func (s *service) class(ctx context.Context, name string) (*engine.Class, error) {
+// findClass returns a class as the account sees it.
+func (s *service) findClass(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.meta.Class(name)
 	if err != nil {
 		return nil, err
@@ -312,23 +312,23 @@ func (s *service) class(ctx context.Context, name string) (*engine.Class, error)
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// writable returns a class. If the account may not save any object of it, the error is
+// findWritable returns a class. If the account may not save any object of it, the error is
 // Forbidden, so that the account does not get errors about the input.
-func (s *service) writable(ctx context.Context, name string) (*engine.Class, error) {
-	c, err := s.class(ctx, name)
+func (s *service) findWritable(ctx context.Context, name string) (*engine.Class, error) {
+	c, err := s.findClass(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return c, engine.AllowSave(ctx, s.data, c)
 }
 
-// record reads one element. known are the classes found so far.
-func (s *service) record(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
+// readRecord reads one element. known are the classes found so far.
+func (s *service) readRecord(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "json", "a record is a JSON object")
 	}
-	name, err := text(fields, "_class")
+	name, err := textField(fields, "_class")
 	if err != nil {
 		return nil, err
 	}
@@ -336,15 +336,15 @@ func (s *service) record(ctx context.Context, rec *engine.Record, element any, k
 		return nil, engine.Errorf(engine.Invalid, "class", "a record names its class in _class")
 	}
 	if rec.Class = known[name]; rec.Class == nil {
-		if rec.Class, err = s.writable(ctx, name); err != nil {
+		if rec.Class, err = s.findWritable(ctx, name); err != nil {
 			return nil, err
 		}
 		known[name] = rec.Class
 	}
-	if rec.ID, err = text(fields, "_id"); err != nil {
+	if rec.ID, err = textField(fields, "_id"); err != nil {
 		return nil, err
 	}
-	if rec.Version, err = text(fields, "_classVer"); err != nil {
+	if rec.Version, err = textField(fields, "_classVer"); err != nil {
 		return nil, err
 	}
 	if rec.Values, unknown, err = rec.Class.Bind(fields, rec.Handling); err != nil {
@@ -368,11 +368,11 @@ func checkID(rec *engine.Record) error {
 	return e
 }
 
-// costs counts the passwords and the files in a record and its nested records.
-func costs(c *engine.Class, v engine.Values) (passwords, files int) {
+// countCosts counts the passwords and the files in a record and its nested records.
+func countCosts(c *engine.Class, v engine.Values) (passwords, files int) {
 	nested := func(e any) {
 		if r, ok := e.(*engine.Record); ok {
-			p, f := costs(r.Class, r.Values)
+			p, f := countCosts(r.Class, r.Values)
 			passwords, files = passwords+p, files+f
 		}
 	}
@@ -397,9 +397,9 @@ func costs(c *engine.Class, v engine.Values) (passwords, files int) {
 	return passwords, files
 }
 
-// text reads a system field: text, a number (the id of a class with a numeric key), or
+// textField reads a system field: text, a number (the id of a class with a numeric key), or
 // null.
-func text(fields engine.Fields, name string) (string, error) {
+func textField(fields engine.Fields, name string) (string, error) {
 	v, _ := fields.Get(name)
 	switch v := v.(type) {
 	case nil:
@@ -412,8 +412,8 @@ func text(fields engine.Fields, name string) (string, error) {
 	return "", engine.Errorf(engine.Invalid, "type", "%s takes text", name)
 }
 
-// at sets the record that an error concerns.
-func at(i int, err error) error {
+// atRecord sets the record that an error concerns.
+func atRecord(i int, err error) error {
 	if e, ok := err.(*engine.Error); ok {
 		e.Index, e.Bulk = i, true
 	}

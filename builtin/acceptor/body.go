@@ -21,9 +21,9 @@ func converterName(r *engine.Request) string {
 	return ""
 }
 
-// converter returns the converter that the request names, or nil if it has no
+// findConverter returns the converter that the request names, or nil if it has no
 // converter.
-func (s *service) converter(r *engine.Request) (engine.Converter, error) {
+func (s *service) findConverter(r *engine.Request) (engine.Converter, error) {
 	name := converterName(r)
 	if name == "" {
 		return nil, nil
@@ -41,13 +41,13 @@ type source interface {
 	Next() (any, error)
 }
 
-// elements returns the elements of an array of objects, or a single object.
+// readElements returns the elements of an array of objects, or a single object.
 // They come from the body, which is read as needed, or from the converter.
-func elements(ctx context.Context, r *engine.Request, c engine.Converter) (source, error) {
+func readElements(ctx context.Context, r *engine.Request, c engine.Converter) (source, error) {
 	t := r.MediaType()
 	isJSON := t == "application/json"
 	if c != nil {
-		return converted(ctx, r, c, t, isJSON)
+		return convertBody(ctx, r, c, t, isJSON)
 	}
 	if !isJSON {
 		return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
@@ -80,9 +80,9 @@ func (l *listed) Next() (any, error) {
 	return first, nil
 }
 
-// converted calls a converter to make the elements. Its input is decoded JSON,
+// convertBody calls a converter to make the elements. Its input is decoded JSON,
 // text if the body is text, or else the bytes of the body.
-func converted(ctx context.Context, r *engine.Request, c engine.Converter, mediaType string, isJSON bool) (source, error) {
+func convertBody(ctx context.Context, r *engine.Request, c engine.Converter, mediaType string, isJSON bool) (source, error) {
 	body, err := r.ReadBody()
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func converted(ctx context.Context, r *engine.Request, c engine.Converter, media
 		if v, err = wire.Decode(body); err != nil {
 			return nil, err
 		}
-	case textual(mediaType) && utf8.Valid(body):
+	case isTextual(mediaType) && utf8.Valid(body):
 		v = string(body)
 	}
 	if v, err = c.Parse(ctx, r, v); err != nil {
@@ -109,7 +109,7 @@ func converted(ctx context.Context, r *engine.Request, c engine.Converter, media
 	return nil, engine.Errorf(engine.Invalid, "converter", "converter %s made no array of records", engine.Quote(converterName(r)))
 }
 
-func textual(t string) bool {
+func isTextual(t string) bool {
 	return strings.HasPrefix(t, "text/") || strings.HasSuffix(t, "+xml") || strings.HasSuffix(t, "+json") ||
 		t == "application/xml" || t == "application/x-www-form-urlencoded"
 }

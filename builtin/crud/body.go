@@ -15,7 +15,7 @@ func (s *service) readFields(ctx context.Context, c *engine.Class, r *engine.Req
 	t := r.MediaType()
 	if t == "multipart/form-data" {
 		f := form{class: c, storage: s.files.Storage}
-		return f.read(ctx, r)
+		return f.readParts(ctx, r)
 	}
 	body, err := r.ReadBody()
 	if err != nil {

@@ -91,10 +91,10 @@ func (s *service) Routes() []engine.Route {
 // Errors implements engine.Service.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
-// class returns the class in the path, as the account sees it. It refuses an account that does not have the
+// pathClass returns the class in the path, as the account sees it. It refuses an account that does not have the
 // permission on any object of the class, before there can be an error about the input. If p is 0, it does not
 // check a permission.
-func (s *service) class(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
+func (s *service) pathClass(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (s *service) class(ctx context.Context, r *engine.Request, p engine.Permiss
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// warn reports ignored names to a lenient client, and to the log.
-func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {
+// warnIgnored reports ignored names to a lenient client, and to the log.
+func (s *service) warnIgnored(r *engine.Request, resp *engine.Response, what string, names []string) {
 	if len(names) > 0 {
 		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))
 	}

@@ -21,10 +21,10 @@ type form struct {
 	lists   map[string]int // index in fields of the list of files of an attribute
 }
 
-// read returns the parts as fields: text, and *engine.Upload for files, which
+// readParts returns the parts as fields: text, and *engine.Upload for files, which
 // are stored immediately. Parts with the same name become a list if the
 // attribute takes one; otherwise the last one is used.
-func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, error) {
+func (f *form) readParts(ctx context.Context, r *engine.Request) (engine.Fields, error) {
 	if r.Body == nil {
 		return engine.Fields{}, nil
 	}
@@ -34,7 +34,7 @@ func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, erro
 	}
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
-		return nil, malformed(nil)
+		return nil, malformedError(nil)
 	}
 	f.fields, f.lists = engine.Fields{}, map[string]int{}
 	parts := multipart.NewReader(body, params["boundary"])
@@ -44,16 +44,16 @@ func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, erro
 			return f.fields, nil
 		}
 		if err != nil {
-			return nil, malformed(err)
+			return nil, malformedError(err)
 		}
-		if err := f.part(ctx, part); err != nil {
+		if err := f.readPart(ctx, part); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// malformed returns errors of the body, such as its size, unchanged.
-func malformed(err error) error {
+// malformedError returns errors of the body, such as its size, unchanged.
+func malformedError(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return e
@@ -61,7 +61,7 @@ func malformed(err error) error {
 	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
 }
 
-func (f *form) part(ctx context.Context, part *multipart.Part) error {
+func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	name := part.FormName()
 	_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	_, isFile := disposition["filename"]
@@ -75,11 +75,11 @@ func (f *form) part(ctx context.Context, part *multipart.Part) error {
 		f.fields = append(f.fields, engine.Field{Name: name}) // Bind handles unknown names
 		return nil
 	case isFile:
-		return f.file(ctx, p, part)
+		return f.storeFile(ctx, p, part)
 	}
 	text, err := io.ReadAll(part)
 	if err != nil {
-		return malformed(err)
+		return malformedError(err)
 	}
 	value, err := textPart(p, part.Header.Get("Content-Type"), text)
 	f.fields = append(f.fields, engine.Field{Name: name, Value: value})
@@ -104,7 +104,7 @@ func textPart(p *engine.Property, contentType string, text []byte) (any, error) 
 	return string(text), nil
 }
 
-func (f *form) file(ctx context.Context, p *engine.Property, part *multipart.Part) error {
+func (f *form) storeFile(ctx context.Context, p *engine.Property, part *multipart.Part) error {
 	if !p.Type.IsFile() || f.storage == nil {
 		e := engine.Errorf(engine.Invalid, "type", "attribute %s takes no file", engine.Quote(p.Name))
 		e.Class, e.Attribute = f.class.FullName, p.Name
@@ -115,7 +115,7 @@ func (f *form) file(ctx context.Context, p *engine.Property, part *multipart.Par
 	}
 	stored, err := f.storage.Put(ctx, part.FileName(), part.Header.Get("Content-Type"), part)
 	if err != nil {
-		return malformed(err)
+		return malformedError(err)
 	}
 	upload := &engine.Upload{File: stored, Stored: true}
 	if p.Type != engine.FileList {

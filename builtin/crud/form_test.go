@@ -51,7 +51,7 @@ func album(t *testing.T) *engine.Class {
 func readForm(t *testing.T, s *sink, body io.Reader) (engine.Fields, error) {
 	t.Helper()
 	f := form{class: album(t), storage: s}
-	return f.read(context.Background(), &engine.Request{Body: body,
+	return f.readParts(context.Background(), &engine.Request{Body: body,
 		Header: http.Header{"Content-Type": {"multipart/form-data; boundary=XX"}}})
 }
 

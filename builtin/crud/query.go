@@ -69,7 +69,7 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 		return err
 	case "_sort", "_after", "_search", "_total", "_offset", "_count":
 	default:
-		return l.attribute(name, values)
+		return l.addAttribute(name, values)
 	}
 	if len(values) != 1 && name != "_offset" && name != "_count" {
 		return engine.Errorf(engine.Invalid, "query", "%s is given once, found %d", name, len(values))
@@ -82,11 +82,11 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	case "_search":
 		l.query.Search = values[0]
 	case "_total":
-		l.total, err = flag(name, values[0])
+		l.total, err = parseFlag(name, values[0])
 	case "_offset":
-		l.query.Offset, err = number(name, values)
+		l.query.Offset, err = parseNumber(name, values)
 	case "_count":
-		if l.query.Count, err = number(name, values); err == nil {
+		if l.query.Count, err = parseNumber(name, values); err == nil {
 			err = s.checkCount(name, l.query.Count)
 		}
 	}
@@ -106,10 +106,10 @@ func (l *listing) filterText(text string) error {
 	if err != nil {
 		return engine.Errorf(engine.Invalid, "filter", "_filter: %s", err.Error())
 	}
-	return l.filter(v)
+	return l.addFilter(v)
 }
 
-func (l *listing) filter(v any) error {
+func (l *listing) addFilter(v any) error {
 	f, err := engine.ParseFilter(l.class, v, time.Now())
 	if err != nil {
 		return err
@@ -118,10 +118,10 @@ func (l *listing) filter(v any) error {
 	return nil
 }
 
-// attribute adds the condition for a parameter that is an attribute or a path
+// addAttribute adds the condition for a parameter that is an attribute or a path
 // to one: it has one of the values. If the class does not have the attribute,
 // no object matches.
-func (l *listing) attribute(name string, values []string) error {
+func (l *listing) addAttribute(name string, values []string) error {
 	list := make([]any, len(values))
 	for i, v := range values {
 		list[i] = v
@@ -151,10 +151,10 @@ func (l *listing) attribute(name string, values []string) error {
 	return err
 }
 
-// finish completes a listing. In strict handling it refuses unknown names.
-func (s *service) finish(l *listing, h engine.Handling) error {
+// finishListing completes a listing. In strict handling it refuses unknown names.
+func (s *service) finishListing(l *listing, h engine.Handling) error {
 	if h == engine.Strict {
-		if err := refuse(l.class, l.unknown); err != nil {
+		if err := refuseUnknown(l.class, l.unknown); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (s *service) finish(l *listing, h engine.Handling) error {
 	return err
 }
 
-func refuse(c *engine.Class, unknown unknownNames) error {
+func refuseUnknown(c *engine.Class, unknown unknownNames) error {
 	if len(unknown.parameters) > 0 {
 		return engine.Errorf(engine.Invalid, "query", "unknown parameter %s: known are %s and the attributes of %s", engine.Quote(unknown.parameters[0]), parameterNames, c.FullName)
 	}
@@ -223,7 +223,7 @@ func fieldList(c *engine.Class, values []string) (*engine.Projection, error) {
 	return engine.NewProjection(c, names)
 }
 
-func flag(name, value string) (bool, error) {
+func parseFlag(name, value string) (bool, error) {
 	switch value {
 	case "1", "true":
 		return true, nil
@@ -233,7 +233,7 @@ func flag(name, value string) (bool, error) {
 	return false, engine.Errorf(engine.Invalid, "query", "%s takes 1 or 0, found %s", name, engine.Quote(value))
 }
 
-func number(name string, values []string) (int, error) {
+func parseNumber(name string, values []string) (int, error) {
 	if len(values) == 1 && values[0] != "" && strings.Trim(values[0], "0123456789") == "" {
 		if n, err := strconv.Atoi(values[0]); err == nil {
 			return n, nil

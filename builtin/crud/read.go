@@ -13,7 +13,7 @@ import (
 
 // fetch answers GET /:class/:id.
 func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.class(ctx, r, 0)
+	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -29,20 +29,20 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 		return nil, err
 	}
 	room := room{memory: r.Answer, most: engine.SmallBytes}
-	body, err := room.item(make([]byte, 0, 512), it, shape.fields)
+	body, err := room.appendItem(make([]byte, 0, 512), it, shape.fields)
 	for err == errNoRoom {
-		if err = room.wait(0); err == nil {
-			body, err = room.item(make([]byte, 0, 512), it, shape.fields)
+		if err = room.waitForMemory(0); err == nil {
+			body, err = room.appendItem(make([]byte, 0, 512), it, shape.fields)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	resp := bodyResponse(it, shape, body)
-	if !shape.plain() {
+	if !shape.isPlain() {
 		resp.ETag = "" // the body depends on more than the item: use a weak ETag of the body
 	}
-	s.warn(r, resp, "unknown parameter ignored", unknown)
+	s.warnIgnored(r, resp, "unknown parameter ignored", unknown)
 	return resp, nil
 }
 
@@ -52,8 +52,8 @@ type shape struct {
 	fields *engine.Projection
 }
 
-// plain reports whether the item is answered in its plain form.
-func (s shape) plain() bool { return len(s.load) == 0 && s.fields == nil }
+// isPlain reports whether the item is answered in its plain form.
+func (s shape) isPlain() bool { return len(s.load) == 0 && s.fields == nil }
 
 // readShape reads _eager and _fields.
 func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, err error) {
@@ -91,15 +91,15 @@ func itemResponse(it *engine.Item, s shape) *engine.Response {
 func bodyResponse(it *engine.Item, s shape, body []byte) *engine.Response {
 	resp := engine.JSON(body)
 	resp.ETag = it.ETag()
-	if !s.plain() || computed(it.Class.Base()) {
+	if !s.isPlain() || isComputed(it.Class.Base()) {
 		resp.ETag = strings.TrimSuffix(resp.ETag, `"`) + "-" + strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 36) + `"`
 	}
 	return resp
 }
 
-// computed reports whether the JSON of items depends on other items, or on the
+// isComputed reports whether the JSON of items depends on other items, or on the
 // time.
-func computed(c *engine.Class) bool {
+func isComputed(c *engine.Class) bool {
 	if len(c.Needs()) > 0 || c.Label != nil {
 		return true
 	}
@@ -113,7 +113,7 @@ func computed(c *engine.Class) bool {
 
 // list answers GET /:class. It ignores the body.
 func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.class(ctx, r, 0)
+	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +126,11 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 
 // answerList answers the page that a listing describes.
 func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing) (*engine.Response, error) {
-	if err := s.finish(l, r.Handling(s.handling)); err != nil {
+	if err := s.finishListing(l, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
-	room, place := room{memory: r.Answer, most: engine.SmallBytes}, s.sizes.place(l)
-	first, err := s.sizes.begin(ctx, place, l.query.Count, &room)
+	room, place := room{memory: r.Answer, most: engine.SmallBytes}, s.sizes.placeOf(l)
+	first, err := s.sizes.beginList(ctx, place, l.query.Count, &room)
 	if err != nil {
 		return nil, err
 	}
@@ -154,24 +154,24 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	var end pageEnd
 	visit := func(it *engine.Item) (err error) {
 		found++
-		end.note(it, found, l.query)
+		end.notePosition(it, found, l.query)
 		if found > l.query.Count {
 			return nil
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b, err = room.item(b, it, l.fields)
+		b, err = room.appendItem(b, it, l.fields)
 		return err
 	}
 	err = s.data.List(ctx, &page, visit)
 	for err == errNoRoom {
 		// Read the list again when there is memory. No database connection is held
 		// during the wait.
-		learn(place, len(b), found, l.query.Count)
+		learnLength(place, len(b), found, l.query.Count)
 		first.Release()
 		b = nil
-		if err = room.wait(estimate(place, l.query.Count)); err == nil {
+		if err = room.waitForMemory(estimateLength(place, l.query.Count)); err == nil {
 			b, found, end = append(b, '['), 0, pageEnd{}
 			err = s.data.List(ctx, &page, visit)
 		}
@@ -181,7 +181,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		done()
 		return nil, err
 	}
-	learn(place, len(b), min(found, l.query.Count), min(found, l.query.Count))
+	learnLength(place, len(b), min(found, l.query.Count), min(found, l.query.Count))
 	resp := engine.JSON(b)
 	resp.Done = done
 	if found > l.query.Count && l.query.Count > 0 {
@@ -190,9 +190,9 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	if l.total {
 		resp.SetHeader("X-Total-Count", strconv.FormatInt(total, 10))
 	}
-	s.warn(r, resp, "unknown parameter ignored", l.unknown.parameters)
-	s.warn(r, resp, "unknown attribute matches nothing", l.unknown.attributes)
-	s.warn(r, resp, "unknown attribute sorts nothing", l.unknown.terms)
+	s.warnIgnored(r, resp, "unknown parameter ignored", l.unknown.parameters)
+	s.warnIgnored(r, resp, "unknown attribute matches nothing", l.unknown.attributes)
+	s.warnIgnored(r, resp, "unknown attribute sorts nothing", l.unknown.terms)
 	return resp, nil
 }
 
@@ -203,8 +203,8 @@ type pageEnd struct {
 	next *engine.Position  // of the item after the page
 }
 
-// note records the position of an item of a list. Numbers begin with 1.
-func (e *pageEnd) note(it *engine.Item, number int, q *engine.Query) {
+// notePosition records the position of an item of a list. Numbers begin with 1.
+func (e *pageEnd) notePosition(it *engine.Item, number int, q *engine.Query) {
 	switch first := q.Count - engine.CursorItems; {
 	case it.Position == nil || number <= first || len(q.Sort) == 0 && number != q.Count:
 	case number > q.Count:

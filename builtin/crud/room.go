@@ -21,10 +21,10 @@ type room struct {
 var errNoRoom error = &engine.Error{Code: engine.Unavailable, Reason: "answer-bytes",
 	Message: "the answers of other requests leave no memory for an answer of this size; try again later"}
 
-// item appends the JSON of an item and reserves more memory if necessary. Errors:
+// appendItem appends the JSON of an item and reserves more memory if necessary. Errors:
 // errNoRoom if that memory is not free, and Invalid if the answer would exceed
 // engine.MaxAnswer.
-func (r *room) item(b []byte, it *engine.Item, only *engine.Projection) ([]byte, error) {
+func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([]byte, error) {
 	start := len(b)
 	for {
 		b = it.AppendWithin(b[:start], only, r.most)
@@ -42,10 +42,10 @@ func (r *room) item(b []byte, it *engine.Item, only *engine.Projection) ([]byte,
 	}
 }
 
-// wait reserves twice the memory that item could not get, or the estimated length
+// waitForMemory reserves twice the memory that appendItem could not get, or the estimated length
 // of the answer if that is more, and blocks until it is free. The caller must then
 // make the answer again from the start.
-func (r *room) wait(likely int) error {
+func (r *room) waitForMemory(likely int) error {
 	next := min(max(4*r.most, likely), engine.MaxAnswer)
 	if err := r.memory.Wait(next); err != nil {
 		return err
@@ -67,10 +67,10 @@ func newSizes() *sizes {
 	return &sizes{seed: maphash.MakeSeed(), first: share.New(share.Config{Name: "lists of unknown length", Capacity: 4, PerKey: 1, MaxWait: 10 * time.Second})}
 }
 
-// begin reserves memory for a list that is about to be read. An account reads only
+// beginList reserves memory for a list that is about to be read. An account reads only
 // one list of unknown length at a time, until the caller releases the grant: the
 // other lists can then use the length of the first one.
-func (s *sizes) begin(ctx context.Context, place *atomic.Uint64, count int, r *room) (g share.Grant, err error) {
+func (s *sizes) beginList(ctx context.Context, place *atomic.Uint64, count int, r *room) (g share.Grant, err error) {
 	if place.Load() == 0 && count > defaultCount {
 		if g, err = s.first.Acquire(ctx, share.Key(ctx), 1); err != nil {
 			return g, err
@@ -79,15 +79,15 @@ func (s *sizes) begin(ctx context.Context, place *atomic.Uint64, count int, r *r
 			g.Release()
 		}
 	}
-	if err = r.expect(estimate(place, count)); err != nil {
+	if err = r.reserveLength(estimateLength(place, count)); err != nil {
 		g.Release()
 	}
 	return g, err
 }
 
-// place returns the entry of a list in the table. Lists of the same class with the
+// placeOf returns the entry of a list in the table. Lists of the same class with the
 // same fields share it.
-func (s *sizes) place(l *listing) *atomic.Uint64 {
+func (s *sizes) placeOf(l *listing) *atomic.Uint64 {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
 	h.WriteString(l.class.FullName)
@@ -99,18 +99,18 @@ func (s *sizes) place(l *listing) *atomic.Uint64 {
 	return &s.places[h.Sum64()%uint64(len(s.places))]
 }
 
-// estimate returns the expected length of a list with at most count items, plus an
+// estimateLength returns the expected length of a list with at most count items, plus an
 // eighth; 0 if it is unknown.
-func estimate(place *atomic.Uint64, count int) int {
+func estimateLength(place *atomic.Uint64, count int) int {
 	v := place.Load()
 	likely := int(v>>32) * min(int(v&(1<<32-1)), count)
 	return min(likely+likely/8, engine.MaxAnswer)
 }
 
-// learn records that a list has a number of items, of which the first ones, as
+// learnLength records that a list has a number of items, of which the first ones, as
 // many as of, take the given bytes. A shorter list lowers the recorded number of
 // items by at most a quarter.
-func learn(place *atomic.Uint64, bytes, of, items int) {
+func learnLength(place *atomic.Uint64, bytes, of, items int) {
 	known := place.Load()
 	if of == 0 && known != 0 {
 		return
@@ -121,9 +121,9 @@ func learn(place *atomic.Uint64, bytes, of, items int) {
 	}
 }
 
-// expect reserves memory for an answer of the given length, and blocks until it is
+// reserveLength reserves memory for an answer of the given length, and blocks until it is
 // free.
-func (r *room) expect(bytes int) error {
+func (r *room) reserveLength(bytes int) error {
 	if bytes <= r.most || r.memory == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 // the URL are used too, and take precedence over the body, so that the URL of
 // the next page can be used with the same body.
 func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.class(ctx, r, 0)
+	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,12 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 	var err error
 	switch f.Name {
 	case "filter":
-		return l.filter(f.Value)
+		return l.addFilter(f.Value)
 	case "sort":
 		if l.given.Has("_sort") {
 			return nil
 		}
-		return l.sort(f.Value)
+		return l.addSort(f.Value)
 	case "forceEnrichment":
 		return l.loads.Enrichment(f.Value)
 	case "nestingDepth":
@@ -84,18 +84,18 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 			err = l.loads.Nested(n)
 		}
 	case "offset":
-		err = set(&l.query.Offset, f, l.given.Has("_offset"))
+		err = setNumber(&l.query.Offset, f, l.given.Has("_offset"))
 	case "count":
-		if err = set(&l.query.Count, f, l.given.Has("_count")); err == nil {
+		if err = setNumber(&l.query.Count, f, l.given.Has("_count")); err == nil {
 			err = s.checkCount("count", l.query.Count)
 		}
 	}
 	return err
 }
 
-// sort reads a sort order. It ignores terms that name unknown attributes, as
+// addSort reads a sort order. It ignores terms that name unknown attributes, as
 // IONDV does.
-func (l *listing) sort(v any) error {
+func (l *listing) addSort(v any) error {
 	terms, ok := v.(engine.Fields)
 	if !ok {
 		var err error
@@ -116,7 +116,7 @@ func (l *listing) sort(v any) error {
 	return err
 }
 
-func set(n *int, f engine.Field, given bool) error {
+func setNumber(n *int, f engine.Field, given bool) error {
 	v, err := wholeNumber(f)
 	if err == nil && !given {
 		*n = v
@@ -127,9 +127,9 @@ func set(n *int, f engine.Field, given bool) error {
 func wholeNumber(f engine.Field) (int, error) {
 	switch v := f.Value.(type) {
 	case json.Number:
-		return number(f.Name, []string{string(v)})
+		return parseNumber(f.Name, []string{string(v)})
 	case string:
-		return number(f.Name, []string{v})
+		return parseNumber(f.Name, []string{v})
 	}
-	return number(f.Name, []string{kindOf(f.Value)})
+	return parseNumber(f.Name, []string{kindOf(f.Value)})
 }

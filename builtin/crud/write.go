@@ -12,7 +12,7 @@ import (
 
 // create answers POST /:class.
 func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	in, err := s.bind(ctx, r, engine.MayUse)
+	in, err := s.bindInput(ctx, r, engine.MayUse)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	resp := s.written(ctx, r, it, in)
+	resp := s.answerWritten(ctx, r, it, in)
 	resp.SetHeader("Location", "/rest/"+url.PathEscape(r.Service)+"/"+url.PathEscape(in.class.FullName)+"/"+url.PathEscape(it.ID))
 	return resp, nil
 }
@@ -28,7 +28,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 // update answers PATCH and PUT /:class/:id. Both change only the given
 // attributes.
 func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	in, err := s.bind(ctx, r, engine.MayWrite)
+	in, err := s.bindInput(ctx, r, engine.MayWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,13 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	return s.written(ctx, r, it, in), nil
+	return s.answerWritten(ctx, r, it, in), nil
 }
 
-// written answers a write with the object, and the objects that _eager requests.
+// answerWritten answers a write with the object, and the objects that _eager requests.
 // The write is already committed: if these cannot be read, the object alone is
 // answered.
-func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
+func (s *service) answerWritten(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
 	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
@@ -59,13 +59,13 @@ func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Ite
 	if len(resp.Body) > engine.MaxAnswer && shown != it {
 		resp = itemResponse(it, in.shape)
 	}
-	s.warn(r, resp, "unknown attribute ignored", in.unknown)
+	s.warnIgnored(r, resp, "unknown attribute ignored", in.unknown)
 	return resp
 }
 
 // remove answers DELETE /:class/:id.
 func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.class(ctx, r, engine.MayDelete)
+	c, err := s.pathClass(ctx, r, engine.MayDelete)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ type input struct {
 	unknown []string
 }
 
-// bind reads the class in the path and the values of the body, and stores the
+// bindInput reads the class in the path and the values of the body, and stores the
 // files in them. It first checks that the account has the permission on some
 // object of the class.
-func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
-	c, err := s.class(ctx, r, p)
+func (s *service) bindInput(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
+	c, err := s.pathClass(ctx, r, p)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permissi
 	}
 	multipart := r.MediaType() == "multipart/form-data"
 	if p == engine.MayWrite && multipart {
-		if err := s.decide(ctx, c, r); err != nil {
+		if err := s.checkUpdate(ctx, c, r); err != nil {
 			return nil, err
 		}
 	}
@@ -108,23 +108,23 @@ func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permissi
 	if in.values, in.unknown, err = c.Bind(fields, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
-	if p == engine.MayWrite && !multipart && uploads(in.values) {
-		if err := s.decide(ctx, c, r); err != nil {
+	if p == engine.MayWrite && !multipart && hasUploads(in.values) {
+		if err := s.checkUpdate(ctx, c, r); err != nil {
 			return nil, err
 		}
 	}
 	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
 }
 
-// decide checks before files are stored that the object may be changed, with an
+// checkUpdate checks before files are stored that the object may be changed, with an
 // update that changes no values.
-func (s *service) decide(ctx context.Context, c *engine.Class, r *engine.Request) error {
+func (s *service) checkUpdate(ctx context.Context, c *engine.Class, r *engine.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err
 }
 
-// uploads reports whether the values of the object itself contain files.
-func uploads(v engine.Values) bool {
+// hasUploads reports whether the values of the object itself contain files.
+func hasUploads(v engine.Values) bool {
 	return slices.ContainsFunc(v, func(value any) bool {
 		switch value.(type) {
 		case *engine.Upload, []*engine.Upload:

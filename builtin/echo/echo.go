@@ -18,14 +18,14 @@ type service struct{}
 // Routes implements engine.Service. GET and POST have the same answer.
 func (service) Routes() []engine.Route {
 	return []engine.Route{
-		{Method: http.MethodGet, Path: "/", Handler: echo},
-		{Method: http.MethodPost, Path: "/", Handler: echo},
+		{Method: http.MethodGet, Path: "/", Handler: answerEcho},
+		{Method: http.MethodPost, Path: "/", Handler: answerEcho},
 	}
 }
 
 // Errors implements engine.Service with the form of custom services.
 func (service) Errors() engine.ErrorForm { return engine.TextErrors }
 
-func echo(context.Context, *engine.Request) (*engine.Response, error) {
+func answerEcho(context.Context, *engine.Request) (*engine.Response, error) {
 	return engine.JSON([]byte(`{"echo":"peekaboo"}`)), nil
 }

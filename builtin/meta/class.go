@@ -8,14 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// class returns the class in the path, as the account sees it.
-func (s *service) class(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
-	return s.find(ctx, r.Param("class"), q)
+// pathClass returns the class in the path, as the account sees it.
+func (s *service) pathClass(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
+	return s.findClass(ctx, r.Param("class"), q)
 }
 
-// find returns the class name@namespace, or name in ?namespace, as the account
+// findClass returns the class name@namespace, or name in ?namespace, as the account
 // sees it.
-func (s *service) find(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
+func (s *service) findClass(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, q.Get("namespace"))
 	}
@@ -26,13 +26,13 @@ func (s *service) find(ctx context.Context, name string, q url.Values) (*engine.
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// describe returns a class as JSON. It caches the description if no attribute
+// describeClass returns a class as JSON. It caches the description if no attribute
 // is hidden.
-func (s *service) describe(c *engine.Class) any {
+func (s *service) describeClass(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made
 	}
-	said := public(c.Describe())
+	said := stripPrivate(c.Describe())
 	if c.Base() != c {
 		return said // views change with accounts and permissions
 	}
@@ -42,11 +42,11 @@ func (s *service) describe(c *engine.Class) any {
 
 // getMeta answers GET /getMeta/:class.
 func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
-	return s.describe(c), nil
+	return s.describeClass(c), nil
 }
 
 // listMeta answers GET /listMeta: all classes, those in ?namespace, or those
@@ -54,13 +54,13 @@ func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) 
 func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {
-		c, err := s.find(ctx, name, q)
+		c, err := s.findClass(ctx, name, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range c.Descendants {
-			if !set(q, "direct") || d.Ancestor == c {
-				all = append(all, s.describe(d))
+			if !isSet(q, "direct") || d.Ancestor == c {
+				all = append(all, s.describeClass(d))
 			}
 		}
 		return all, nil
@@ -74,13 +74,13 @@ func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s.describe(view))
+		all = append(all, s.describeClass(view))
 	}
 	return all, nil
 }
 
-// set reports whether a flag of the query is on.
-func set(q url.Values, name string) bool {
+// isSet reports whether a flag of the query is on.
+func isSet(q url.Values, name string) bool {
 	switch strings.ToLower(q.Get(name)) {
 	case "", "0", "false":
 		return false
@@ -88,19 +88,19 @@ func set(q url.Values, name string) bool {
 	return true
 }
 
-// ancestor answers GET /ancestor/:class. The body is empty if there is no
+// getAncestor answers GET /ancestor/:class. The body is empty if there is no
 // ancestor.
-func (s *service) ancestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+func (s *service) getAncestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil || c.Ancestor == nil {
 		return nil, err
 	}
-	return s.describe(c.Ancestor), nil
+	return s.describeClass(c.Ancestor), nil
 }
 
 // propertyMetas answers GET /propertyMetas/:class.
 func (s *service) propertyMetas(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}

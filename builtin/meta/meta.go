@@ -61,22 +61,22 @@ func (s *service) Routes() []engine.Route {
 	return []engine.Route{
 		get("/getMeta/:class", s.getMeta),
 		get("/listMeta", s.listMeta),
-		get("/ancestor/:class", s.ancestor),
+		get("/ancestor/:class", s.getAncestor),
 		get("/propertyMetas/:class", s.propertyMetas),
-		get("/getNavigationSections", s.sections),
-		get("/getNavigationSection/:code", s.section),
-		get("/getNode/:code", s.node),
-		get("/getNodes/:section", s.nodes),
+		get("/getNavigationSections", s.getSections),
+		get("/getNavigationSection/:code", s.getSection),
+		get("/getNode/:code", s.getNode),
+		get("/getNodes/:section", s.getNodes),
 		get("/getListViewModel/:class", s.viewModel(engine.ListView)),
 		get("/getCollectionViewModel/:class", s.viewModel(engine.CollectionView)),
 		get("/getItemViewModel/:class", s.viewModel(engine.ItemView)),
 		get("/getCreationViewModel/:class", s.viewModel(engine.CreateView)),
 		get("/getDetailViewModel/:class", s.viewModel(engine.DetailView)),
-		get("/getWorkflows/:class", s.workflows),
-		get("/getWorkflow/:class/:workflow", s.workflow),
+		get("/getWorkflows/:class", s.getWorkflows),
+		get("/getWorkflow/:class/:workflow", s.getWorkflow),
 		get("/getWorkflowView/:class/:workflow/:state", s.stateViewModel),
-		get("/getMask/:name", s.mask),
-		get("/getValidators", s.validators),
+		get("/getMask/:name", s.getMask),
+		get("/getValidators", s.getValidators),
 	}
 }
 
@@ -99,24 +99,24 @@ func (m method) handle(ctx context.Context, r *engine.Request) (*engine.Response
 	if answer == nil {
 		return &engine.Response{}, nil
 	}
-	return engine.JSON(engine.AppendValue(nil, public(answer))), nil
+	return engine.JSON(engine.AppendValue(nil, stripPrivate(answer))), nil
 }
 
-// public returns decoded JSON without members that begin with _, because IONDV
+// stripPrivate returns decoded JSON without members that begin with _, because IONDV
 // does not publish them.
-func public(v any) any {
+func stripPrivate(v any) any {
 	switch v := v.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = public(e)
+			list[i] = stripPrivate(e)
 		}
 		return list
 	case engine.Fields:
 		fields := make(engine.Fields, 0, len(v))
 		for _, f := range v {
 			if !strings.HasPrefix(f.Name, "_") {
-				fields = append(fields, engine.Field{Name: f.Name, Value: public(f.Value)})
+				fields = append(fields, engine.Field{Name: f.Name, Value: stripPrivate(f.Value)})
 			}
 		}
 		return fields

@@ -7,9 +7,9 @@ import (
 	"restsrv/engine"
 )
 
-// sections answers GET /getNavigationSections: all sections, or those in
+// getSections answers GET /getNavigationSections: all sections, or those in
 // ?namespace, by name.
-func (s *service) sections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+func (s *service) getSections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	sections, err := s.shown.Sections()
 	if err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func (s *service) sections(ctx context.Context, _ *engine.Request, q url.Values)
 	return byName, nil
 }
 
-// section answers GET /getNavigationSection/:code. The body is empty if there is
+// getSection answers GET /getNavigationSection/:code. The body is empty if there is
 // no such section.
-func (s *service) section(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *service) getSection(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	section, err := s.shown.Section(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || section == nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (s *service) describeSection(ctx context.Context, section *engine.Navigatio
 	return append(section.Said[:len(section.Said):len(section.Said)], engine.Field{Name: "nodes", Value: nodes}), nil
 }
 
-// node answers GET /getNode/:code. The body is empty if there is no such node.
-func (s *service) node(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+// getNode answers GET /getNode/:code. The body is empty if there is no such node.
+func (s *service) getNode(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	n, err := s.shown.Node(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || n == nil {
 		return nil, err
@@ -59,9 +59,9 @@ func (s *service) node(ctx context.Context, r *engine.Request, q url.Values) (an
 	return s.describeNode(ctx, n)
 }
 
-// nodes answers GET /getNodes/:section: the top-level nodes, or those below
+// getNodes answers GET /getNodes/:section: the top-level nodes, or those below
 // ?parent.
-func (s *service) nodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *service) getNodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	namespace := q.Get("namespace")
 	nodes, err := s.shown.Nodes(engine.NodeCode(r.Param("section"), namespace), engine.NodeCode(q.Get("parent"), namespace))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *service) describeNode(ctx context.Context, n *engine.NavigationNode) (a
 // viewModel answers GET /get...ViewModel/:class, at ?node of the navigation.
 func (s *service) viewModel(kind engine.ViewKind) method {
 	return func(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-		c, err := s.class(ctx, r, q)
+		c, err := s.pathClass(ctx, r, q)
 		if err != nil {
 			return nil, err
 		}
@@ -122,9 +122,9 @@ func noView(c *engine.Class, what string) *engine.Error {
 	return e
 }
 
-// workflows answers GET /getWorkflows/:class.
-func (s *service) workflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+// getWorkflows answers GET /getWorkflows/:class.
+func (s *service) getWorkflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +139,10 @@ func (s *service) workflows(ctx context.Context, r *engine.Request, q url.Values
 	return list, nil
 }
 
-// workflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
+// getWorkflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
 // is no such workflow.
-func (s *service) workflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+func (s *service) getWorkflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *service) workflow(ctx context.Context, r *engine.Request, q url.Values)
 
 // stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
 func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	c, err := s.class(ctx, r, q)
+	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -169,13 +169,13 @@ func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.V
 	return c.Told(m.Said), nil
 }
 
-// mask answers GET /getMask/:name, with {} if there is no such mask.
-func (s *service) mask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
+// getMask answers GET /getMask/:name, with {} if there is no such mask.
+func (s *service) getMask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
 	return s.shown.Mask(r.Param("name"))
 }
 
-// validators answers GET /getValidators.
-func (s *service) validators(context.Context, *engine.Request, url.Values) (any, error) {
+// getValidators answers GET /getValidators.
+func (s *service) getValidators(context.Context, *engine.Request, url.Values) (any, error) {
 	all, err := s.shown.Validators()
 	list := make([]any, len(all))
 	for i, v := range all {

@@ -43,29 +43,29 @@ func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 // issues a token and HEAD must not have an effect.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{
-		{Method: "GET", Path: "/", Handler: s.bare},
-		{Method: "HEAD", Path: "/", Handler: s.head},
+		{Method: "GET", Path: "/", Handler: s.issueBare},
+		{Method: "HEAD", Path: "/", Handler: s.checkHead},
 		{Method: "POST", Path: "/", MaxBody: maxBody, Handler: s.issue},
 		{Method: "GET", Path: "/list", Handler: s.list},
 		{Method: "DELETE", Path: "/:id", Handler: s.revoke},
 	}
 }
 
-// owner returns the account of the request. The anonymous account cannot have
+// tokenOwner returns the account of the request. The anonymous account cannot have
 // tokens.
-func owner(r *engine.Request) (string, error) {
+func tokenOwner(r *engine.Request) (string, error) {
 	if r.Account == nil || r.Account.ID == engine.Anonymous.ID {
 		return "", engine.Errorf(engine.Forbidden, "anonymous", "tokens are for accounts that sign in")
 	}
 	return r.Account.ID, nil
 }
 
-// issues returns the account of the request if it may issue tokens. The other
+// checkIssuer returns the account of the request if it may issue tokens. The other
 // operations on its own tokens need no permission. An account that uses an
 // OAuth2 token with a scope may not issue tokens, because these have no scope
 // and stay valid after the client's grant has ended.
-func (s *service) issues(ctx context.Context, r *engine.Request) (string, error) {
-	account, err := owner(r)
+func (s *service) checkIssuer(ctx context.Context, r *engine.Request) (string, error) {
+	account, err := tokenOwner(r)
 	if err != nil {
 		return "", err
 	}
@@ -79,26 +79,26 @@ func (s *service) issues(ctx context.Context, r *engine.Request) (string, error)
 	return account, err
 }
 
-// tell reports an event about a token to the auditor.
-func (s *service) tell(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
+// auditToken reports an event about a token to the auditor.
+func (s *service) auditToken(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
 	if s.audit != nil {
 		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
 	}
 }
 
-func (s *service) issued(ctx context.Context, r *engine.Request, t engine.Token) {
-	s.tell(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
+func (s *service) auditIssued(ctx context.Context, r *engine.Request, t engine.Token) {
+	s.auditToken(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
 }
 
-// secret adds a header for an answer that contains a token.
-func secret(r *engine.Response) *engine.Response {
+// markSecret adds a header for an answer that contains a token.
+func markSecret(r *engine.Response) *engine.Response {
 	r.SetHeader("Cache-Control", "no-store")
 	return r
 }
 
-// bare answers a new token as plain text, with the content type of IONDV.
-func (s *service) bare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := s.issues(ctx, r)
+// issueBare answers a new token as plain text, with the content type of IONDV.
+func (s *service) issueBare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -106,20 +106,20 @@ func (s *service) bare(ctx context.Context, r *engine.Request) (*engine.Response
 	if err != nil {
 		return nil, err
 	}
-	s.issued(ctx, r, t)
-	return secret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
+	s.auditIssued(ctx, r, t)
+	return markSecret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
 }
 
-func (s *service) head(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	if _, err := s.issues(ctx, r); err != nil {
+func (s *service) checkHead(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	if _, err := s.checkIssuer(ctx, r); err != nil {
 		return nil, err
 	}
-	return secret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
+	return markSecret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
 }
 
 // issue answers a new token and its properties.
 func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := s.issues(ctx, r)
+	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +131,12 @@ func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
-	s.issued(ctx, r, t)
-	return secret(engine.JSON(appendToken(nil, t, text))), nil
+	s.auditIssued(ctx, r, t)
+	return markSecret(engine.JSON(appendToken(nil, t, text))), nil
 }
 
 func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := owner(r)
+	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +155,14 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 }
 
 func (s *service) revoke(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := owner(r)
+	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.tokens.Revoke(ctx, account, r.Param("id")); err != nil {
 		return nil, err
 	}
-	s.tell(ctx, engine.TokenRevoked, r, engine.Fields{{Name: "token", Value: r.Param("id")}})
+	s.auditToken(ctx, engine.TokenRevoked, r, engine.Fields{{Name: "token", Value: r.Param("id")}})
 	return &engine.Response{}, nil
 }
 
@@ -198,7 +198,7 @@ func readOrder(r *engine.Request) (name string, lifetime time.Duration, err erro
 	}
 	for _, f := range fields {
 		if f.Name != "name" && f.Name != "lifetime" {
-			return "", 0, about(f.Name, "unknown-attribute", "a token has no attribute %s, only name and lifetime", engine.Quote(f.Name))
+			return "", 0, attributeError(f.Name, "unknown-attribute", "a token has no attribute %s, only name and lifetime", engine.Quote(f.Name))
 		}
 		if f.Value == nil {
 			continue
@@ -206,7 +206,7 @@ func readOrder(r *engine.Request) (name string, lifetime time.Duration, err erro
 		if f.Name == "lifetime" {
 			lifetime, err = readLifetime(f.Value)
 		} else if name, ok = f.Value.(string); !ok {
-			err = about("name", "type", "name takes text")
+			err = attributeError("name", "type", "name takes text")
 		}
 		if err != nil {
 			return "", 0, err
@@ -220,7 +220,7 @@ func readOrder(r *engine.Request) (name string, lifetime time.Duration, err erro
 func readLifetime(v any) (time.Duration, error) {
 	number, ok := v.(json.Number)
 	if !ok {
-		return 0, about("lifetime", "type", "lifetime takes a whole number of seconds")
+		return 0, attributeError("lifetime", "type", "lifetime takes a whole number of seconds")
 	}
 	property := engine.Property{Name: "lifetime", Type: engine.Int}
 	n, err := property.Cast(number)
@@ -229,7 +229,7 @@ func readLifetime(v any) (time.Duration, error) {
 	}
 	seconds := n.(int64)
 	if seconds < 1 {
-		return 0, about("lifetime", "lifetime", "lifetime is at least 1 second, found %d", seconds)
+		return 0, attributeError("lifetime", "lifetime", "lifetime is at least 1 second, found %d", seconds)
 	}
 	if seconds > math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64, nil
@@ -237,7 +237,7 @@ func readLifetime(v any) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-func about(attribute, reason, format string, args ...any) error {
+func attributeError(attribute, reason, format string, args ...any) error {
 	e := engine.Errorf(engine.Invalid, reason, format, args...)
 	e.Attribute = attribute
 	return e

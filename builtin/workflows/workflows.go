@@ -57,9 +57,9 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 // Routes implements engine.Service.
 func (s *service) Routes() []engine.Route {
 	return []engine.Route{
-		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.status},
-		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: maxBody, Handler: s.transitions},
-		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: maxBody, Handler: s.states},
+		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.answerStatus},
+		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: maxBody, Handler: s.performTransitions},
+		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: maxBody, Handler: s.enterStates},
 	}
 }
 
@@ -67,8 +67,8 @@ func (s *service) Routes() []engine.Route {
 // answered with 200.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
-// status answers GET /:class/:id.
-func (s *service) status(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+// answerStatus answers GET /:class/:id.
+func (s *service) answerStatus(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -80,10 +80,10 @@ func (s *service) status(ctx context.Context, r *engine.Request) (*engine.Respon
 	return engine.JSON(engine.AppendValue(nil, status)), nil
 }
 
-// transitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
+// performTransitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
 // {"workflow": ["transition", ...]}, in which a single transition needs no array.
-func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	it, err := s.item(ctx, r)
+func (s *service) performTransitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +95,17 @@ func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.R
 	if fields, ok := body.(engine.Fields); ok {
 		moves, err = byWorkflow(fields)
 	} else {
-		moves, err = listed(body, "transition", func(m *engine.Move, name string) { m.Transition = name })
+		moves, err = readListed(body, "transition", func(m *engine.Move, name string) { m.Transition = name })
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.perform(ctx, it, moves)
+	return s.performMoves(ctx, it, moves)
 }
 
-// states answers PATCH /:class/:id. The body is ["workflow.state", ...].
-func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	it, err := s.item(ctx, r)
+// enterStates answers PATCH /:class/:id. The body is ["workflow.state", ...].
+func (s *service) enterStates(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +113,16 @@ func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	moves, err := listed(body, "state", func(m *engine.Move, name string) { m.State = name })
+	moves, err := readListed(body, "state", func(m *engine.Move, name string) { m.State = name })
 	if err != nil {
 		return nil, err
 	}
-	return s.perform(ctx, it, moves)
+	return s.performMoves(ctx, it, moves)
 }
 
-// item returns the item to be moved. It must be called before the body is read, so
+// readItem returns the item to be moved. It must be called before the body is read, so
 // that an account that may not read the item learns nothing about the input.
-func (s *service) item(ctx context.Context, r *engine.Request) (*engine.Item, error) {
+func (s *service) readItem(ctx context.Context, r *engine.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func readBody(r *engine.Request) (any, error) {
 	return wire.Decode(body)
 }
 
-// listed reads moves in the form workflow.name. what is "transition" or "state".
-func listed(body any, what string, set func(*engine.Move, string)) ([]engine.Move, error) {
+// readListed reads moves in the form workflow.name. what is "transition" or "state".
+func readListed(body any, what string, set func(*engine.Move, string)) ([]engine.Move, error) {
 	list, ok := body.([]any)
 	if !ok {
 		return nil, badBody("the body is an array of texts such as %s", engine.Quote("workflow@namespace."+what))
@@ -182,10 +182,10 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	return moves, nil
 }
 
-// perform performs the moves one after the other. Each move is atomic: if one is
+// performMoves performs the moves one after the other. Each move is atomic: if one is
 // refused, the moves before it are kept, and those after it are tried. The answer
 // is an array with the reasons of the refused moves.
-func (s *service) perform(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
+func (s *service) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
 	}
