@@ -41,7 +41,7 @@ func updatingAll(t *testing.T, open Open) {
 	n, err = r.UpdateAll(t.Context(), where(c, engine.OpEq, "rank", int64(99)), values(c, "title", "never"))
 	same(t, "none", []any{n, err}, []any{int64(0), nil})
 	n, err = r.UpdateAll(t.Context(), all(c), values(c))
-	same(t, "nothing set", []any{n, err}, []any{int64(4), nil})
+	same(t, "update without values", []any{n, err}, []any{int64(4), nil})
 	n, err = r.UpdateAll(t.Context(), all(c), values(c, "body", "all"))
 	same(t, "all", []any{n, err, get(t, r, c, "a").Get("body")}, []any{int64(4), nil, "all"})
 	_, err = r.UpdateAll(t.Context(), all(c), values(c, "code", "one for all"))

@@ -179,7 +179,7 @@ func archiveReplace(t *testing.T, open Open) {
 	}
 	same(t, "class", got[0].Class, s.book)
 	same(t, "stamps", []string{got[0].Creator, got[0].Editor}, []string{"bob@local", "cid@local"})
-	same(t, "nothing is kept", got[0].Get("name"), nil)
+	same(t, "absent values are null", got[0].Get("name"), nil)
 	same(t, "the last counts", got[1].Get("name"), any("cheese"))
 }
 

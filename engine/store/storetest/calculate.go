@@ -91,12 +91,12 @@ func calculatedWhenRead(t *testing.T, open Open) {
 	same(t, "a text", oslo.Get("title"), "Oslo, Norway: 2")
 	same(t, "a sum over a collection", oslo.Get("area"), engine.Decimal("0.2"))
 	same(t, "an aggregate over a class", oslo.Get("largest"), int64(2))
-	same(t, "what it needs is not shown", linkOf(oslo, "parts").Shown, false)
+	same(t, "needed relations are not shown", linkOf(oslo, "parts").Shown, false)
 	cities := listed(t, l, all(l.city))
 	same(t, "in a list", cities["2"].Get("title"), "Bergen, Norway: 0")
-	same(t, "a sum of nothing", cities["2"].Get("area"), engine.Decimal("0"))
+	same(t, "an empty sum", cities["2"].Get("area"), engine.Decimal("0"))
 	created := create(t, l, l.city, "id", int64(3), "name", "Bodø", "country", int64(1), "title", "of my own")
-	same(t, "in the answer to a write, whatever it gave", created.Get("title"), "Bodø, Norway: 0")
+	same(t, "in the answer to a write", created.Get("title"), "Bodø, Norway: 0")
 	same(t, "a reference", get(t, l, l.district, "2").Get("main"), int64(1))
 }
 
@@ -318,7 +318,7 @@ func namedCounters(t *testing.T, open Open) {
 	_, err := r.Save(t.Context(), []engine.Record{record(c, "x"), record(c, "y", "number", int64(1))})
 	fails(t, err, engine.Invalid, "duplicate")
 	last := create(t, r, c)
-	same(t, "the number after those, none lost by what failed", last.Get("number"), int64(n+1))
+	same(t, "the next number, after failed writes too", last.Get("number"), int64(n+1))
 }
 
 func cachedForAll(t *testing.T, open Open) {
@@ -408,6 +408,6 @@ func recalculated(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	same(t, "calculated", get(t, l, l.city, "2").Get("count"), int64(1))
-	same(t, "what depends on it", get(t, l, l.country, "1").Get("districts"), int64(1))
-	same(t, "what is as it was", get(t, l, l.city, "1").Revision, before)
+	same(t, "dependent attribute", get(t, l, l.country, "1").Get("districts"), int64(1))
+	same(t, "revision of an unchanged item", get(t, l, l.city, "1").Revision, before)
 }

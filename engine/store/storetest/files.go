@@ -81,7 +81,7 @@ func fileRows(t *testing.T, open Open) {
 	same(t, "cleared", a.held(t), map[string]string{"c": "photo@test 1 more", "d": "photo@test 1 more"})
 	_, err := a.Create(t.Context(), a.photo, values(a.photo, "id", int64(1), "image", file("z")), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
-	same(t, "of what failed", len(a.held(t)), 2)
+	same(t, "rows after a failed write", len(a.held(t)), 2)
 	_, err = a.UpdateAll(t.Context(), all(a.photo), values(a.photo, "image", file("z")))
 	fails(t, err, engine.Invalid, "file")
 }

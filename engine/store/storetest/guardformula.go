@@ -131,9 +131,9 @@ func guardCached(t *testing.T, open Open) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, x.who+": what it refers to", linkOf(it, "lead").Item != nil, x.want[5] != nil)
+		same(t, x.who+": referenced item", linkOf(it, "lead").Item != nil, x.want[5] != nil)
 		same(t, x.who+": updated", teamValues(update(t, x.r, w.team, "t", "title", "Team")), x.want)
-		same(t, x.who+": nothing updated", teamValues(update(t, x.r, w.team, "t")), x.want)
+		same(t, x.who+": update without values", teamValues(update(t, x.r, w.team, "t")), x.want)
 		same(t, x.who+": saved", teamValues(save(t, x.r, record(w.team, "t", "title", "Team"))[0]), x.want)
 		same(t, x.who+": stored", teamValues(get(t, w, w.team, "t"))[0], "Ann Bob Max")
 	}
@@ -174,7 +174,7 @@ func guardCachedConditions(t *testing.T, open Open) {
 		same(t, "search "+search, ids(t, r, &engine.Query{Class: w.team, Search: search, Count: -1}), want)
 	}
 	same(t, "search of an account that may read all", ids(t, w, &engine.Query{Class: w.team, Search: "bob", Count: -1}), []string{"t"})
-	same(t, "what is computed from the item alone", ids(t, r, &engine.Query{Class: w.team, Filter: parsed(t, w.team, `{"plain":"Team."}`), Count: -1}), []string{"t"})
+	same(t, "attribute computed from the item alone", ids(t, r, &engine.Query{Class: w.team, Filter: parsed(t, w.team, `{"plain":"Team."}`), Count: -1}), []string{"t"})
 }
 
 func tryList(t *testing.T, r engine.Repository, q *engine.Query) error {
@@ -216,7 +216,7 @@ func guardCachedErrors(t *testing.T, open Open) {
 	e := fails(t, tryCreate(t, o, card, "id", "2", "who", "2"), engine.Invalid, "duplicate")
 	same(t, "error for an account that may read all", e.Attribute, "text")
 	r := under(o, new(rules).only(engine.Never(), person, engine.MayRead))
-	denied(t, "a duplicate of what is hidden", tryCreate(t, r, card, "id", "2", "who", "2"))
+	denied(t, "a duplicate of a hidden item", tryCreate(t, r, card, "id", "2", "who", "2"))
 	denied(t, "in a save", trySave(t, r, record(card, "2", "who", "2")))
 }
 

@@ -18,7 +18,7 @@ func guardNested(t *testing.T, open Open) {
 	denied(t, "a new one for another", tryUpdate(t, r, o.page, "0a", "matter", of("", "id", "new", "owner", "bob")))
 	follow := of("", "n", int64(9))
 	follow.Follow = true
-	denied(t, "what it points at", tryUpdate(t, r, o.page, "1a", "matter", follow))
+	denied(t, "the referenced item", tryUpdate(t, r, o.page, "1a", "matter", follow))
 	denied(t, "members", tryUpdate(t, r, o.dept, "d1", "matters", change([]any{of("0", "n", int64(9)), of("1", "n", int64(9))})))
 	denied(t, "new members", tryUpdate(t, r, o.dept, "d1", "matters", put(of("", "id", "new", "owner", "bob"))))
 	denied(t, "deeper", tryCreate(t, r, o.page, "id", "deep", "matter", of("", "id", "new", "owner", "ann", "next", of("1", "n", int64(9)))))
@@ -27,7 +27,7 @@ func guardNested(t *testing.T, open Open) {
 		same(t, "n of "+id, get(t, o, o.matter, id).Get("n"), int64(id[0]-'0'))
 	}
 	allowed(t, "one's own", tryUpdate(t, r, o.page, "0a", "matter", of("0", "n", int64(9))))
-	allowed(t, "new ones of one's own", tryUpdate(t, r, o.dept, "d1", "matters", put(of("", "id", "new", "owner", "ann"))))
+	allowed(t, "new items of the account", tryUpdate(t, r, o.dept, "d1", "matters", put(of("", "id", "new", "owner", "ann"))))
 	same(t, "matters", ids(t, o, all(o.matter)), []string{"0", "1", "2", "3", "4", "5", "new"})
 }
 
@@ -65,7 +65,7 @@ func guardPointing(t *testing.T, open Open) {
 		})
 	}
 	reads := under(o, new(rules).only(own, o.matter, engine.MayUse))
-	allowed(t, "a dangling reference, for who may read all", tryUpdate(t, reads, o.page, "0a", "matter", "none"))
+	allowed(t, "a dangling reference, for an account that may read all", tryUpdate(t, reads, o.page, "0a", "matter", "none"))
 	_, err := reads.Update(t.Context(), o.page, "0a", values(o.page, "matter", "gone"), engine.WriteOptions{Handling: engine.Strict})
 	fails(t, err, engine.Invalid, "dangling")
 }
@@ -125,9 +125,9 @@ func guardBack(t *testing.T, open Open) {
 	denied(t, "unseen, sent back", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a", "0b")))
 	denied(t, "unseen, the one already", tryUpdate(t, blind, o.matter, "3", "cover", "3b"))
 	denied(t, "created with the unseen", tryCreate(t, blind, o.matter, "id", "new", "pages", put("1b")))
-	allowed(t, "unseen ones stay", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a")))
+	allowed(t, "hidden members stay", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a")))
 	pages("0", "0a", "0b")
-	allowed(t, "unseen ones are not known to leave", tryUpdate(t, blind, o.matter, "0", "pages", eject("0b")))
+	allowed(t, "hidden members are not removed", tryUpdate(t, blind, o.matter, "0", "pages", eject("0b")))
 	pages("0", "0a", "0b")
 	// The permission to use all items discloses that they exist, but not where they belong.
 	using := under(o, new(rules).only(own, o.page, engine.MayRead, engine.MayWrite))

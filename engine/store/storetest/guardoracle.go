@@ -37,20 +37,20 @@ func guardComputedDefault(t *testing.T, open Open) {
 		denied(t, "save at "+target, trySave(t, r, record(house, "2", "town", target)))
 		denied(t, "many at "+target, trySave(t, r, record(house, "", "id", "2", "town", "seen"), record(house, "", "id", "3", "town", target)))
 	}
-	allowed(t, "at what is seen", tryCreate(t, r, house, "id", "2", "town", "seen"))
+	allowed(t, "at a visible item", tryCreate(t, r, house, "id", "2", "town", "seen"))
 	e := fails(t, tryCreate(t, r, house, "id", "3", "town", "seen"), engine.Invalid, "duplicate")
-	same(t, "what is wrong where nothing is hidden", e.Attribute, "code")
+	same(t, "attribute of the error without hidden items", e.Attribute, "code")
 	e = fails(t, trySave(t, r, record(house, "3", "town", nil)), engine.Invalid, "required")
-	same(t, "what is wrong where nothing is pointed at", e.Attribute, "place")
+	same(t, "attribute of the error without a reference", e.Attribute, "place")
 	// Stored values are not computed again. The error is about the item's own values, for any
 	// target.
 	create(t, o, house, "id", "4", "town", "hidden", "place", "there", "code", "free")
 	for _, target := range []string{"hidden", "empty", "none"} {
 		e = fails(t, trySave(t, r, record(house, "4", "town", target, "code", "in Rome")), engine.Invalid, "duplicate")
-		same(t, "what is wrong with a change at "+target, e.Attribute, "code")
+		same(t, "attribute of the error for a change at "+target, e.Attribute, "code")
 	}
 	// A record of the same save may create the target.
-	allowed(t, "at what comes with it", trySave(t, r, record(house, "3", "place", "here", "code", "x", "town", "new"), record(town, "new", "owner", "ann")))
+	allowed(t, "at an item of the same save", trySave(t, r, record(house, "3", "place", "here", "code", "x", "town", "new"), record(town, "new", "owner", "ann")))
 }
 
 // guardUnreadPointing guesses the references of items that the account may not read. The answer
@@ -65,7 +65,7 @@ func guardUnreadPointing(t *testing.T, open Open) {
 			denied(t, "save of several", trySave(t, r, record(o.page, "0a", "matter", guess), record(o.page, "1a", "matter", guess)))
 		}
 		allowed(t, "nothing", tryUpdate(t, r, o.page, "1a", "text", "x"))
-		same(t, "what may be read and is sent back", tryUpdate(t, r, o.page, "1b", "matter", "1") == nil, read.Op != engine.OpConst)
+		same(t, "a readable reference sent back", tryUpdate(t, r, o.page, "1b", "matter", "1") == nil, read.Op != engine.OpConst)
 	}
 }
 
@@ -80,7 +80,7 @@ func guardReclass(t *testing.T, open Open) {
 	allowed(t, "of the class above", trySave(t, kept, record(o.matter, "4", "title", "Changed")))
 	it := get(t, o, o.matter, "4")
 	same(t, "changed", []any{it.Class.Name, it.Get("title"), it.Get("court")}, []any{"lawsuit", "Changed", "High"})
-	allowed(t, "of what may be made and changed", trySave(t, under(o, new(rules).only(engine.Never(), o.dept, engine.MayUse)), record(o.lawsuit, "3")))
+	allowed(t, "of an item that may be created and changed", trySave(t, under(o, new(rules).only(engine.Never(), o.dept, engine.MayUse)), record(o.lawsuit, "3")))
 	same(t, "class", get(t, o, o.matter, "3").Class.Name, "lawsuit")
 }
 
@@ -100,7 +100,7 @@ func guardReclassUnread(t *testing.T, open Open) {
 		denied(t, what+" with a value", trySave(t, r, record(house, "some")))
 		denied(t, what+" without", trySave(t, r, record(house, "none")))
 		fails(t, trySave(t, o, record(house, "some")), engine.Invalid, "class")
-		allowed(t, "without, for those who may read it", trySave(t, o, record(house, "none")))
+		allowed(t, "without a value, for an account that may read it", trySave(t, o, record(house, "none")))
 	}
 }
 
@@ -139,7 +139,7 @@ func guardReadonly(t *testing.T, open Open) {
 	})
 	r := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead))
 	_, err := r.Update(t.Context(), c, "own", values(c, "pin", int64(5), "text", "x"), strict)
-	allowed(t, "what may be read, sent back", err)
+	allowed(t, "a readable value sent back", err)
 	same(t, "stored", get(t, o, c, "1").Get("text"), nil)
 }
 

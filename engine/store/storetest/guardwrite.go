@@ -74,7 +74,7 @@ func guardCreate(t *testing.T, open Open) {
 			before := ids(t, o, all(c))
 			never := under(o, new(rules).only(engine.Never(), c, engine.MayUse))
 			denied(t, "a new item", tryCreate(t, never, c, "id", "new"))
-			denied(t, "whatever is wrong with it", tryCreate(t, never, c, "id", ""))
+			denied(t, "with an invalid value", tryCreate(t, never, c, "id", ""))
 			denied(t, "a taken key", tryCreate(t, never, c, "id", before[0]))
 			denied(t, "in a save", trySave(t, never, record(c, "new")))
 			some := new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayUse)
@@ -84,10 +84,10 @@ func guardCreate(t *testing.T, open Open) {
 			denied(t, "an invalid item in a save if the account may use some", trySave(t, under(o, some), record(c, "", "id", "")))
 			own := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayUse))
 			denied(t, "another's", tryCreate(t, own, c, "id", "new", "owner", "bob"))
-			denied(t, "nobody's", tryCreate(t, own, c, "id", "new"))
+			denied(t, "an item without owner", tryCreate(t, own, c, "id", "new"))
 			denied(t, "another's in a save", trySave(t, own, record(c, "new", "owner", "ann"), record(c, "more", "owner", "bob")))
 			denied(t, "many in a save", trySave(t, own, many(c, 600, "ann", "bob")...))
-			same(t, "nothing is left", ids(t, o, all(c)), before)
+			same(t, "items after denied writes", ids(t, o, all(c)), before)
 			allowed(t, "one's own", tryCreate(t, own, c, "id", "new", "owner", "ann"))
 			allowed(t, "one's own in a save", trySave(t, own, record(c, "more", "owner", "ann"), record(c, "new", "owner", "bob")))
 			allowed(t, "many of one's own", trySave(t, own, many(c, 600, "ann", "ann")...))
@@ -148,7 +148,7 @@ func guardUpdate(t *testing.T, open Open) {
 			same(t, "unchanged", get(t, o, o.matter, "1"), was)
 			same(t, "no member", members(t, o, o.matter, "0", "pages"), []string{"0a", "0b"})
 			same(t, "changed", update(t, r, o.matter, "0", "title", "Mine", "pages", put("1a")).Get("title"), "Mine")
-			same(t, "nothing given", update(t, r, o.matter, "2").Get("title"), "Matter 2")
+			same(t, "update without values", update(t, r, o.matter, "2").Get("title"), "Matter 2")
 			_, err := r.Update(t.Context(), o.matter, "0", values(o.matter, "n", int64(1)), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{1}}})
 			fails(t, err, engine.Unmatched, "")
 			denied(t, "in a save", trySave(t, r, record(o.matter, "0", "n", int64(7)), record(o.matter, "1", "n", int64(7))))
@@ -262,7 +262,7 @@ func guardSave(t *testing.T, open Open) {
 	denied(t, "changing", trySave(t, creates, record(o.label, "zzz"), record(o.label, "z", "owner", "ann")))
 	nothing := under(o, new(rules).only(engine.Never(), o.label, engine.MayUse, engine.MayWrite))
 	bad := record(o.label, "", "id", nil)
-	denied(t, "whatever is wrong with it", trySave(t, nothing, bad))
+	denied(t, "with an invalid value", trySave(t, nothing, bad))
 	same(t, "labels", ids(t, o, all(o.label)), []string{"x", "y", "z", "zz"})
 }
 
@@ -296,7 +296,7 @@ func guardAll(t *testing.T, open Open) {
 	denied(t, "any deleted", err)
 	hidden := under(o, new(rules).hide(engine.MayWrite, o.matter, "n"))
 	_, err = hidden.UpdateAll(t.Context(), q(`{}`), values(o.matter, "n", int64(1)))
-	denied(t, "what may not be given", err)
+	denied(t, "a value that may not be written", err)
 	n, err := r.DeleteAll(t.Context(), q(`{"match":["matter"]}`))
 	same(t, "deleted", []any{n, err}, []any{int64(1), nil})
 	same(t, "left", ids(t, o, all(o.matter)), split("12345"))
@@ -308,7 +308,7 @@ func guardGiven(t *testing.T, open Open) {
 	for name, v := range map[string]any{"secret": "x", "labels": put("x"), "pages": put("1a"), "next": "0"} {
 		denied(t, "create "+name, tryCreate(t, r, o.matter, "id", "new", name, v))
 		denied(t, "update "+name, tryUpdate(t, r, o.matter, "0", name, v))
-		denied(t, "update nothing", tryUpdate(t, r, o.matter, "none", name, v))
+		denied(t, "update of a missing item", tryUpdate(t, r, o.matter, "none", name, v))
 		denied(t, "save "+name, trySave(t, r, record(o.matter, "0", name, v)))
 		denied(t, "nested "+name, tryUpdate(t, r, o.page, "0a", "text", "x", "matter", sub(o.matter, "id", "0", name, v)))
 	}
@@ -331,7 +331,7 @@ func guardErrors(t *testing.T, open Open) {
 	create(t, o, c, "id", "1", "title", "One", "code", "taken")
 	blind := under(o, new(rules).only(engine.Never(), c, engine.MayRead, engine.MayWrite))
 	e := fails(t, tryCreate(t, blind, c, "id", "2", "code", "taken"), engine.Invalid, "duplicate")
-	same(t, "what it says", []string{e.Message, e.ID}, []string{`class note@test already has an object with code "taken"`, ""})
+	same(t, "error", []string{e.Message, e.ID}, []string{`class note@test already has an object with code "taken"`, ""})
 	hidden := under(o, new(rules).hide(engine.MayRead, c, "code"))
 	denied(t, "a hidden value is taken", tryUpdate(t, hidden, c, "1", "id", "1", "code", nonUnique(t, o, c)))
 	denied(t, "of a new item", tryCreate(t, hidden, c, "id", "3", "code", "taken"))
@@ -356,7 +356,7 @@ func guardDependent(t *testing.T, open Open) {
 	same(t, "error for an account that may read all", []string{e.Class, e.Attribute}, []string{"child@test", "code"})
 	r := under(o, new(rules).only(engine.Never(), child, engine.MayRead))
 	e = fails(t, tryUpdate(t, r, parent, "1", "name", "n2"), engine.Invalid, "duplicate")
-	same(t, "what it says", []string{e.Message, e.Class, e.ID, e.Attribute}, []string{"a calculated attribute of another object cannot follow this change", "", "", ""})
+	same(t, "error", []string{e.Message, e.Class, e.ID, e.Attribute}, []string{"a calculated attribute of another object cannot follow this change", "", "", ""})
 	allowed(t, "another name", tryUpdate(t, r, parent, "1", "name", "n3"))
 	same(t, "stored", get(t, o, child, "child1").Get("code"), "of n3")
 }
@@ -414,7 +414,7 @@ func guardAdmit(t *testing.T, open Open) {
 	closed := under(o.Repository, new(rules).only(engine.Never(), c, engine.MayUse))
 	denied(t, "a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: engine.MayUse, Records: []engine.Record{record(c, "")}}))
 	denied(t, "saving a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: both, Records: []engine.Record{record(c, "missing")}}))
-	same(t, "nothing is changed", ids(t, o, all(c)), before)
+	same(t, "items after Admit", ids(t, o, all(c)), before)
 }
 
 // guardAdmitNested compares the answers of Admit and of the write itself for writes with nested

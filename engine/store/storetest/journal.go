@@ -126,7 +126,7 @@ func journalRecord(t *testing.T, open Open) {
 	d.expectRecords(t, "all writes", `CREATE note 1 {"id":"1","title":"Tea","rank":3}`, `UPDATE note 1 {"title":"Tea","rank":3} {"title":"Milk","rank":null}`,
 		`DELETE note 1 {"id":"1","title":"Milk"}`)
 	for _, it := range records {
-		same(t, "who", []string{it.Text("author"), it.Text("authorName"), it.Text("authorIp"), it.Text("classVersion")}, []string{"ann@local", "Ann", "192.0.2.7", "1"})
+		same(t, "author", []string{it.Text("author"), it.Text("authorName"), it.Text("authorIp"), it.Text("classVersion")}, []string{"ann@local", "Ann", "192.0.2.7", "1"})
 		if at := it.When("timestamp"); at.Before(start) || at.After(time.Now()) {
 			t.Errorf("got the time %s of a record, want a time after %s", at, start)
 		}

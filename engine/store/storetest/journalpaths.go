@@ -121,7 +121,7 @@ func journalAll(t *testing.T, open Open) {
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
 	}
-	d.expectRecords(t, "what differs", `UPDATE note c {"rank":2} {"rank":3}`)
+	d.expectRecords(t, "changed values", `UPDATE note c {"rank":2} {"rank":3}`)
 	n, err = d.DeleteAll(t.Context(), where(c, engine.OpLt, "rank", int64(3)))
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
@@ -234,7 +234,7 @@ func journalUndone(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.expectRecords(t, "what stands", `CREATE note 5 {"id":"5"}`)
+	d.expectRecords(t, "committed changes", `CREATE note 5 {"id":"5"}`)
 }
 
 func journalImports(t *testing.T, open Open) {

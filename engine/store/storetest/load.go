@@ -172,7 +172,7 @@ func loadDisplay(t *testing.T, open Open) {
 	same(t, "it is not part of the answer", linkOf(town, "region").Shown, false)
 	same(t, "dangling", get(t, w, w.town, "t2").String(), "Atlantis, 9")
 	people := listed(t, w, &engine.Query{Class: w.person, Count: -1, Load: []*engine.Load{load(w.person, "town")}})
-	same(t, "of what is loaded", linkOf(people["ann"], "town").Item.String(), "Bergen, North")
+	same(t, "label of a loaded item", linkOf(people["ann"], "town").Item.String(), "Bergen, North")
 }
 
 func loadCircle(t *testing.T, open Open) {

@@ -118,10 +118,10 @@ func nestedErrors(t *testing.T, open Open) {
 	// If the outer record fails, the changes of the nested record are undone.
 	_, err = w.Create(t.Context(), w.person, values(w.person, "code", "x", "town", sub(w.town, "name", "n")), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "code")
-	same(t, "nothing left", []int64{count(t, w, w.person), count(t, w, w.town), count(t, w, w.region)}, []int64{1, 0, 0})
+	same(t, "items after a failed write", []int64{count(t, w, w.person), count(t, w, w.town), count(t, w, w.region)}, []int64{1, 0, 0})
 	_, err = w.Update(t.Context(), w.person, "nobody", values(w.person, "town", sub(w.town, "name", "n")), engine.WriteOptions{})
 	fails(t, err, engine.NotFound, "unknown-object")
-	same(t, "nothing left", count(t, w, w.town), int64(0))
+	same(t, "items after a failed write", count(t, w, w.town), int64(0))
 }
 
 func danglingReferences(t *testing.T, open Open) {

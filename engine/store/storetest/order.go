@@ -319,7 +319,7 @@ func recordBeside(t *testing.T, open Open) {
 	refused("with a link", "tags", record(car, "c", "wheels", nil), record(house, "c", "floors", int64(2)))
 	items = save(t, r, record(car, "c", "wheels", nil, "tags", replaced()), record(house, "c", "floors", int64(3)))
 	checkStored(t, r, items)
-	same(t, "with nothing to lose", items[1].Values, values(house, "id", "c", "name", "car", "floors", int64(3)))
+	same(t, "without values to lose", items[1].Values, values(house, "id", "c", "name", "car", "floors", int64(3)))
 }
 
 // keptReferences changes the class of an object by a strict record that does not give its

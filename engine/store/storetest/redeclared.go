@@ -166,7 +166,7 @@ func redeclaredWriting(t *testing.T, open Open) {
 	items := save(t, z, record(z.thing, "c", "x", "8"), record(z.thing, "a", "x", "a"), record(z.number, "d", "x", int64(8)))
 	checkStored(t, z, items)
 	same(t, "saved", []any{items[0].Get("x"), items[1].Get("x"), items[2].Get("x")}, []any{int64(8), "a", "8"})
-	same(t, "nothing in other columns", ids(t, z, where(z.thing, engine.OpEq, "x", "8")), []string{"d"})
+	same(t, "no values in other columns", ids(t, z, where(z.thing, engine.OpEq, "x", "8")), []string{"d"})
 }
 
 func redeclaredAll(t *testing.T, open Open) {

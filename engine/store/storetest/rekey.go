@@ -31,7 +31,7 @@ func referencesFollow(t *testing.T, open Open) {
 	same(t, "people", members(t, w, w.town, "t9", "people"), []string{"ann", "bob"})
 	_, err := w.Update(t.Context(), w.town, "t9", values(w.town, "id", "t2"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
-	same(t, "nothing moved", get(t, w, w.person, "ann").Get("town"), "t9")
+	same(t, "unchanged reference", get(t, w, w.person, "ann").Get("town"), "t9")
 }
 
 func linksFollow(t *testing.T, open Open) {

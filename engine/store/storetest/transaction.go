@@ -238,7 +238,7 @@ func transactionCalls(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "numbers of what was undone are free again", ids(t, r, all(c)), []string{"1"})
+	same(t, "numbers of an undone transaction are free again", ids(t, r, all(c)), []string{"1"})
 }
 
 func transactionGuard(t *testing.T, open Open) {

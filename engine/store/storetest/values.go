@@ -112,7 +112,7 @@ func compositeKey(t *testing.T, open Open) {
 	it := create(t, r, c, "row", int64(3), "seat", "a_b", "who", "x")
 	same(t, "id", it.ID, "3_a_b")
 	create(t, r, c, "row", int64(3), "seat", "c")
-	same(t, "who", get(t, r, c, "3_a_b").Get("who"), "x")
+	same(t, "value", get(t, r, c, "3_a_b").Get("who"), "x")
 	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = r.Get(t.Context(), c, "3")
