@@ -81,11 +81,28 @@ func (r *jsRepository) getMaster(a *association) operation {
 	}}
 }
 
+// isCalculated reports whether the members or their order depend on calculated attributes.
+// An account may be unable to filter and sort by them: such members must be loaded.
+func (a *association) isCalculated() bool {
+	var m engine.Mentions
+	m.Condition(a.collection.Conditions)
+	for _, by := range a.collection.Sorting {
+		m.Value(by.Path()...)
+	}
+	for p := range m.Values {
+		if p.Formula != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // buildQuery returns a query for the members by the value of their back reference, which the database can count,
-// sort and page. It returns nil if the members are found by links.
+// sort and page. It returns nil if the members are found by links, or
+// if they must be loaded.
 func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
 	p := a.collection
-	if p.Back == nil {
+	if p.Back == nil || a.isCalculated() {
 		return nil, nil
 	}
 	var held any = a.master
