@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // RowsRead returns, for each cached attribute, the classes whose items its stored
 // value was computed from, in addition to the item itself. An account that may not
@@ -88,7 +91,7 @@ func (r *rowReader) classesOf(p *Property) []*Class {
 	}
 	var roots []*Class
 	for _, c := range r.classes {
-		if c.Ancestor == nil {
+		if c.Ancestor == nil && !strings.HasPrefix(c.FullName, "#") { // formulas cannot read the server's own
 			roots = append(roots, c)
 		}
 	}

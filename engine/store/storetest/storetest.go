@@ -91,7 +91,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
 		{"formulas", calculateTests},
-		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests)},
+		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests, guardKeptTests)},
 		{"concurrency", concurrencyTests},
 		{"transactions", transactionTests},
 		{"moments", momentTests},
