@@ -130,16 +130,16 @@ func TestBindRefuses(t *testing.T) {
 		_, _, err := town.Bind(in, Handling(c.strict))
 		e, ok := err.(*Error)
 		if !ok || e.Code != Invalid || e.Reason != c.reason || e.Class == "" || e.Attribute != c.attribute {
-			t.Errorf("%s: got %#v", c.in, err)
+			t.Errorf("%s: got %#v, want Invalid with reason %s and attribute %q", c.in, err, c.reason, c.attribute)
 		}
 		if c.strict && ok && e.Reason != "unknown-attribute" {
 			if _, _, err := town.Bind(in, Lenient); err != nil {
-				t.Errorf("%s is fine when lenient, got %v", c.in, err)
+				t.Errorf("%s in lenient handling: got %v, want no error", c.in, err)
 			}
 		}
 	}
 	if _, _, err := town.Bind(decoded(t, `{"rank":"2"}`).(Fields), Strict); err != nil {
-		t.Errorf("a value of the list: %v", err)
+		t.Errorf("a value of the selection list: got %v, want no error", err)
 	}
 }
 
@@ -156,12 +156,12 @@ func TestBindLimitsNesting(t *testing.T) {
 	for reason, in := range map[string]Fields{"depth": {{"twins", []any{deep}}}, "too-many": {{"twins", many}}} {
 		_, _, err := town.Bind(in, Lenient)
 		if e, ok := err.(*Error); !ok || e.Code != Invalid || e.Reason != reason {
-			t.Errorf("%s: got %v", reason, err)
+			t.Errorf("%s: got %v, want Invalid with this reason", reason, err)
 		}
 	}
 	for _, in := range []Fields{deep, {{"twins", many[1:]}}} {
 		if _, _, err := town.Bind(in, Lenient); err != nil {
-			t.Errorf("at the limit: %v", err)
+			t.Errorf("input at the limit: got %v, want no error", err)
 		}
 	}
 }
@@ -171,13 +171,13 @@ func TestSubclassesLimitWhatIsNested(t *testing.T) {
 	p := town.Property("twins")
 	p.Subclasses = town.Descendants
 	if _, _, err := town.Bind(decoded(t, `{"twins":[{"_class":"town@t"}]}`).(Fields), Lenient); CodeOf(err) != Invalid || err == nil {
-		t.Errorf("a class that is not allowed: %v", err)
+		t.Errorf("a class that is not allowed: got %v, want Invalid", err)
 	}
 	if _, _, err := town.Bind(decoded(t, `{"twins":[{"_class":"city@t"}]}`).(Fields), Lenient); err != nil {
 		t.Error(err)
 	}
 	if p.Allows(town) || !p.Allows(town.Descendants[0]) {
-		t.Error("Allows is not what Bind does")
+		t.Error("Allows and Bind differ in the allowed classes")
 	}
 }
 
@@ -200,12 +200,12 @@ func FuzzBind(f *testing.F) {
 		v, _, err := town.Bind(in, Handling(strict))
 		if err != nil {
 			if CodeOf(err) != Invalid {
-				t.Fatalf("%s: %v is not the client's fault", text, err)
+				t.Fatalf("%s: got %v, want Invalid", text, err)
 			}
 			return
 		}
 		if len(v) != len(town.Properties) || v[town.Property("sum").Index] != Absent {
-			t.Fatalf("%s became %s", text, showValues(town, v))
+			t.Fatalf("%s: got %s, want one value for each property", text, showValues(town, v))
 		}
 		for i, value := range v {
 			switch value.(type) {
@@ -213,7 +213,7 @@ func FuzzBind(f *testing.F) {
 				continue
 			}
 			if again, err := town.Properties[i].Cast(value); err != nil || again != value {
-				t.Fatalf("%s: %s is %v, which becomes %v, %v", text, town.Properties[i].Name, value, again, err)
+				t.Fatalf("%s: casting %s = %v again: got %v, %v, want the same value", text, town.Properties[i].Name, value, again, err)
 			}
 		}
 	})
@@ -244,11 +244,11 @@ func TestBindLimitsCosts(t *testing.T) {
 		field Field
 	}{"passwords": {maxPasswords, Field{"secret", "x"}}, "files": {10, Field{"pages", pages}}} {
 		if _, _, err := c.Bind(parts(at.most, at.field), Lenient); err != nil {
-			t.Errorf("%s, at the limit: %v", what, err)
+			t.Errorf("%s at the limit: got %v, want no error", what, err)
 		}
 		_, _, err := c.Bind(parts(at.most+1, at.field), Lenient)
 		if e, ok := err.(*Error); !ok || e.Reason != "too-many" {
-			t.Errorf("too many %s: got %v", what, err)
+			t.Errorf("too many %s: got %v, want the reason too-many", what, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func decoded(t testing.TB, text string) any {
 	}
 	v := JSONText(text).Decode()
 	if v == nil {
-		t.Fatalf("%s is no JSON", text)
+		t.Fatalf("%s is not valid JSON", text)
 	}
 	return v
 }
@@ -71,7 +71,7 @@ func TestCastJSON(t *testing.T) {
 		}
 		if err == nil {
 			if again, err := property(c.typ).Cast(v); err != nil || again != v {
-				t.Errorf("%s %s: cast again it became %v, %v", c.typ, c.in, again, err)
+				t.Errorf("%s %s: casting again: got %v, %v, want the same value", c.typ, c.in, again, err)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func TestCastJSONRefusesWhatJSONHasNot(t *testing.T) {
 	}
 	for _, v := range []any{math.NaN(), math.Inf(1), []any{Fields{{"a", "\xff"}}}, Fields{{"\xff", 1.0}}, &Item{}, deep, make(chan int), strings.Repeat("x", maxJSONText)} {
 		if got, err := property(Custom).Cast(v); err == nil || CodeOf(err) != Invalid {
-			t.Errorf("%T became %v", v, got)
+			t.Errorf("%T: got %v, want Invalid", v, got)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func TestCastJSONRefusesWhatJSONHasNot(t *testing.T) {
 func TestDecodeKeepsOrderAndNumbers(t *testing.T) {
 	for _, s := range []string{`{"b":1.50,"a":{"z":[],"y":{}},"b":2}`, `[1e400,"\u0000x"]`, `"x"`, `true`} {
 		if got := string(AppendValue(nil, JSONText(s).Decode())); got != s {
-			t.Errorf("%s became %s", s, got)
+			t.Errorf("Decode: got %s, want %s", got, s)
 		}
 	}
 	for _, s := range []string{``, `{`, `[1`, `1 2`, strings.Repeat("[", 100) + strings.Repeat("]", 100)} {
 		if v := JSONText(s).Decode(); v != nil {
-			t.Errorf("%s became %v", s, v)
+			t.Errorf("Decode(%s): got %v, want nil", s, v)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestCastReference(t *testing.T) {
 		}
 	}
 	if v, err := town.Property("mayor").Cast(""); v != nil || err != nil {
-		t.Errorf("empty text clears a reference, got %v, %v", v, err)
+		t.Errorf("empty text for a reference: got %v, %v, want null", v, err)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestBindLinks(t *testing.T) {
 	town, _, _ := towns(t)
 	p := town.Property("twins")
 	if v, err := p.Cast([]any{"a"}); err == nil || CodeOf(err) != Invalid {
-		t.Errorf("ids in a filter became %v", v)
+		t.Errorf("an array for a collection in a filter: got %v, want Invalid", v)
 	}
 	for in, want := range map[string]string{
 		`["a",5,"a"]`:                            `replace [a 5] []`,
@@ -197,7 +197,7 @@ func TestBindLinks(t *testing.T) {
 		if err == nil {
 			got = showLinks(v[p.Index].(*Links))
 		} else if CodeOf(err) != Invalid || err.(*Error).Attribute != "twins" {
-			t.Errorf("%s: %#v", in, err)
+			t.Errorf("%s: got %#v, want Invalid with the attribute twins", in, err)
 		}
 		if got != want {
 			t.Errorf("%s: got %q (%v), want %q", in, got, err, want)
@@ -219,7 +219,7 @@ func TestBindFile(t *testing.T) {
 		if err == nil {
 			got = showUpload(t, v.(*Upload))
 		} else if CodeOf(err) != Invalid || strings.Contains(err.Error(), "passwd") {
-			t.Errorf("%s: %v", c.in, err)
+			t.Errorf("%s: got %v, want Invalid", c.in, err)
 		}
 		if got != c.want {
 			t.Errorf("%s: got %q (%v), want %q", c.in, got, err, c.want)
@@ -228,13 +228,13 @@ func TestBindFile(t *testing.T) {
 	v, err := property(FileList).castInput(decoded(t, `["aGVsbG8=",{"id":"x1"}]`))
 	list, _ := v.([]*Upload)
 	if err != nil || len(list) != 2 || showUpload(t, list[0]) != "content hello" || showUpload(t, list[1]) != "file x1" {
-		t.Errorf("list became %v, %v", v, err)
+		t.Errorf("list: got %v, %v, want two uploads", v, err)
 	}
 	if v, err := property(File).Cast("x1"); err == nil || CodeOf(err) != Invalid {
-		t.Errorf("text in a filter became %v", v)
+		t.Errorf("text for a file in a filter: got %v, want Invalid", v)
 	}
 	if v, err := property(Image).castInput(""); v != nil || err != nil {
-		t.Errorf("empty text clears a file, got %v, %v", v, err)
+		t.Errorf("empty text for a file: got %v, %v, want null", v, err)
 	}
 }
 

@@ -18,11 +18,11 @@ func initialised(t *testing.T, c *Class) *Class {
 func TestKeyValues(t *testing.T) {
 	c := initialised(t, &Class{Name: "n", Key: []string{"k"}, Properties: []*Property{{Name: "k", Type: Int}}})
 	if v, ok := c.KeyValues("7"); !ok || len(v) != 1 || v[0] != int64(7) {
-		t.Errorf("7 stands for %v", v)
+		t.Errorf("KeyValues(7): got %v, want 7", v)
 	}
 	for _, id := range []string{"", "x", "07", "7.0", " 7"} {
 		if v, ok := c.KeyValues(id); ok {
-			t.Errorf("%q was taken for %v", id, v)
+			t.Errorf("KeyValues(%q): got %v, want no values", id, v)
 		}
 	}
 }
@@ -32,16 +32,16 @@ func TestKeyValues(t *testing.T) {
 func TestKeyValuesOfACompositeKey(t *testing.T) {
 	c := initialised(t, &Class{Name: "n", Key: []string{"a", "b"}, Properties: []*Property{{Name: "a", Type: String}, {Name: "b", Type: Int}}})
 	if id := c.ID(Values{"x_1", int64(7)}); id != "x_1_7" {
-		t.Errorf("id %q", id)
+		t.Errorf("ID: got %q, want x_1_7", id)
 	}
 	if id := c.ID(Values{"x", nil}); id != "" {
-		t.Errorf("an id without its second part: %q", id)
+		t.Errorf("ID without the second part: got %q, want an empty text", id)
 	}
 	if v, ok := c.KeyValues("x_1_7"); !ok || len(v) != 1 || v[0] != "x_1_7" {
-		t.Errorf("x_1_7 stands for %v", v)
+		t.Errorf("KeyValues(x_1_7): got %v, want the id", v)
 	}
 	if v, ok := c.KeyValues(""); ok {
-		t.Errorf("no id stands for %v", v)
+		t.Errorf("KeyValues of an empty id: got %v, want no values", v)
 	}
 }
 
@@ -56,20 +56,20 @@ func TestFingerprintCoversTargets(t *testing.T) {
 		house := initialised(t, &Class{Name: "house", Key: []string{"id"}, Semantic: "town", Properties: []*Property{
 			{Name: "id", Type: Int}, {Name: "town", Type: Reference, Target: town}}})
 		if town.Link(); town.Fingerprint() == "" {
-			t.Fatal("no fingerprint")
+			t.Fatal("the fingerprint is empty")
 		}
 		house.Link()
 		return house.Fingerprint()
 	}
 	first := fingerprint("id", "Middling")
 	if again := fingerprint("id", "Middling"); again != first {
-		t.Errorf("the same classes gave %s and %s", first, again)
+		t.Errorf("fingerprint of the same classes: got %s, want %s", again, first)
 	}
 	if other := fingerprint("size", "Middling"); other == first {
-		t.Error("another display string of the target has the same fingerprint")
+		t.Error("the fingerprint does not depend on the display string of the target")
 	}
 	if other := fingerprint("id", "Small"); other == first {
-		t.Error("another label in the target has the same fingerprint")
+		t.Error("the fingerprint does not depend on the labels of the target")
 	}
 }
 

@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	if v, err := complete(t, &Property{Type: String, Default: "$$uid", Nullable: true}, generated(nil)); v != nil || err != nil {
-		t.Errorf("without an account $$uid is null, got %v, %v", v, err)
+		t.Errorf("$$uid without an account: got %v, %v, want null", v, err)
 	}
 }
 
@@ -66,21 +66,21 @@ func TestCompleteInTwoSteps(t *testing.T) {
 	p := &Property{Type: Int, Autoassigned: true}
 	v, err := complete(t, p, generated(nil))
 	if v != Absent || err != nil {
-		t.Errorf("a counter outside of the transaction: %v, %v", v, err)
+		t.Errorf("a counter outside the transaction: got %v, %v, want Absent", v, err)
 	}
 	q := &Property{Type: String, Computed: fixed{"x"}}
 	if v, err := complete(t, q, generated(nil)); v != Absent || err != nil {
-		t.Errorf("a formula outside of the transaction: %v, %v", v, err)
+		t.Errorf("a formula outside the transaction: got %v, %v, want Absent", v, err)
 	}
 	g := generated(nil)
 	full := errors.New("no more numbers")
 	g.Next = func(*Property) (int64, error) { return 0, full }
 	if _, err := complete(t, p, g); !errors.Is(err, full) {
-		t.Errorf("a counter that fails: %v", err)
+		t.Errorf("a counter that fails: got %v, want its error", err)
 	}
 	g.Formula = func(*Property) (any, error) { return nil, nil }
 	if _, err := complete(t, q, g); err == nil || err.(*Error).Reason != "required" {
-		t.Errorf("a formula without a value: %v", err)
+		t.Errorf("a formula without a value: got %v, want the reason required", err)
 	}
 }
 
@@ -118,11 +118,11 @@ func TestTrackers(t *testing.T) {
 	}
 	v := NewValues(c)
 	if err := c.Complete(v, generated(nil)); err != nil {
-		t.Errorf("trackers are never missing: %v", err)
+		t.Errorf("missing trackers: got %v, want no error", err)
 	}
 	it := &Item{Class: c, ID: "i", Creator: "ann@local", Editor: "bo@local", Values: v}
 	if got := string(it.AppendJSON(nil)); got[:6] != `{"_id"` {
-		t.Errorf("trackers say who wrote, _creator and _editor do not: %s", got)
+		t.Errorf("a class with trackers: got %s, want no _creator and _editor", got)
 	}
 }
 
@@ -137,15 +137,15 @@ func TestCheckExempts(t *testing.T) {
 		if p.Type != Collection && p.Formula == nil && v[p.Index] == nil {
 			err := town.Check(v)
 			if err == nil || err.(*Error).Attribute != p.Name {
-				t.Errorf("null %s: %v", p.Name, err)
+				t.Errorf("null for %s: got %v, want an error with this attribute", p.Name, err)
 			}
 			v[p.Index] = "x"
 		}
 	}
 	if err := town.Check(v); err != nil {
-		t.Errorf("collections and calculated attributes need no value: %v", err)
+		t.Errorf("null for collections and calculated attributes: got %v, want no error", err)
 	}
 	if err := mayor.Check(Values{nil, "x"}); err == nil || err.(*Error).Attribute != "id" {
-		t.Errorf("a key that is null: %v", err)
+		t.Errorf("null for a key: got %v, want an error with the attribute id", err)
 	}
 }

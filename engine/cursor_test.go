@@ -43,7 +43,7 @@ func TestCursorIsUnreadable(t *testing.T) {
 		}
 		back, err := key.Decode(test.q, cursor)
 		if err != nil || back.Sequence != test.at.Sequence || len(back.Values) != len(test.at.Values) || len(back.Values) > 0 && back.Values[0] != test.at.Values[0] {
-			t.Errorf("%v comes back as %v, %v", test.at, back, err)
+			t.Errorf("Decode: got %v, %v, want %v", back, err, test.at)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestCursorOfLongValues(t *testing.T) {
 	var got []int64
 	for _, l := range at.Landmarks {
 		if l.Digest != long(l.Sequence).Digest() || l.Digest == long(l.Sequence+1).Digest() || l.Ahead != (l.Sequence == 99) {
-			t.Errorf("landmark %+v is not that of item %d", l, l.Sequence)
+			t.Errorf("got landmark %+v, want the one of item %d", l, l.Sequence)
 		}
 		got = append(got, l.Sequence)
 	}
@@ -91,7 +91,7 @@ func TestCursorOfLongValues(t *testing.T) {
 	// cursor.
 	q.After = at
 	if at, err = key.Decode(q, key.Encode(q, []Position{next}, nil)); err != nil || len(at.Landmarks) != CursorItems+1 || at.Landmarks[1].Sequence != 13 {
-		t.Errorf("after a page of one: %+v, %v", at, err)
+		t.Errorf("after a page of one item: got %+v, %v, want %d landmarks", at, err, CursorItems+1)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestDigest(t *testing.T) {
 		{"1"}, {int64(0)}, {0.0}, {"s"}, {"\x00\x00\x00\x00\x00\x00\x00\x01"}} {
 		d := Position{Values: values}.Digest()
 		if other, taken := seen[d]; taken {
-			t.Errorf("%#v has the digest of %#v", values, other)
+			t.Errorf("%#v has the same digest as %#v", values, other)
 		}
 		seen[d] = values
 	}
@@ -121,6 +121,6 @@ func TestCursorWithLongValues(t *testing.T) {
 	key.applyCipher(sealed)
 	at, err := key.Decode(q, base64.RawURLEncoding.EncodeToString(sealed))
 	if err != nil || at.Sequence != 7 || at.Values[0] != title || at.Landmarks != nil {
-		t.Errorf("got %+v, %v", at, err)
+		t.Errorf("got %+v, %v, want item 7 without landmarks", at, err)
 	}
 }

@@ -80,7 +80,7 @@ func newCabinet(t *testing.T) (*cabinet, Files) {
 func wantCode(t *testing.T, what string, err error, code Code) {
 	t.Helper()
 	if err == nil || CodeOf(err) != code {
-		t.Errorf("%s: got %v", what, err)
+		t.Errorf("%s: got %v, want code %v", what, err, code)
 	}
 }
 
@@ -88,7 +88,7 @@ func wantCode(t *testing.T, what string, err error, code Code) {
 func TestReadable(t *testing.T) {
 	_, files := newCabinet(t)
 	if held, err := files.Readable(context.Background(), "f"); err != nil || held.Item != "i" || held.Hash != "hash" {
-		t.Errorf("got %+v, %v", held, err)
+		t.Errorf("got %+v, %v, want the file of item i", held, err)
 	}
 	for _, id := range []string{"unknown", "stale", "lost", "foreign"} {
 		_, err := files.Readable(context.Background(), id)
@@ -139,13 +139,13 @@ func TestAccept(t *testing.T) {
 	}
 	twice := Values{Absent, Absent, []*Upload{{Stored: true, File: StoredFile{ID: "s"}}, {Stored: true, File: StoredFile{ID: "s"}}}, nil, nil}
 	if s.count = 0; accept("", twice) != "s= copy1= " {
-		t.Errorf("the same file twice in a list: %v", twice)
+		t.Errorf("the same file twice in a list: got %v, want two ids", twice)
 	}
 	inner := func() Values { return Values{"n", content("x"), nil, nil, nil} }
 	one, two := &Record{Class: s.class, Values: inner()}, &Record{Class: s.class, Values: inner()}
 	accept("", Values{Absent, nil, nil, one, &Links{Add: []any{"id", two}}})
 	if len(FilesIn(one.Values[1])) != 1 || len(FilesIn(two.Values[1])) != 1 {
-		t.Errorf("nested: %v %v", one.Values[1], two.Values[1])
+		t.Errorf("files of nested records: got %v and %v, want one each", one.Values[1], two.Values[1])
 	}
 }
 
@@ -175,12 +175,12 @@ func (cutOff) Read([]byte) (int, error) { return 0, Errorf(Invalid, "body", "gon
 func TestStoredFile(t *testing.T) {
 	for _, f := range []StoredFile{{ID: "a", Size: 0, Hash: "h"}, {ID: "a", Name: "\"чай\"", MimeType: "text/plain", Size: 1 << 40, Hash: "h"}} {
 		if got := FilesIn(f.JSON()); len(got) != 1 || got[0] != f {
-			t.Errorf("%s is read as %+v", f.JSON(), got)
+			t.Errorf("FilesIn(%s): got %+v, want the same description", f.JSON(), got)
 		}
 	}
 	for _, v := range []any{nil, "text", JSONText(""), JSONText("null"), JSONText(`"x"`), JSONText("[1]"), JSONText("{}"), JSONText("[]")} {
 		if got := FilesIn(v); len(got) != 0 {
-			t.Errorf("%v holds %+v", v, got)
+			t.Errorf("FilesIn(%v): got %+v, want no files", v, got)
 		}
 	}
 }

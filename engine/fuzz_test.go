@@ -33,7 +33,7 @@ func FuzzParseFilter(f *testing.F) {
 		filter, err := engine.ParseFilter(c, v, time.Unix(0, 0))
 		if err != nil {
 			if engine.CodeOf(err) != engine.Invalid {
-				t.Fatalf("%s: %v is not the client's fault", data, err)
+				t.Fatalf("%s: got %v, want Invalid", data, err)
 			}
 			return
 		}
@@ -46,7 +46,7 @@ func check(t *testing.T, f *engine.Filter, depth int) {
 		return
 	}
 	if depth > 100 {
-		t.Fatalf("deeper than the limit")
+		t.Fatalf("the filter is nested deeper than the limit")
 	}
 	checkExpr(t, f.Left, depth)
 	checkExpr(t, f.Right, depth)
@@ -61,7 +61,7 @@ func checkExpr(t *testing.T, e *engine.Expr, depth int) {
 	}
 	for _, p := range e.Path {
 		if p.Type == engine.Password {
-			t.Fatalf("a password can be filtered by")
+			t.Fatalf("the filter uses a password")
 		}
 	}
 	for _, a := range e.Args {

@@ -78,7 +78,7 @@ func TestEager(t *testing.T) {
 	} {
 		l := NewLoadSet(atlas(t))
 		if err := l.Eager("_eager", in); err != nil {
-			t.Errorf("%s: %v", in, err)
+			t.Errorf("_eager=%s: got %v, want no error", in, err)
 			continue
 		}
 		if got := sorted(tree(l.Roots)); got != sorted(want) {
@@ -133,7 +133,7 @@ func TestAlwaysEager(t *testing.T) {
 	c.Property("region").Eager = true
 	c.Property("region").Target.Property("country").Eager = true
 	if got := tree(NewLoadSet(c).Roots); got != "region" {
-		t.Errorf("got %s", got)
+		t.Errorf("eager attributes: got %s, want region", got)
 	}
 }
 
@@ -141,10 +141,10 @@ func TestAlwaysEager(t *testing.T) {
 func TestNested(t *testing.T) {
 	l := NewLoadSet(atlas(t))
 	if err := l.Nested(1); err != nil || sorted(tree(l.Roots)) != "guide mayor region twin" {
-		t.Errorf("got %s, %v", tree(l.Roots), err)
+		t.Errorf("one level: got %s, %v", tree(l.Roots), err)
 	}
 	if err := NewLoadSet(atlas(t)).Nested(maxLoadPath); CodeOf(err) != Invalid || err == nil {
-		t.Errorf("so many paths: %v", err)
+		t.Errorf("too many paths: got %v, want Invalid", err)
 	}
 }
 
@@ -152,11 +152,11 @@ func TestNested(t *testing.T) {
 func TestEnrichment(t *testing.T) {
 	l := NewLoadSet(atlas(t))
 	if err := l.Enrichment([]any{[]any{"region", "country"}, "mayor|home", "twin"}); err != nil || tree(l.Roots) != "region(country) mayor(home) twin" {
-		t.Errorf("got %s, %v", tree(l.Roots), err)
+		t.Errorf("forceEnrichment: got %s, %v", tree(l.Roots), err)
 	}
 	for _, wrong := range []any{"region", []any{[]any{}}, []any{[]any{"region", nil}}, []any{nil}, []any{[]any{"region", "x"}}, []any{[]any{"mayor", "region"}}} {
 		if err := NewLoadSet(atlas(t)).Enrichment(wrong); CodeOf(err) != Invalid || err == nil {
-			t.Errorf("%v: %v", wrong, err)
+			t.Errorf("forceEnrichment %v: got %v, want Invalid", wrong, err)
 		}
 	}
 }

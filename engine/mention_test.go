@@ -37,7 +37,7 @@ func TestMentions(t *testing.T) {
 	var display Mentions
 	display.Semantics(c)
 	if values, shown := mentionedNames(display.Values), mentionedNames(display.Shown); values != "town" || shown != "name name" {
-		t.Errorf("the display string mentions %q and shows %q", values, shown)
+		t.Errorf("display string: got values %q and displayed values %q", values, shown)
 	}
 	f, err := ParseFilter(c, Fields{{"or", []any{
 		Fields{{"eq", []any{Fields{{"upper", []any{"$nick"}}}, "A"}}},
@@ -49,7 +49,7 @@ func TestMentions(t *testing.T) {
 	var condition Mentions
 	condition.Condition(f)
 	if got := mentionedNames(condition.Values); got != "age nick size town" || condition.Unknown {
-		t.Errorf("the filter mentions %q", got)
+		t.Errorf("filter: got %q", got)
 	}
 	condition.Condition(And(f, searchFilter("words")))
 	if !condition.Unknown {
@@ -61,6 +61,6 @@ func TestMentions(t *testing.T) {
 	formula.Condition(nil)
 	formula.Semantic(nil)
 	if got := mentionedNames(formula.Values); got != "name town" || len(slices.Collect(maps.Keys(formula.Shown))) > 0 {
-		t.Errorf("the formula mentions %q", got)
+		t.Errorf("formula: got %q", got)
 	}
 }

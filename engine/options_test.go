@@ -9,13 +9,13 @@ import (
 func TestOptions(t *testing.T) {
 	o := Options{"n": json.Number("5"), "big": json.Number("99"), "word": "strict", "list": []any{struct{}{}}, "null": nil}
 	if n, err := o.Int("n", 1, 1, 10); n != 5 || err != nil {
-		t.Errorf("n: %d, %v", n, err)
+		t.Errorf("n: got %d, %v, want 5", n, err)
 	}
 	if n, err := o.Int("null", 7, 1, 10); n != 7 || err != nil {
-		t.Errorf("null: %d, %v", n, err)
+		t.Errorf("null: got %d, %v, want 7", n, err)
 	}
 	if w, err := o.OneOf("word", "lenient", "strict"); w != "strict" || err != nil {
-		t.Errorf("word: %s, %v", w, err)
+		t.Errorf("word: got %s, %v, want strict", w, err)
 	}
 	for want, err := range map[string]error{
 		`"big" takes a whole number from 1 to 10, found 99`: second(o.Int("big", 1, 1, 10)),
@@ -29,7 +29,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	if got := strings.Join(o.Unknown("n", "big"), ","); got != "list,null,word" {
-		t.Errorf("unknown: %s", got)
+		t.Errorf("unknown options: got %s, want list,null,word", got)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestLinksInJSON(t *testing.T) {
 	check("on the path and twice", only(a, "streets"), `,"streets":[`+cut+`,`+cut+`]}`)
 	check("a descendant leads back", only(a, "twins.twins"), `,"twins":[{"_id":"B","__string":"Bee","__class":"city@t","__classTitle":"city","twins":[{"_id":"A","__class":"town@t"}]}]}`)
 	if got := string(a.AppendJSON(nil)); !json.Valid([]byte(got)) {
-		t.Errorf("no JSON: %s", got)
+		t.Errorf("got invalid JSON: %s", got)
 	}
 	want := `{"_id":"A","_class":"town@t","_classVer":"1","id":"A","name":"Ay","mayor":"5","country":"p_7","twins":["B"],"rank":2}`
 	a.Values[town.Property("sum").Index] = int64(3)
@@ -107,7 +107,7 @@ func TestFilesInJSON(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := it.Display(town.Property("plan")) + "|" + it.Display(town.Property("papers")); got != `a "b".txt|p1` {
-		t.Errorf("display %s", got)
+		t.Errorf("display of files: got %s", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestProjectionRefuses(t *testing.T) {
 	town, _, _ := towns(t)
 	for _, name := range []string{"color", "mayor.color", "name.x", "color.x", ""} {
 		if _, err := NewProjection(town, []string{name}); CodeOf(err) != Invalid || err == nil {
-			t.Errorf("%q: %v", name, err)
+			t.Errorf("projection %q: got %v, want Invalid", name, err)
 		}
 	}
 	if _, err := NewProjection(town, []string{"_id", "__string", "metro", "post$zip"}); err != nil {
@@ -130,22 +130,22 @@ func TestDisplay(t *testing.T) {
 	li := townItem(mayor, "5", "name", "Li")
 	a := townItem(town, "A", "name", "Ay", "mayor", int64(5), "country", "p_7", "rank", int64(1))
 	if got := a.String(); got != "Ay 5, , , first, p_7" {
-		t.Errorf("not loaded: %q", got)
+		t.Errorf("display string without loaded items: got %q", got)
 	}
 	a.setLink(town.Property("mayor"), Link{Loaded: true, Item: li})
 	a.setLink(town.Property("streets"), Link{Loaded: true, Items: []*Item{townItem(street, "S"), townItem(street, "T", "name", "Low")}})
 	if got := a.String(); got != "Ay Li, L, S, Low, first, p_7" {
-		t.Errorf("loaded: %q", got)
+		t.Errorf("display string with loaded items: got %q", got)
 	}
 	town.Property("mayor").Display = CompileSemantic(mayor, "Mr. |name")
 	if got := a.Display(town.Property("mayor")); got != "Mr. Li" {
-		t.Errorf("display string of an attribute: %q", got)
+		t.Errorf("display string of an attribute: got %q, want Mr. Li", got)
 	}
 	town.Semantic = "twins"
 	town.Link()
 	a.setLink(town.Property("twins"), Link{Loaded: true, Items: []*Item{a}})
 	if got := a.String(); got != "A" {
-		t.Errorf("a circle: %q", got)
+		t.Errorf("display string of a circle: got %q, want A", got)
 	}
 	period := &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "when", Type: Period, Size: 4}, {Name: "any", Type: Custom}}, Semantic: "when|; |any"}
 	if err := period.Init(); err != nil {
@@ -153,7 +153,7 @@ func TestDisplay(t *testing.T) {
 	}
 	it := &Item{Class: period, Values: Values{"x", JSONText(`["2020-01-02T00:00:00.000Z",null]`), JSONText(`"text"`)}}
 	if got := it.String(); got != "02.01.2020 - ; text" {
-		t.Errorf("period: %q", got)
+		t.Errorf("display string of a period: got %q", got)
 	}
 }
 
@@ -192,28 +192,28 @@ func TestCompute(t *testing.T) {
 	town.Property("first").Formula = fixed{[]*Item{townItem(street, "S")}}
 	it := townItem(town, "A", "rank", int64(1))
 	if got := it.label(rank); got != "1" {
-		t.Errorf("before: %q", got)
+		t.Errorf("label before Compute: got %q, want 1", got)
 	}
 	if err := it.Compute(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if it.String() != "02.01.2020 3:04" || it.label(rank) != "always" || it.Get("sum") != int64(3) || it.Get("first") != "S" {
-		t.Errorf("computed %q, %q, %v", it.String(), it.Labels, it.Values)
+		t.Errorf("after Compute: got %q, %q, %v", it.String(), it.Labels, it.Values)
 	}
 	town.Property("sum").Formula, town.Property("sum").Cached = failing{}, true
 	if err := it.Compute(t.Context(), nil); err != nil {
-		t.Errorf("what is cached is not computed again: %v", err)
+		t.Errorf("Compute with a cached formula that fails: got %v, want no error", err)
 	}
 	err := it.ComputeCached(t.Context(), nil)
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Attribute != "sum" || e.ID != "A" || e.Class != "town@t" {
-		t.Errorf("got %#v", err)
+		t.Errorf("got %#v, want an error with class, id and attribute", err)
 	}
 	for v, want := range map[any]any{"12": int64(12), "x": nil, -2.5: int64(-2), true: nil} {
 		if got := property(Int).castComputed(v); got != want {
-			t.Errorf("%v became %v", v, got)
+			t.Errorf("castComputed(%v): got %v, want %v", v, got, want)
 		}
 	}
 	if got := property(String).castComputed(Instant(0)); got != "1970-01-01T00:00:00.000Z" {
-		t.Errorf("a date as text: %v", got)
+		t.Errorf("a date as text: got %v", got)
 	}
 }

@@ -27,7 +27,7 @@ func TestWarnIsBounded(t *testing.T) {
 		var r Response
 		text := r.Warn("what", c.names)
 		if got := r.Header.Get("Warning"); got != "299 - "+text || !strings.HasSuffix(got, c.end) || len(got) > 1100 {
-			t.Errorf("%s: %d bytes: %.200s", name, len(got), got)
+			t.Errorf("%s: got a header of %d bytes: %.200s", name, len(got), got)
 		}
 	}
 }
@@ -43,6 +43,6 @@ func TestCut(t *testing.T) {
 		}
 	}
 	if q := Quote(strings.Repeat("\xff", 100)); !utf8.ValidString(q) {
-		t.Errorf("%q is no UTF-8", q)
+		t.Errorf("Quote: got %q, want valid UTF-8", q)
 	}
 }

@@ -44,7 +44,7 @@ func TestCast(t *testing.T) {
 		if err == nil {
 			got = string(AppendValue(nil, v))
 		} else if CodeOf(err) != Invalid || err.(*Error).Attribute != "p" {
-			t.Errorf("%s %v: error %#v does not name the attribute", c.typ, c.in, err)
+			t.Errorf("%s %v: got error %#v, want Invalid with the attribute p", c.typ, c.in, err)
 		}
 		if got != c.want {
 			t.Errorf("%s %#v: got %q (%v), want %q", c.typ, c.in, got, err, c.want)
@@ -52,7 +52,7 @@ func TestCast(t *testing.T) {
 	}
 	for typ := range typeNames {
 		if v, err := property(typ).Cast(nil); v != nil || err != nil {
-			t.Errorf("%s: null became %v, %v", typ, v, err)
+			t.Errorf("%s: null: got %v, %v, want null", typ, v, err)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestInstantSizeTruncates(t *testing.T) {
 		for _, year := range []string{"2020", "1960"} {
 			v, err := p.Cast(year + "-05-06T12:34:56.789Z")
 			if err != nil || v.(Instant).String() != year+"-05-06T"+want+"Z" {
-				t.Errorf("size %d: got %v, %v", size, v, err)
+				t.Errorf("size %d: got %v, %v, want %s", size, v, err, want)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func TestAppendStringIsJSON(t *testing.T) {
 		b := AppendString(nil, s)
 		var back string
 		if err := json.Unmarshal(b, &back); err != nil || back != s {
-			t.Errorf("%q became %s, which reads as %q, %v", s, b, back, err)
+			t.Errorf("AppendString(%q): got %s, which parses as %q, %v", s, b, back, err)
 		}
 	}
 	for c := range 256 {
@@ -99,12 +99,12 @@ func TestAppendStringIsJSON(t *testing.T) {
 			s := strings.Repeat("x", at) + string(rune(c)) + strings.Repeat("é", 20-at)
 			var back string
 			if err := json.Unmarshal(AppendString(nil, s), &back); err != nil || back != s {
-				t.Fatalf("U+%04X at %d: %s, %v", c, at, AppendString(nil, s), err)
+				t.Fatalf("AppendString with U+%04X at %d: got %s, %v", c, at, AppendString(nil, s), err)
 			}
 		}
 	}
 	if got := string(AppendString(nil, "a\xffb")); got != "\"a\ufffdb\"" {
-		t.Errorf("invalid UTF-8 became %s", got)
+		t.Errorf("AppendString with invalid UTF-8: got %s", got)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestItemJSON(t *testing.T) {
 	}
 	it.Values[1], it.Class.semantic = "", nil
 	if it.String() != "n1" {
-		t.Errorf("without a display string the id stands for the item, got %q", it.String())
+		t.Errorf("String without a display string: got %q, want the id", it.String())
 	}
 	if n := testing.AllocsPerRun(100, func() { it.AppendJSON(make([]byte, 0, 512)) }); n > 1 {
-		t.Errorf("AppendJSON allocates %v times for one buffer", n)
+		t.Errorf("AppendJSON: got %v allocations, want at most 1", n)
 	}
 }
 
@@ -151,11 +151,11 @@ func TestBindAndComplete(t *testing.T) {
 	c := note(t)
 	v, unknown, err := c.Bind(Fields{{"title", "x"}, {"_id", "z"}, {"color", "red"}, {"age_str", "1"}, {"age", "7"}}, Lenient)
 	if err != nil || len(unknown) != 1 || unknown[0] != "color" {
-		t.Fatalf("unknown %v, error %v", unknown, err)
+		t.Fatalf("got unknown names %v, error %v, want color", unknown, err)
 	}
 	err = c.Complete(v, Generate{GUID: func() string { return "g" }, Now: func() Instant { return 1 }})
 	if err != nil || v[0] != "g" || v[3] != int64(7) || v[4] != false || v[5] != nil {
-		t.Errorf("values %v, error %v", v, err)
+		t.Errorf("got values %v, error %v", v, err)
 	}
 	for reason, in := range map[string]Fields{
 		"unknown-attribute": {{"color", "red"}},
@@ -170,7 +170,7 @@ func TestBindAndComplete(t *testing.T) {
 	v = NewValues(c)
 	err = c.Complete(v, Generate{GUID: func() string { return "g" }})
 	if e, ok := err.(*Error); !ok || e.Reason != "required" || e.Attribute != "title" {
-		t.Errorf("missing title: %v", err)
+		t.Errorf("missing title: got %v, want the reason required", err)
 	}
 }
 
@@ -180,14 +180,14 @@ func TestKeyParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if id := c.ID(Values{"x", int64(7)}); id != "x_7" {
-		t.Errorf("id %q", id)
+		t.Errorf("ID: got %q, want x_7", id)
 	}
 	if v, ok := c.KeyParts("x_7"); !ok || v[0] != "x" || v[1] != int64(7) {
-		t.Errorf("values %v", v)
+		t.Errorf("KeyParts(x_7): got %v, want x and 7", v)
 	}
 	for _, id := range []string{"", "x", "x_y", "x_07", "_"} {
 		if v, ok := c.KeyParts(id); ok {
-			t.Errorf("%q was taken for %v", id, v)
+			t.Errorf("KeyParts(%q): got %v, want no values", id, v)
 		}
 	}
 }
@@ -227,6 +227,6 @@ func TestParseFilterRefuses(t *testing.T) {
 func TestForgottenDollarFindsNothing(t *testing.T) {
 	f, err := ParseFilter(note(t), Fields{{"eq", []any{"title", "Tea"}}}, time.Now())
 	if err != nil || f.Op != OpConst || f.Value != false {
-		t.Errorf("got %+v, %v", f, err)
+		t.Errorf("got %+v, %v, want a filter that never matches", f, err)
 	}
 }

@@ -302,7 +302,7 @@ func TestViewOfRelatives(t *testing.T) {
 	v := views.Of(person)
 	lead := v.Descendants[0]
 	if lead.Base() != person.Descendants[0] || lead.Ancestor != v || lead.Property(hiddenName) != nil || lead.Property("since") == nil {
-		t.Errorf("the descendant of a view: base %v, ancestor %v", lead.Base() == person.Descendants[0], lead.Ancestor == v)
+		t.Errorf("the descendant of a view: got base %v, ancestor %v, want true", lead.Base() == person.Descendants[0], lead.Ancestor == v)
 	}
 	if got := v.Leads(v.Property("team")); got != views.Of(team) || got.Leads(got.Property("lead")) != v {
 		t.Error("the target of a reference is not a view")
@@ -412,12 +412,12 @@ func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
 	for what, c := range map[string]*Class{"class": person, "one": hides(" hiddn ").Of(person), "other": hides(" hhiddn ").Of(person), "both": hides(" hiddn hhiddn ").Of(person)} {
 		tag := (&Item{Class: c, Revision: 77}).ETag()
 		if was, met := tags[tag]; met || !strings.HasPrefix(tag, `"25.`) {
-			t.Errorf("%s has the tag %s of %s", what, tag, was)
+			t.Errorf("%s: got the tag %s, which %s has too", what, tag, was)
 		}
 		tags[tag] = what
 	}
 	if a, b := hides(" hiddn ").Of(person).Fingerprint(), hides(" hiddn ").Of(person).Fingerprint(); a != b {
-		t.Error("the tag of the same view changes")
+		t.Error("two equal views have different fingerprints")
 	}
 	if hides(" title ").Of(person).Fingerprint() != person.Fingerprint() || hides(" title ").Of(team).Fingerprint() == team.Fingerprint() {
 		t.Error("a view without hidden attributes must have the tag of the class, and other views must not")
@@ -432,7 +432,7 @@ func TestViewForgetsNames(t *testing.T) {
 		Properties: []*Property{{Name: "id", Type: Int}, {Name: hiddenName, Type: String}, {Name: "editor", Type: String}, {Name: "h" + hiddenName, Type: Int}}})
 	v := NewViews(hidesName).Of(c)
 	if v.CreatorTracker != "" || v.EditorTracker != "editor" || v.Container != "" || len(v.Indexes) != 1 || len(c.Indexes) != 2 || c.CreatorTracker != hiddenName {
-		t.Errorf("%q %q %q %v", v.CreatorTracker, v.EditorTracker, v.Container, v.Indexes)
+		t.Errorf("names in the view: got %q %q %q %v", v.CreatorTracker, v.EditorTracker, v.Container, v.Indexes)
 	}
 	it := &Item{Class: v, ID: "1", Creator: "leak", Values: Values{int64(1), "leak", "e", int64(2)}}
 	if got := string(it.AppendJSON(nil)); strings.Contains(got, "leak") {
@@ -461,7 +461,7 @@ func TestHiddenFile(t *testing.T) {
 	}
 	view := NewViews(hidesName).Of(c)
 	if hidden, missing := read(view, "f1"), read(view, "f2"); hidden != missing {
-		t.Errorf("hidden %s\nmissing %s", hidden, missing)
+		t.Errorf("the errors differ:\nhidden  %s\nmissing %s", hidden, missing)
 	}
 }
 
@@ -494,7 +494,7 @@ func TestNothingIsStoredForTheDenied(t *testing.T) {
 			w := &warden{may: map[string]Permission{"c": MayAll, "inner": may}}
 			err = Files{Storage: w, Meta: w, Data: w}.Accept(context.Background(), c, "", values)
 			if w.count != want || (err == nil) != (want > 0) || err != nil && CodeOf(err) != Forbidden {
-				t.Errorf("%s of %s: %d files, %v", in, may, w.count, err)
+				t.Errorf("%s of %s: got %d stored files, %v, want %d", in, may, w.count, err, want)
 			}
 		}
 	}

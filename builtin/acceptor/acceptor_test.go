@@ -129,18 +129,18 @@ func TestConverter(t *testing.T) {
 	for _, header := range []string{"svc-converter", "ion-converter"} {
 		resp, err := f.post("tea\ncoffee\n", header, "lines", "Content-Type", "text/plain; charset=utf-8")
 		if err != nil || string(resp.Body) != "tea;coffee;" || resp.Status != 201 || resp.ContentType != "text/plain" {
-			t.Errorf("%s: %+v, %v", header, resp, err)
+			t.Errorf("%s: got %+v, %v, want the answer of the converter", header, resp, err)
 		}
 	}
 	resp, err := f.post("water", "svc-converter", "silent", "Content-Type", "text/plain")
 	if err != nil || !strings.Contains(string(resp.Body), `"title":"water"`) {
-		t.Errorf("without an answer of its own: %s, %v", resp.Body, err)
+		t.Errorf("a converter without an answer: got %s, %v, want the answer of the acceptor", resp.Body, err)
 	}
 	if resp, err = f.post(`[{"_class":"note@n","title":"json"}]`, "svc-converter", "lines"); err != nil || string(resp.Body) != "json;" {
-		t.Errorf("a body of JSON: %+v, %v", resp, err)
+		t.Errorf("a JSON body: got %+v, %v", resp, err)
 	}
 	if n := f.count(); n != 6 {
-		t.Errorf("%d notes were saved", n)
+		t.Errorf("got %d saved notes, want 6", n)
 	}
 	for name, header := range map[string][]string{
 		"unknown":          {"svc-converter", "nothing"},
@@ -150,11 +150,11 @@ func TestConverter(t *testing.T) {
 		"none for text":    {"Content-Type", "text/plain"},
 	} {
 		if _, err := f.post("x", header...); err == nil || engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want Invalid", name, err)
 		}
 	}
 	if n := f.count(); n != 6 {
-		t.Errorf("%d notes were saved", n)
+		t.Errorf("got %d saved notes, want 6", n)
 	}
 }
 
@@ -165,30 +165,30 @@ func TestIdempotencyKey(t *testing.T) {
 	const body = `[{"_class":"note@n","title":"tea","colour":"black"}]`
 	first, err := f.post(body, "Idempotency-Key", "k")
 	if err != nil || first.Header.Get("Idempotency-Replayed") != "" || first.Header.Get("Warning") == "" {
-		t.Fatalf("%+v, %v", first, err)
+		t.Fatalf("the first request: got %+v, %v", first, err)
 	}
 	again, err := f.post(body, "Idempotency-Key", "k")
 	if err != nil || string(again.Body) != string(first.Body) || again.Header.Get("Idempotency-Replayed") != "true" ||
 		again.Header.Get("Warning") != first.Header.Get("Warning") || again.ContentType != first.ContentType {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("the repetition: got %+v, %v, want the first answer", again, err)
 	}
 	if _, err := f.post(body+" ", "Idempotency-Key", "k"); engine.CodeOf(err) != engine.Unprocessable {
-		t.Errorf("another body: %v", err)
+		t.Errorf("another body: got %v, want Unprocessable", err)
 	}
 	if _, err := f.post(body, "Idempotency-Key", "k", "svc-converter", "silent"); engine.CodeOf(err) != engine.Unprocessable {
-		t.Errorf("another converter: %v", err)
+		t.Errorf("another converter: got %v, want Unprocessable", err)
 	}
 	if _, err := f.post(body, "Idempotency-Key", ""); engine.CodeOf(err) != engine.Invalid || err == nil {
-		t.Errorf("an empty key: %v", err)
+		t.Errorf("an empty key: got %v, want Invalid", err)
 	}
 	if n := f.count(); n != 1 {
-		t.Errorf("%d notes were saved", n)
+		t.Errorf("got %d saved notes, want 1", n)
 	}
 	if _, err := f.post(`[{"title":"no class"}]`, "Idempotency-Key", "mended"); engine.CodeOf(err) != engine.Invalid || err == nil {
-		t.Errorf("a bad request: %v", err)
+		t.Errorf("an invalid request: got %v, want Invalid", err)
 	}
 	if resp, err := f.post(body, "Idempotency-Key", "mended"); err != nil || resp.Header.Get("Idempotency-Replayed") != "" {
-		t.Errorf("mended: %+v, %v", resp, err)
+		t.Errorf("the corrected request: got %+v, %v, want a new answer", resp, err)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.post(body, "Idempotency-Key", "k"); engine.CodeOf(err) != engine.Conflict {
-		t.Errorf("while it may be running: %v", err)
+		t.Errorf("while the claim is valid: got %v, want Conflict", err)
 	}
 	_ = attempt.Failed(context.Background(), nil) // as if the claim had expired
 	resp, err := f.post(body, "Idempotency-Key", "k")
@@ -219,9 +219,9 @@ func TestCutOff(t *testing.T) {
 		ID string `json:"_id"`
 	}
 	if json.Unmarshal(resp.Body, &got) != nil || len(got) != 1 || got[0].ID != items[0].ID {
-		t.Errorf("got %s", resp.Body)
+		t.Errorf("got %s, want the saved item", resp.Body)
 	}
 	if n := f.count(); n != 1 {
-		t.Errorf("%d notes were saved", n)
+		t.Errorf("got %d saved notes, want 1", n)
 	}
 }

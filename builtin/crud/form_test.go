@@ -79,7 +79,7 @@ func TestForm(t *testing.T) {
 	} {
 		fields, err := readForm(t, &sink{}, strings.NewReader(c.body+"--XX--\r\n"))
 		if err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v, want no error", what, err)
 			continue
 		}
 		var got strings.Builder
@@ -129,14 +129,14 @@ func TestFormRefused(t *testing.T) {
 	} {
 		s := &sink{}
 		if _, err := readForm(t, s, c.body); err == nil || engine.CodeOf(err) != c.code {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: got %v, want code %v", what, err, c.code)
 		}
 		if len(s.stored) > engine.MaxUploads {
-			t.Errorf("%s: %d files were stored", what, len(s.stored))
+			t.Errorf("%s: got %d stored files, want at most %d", what, len(s.stored), engine.MaxUploads)
 		}
 	}
 	if fields, err := readForm(t, &sink{}, strings.NewReader("")); err != nil || len(fields) != 0 {
-		t.Errorf("no body: %v, %v", fields, err)
+		t.Errorf("no body: got %v, %v, want no fields", fields, err)
 	}
 }
 
@@ -151,10 +151,10 @@ func TestFormStreams(t *testing.T) {
 	body := io.MultiReader(strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"cover\"; filename=\"a\"\r\n\r\n"),
 		io.LimitReader(zeros{}, size), strings.NewReader("\r\n--XX--\r\n"))
 	if _, err := readForm(t, s, body); err != nil || len(s.stored) != 1 || s.stored[0].Size != size {
-		t.Fatalf("%+v, %v", s.stored, err)
+		t.Fatalf("got %+v, %v, want one file of %d bytes", s.stored, err, size)
 	}
 	if s.most > 64<<10 {
-		t.Errorf("%d bytes came at once", s.most)
+		t.Errorf("got a read of %d bytes, want at most %d", s.most, 64<<10)
 	}
 }
 

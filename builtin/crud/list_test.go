@@ -95,7 +95,7 @@ func TestNextPage(t *testing.T) {
 			for next, pages := start, 0; next != ""; pages++ {
 				resp, err := ask(list, next)
 				if err != nil || pages > books {
-					t.Fatalf("%d books, %s: %v", books, next, err)
+					t.Fatalf("%d books, %s: got %v after too many pages or an error", books, next, err)
 				}
 				if body := strings.Trim(string(resp.Body), "[]"); body != "" {
 					bodies = append(bodies, body)
@@ -103,17 +103,17 @@ func TestNextPage(t *testing.T) {
 				link := resp.Header.Get("Link")
 				next, _ = strings.CutSuffix(strings.TrimPrefix(link, "</rest/crud/book?"), `>; rel="next"`)
 				if link != "" && !strings.HasPrefix(link, "</rest/crud/book?") {
-					t.Fatalf("Link: %s", link)
+					t.Fatalf("got the Link %s", link)
 				}
 			}
 			for i, want := range s.ids() {
 				if got := strings.Count(strings.Join(bodies, ","), `"_id":"`+want+`"`); got != 1 {
-					t.Errorf("%d books, %s: book %d is there %d times", books, start, i, got)
+					t.Errorf("%d books, %s: book %d occurs %d times, want 1", books, start, i, got)
 				}
 			}
 			for _, q := range s.queries {
 				if strings.HasPrefix(start, "_after") && (q.Offset != 0 || !q.WantPosition) {
-					t.Errorf("%s: a page is not found by position: %+v", start, q)
+					t.Errorf("%s: got a query without a position: %+v", start, q)
 				}
 			}
 		}
@@ -133,7 +133,7 @@ func TestTotalOfAll(t *testing.T) {
 	s, list := newShelf(t, 9)
 	resp, err := ask(list, "_after=<4>&_count=2&_total=1")
 	if err != nil || resp.Header.Get("X-Total-Count") != "9" {
-		t.Fatalf("%+v, %v", resp, err)
+		t.Fatalf("got %+v, %v, want a total of 9", resp, err)
 	}
 	if len(s.queries) != 1 {
 		t.Errorf("the list takes %d readings, want 1", len(s.queries))
@@ -145,7 +145,7 @@ func TestAfterRefused(t *testing.T) {
 	_, list := newShelf(t, 9)
 	for _, query := range []string{"_after=x", "_after=<4>&_offset=1", "_after=&_after="} {
 		if _, err := ask(list, query); err == nil || engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: %v", query, err)
+			t.Errorf("%s: got %v, want Invalid", query, err)
 		}
 	}
 }

@@ -131,21 +131,21 @@ func TestPermissionBeforeInput(t *testing.T) {
 				got := g.send(t, test.method, test.path, in[0], in[1], files)
 				if may&test.takes == 0 {
 					if !strings.HasSuffix(got, denied) || len(g.asked) > 0 || len(files.stored) > 0 {
-						t.Errorf("%s %s with %s, %s: %s, asked %v, %d files", test.method, test.path, may, name, got, g.asked, len(files.stored))
+						t.Errorf("%s %s with %s, %s: got %s, calls %v, %d files, want a refusal", test.method, test.path, may, name, got, g.asked, len(files.stored))
 					}
 					continue
 				}
 				if name == "good" && (!strings.HasPrefix(got, "ok") || fmt.Sprint(g.asked) != "["+test.does+"]") {
-					t.Errorf("%s %s with %s: %s, asked %v", test.method, test.path, may, got, g.asked)
+					t.Errorf("%s %s with %s: got %s, calls %v, want the call %s", test.method, test.path, may, got, g.asked, test.does)
 				}
 				if name == "file" && test.takes != engine.MayDelete && len(files.stored) != 1 {
-					t.Errorf("%s %s with %s: %d files", test.method, test.path, may, len(files.stored))
+					t.Errorf("%s %s with %s: got %d stored files, want 1", test.method, test.path, may, len(files.stored))
 				}
 			}
 		}
 		nowhere := strings.Replace(test.path, "album", "nothing", 1)
 		if got := newGate(t, 0).send(t, test.method, nowhere, "application/json", `{`, nil); !strings.Contains(got, "unknown-class") {
-			t.Errorf("%s %s: %s", test.method, nowhere, got)
+			t.Errorf("%s %s: got %s, want unknown-class", test.method, nowhere, got)
 		}
 	}
 }

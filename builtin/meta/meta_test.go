@@ -76,7 +76,7 @@ func ask(t *testing.T, svc engine.Service, path, query string, params ...engine.
 			return "", err
 		}
 		if len(resp.Body) == 0 && resp.ContentType != "" {
-			t.Errorf("%s: nothing, as %s", path, resp.ContentType)
+			t.Errorf("%s: got an empty body with the type %s", path, resp.ContentType)
 		}
 		return string(resp.Body), nil
 	}
@@ -136,11 +136,11 @@ func TestDescribedForEach(t *testing.T) {
 		class, list, sections := get()
 		for _, told := range []string{class, sections} {
 			if strings.Contains(told, "cost") != (views == nil) {
-				t.Errorf("hidden: %v, told %s", views != nil, told)
+				t.Errorf("with hidden attributes %v: got %s", views != nil, told)
 			}
 		}
 		if !strings.HasPrefix(list, `[{"name":"book",`) || strings.Contains(class+list, "_hidden") {
-			t.Errorf("told %s and %s", class, list)
+			t.Errorf("got %s and %s", class, list)
 		}
 	}
 	if n := len(described(svc)); n != 2 {
@@ -179,14 +179,14 @@ func TestMissing(t *testing.T) {
 	} {
 		s.err = c.err
 		if body, err := ask(t, svc, c.path, c.query, c.param); err == nil || engine.CodeOf(err) != c.want {
-			t.Errorf("%s: %q, %v", c.path, body, err)
+			t.Errorf("%s: got %q, %v, want code %v", c.path, body, err, c.want)
 		}
 	}
 	s.err = nil
 	if body, err := ask(t, svc, "/ancestor/:class", "", engine.Param{Name: "class", Value: "goods@s"}); body != "" || err != nil {
-		t.Errorf("a class without an ancestor: %q, %v", body, err)
+		t.Errorf("a class without an ancestor: got %q, %v, want an empty body", body, err)
 	}
 	if body, err := ask(t, svc, "/getMask/:name", "", engine.Param{Name: "name", Value: "m"}); body != "{}" || err != nil {
-		t.Errorf("an unknown mask: %q, %v", body, err)
+		t.Errorf("an unknown mask: got %q, %v, want {}", body, err)
 	}
 }

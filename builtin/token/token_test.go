@@ -81,10 +81,10 @@ func TestGetAnswersTheBareToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(a.Body) != text || a.ContentType != "text/html; charset=utf-8" || a.Header.Get("Cache-Control") != "no-store" || a.Status != 0 {
-		t.Errorf("answer %+v", a)
+		t.Errorf("got the answer %+v", a)
 	}
 	if len(i.asked) != 1 || i.asked[0] != `issue ann@local "" 0s` {
-		t.Errorf("asked %q", i.asked)
+		t.Errorf("got the calls %q, want one Issue", i.asked)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestHeadIssuesNothing(t *testing.T) {
 	var i issuer
 	a, err := call(t, &i, "HEAD", "/", request(""))
 	if err != nil || len(a.Body) != 0 || a.Status != 0 || len(i.asked) != 0 {
-		t.Errorf("answer %+v, %v, asked %q", a, err, i.asked)
+		t.Errorf("got the answer %+v, %v, calls %q, want an empty answer without calls", a, err, i.asked)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestScopeGivesNoTokens(t *testing.T) {
 		r := request("")
 		r.Account.Scope, r.Account.Limit = scope, engine.MayAll
 		if _, err := call(t, &i, method, "/", r); engine.CodeOf(err) != engine.Forbidden || len(i.asked) > 0 {
-			t.Errorf("%s: %v, asked %q", method, err, i.asked)
+			t.Errorf("%s: got %v, calls %q, want Forbidden", method, err, i.asked)
 		}
 	}
 }
@@ -126,14 +126,14 @@ func TestPost(t *testing.T) {
 		var i issuer
 		a, err := call(t, &i, "POST", "/", request(test.body))
 		if err != nil {
-			t.Errorf("%s: %v", test.body, err)
+			t.Errorf("%s: got %v, want no error", test.body, err)
 			continue
 		}
 		if i.asked[0] != test.asked || test.answer != "" && string(a.Body) != test.answer {
-			t.Errorf("%s: asked %s, answer %s", test.body, i.asked[0], a.Body)
+			t.Errorf("%s: got the call %s and the answer %s, want %s and %s", test.body, i.asked[0], a.Body, test.asked, test.answer)
 		}
 		if a.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(a.ContentType, "application/json") {
-			t.Errorf("%s: answer %+v", test.body, a)
+			t.Errorf("%s: got the answer %+v", test.body, a)
 		}
 	}
 }
@@ -150,18 +150,18 @@ func TestPostRefuses(t *testing.T) {
 		_, err := call(t, &i, "POST", "/", request(body))
 		var e *engine.Error
 		if !errors.As(err, &e) || e.Code != engine.Invalid || e.Attribute != attribute || len(i.asked) != 0 {
-			t.Errorf("%s: %#v, asked %q", body, err, i.asked)
+			t.Errorf("%s: got %#v, calls %q, want Invalid with the attribute %s", body, err, i.asked, attribute)
 		}
 	}
 	for _, body := range []string{`{"lifetime":2592001}`, `{"lifetime":9223372036854775807}`, `{"lifetime":9223372037}`} {
 		if _, err := call(t, &issuer{}, "POST", "/", request(body)); engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("%s: got %v, want Invalid", body, err)
 		}
 	}
 	r := request("name=a")
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if _, err := call(t, &issuer{}, "POST", "/", r); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("form: %v", err)
+		t.Errorf("a form: got %v, want Invalid", err)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestListAndRevoke(t *testing.T) {
 	var i issuer
 	a, err := call(t, &i, "GET", "/list", request(""))
 	if err != nil || string(a.Body) != "[]" {
-		t.Errorf("empty list: %+v, %v", a, err)
+		t.Errorf("an empty list: got %+v, %v", a, err)
 	}
 	for _, body := range []string{`{"name":"a"}`, `{"name":"b"}`} {
 		if _, err := call(t, &i, "POST", "/", request(body)); err != nil {
@@ -180,13 +180,13 @@ func TestListAndRevoke(t *testing.T) {
 	want := `[{"id":"t0","name":"a","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-31T12:00:00.000Z"},` +
 		`{"id":"t1","name":"b","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-31T12:00:00.000Z"}]`
 	if err != nil || string(a.Body) != want {
-		t.Errorf("list %s, %v", a.Body, err)
+		t.Errorf("list: got %s, %v, want %s", a.Body, err, want)
 	}
 	r := request("")
 	r.Params = []engine.Param{{Name: "id", Value: "t1"}}
 	a, err = call(t, &i, "DELETE", "/:id", r)
 	if err != nil || a.Status != 0 || len(a.Body) != 0 || i.asked[len(i.asked)-1] != "revoke ann@local t1" {
-		t.Errorf("answer %+v, %v, asked %q", a, err, i.asked)
+		t.Errorf("got the answer %+v, %v, calls %q, want Revoke of t1", a, err, i.asked)
 	}
 	i.fail = engine.Errorf(engine.NotFound, "unknown-token", "none")
 	if _, err := call(t, &i, "DELETE", "/:id", r); engine.CodeOf(err) != engine.NotFound {
@@ -201,7 +201,7 @@ func TestAnonymousGetsNothing(t *testing.T) {
 			r := request("")
 			r.Account = a
 			if _, err := call(t, &i, route[0], route[1], r); engine.CodeOf(err) != engine.Forbidden || len(i.asked) != 0 {
-				t.Errorf("%s %s as %v: %v, asked %q", route[0], route[1], a, err, i.asked)
+				t.Errorf("%s %s as %v: got %v, calls %q, want Forbidden", route[0], route[1], a, err, i.asked)
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func TestModule(t *testing.T) {
 	}
 	s, err := token.New(&engine.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
 	if err != nil || s.Errors() != engine.ProblemErrors {
-		t.Errorf("%v, %v", s, err)
+		t.Errorf("New: got %v, %v", s, err)
 	}
 }
 
@@ -271,11 +271,11 @@ func TestIssuingTakesPermission(t *testing.T) {
 			if _, err := route.Handler(ctx, r); err != nil {
 				got = err.Error()
 				if bool(test.may) == (engine.CodeOf(err) == engine.Forbidden) {
-					t.Errorf("%s %s: %v", test.method, test.path, err)
+					t.Errorf("%s %s: got %v", test.method, test.path, err)
 				}
 			}
 			if got != test.want || strings.Join(told, ";") != test.event || !bool(test.may) && strings.Contains(fmt.Sprint(i.asked), "issue") {
-				t.Errorf("%s %s %s: %s, events %q, asked %q", test.method, test.path, test.body, got, told, i.asked)
+				t.Errorf("%s %s %s: got %s, events %q, calls %q, want %s, %s", test.method, test.path, test.body, got, told, i.asked, test.want, test.event)
 			}
 		}
 	}

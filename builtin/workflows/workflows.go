@@ -121,7 +121,7 @@ func (s *service) enterStates(ctx context.Context, r *engine.Request) (*engine.R
 }
 
 // readItem returns the item to be moved. It must be called before the body is read, so
-// that an account that may not read the item learns nothing about the input.
+// that an account that may not read the item gets no errors about the input.
 func (s *service) readItem(ctx context.Context, r *engine.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {

@@ -167,14 +167,14 @@ func TestCloseStoresEverything(t *testing.T) {
 		f.audit(engine.Event{Kind: engine.TokenIssued, Account: fmt.Sprintf("n%d@local", i)})
 	}
 	if all := f.stored(Selection{}); len(all) != 3000 || all[2999].Account != "n2999@local" {
-		t.Errorf("%d of 3000 events are stored", len(all))
+		t.Errorf("got %d stored events, want 3000 in order", len(all))
 	}
 	if f.data.saves > 20 {
-		t.Errorf("3000 events are %d transactions", f.data.saves)
+		t.Errorf("got %d transactions for 3000 events, want at most 20", f.data.saves)
 	}
 	f.audit(engine.Event{Kind: engine.SignedOut, Account: "late@local"})
 	if !strings.Contains(f.logged(), "late@local") {
-		t.Error("an event after the end is not logged")
+		t.Error("an event after Close is not logged")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestDatabaseAway(t *testing.T) {
 	f.data.set(nil, nil)
 	stored := len(f.stored(Selection{}))
 	if stored < capacity || stored > capacity+2*batchSize {
-		t.Errorf("%d events stored", stored)
+		t.Errorf("got %d stored events, want %d to %d", stored, capacity, capacity+2*batchSize)
 	}
 	if want := fmt.Sprintf("lost=%d", all-stored); !strings.Contains(f.logged(), want) {
 		t.Errorf("the log does not contain %s", want)
@@ -211,7 +211,7 @@ func TestCloseGivesUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	if err := f.Journal.Close(ctx); err == nil || !strings.Contains(err.Error(), "10 audit events") {
-		t.Errorf("error %v", err)
+		t.Errorf("Close: got %v, want an error with the number of lost events", err)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestBadEventIsDropped(t *testing.T) {
 	f.data.set(nil, nil)
 	f.audit(engine.Event{Kind: engine.SignedOut})
 	if all := f.stored(Selection{}); len(all) != 1 || all[0].Kind != "sign-out" {
-		t.Errorf("%+v", all)
+		t.Errorf("got the events %+v, want only the sign-out", all)
 	}
 }
 
@@ -249,13 +249,13 @@ func TestFloodIsSummarized(t *testing.T) {
 		}
 	}
 	if failures != maxFlood+1 || others != 2 {
-		t.Errorf("%d failures and %d others are stored", failures, others)
+		t.Errorf("got %d failures and %d other events, want %d and 2", failures, others, maxFlood+1)
 	}
 	if want := `"notKept":9700,`; !strings.Contains(fmt.Sprint(all), want) || !strings.Contains(f.logged(), "details.notKept=9700") {
 		t.Errorf("the events and the log do not contain %s", want)
 	}
 	if n := len(f.logged()); n > 100_000 {
-		t.Errorf("the log has %d bytes", n)
+		t.Errorf("got a log of %d bytes, want at most 100000", n)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestFloodFromOneNetwork(t *testing.T) {
 	f.audit(failure(1, "2001:db8:1:3::1"))
 	f.audit(failure(2, ""))
 	if n := len(f.stored(Selection{})); n != maxFloodFrom+2+1 {
-		t.Errorf("%d events are stored", n)
+		t.Errorf("got %d stored events, want %d", n, maxFloodFrom+2+1)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestFloodEnds(t *testing.T) {
 	f.floods.close(f.Now()) // as the timer does
 	f.audit(failure(1, "10.0.0.1"))
 	if n := len(f.stored(Selection{})); n != 2*maxFloodFrom+2 {
-		t.Errorf("%d events are stored", n)
+		t.Errorf("got %d stored events, want %d", n, 2*maxFloodFrom+2)
 	}
 }
 
@@ -297,13 +297,13 @@ func TestOldRowsGo(t *testing.T) {
 	f.start()
 	f.audit(engine.Event{Kind: engine.SignedIn, Account: "young@local"})
 	if n := len(f.stored(Selection{})); n != 2 {
-		t.Errorf("%d events within the time", n)
+		t.Errorf("got %d stored events, want 2", n)
 	}
 	f.Advance(2 * time.Hour)
 	f.start()
 	f.audit(engine.Event{Kind: engine.SignedOut})
 	if all := f.stored(Selection{Kind: "sign-in"}); len(all) != 1 || all[0].Account != "young@local" {
-		t.Errorf("after the time there are %+v", all)
+		t.Errorf("got the events %+v, want only the young one", all)
 	}
 }
 
@@ -385,7 +385,7 @@ func TestWithoutRows(t *testing.T) {
 	j := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	j.Audit(context.Background(), engine.Event{Kind: engine.SignedIn})
 	if err := j.Close(context.Background()); err != nil || !strings.Contains(log.String(), "event=sign-in") {
-		t.Errorf("%v, log %s", err, &log)
+		t.Errorf("Close: got %v, with the log %s", err, &log)
 	}
 }
 
@@ -409,10 +409,10 @@ func TestS26NoSecrets(t *testing.T) {
 	text := f.logged() + fmt.Sprintf("%+v", all)
 	for _, c := range canaries {
 		if strings.Contains(text, c) {
-			t.Errorf("%s appears in:\n%s", c, text)
+			t.Errorf("the secret %s appears in:\n%s", c, text)
 		}
 	}
 	if len(all) != 1 || len(all[0].Details) > 3000 || strings.Contains(f.logged(), "\nlevel=ERROR") || !strings.Contains(all[0].Details, `"token":"id-of-it"`) {
-		t.Errorf("stored %+v\nlog %s", all, f.logged())
+		t.Errorf("got the events %+v\nand the log %s", all, f.logged())
 	}
 }

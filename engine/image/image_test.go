@@ -231,7 +231,7 @@ func TestOrientation(t *testing.T) {
 			content := withEXIF(asJPEG(t, quarters(w, h, stored...)), orientation, order)
 			m, _ := thumbnail(t, open(t, Config{}, square), content, "small")
 			if size := m.Bounds().Size(); size.X != 100 || size.Y != 50 {
-				t.Errorf("orientation %d: %v", orientation, size)
+				t.Errorf("orientation %d: got the size %v, want 100 × 50", orientation, size)
 			}
 			for i, got := range corners(m) {
 				if !near(got, upright[i]) {
@@ -275,7 +275,7 @@ func TestUnusable(t *testing.T) {
 		_, err := s.Thumbnail(context.Background(), put(t, s, c.content), "small")
 		var e *engine.Error
 		if !errors.As(err, &e) || e.Code != engine.NotFound || e.Reason != "no-thumbnail" || !strings.Contains(e.Message, c.why) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want no-thumbnail because of %q", name, err, c.why)
 		}
 	}
 	s := open(t, Config{}, square)
@@ -347,11 +347,11 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if small, large := p.estimateMemory(square), p.estimateMemory(engine.ThumbnailKind{Width: 64}); large < small || small < 64*64*8 {
-		t.Errorf("a thumbnail as large as the picture takes %d bytes, a smaller one %d", large, small)
+		t.Errorf("got %d bytes for a thumbnail as large as the picture and %d for a smaller one", large, small)
 	}
 	s := open(t, Config{Memory: 2 << 20}, square)
 	if _, err := s.Thumbnail(context.Background(), put(t, s, asPNG(t, image.NewGray(image.Rect(0, 0, 1000, 1000)))), "small"); engine.CodeOf(err) != engine.NotFound || err == nil {
-		t.Errorf("a picture beyond the memory: %v", err)
+		t.Errorf("a picture beyond the memory: got %v, want NotFound", err)
 	}
 }
 
@@ -377,7 +377,7 @@ func TestKept(t *testing.T) {
 	}
 	s.limits.queue = 1
 	if again := tag(smaller); again == first {
-		t.Error("another thumbnail has the same tag")
+		t.Error("two different thumbnails have the same tag")
 	}
 }
 
@@ -398,26 +398,26 @@ func TestQueue(t *testing.T) {
 	}
 	f := put(t, s, asPNG(t, quarters(400, 400, red, green, blue, white)))
 	if _, err := s.Thumbnail(context.Background(), f, "small"); engine.CodeOf(err) != engine.Timeout {
-		t.Errorf("after the time limit: got %v", err)
+		t.Errorf("after the time limit: got %v, want Timeout", err)
 	}
 	s.limits.time = time.Minute
 	var waits sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
 	waits.Go(func() {
 		if _, err := s.Thumbnail(ctx, f, "small"); engine.CodeOf(err) != engine.Timeout {
-			t.Errorf("after the end of the request: got %v", err)
+			t.Errorf("after the end of the request: got %v, want Timeout", err)
 		}
 	})
 	await(s, 2)
 	var e *engine.Error
 	if _, err := s.Thumbnail(context.Background(), f, "small"); !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("with a full queue: got %v, want Unavailable with RetryAfter", err)
 	}
 	cancel()
 	waits.Wait()
 	done()
 	if _, err := s.Thumbnail(context.Background(), f, "small"); err != nil {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("after the queue: got %v, want a thumbnail", err)
 	}
 	if n := waiting(s); n != 0 || len(s.limits.lanes) != 0 {
 		t.Errorf("at the end: got %d waiting in %d lanes, want 0", n, len(s.limits.lanes))
@@ -459,7 +459,7 @@ func TestQueueOfOthers(t *testing.T) {
 	}
 	await(s, many)
 	if _, err := s.limits.waitForMemory(as("many@local"), 0); engine.CodeOf(err) != engine.Unavailable {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("with a full queue: got %v, want Unavailable", err)
 	}
 	other := make(chan bool)
 	waits.Go(func() {

@@ -76,7 +76,7 @@ func TestListAndForget(t *testing.T) {
 	check(journal.Selection{Class: "note@s", ID: "2"}, "CREATE 2", "UPDATE 2")
 	check(journal.Selection{Class: "note"})
 	if n, err := journal.Forget(ann, d.Store, d.changes, start.Add(time.Hour)); n != 1 || err != nil {
-		t.Errorf("%d forgotten, %v", n, err)
+		t.Errorf("Forget: got %d records, %v, want 1", n, err)
 	}
 	check(journal.Selection{}, "CREATE 1", "UPDATE 1", "UPDATE 2")
 }
@@ -96,6 +96,6 @@ func TestRecordJSON(t *testing.T) {
 		return nil
 	})
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %s, %v", got, err)
+		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 }

@@ -33,7 +33,7 @@ func TestOneAtATime(t *testing.T) {
 				}
 				err := lease.Hold(t.Context(), data, class, name, nil, func(context.Context) error {
 					if n := count.Add(1); n != 1 {
-						t.Errorf("%d hold the lease", n)
+						t.Errorf("%d processes hold the lease at the same time", n)
 					}
 					time.Sleep(20 * time.Millisecond)
 					count.Add(-1)
@@ -68,7 +68,7 @@ func TestTakenOver(t *testing.T) {
 			return ctx.Err()
 		})
 		if !errors.Is(err, lease.ErrTaken) || !waited {
-			t.Errorf("got %v, waited %v", err, waited)
+			t.Errorf("got %v, waited %v, want ErrTaken after waiting", err, waited)
 		}
 	})
 }
@@ -84,14 +84,14 @@ func TestGivenBack(t *testing.T) {
 		defer cancel()
 		never := func(context.Context) error { t.Error("the lease was held twice"); return nil }
 		if err := lease.Hold(short, data, class, "x", nil, never); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waiting ends with %v", err)
+			t.Errorf("waiting: got %v, want DeadlineExceeded", err)
 		}
 		return failure
 	})
 	if err != failure {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want the error of work", err)
 	}
 	if n, err := data.Count(t.Context(), &engine.Query{Class: class, Count: -1}); n != 0 || err != nil {
-		t.Errorf("%d leases are left, %v", n, err)
+		t.Errorf("at the end: got %d leases, %v, want 0", n, err)
 	}
 }

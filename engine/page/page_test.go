@@ -14,7 +14,7 @@ func TestPage(t *testing.T) {
 	}
 	body := w.Body.String()
 	if w.Code != 429 || strings.Contains(body, "<script") || strings.Contains(body, "<b>") {
-		t.Errorf("status %d\n%s", w.Code, body)
+		t.Errorf("got status %d, want 429 and escaped data:\n%s", w.Code, body)
 	}
 	for _, want := range []string{`<html lang="en">`, "<title>Wait &lt;b&gt;</title>", "<h1>Wait &lt;b&gt;</h1>", "<p>&lt;script&gt;x&lt;/script&gt;</p>", style} {
 		if !strings.Contains(body, want) {
@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if p := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'none'; style-src 'sha256-") || !strings.HasSuffix(p, "frame-ancestors 'none'") {
-		t.Errorf("policy %s", p)
+		t.Errorf("got the policy %s", p)
 	}
 }
 
@@ -38,6 +38,6 @@ func TestPage(t *testing.T) {
 func TestPageFails(t *testing.T) {
 	w := httptest.NewRecorder()
 	if err := New(`{{.Missing}}`).Write(w, 200, "Title", struct{}{}); err == nil || w.Body.Len() > 0 || len(w.Header()) > 0 {
-		t.Errorf("got %v and %q", err, w.Body)
+		t.Errorf("got %v and the body %q, want an error and no output", err, w.Body)
 	}
 }

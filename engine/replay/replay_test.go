@@ -73,7 +73,7 @@ func (f *fixture) save(a engine.Attempt) (string, error) {
 		return "", err
 	}
 	if len(items) != 1 {
-		f.Errorf("%d items were returned", len(items))
+		f.Errorf("got %d items, want 1", len(items))
 	}
 	return items[0].ID, nil
 }
@@ -110,13 +110,13 @@ func TestReplay(t *testing.T) {
 	for range 2 {
 		b := f.mustBegin("body")
 		if got := b.Answer(); got == nil || string(got.Body) != string(first.Body) || got.ContentType != first.ContentType || got.Header.Get("Warning") != "299 - x" || got.Status != 200 {
-			t.Fatalf("got %+v", got)
+			t.Fatalf("got the answer %+v, want the first one", got)
 		}
 	}
 	_, err := f.begin("other body")
 	want(t, "another request", err, engine.Unprocessable)
 	if a, err := f.keeper.Begin(context.Background(), "other scope", "key", []byte("other body")); err != nil || a.Answer() != nil {
-		t.Errorf("another scope: %v", err)
+		t.Errorf("another scope: got %v, want a first attempt", err)
 	}
 	f.later(replay.Lifetime + time.Second)
 	if a := f.mustBegin("other body"); a.Answer() != nil {
@@ -162,7 +162,7 @@ func TestRunning(t *testing.T) {
 	want(t, "the slow one", err, engine.Invalid)
 	want(t, "its answer", slow.Failed(context.Background(), err), engine.Conflict)
 	if n := f.count(f.notes); n != 1 {
-		t.Errorf("there are %d notes", n)
+		t.Errorf("got %d notes, want 1", n)
 	}
 }
 
@@ -172,10 +172,10 @@ func TestFailed(t *testing.T) {
 	a := f.mustBegin("body")
 	wrong := engine.Errorf(engine.Invalid, "required", "x")
 	if err := a.Failed(context.Background(), wrong); err != error(wrong) {
-		t.Errorf("got %v", err)
+		t.Errorf("Failed: got %v, want the given error", err)
 	}
 	if a := f.mustBegin("mended"); a.Answer() != nil {
-		t.Error("it has an answer")
+		t.Error("the second attempt has an answer")
 	}
 }
 
@@ -192,11 +192,11 @@ func TestCutOff(t *testing.T) {
 	f.later(replay.ClaimTime + time.Second)
 	a := f.mustBegin("body")
 	if a.Answer() != nil || len(a.Saved()) != 1 || a.Saved()[0] != (engine.SavedItem{Class: "note", ID: id}) {
-		t.Fatalf("got %+v %+v", a.Answer(), a.Saved())
+		t.Fatalf("got the answer %+v and the items %+v, want only the items", a.Answer(), a.Saved())
 	}
 	a.Finish(context.Background(), &engine.Response{Status: 200, Body: []byte("again")}, "")
 	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "again" {
-		t.Errorf("got %+v", got)
+		t.Errorf("got the answer %+v, want again", got)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestTogether(t *testing.T) {
 	}
 	wg.Wait()
 	if n := f.count(f.notes); n != 1 {
-		t.Errorf("there are %d notes", n)
+		t.Errorf("got %d notes, want 1", n)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestKeys(t *testing.T) {
 	for key, ok := range map[string]bool{"a": true, "a b~!": true, string(long[:255]): true, string(long): false, "": false, "a\x00": false, "é": false, "a\n": false} {
 		_, err := f.keeper.Begin(context.Background(), "scope", key, nil)
 		if (err == nil) != ok || err != nil && engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%q: %v", key, err)
+			t.Errorf("key %q: got %v, valid is %v", key, err, ok)
 		}
 	}
 }

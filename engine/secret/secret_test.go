@@ -29,11 +29,11 @@ func TestKey(t *testing.T) {
 	wg.Wait()
 	for _, k := range keys {
 		if len(k) != secret.Size || !bytes.Equal(k, keys[0]) {
-			t.Fatalf("got %x and %x", k, keys[0])
+			t.Fatalf("concurrent callers: got %x and %x, want the same key", k, keys[0])
 		}
 	}
 	if other, err := secret.Key(ctx, s, class, "other"); err != nil || bytes.Equal(other, keys[0]) {
-		t.Errorf("another name: %x, %v", other, err)
+		t.Errorf("another name: got %x, %v, want another key", other, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -41,6 +41,6 @@ func TestKey(t *testing.T) {
 	s = dbtest.File(path).Open(t, class)
 	defer s.Close()
 	if again, err := secret.Key(ctx, s, class, "cursor"); err != nil || !bytes.Equal(again, keys[0]) {
-		t.Errorf("after a restart: %x, %v", again, err)
+		t.Errorf("after a restart: got %x, %v, want the same key", again, err)
 	}
 }
