@@ -33,8 +33,8 @@ const (
 	clientSecret = "bench-secret"
 )
 
-// plugins returns the configuration of roles that items give, and of OAuth2.
-func plugins() object {
+// pluginConfig returns the configuration of roles that items give, and of OAuth2.
+func pluginConfig() object {
 	return object{
 		"securedDataRepo": object{"options": object{"roleMap": object{"note@bench": object{"MEMBER": object{"attribute": "group"}}}}},
 		"oauth": object{"module": "builtin/oauth", "options": object{"clients": []object{
@@ -48,7 +48,7 @@ func plugins() object {
 // administrator.
 func giveRights(ctx context.Context, p *process) error {
 	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
-		if err := p.restsrv(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
+		if err := p.runCommand(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func giveRights(ctx context.Context, p *process) error {
 	grants = append(grants, []string{"reader", "ws:::gen-ws-token", "use"}, []string{"partial", "c:::note@bench", "read"},
 		[]string{"MEMBER", "c:::note@bench", "read"}, []string{memberGroup, protected, "read"})
 	for _, g := range grants {
-		if err := p.restsrv(ctx, append([]string{"acl", "grant"}, g...)...); err != nil {
+		if err := p.runCommand(ctx, append([]string{"acl", "grant"}, g...)...); err != nil {
 			return err
 		}
 	}
@@ -70,9 +70,9 @@ func giveRights(ctx context.Context, p *process) error {
 	return nil
 }
 
-// restsrv runs a command with a subcommand on the database of the server. Its
+// runCommand runs a command with a subcommand on the database of the server. Its
 // standard input is the password.
-func (p *process) restsrv(ctx context.Context, args ...string) error {
+func (p *process) runCommand(ctx context.Context, args ...string) error {
 	all := append([]string{args[0], args[1], "-config", filepath.Join(p.dir, "deploy.json")}, args[2:]...)
 	c := exec.CommandContext(ctx, p.path, all...)
 	c.Dir, c.Stdin = p.dir, strings.NewReader(adminPassword+"\n")
@@ -114,13 +114,13 @@ func accessScenarios(admin string) []scenario {
 
 // ownToken requests a token for the reader.
 func ownToken(ctx context.Context, p *process) (string, error) {
-	text, err := p.fetch(ctx, "GET", "/rest/token", reader, adminPassword, "")
+	text, err := p.fetchText(ctx, "GET", "/rest/token", reader, adminPassword, "")
 	return strings.TrimSpace(text), err
 }
 
 // clientToken requests an OAuth2 token for the reader.
 func clientToken(ctx context.Context, p *process) (string, error) {
-	text, err := p.fetch(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
+	text, err := p.fetchText(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
 	if err != nil {
 		return "", err
 	}
@@ -133,9 +133,9 @@ func clientToken(ctx context.Context, p *process) (string, error) {
 	return answer.Token, nil
 }
 
-// fetch sends an authenticated request and returns the body. It fails if the
+// fetchText sends an authenticated request and returns the body. It fails if the
 // status is not 200.
-func (p *process) fetch(ctx context.Context, method, path, user, password, form string) (string, error) {
+func (p *process) fetchText(ctx context.Context, method, path, user, password, form string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
 	if err != nil {
 		return "", err

@@ -94,7 +94,7 @@ func TestRequests(t *testing.T) {
 func TestBulkIsHalfNew(t *testing.T) {
 	n := &counters{rows: 2000}
 	n.fresh.Store(2000)
-	body := records(bulkNew, oldBlock, newBlock)
+	body := bulkBody(bulkNew, oldBlock, newBlock)
 	var values [numbers]int
 	n.draw(body, &values)
 	body.fill(&values)
@@ -271,7 +271,7 @@ func TestGrowthLines(t *testing.T) {
 func TestDatabases(t *testing.T) {
 	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // no address that restsrv takes
 	for db, want := range map[string]string{"sqlite": "SQLite", "both": "SQLite", "postgres": ""} {
-		all, missing, err := databases(&settings{db: db})
+		all, missing, err := openDatabases(&settings{db: db})
 		var names []string
 		for _, d := range all {
 			names = append(names, d.name)
@@ -305,10 +305,10 @@ func TestDurableTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := g.flushes(); err != nil || n != 3 {
+	if n, err := g.tracedFlushes(); err != nil || n != 3 {
 		t.Errorf("%d flushes, %v; expected 3", n, err)
 	}
-	if n, err := g.commits(); err != nil || n != 1 {
+	if n, err := g.loggedCommits(); err != nil || n != 1 {
 		t.Errorf("%d commits, %v; expected 1", n, err)
 	}
 	var out bytes.Buffer

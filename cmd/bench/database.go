@@ -76,7 +76,7 @@ func postgresServer() (*database, error) {
 		end()
 	}
 	db.settle = func(address string) error {
-		_, err := query[int](address, "VACUUM (ANALYZE)")
+		_, err := queryValue[int](address, "VACUUM (ANALYZE)")
 		return err
 	}
 	if pid, err := postmaster(address); err == nil {
@@ -88,9 +88,9 @@ func postgresServer() (*database, error) {
 
 func isPostgres(address string) bool { return strings.HasPrefix(address, "postgres://") }
 
-// query runs a statement and returns its single value. If there is no row, it
+// queryValue runs a statement and returns its single value. If there is no row, it
 // returns the zero value.
-func query[T any](address, statement string) (found T, err error) {
+func queryValue[T any](address, statement string) (found T, err error) {
 	conn, err := sql.Open("postgres", address)
 	if err != nil {
 		return found, err

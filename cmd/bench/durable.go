@@ -26,8 +26,8 @@ type durable struct {
 	flushed     int
 }
 
-// durables returns the measurements that -only selects.
-func durables(s *settings) (chosen []*durable) {
+// selectDurables returns the measurements that -only selects.
+func selectDurables(s *settings) (chosen []*durable) {
 	for _, n := range []int{16, shareAt} {
 		d := &durable{name: fmt.Sprintf("PATCH one at %d connections", n), connections: n}
 		if s.only.MatchString(d.name) {
@@ -41,11 +41,11 @@ func durables(s *settings) (chosen []*durable) {
 // program with SQLite. Then it counts the flushes of a third server. counted
 // describes the unit that was counted.
 func measureDurable(ctx context.Context, s *settings, dir string, g *program, all []*durable) (counted string, err error) {
-	normal, err := twin(filepath.Join(dir, "normal"), g)
+	normal, err := copyProgram(filepath.Join(dir, "normal"), g)
 	if err != nil {
 		return "", err
 	}
-	full, err := twin(filepath.Join(dir, "full"), g)
+	full, err := copyProgram(filepath.Join(dir, "full"), g)
 	if err != nil {
 		return "", err
 	}
@@ -65,8 +65,8 @@ func measureDurable(ctx context.Context, s *settings, dir string, g *program, al
 	return countFlushes(ctx, s, full, all)
 }
 
-// twin returns the same application on a copy of the database.
-func twin(dir string, g *program) (*program, error) {
+// copyProgram returns the same application on a copy of the database.
+func copyProgram(dir string, g *program) (*program, error) {
 	other, err := newRestsrv(program{name: g.name, dir: dir, path: g.path, db: g.db, numbers: g.numbers}, further{})
 	if err != nil {
 		return nil, err
@@ -90,10 +90,10 @@ func twin(dir string, g *program) (*program, error) {
 // countFlushes drives a server and counts its flushes: by strace if it is
 // installed, else it counts commits, each of which flushes once.
 func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) (counted string, err error) {
-	flushes := g.commits
+	flushes := g.loggedCommits
 	counted = "COMMIT statements: there is no strace to count flushes with"
 	if strace, err := exec.LookPath("strace"); err == nil {
-		counted, flushes = "fsync and fdatasync calls, counted by strace", g.flushes
+		counted, flushes = "fsync and fdatasync calls, counted by strace", g.tracedFlushes
 		g.strace = strace
 	} else {
 		g.verbose = true
@@ -121,14 +121,14 @@ func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) 
 	return counted, nil
 }
 
-// flushes counts the flushes that strace has recorded so far.
-func (g *program) flushes() (int, error) {
+// tracedFlushes counts the flushes that strace has recorded so far.
+func (g *program) tracedFlushes() (int, error) {
 	text, err := os.ReadFile(g.traceFile())
 	return strings.Count(string(text), "sync("), err // fsync(4) = 0, fdatasync(4 <unfinished ...>
 }
 
-// commits counts the transactions in the server's log so far.
-func (g *program) commits() (int, error) {
+// loggedCommits counts the transactions in the server's log so far.
+func (g *program) loggedCommits() (int, error) {
 	text, err := os.ReadFile(g.logFile())
 	return strings.Count(string(text), "sql=COMMIT"), err
 }
@@ -138,7 +138,7 @@ func printDurable(w io.Writer, all []*durable, counted string) {
 	lines := [][]string{{"synchronous=FULL against NORMAL, restsrv", "NORMAL µs", "FULL µs", "ratio", "must", "held",
 		"answers per flush", "must", "held", "NORMAL req/s", "FULL req/s", "NORMAL p99", "FULL p99", "failed"}}
 	for _, d := range all {
-		cells := d.pair.cells(target{ratio: mustDurable})
+		cells := d.pair.normalCells(target{ratio: mustDurable})
 		share, wanted, held := "-", "", ""
 		if d.flushed > 0 {
 			share = fmt.Sprintf("%.1f", float64(d.answered)/float64(d.flushed))
@@ -152,7 +152,7 @@ func printDurable(w io.Writer, all []*durable, counted string) {
 	}
 	printTable(w, lines)
 	for _, d := range all {
-		for _, n := range d.pair.notes(d.name) {
+		for _, n := range d.pair.problemNotes(d.name) {
 			fmt.Fprintln(w, "! "+n)
 		}
 	}

@@ -36,7 +36,7 @@ type load struct {
 	ask  *template
 }
 
-func loads() []load {
+func rivalLoads() []load {
 	auth := basicLine(rival)
 	as := func(method string, p, body *template) *template { return ask(method, p, auth, body) }
 	var patterns []string
@@ -49,7 +49,7 @@ func loads() []load {
 		{"_search without an index", as("GET", path("signed/note@bench?_count=20&_search=nowhere"), nil)},
 		{"_total=1", as("GET", path("signed/note@bench?_count=20&_total=1"), nil)},
 		{"_eager of 200", as("GET", path("signed/entry@bench?_count=200&_eager=author|topic"), nil)},
-		{"bulk of 1000", as("POST", path("acceptor"), records(bulkNew, oldBlock, newBlock))},
+		{"bulk of 1000", as("POST", path("acceptor"), bulkBody(bulkNew, oldBlock, newBlock))},
 	}
 }
 
@@ -76,11 +76,11 @@ func printFair(ctx context.Context, s *settings, dir string, db *database, v *ve
 	f := &fairness{settings: s, program: g, process: p, verdict: v}
 	defer func() { p = f.process }()
 	lines := [][]string{{"beside", "request", "alone/s", "beside/s", "share", "p99 alone", "p99 beside", "times", "held", "answers of rival/s", "refused/s"}}
-	for _, l := range loads() {
+	for _, l := range rivalLoads() {
 		if !s.only.MatchString(l.name) {
 			continue
 		}
-		more, err := f.measure(ctx, l)
+		more, err := f.measureLoad(ctx, l)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -96,10 +96,10 @@ func printFair(ctx context.Context, s *settings, dir string, db *database, v *ve
 func addRivals(ctx context.Context, p *process) error {
 	ids := []string{rival}
 	for i := range signIns {
-		ids = append(ids, signer(i))
+		ids = append(ids, signerName(i))
 	}
 	for _, id := range ids {
-		if err := p.restsrv(ctx, "user", "add", "-roles", "reader", id); err != nil {
+		if err := p.runCommand(ctx, "user", "add", "-roles", "reader", id); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func addRivals(ctx context.Context, p *process) error {
 	return nil
 }
 
-func signer(i int) string { return fmt.Sprintf("signer%d@local", i) }
+func signerName(i int) string { return fmt.Sprintf("signer%d@local", i) }
 
 // verdict counts the lines of all tables and lists those that missed a goal.
 type verdict struct {
@@ -130,7 +130,7 @@ type fairness struct {
 	signed  int // accounts that have signed in since the start of the server
 }
 
-func (f *fairness) requests() (names []string, asks []*template) {
+func (f *fairness) measuredRequests() (names []string, asks []*template) {
 	auth := basicLine(reader)
 	patch := new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`)
 	return []string{"GET one", "20 by indexed text", "PATCH one", "first sign-in"}, []*template{
@@ -141,10 +141,10 @@ func (f *fairness) requests() (names []string, asks []*template) {
 	}
 }
 
-// measure drives each request alone and beside a load, in alternating rounds, and
+// measureLoad drives each request alone and beside a load, in alternating rounds, and
 // returns the lines of the table.
-func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err error) {
-	names, asks := f.requests()
+func (f *fairness) measureLoad(ctx context.Context, l load) (lines [][]string, err error) {
+	names, asks := f.measuredRequests()
 	for i, t := range asks {
 		fmt.Fprintf(os.Stderr, "%s beside %q\n", names[i], l.name)
 		var alone, beside sample
@@ -155,7 +155,7 @@ func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err e
 				return nil, err
 			}
 			alone.add(one)
-			stop := f.rival(ctx, l)
+			stop := f.startRival(ctx, l)
 			one, err = f.round(ctx, t)
 			a, r := stop()
 			time.Sleep(settling)
@@ -200,9 +200,9 @@ func fairLine(load, name string, alone, beside sample, answered, refused float64
 		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}, held
 }
 
-// rival starts a load. stop ends it and returns how many of its requests were
+// startRival starts a load. stop ends it and returns how many of its requests were
 // answered and refused per second.
-func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
+func (f *fairness) startRival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	var answered, refused atomic.Int64
@@ -210,7 +210,7 @@ func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, re
 	for range rivals {
 		done.Go(func() {
 			for ctx.Err() == nil {
-				if err := f.compete(ctx, l.ask.copy(), &answered, &refused); err != nil {
+				if err := f.sendRival(ctx, l.ask.copy(), &answered, &refused); err != nil {
 					time.Sleep(10 * time.Millisecond)
 				}
 			}
@@ -225,8 +225,8 @@ func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, re
 	}
 }
 
-// compete sends the requests of a load on one connection.
-func (f *fairness) compete(ctx context.Context, t *template, answered, refused *atomic.Int64) error {
+// sendRival sends the requests of a load on one connection.
+func (f *fairness) sendRival(ctx context.Context, t *template, answered, refused *atomic.Int64) error {
 	c, err := dial(ctx, f.process.addr)
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
 	}
 	ids := make(chan string, signInsPerRound)
 	for range signInsPerRound {
-		ids <- signer(f.signed)
+		ids <- signerName(f.signed)
 		f.signed++
 	}
 	close(ids)

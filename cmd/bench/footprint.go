@@ -30,9 +30,9 @@ const (
 	mustSize     = "22.0 MiB"
 )
 
-// footprints measures the time from process start to the first 200, memory and
+// measureFootprints measures the time from process start to the first 200, memory and
 // the size of the binary. It uses the databases that the scenarios have filled.
-func footprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
+func measureFootprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
 	lines := [][]string{
 		{"process"},
 		{fmt.Sprintf("first 200 with an existing database, median of %d", startups)},
@@ -62,7 +62,7 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 				return nil, err
 			}
 		}
-		idle, loaded, err := memories(ctx, s, g)
+		idle, loaded, err := measureMemory(ctx, s, g)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		if err != nil {
 			return nil, err
 		}
-		for i, cell := range []string{g.name, milli(start), many, thousand, first, mebi(idle), scripted, mebi(loaded), mebi(info.Size())} {
+		for i, cell := range []string{g.name, milliText(start), many, thousand, first, mebiText(idle), scripted, mebiText(loaded), mebiText(info.Size())} {
 			lines[i] = append(lines[i], cell)
 		}
 	}
@@ -97,17 +97,17 @@ func medianStart(ctx context.Context, g *program, starts int) (time.Duration, er
 // manyClasses measures an application with a number of classes: the median start
 // with an existing database, and the first start, which creates the tables.
 func manyClasses(ctx context.Context, dir string, g *program, classes, starts int) (again, first string, err error) {
-	many, p, err := started(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
+	many, p, err := startLarger(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
 	if err != nil {
 		return "", "", err
 	}
 	p.stop()
 	d, err := medianStart(ctx, many, starts)
-	return milli(d), milli(p.started), err
+	return milliText(d), milliText(p.started), err
 }
 
-// started starts a program like g with a larger application, for the first time.
-func started(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
+// startLarger starts a program like g with a larger application, for the first time.
+func startLarger(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
 	other, err := newRestsrv(program{name: "restsrv", dir: dir, path: g.path, db: g.db, numbers: g.numbers}, more)
 	if err != nil {
 		return nil, nil, err
@@ -120,7 +120,7 @@ func started(ctx context.Context, g *program, dir string, more further) (*progra
 // one request to each.
 func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	const services = 20
-	other, p, err := started(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
+	other, p, err := startLarger(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +131,7 @@ func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	defer p.stop()
 	for i := range services {
 		t := ask("GET", path("copy"+strconv.Itoa(i)), authLine(), nil)
-		if err := probe(ctx, p, t, 0); err != nil {
+		if err := probeOnce(ctx, p, t, 0); err != nil {
 			return "", err
 		}
 	}
@@ -141,12 +141,12 @@ func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	case <-time.After(settle):
 	}
 	idle, _, err := p.memory()
-	return mebi(idle), err
+	return mebiText(idle), err
 }
 
-// memories starts a program again and returns its resident memory before the
+// measureMemory starts a program again and returns its resident memory before the
 // first request, and the highest while many connections read and write.
-func memories(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
+func measureMemory(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
 	p, err := g.start(ctx, "normal")
 	if err != nil {
 		return 0, 0, err

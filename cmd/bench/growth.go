@@ -26,8 +26,8 @@ type growth struct {
 	at [len(sizes)]sample
 }
 
-// growths returns the requests in the order of the table.
-func growths() []*growth {
+// allGrowths returns the requests in the order of the table.
+func allGrowths() []*growth {
 	fixed := func(t *template) func(context.Context, *process) (*template, error) {
 		return func(context.Context, *process) (*template, error) { return t, nil }
 	}
@@ -35,7 +35,7 @@ func growths() []*growth {
 		return fixed(get(path("crud/note@bench/?" + sort + "_count=20&_after=")))
 	}
 	far := func(sort string) func(context.Context, *process) (*template, error) {
-		return func(ctx context.Context, p *process) (*template, error) { return middle(ctx, p, sort) }
+		return func(ctx context.Context, p *process) (*template, error) { return middlePage(ctx, p, sort) }
 	}
 	return []*growth{
 		{name: "GET one", must: 2, ask: fixed(get(item("crud")))},
@@ -71,7 +71,7 @@ func printGrowth(ctx context.Context, s *settings, dir string, db *database) err
 		return err
 	}
 	loaded := time.Since(begin)
-	all := growths()
+	all := allGrowths()
 	for _, g := range all {
 		if !s.only.MatchString(g.name) {
 			continue
@@ -95,7 +95,7 @@ func (g *growth) measure(ctx context.Context, s *settings, servers []*process) e
 	for i, p := range servers {
 		t, err := g.ask(ctx, p)
 		if err == nil {
-			err = probe(ctx, p, t, g.items)
+			err = probeOnce(ctx, p, t, g.items)
 		}
 		if err == nil {
 			_, err = drive(ctx, p, t, round{connections: growthConnections, duration: warmUp})
@@ -138,9 +138,9 @@ func growthLines(all []*growth, beside bool) [][]string {
 		line := []string{g.name}
 		for j := range g.at {
 			at := &g.at[j]
-			cell := micro(at.perRequest())
+			cell := microText(at.perRequest())
 			if beside {
-				cell += " / " + micro(at.each(at.database))
+				cell += " / " + microText(at.perAnswer(at.database))
 			}
 			line = append(line, cell, fmt.Sprintf("%.2f ms", float64(median(at.latencies))/1e6))
 		}
@@ -161,9 +161,9 @@ func growthLines(all []*growth, beside bool) [][]string {
 
 // ratio returns the ratio of all processor time per request.
 func ratio(a, b *sample) float64 {
-	under := b.each(b.cpu + b.database)
+	under := b.perAnswer(b.cpu + b.database)
 	if under == 0 {
 		return 0
 	}
-	return float64(a.each(a.cpu+a.database)) / float64(under)
+	return float64(a.perAnswer(a.cpu+a.database)) / float64(under)
 }

@@ -151,10 +151,10 @@ func (s *sample) add(o sample) {
 }
 
 // perRequest returns the server's processor time per answer.
-func (s *sample) perRequest() time.Duration { return s.each(s.cpu) }
+func (s *sample) perRequest() time.Duration { return s.perAnswer(s.cpu) }
 
-// each divides a time by the number of answers.
-func (s *sample) each(all time.Duration) time.Duration {
+// perAnswer divides a time by the number of answers.
+func (s *sample) perAnswer(all time.Duration) time.Duration {
 	if s.answered == 0 {
 		return 0
 	}
@@ -175,7 +175,7 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 		c.conn.SetDeadline(time.Now().Add(r.duration + patience))
 		clients[i] = c
 	}
-	before, beside, err := p.times()
+	before, beside, err := p.processorTimes()
 	if err != nil {
 		return sample{}, err
 	}
@@ -199,14 +199,14 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	}
 	total.elapsed = time.Since(start)
 	total.rates = []float64{float64(total.answered) / total.elapsed.Seconds()}
-	after, behind, err := p.times()
+	after, behind, err := p.processorTimes()
 	total.cpu, total.database = after-before, behind-beside
 	return total, err
 }
 
-// times returns the processor times so far of a server and of its database's own
+// processorTimes returns the processor times so far of a server and of its database's own
 // processes.
-func (p *process) times() (own, database time.Duration, err error) {
+func (p *process) processorTimes() (own, database time.Duration, err error) {
 	if own, err = p.cpuTime(); err == nil && p.db.cpu != nil {
 		database, err = p.db.cpu()
 	}

@@ -58,11 +58,11 @@ func main() {
 	flag.BoolVar(&s.keep, "keep", false, "keep the temporary directory with databases and logs")
 	flag.Parse()
 	if s.fair {
-		s.lengthen()
+		s.setFairRounds()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := s.check(*only)
+	err := s.checkSettings(*only)
 	if err == nil {
 		err = run(ctx, &s)
 	}
@@ -72,8 +72,8 @@ func main() {
 	}
 }
 
-// lengthen sets longer rounds for -fair, unless the command line sets them.
-func (s *settings) lengthen() {
+// setFairRounds sets longer rounds for -fair, unless the command line sets them.
+func (s *settings) setFairRounds() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if !given["rounds"] {
@@ -84,8 +84,8 @@ func (s *settings) lengthen() {
 	}
 }
 
-// check completes the settings and rejects invalid ones.
-func (s *settings) check(only string) error {
+// checkSettings completes the settings and rejects invalid ones.
+func (s *settings) checkSettings(only string) error {
 	var err error
 	if s.only, err = regexp.Compile(only); err != nil {
 		return fmt.Errorf("-only: %w", err)
@@ -121,11 +121,11 @@ func run(ctx context.Context, s *settings) error {
 	} else {
 		defer os.RemoveAll(dir)
 	}
-	floor, err := binaries(ctx, s, dir)
+	floor, err := buildBinaries(ctx, s, dir)
 	if err != nil {
 		return err
 	}
-	all, missing, err := databases(s)
+	all, missing, err := openDatabases(s)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func run(ctx context.Context, s *settings) error {
 		case s.fair:
 			err = printFair(ctx, s, sub, db, &fair)
 		default:
-			err = compare(ctx, s, db, pairOf{dir: sub, floor: floor})
+			err = compareDatabase(ctx, s, db, pairOf{dir: sub, floor: floor})
 		}
 		if err != nil {
 			return err
@@ -159,9 +159,9 @@ func run(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// databases opens the databases of -db. If PostgreSQL is missing, that is an error
+// openDatabases opens the databases of -db. If PostgreSQL is missing, that is an error
 // only if -db asks for nothing else.
-func databases(s *settings) (all []*database, missing, err error) {
+func openDatabases(s *settings) (all []*database, missing, err error) {
 	if s.db != "postgres" {
 		all = append(all, sqliteFiles())
 	}
@@ -179,9 +179,9 @@ func databases(s *settings) (all []*database, missing, err error) {
 	return nil, nil, fmt.Errorf("no PostgreSQL: %w", err)
 }
 
-// compare prints the tables of one database: restsrv against the floor.
-func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
-	left, right, err := o.programs(s, db)
+// compareDatabase prints the tables of one database: restsrv against the floor.
+func compareDatabase(ctx context.Context, s *settings, db *database, o pairOf) error {
+	left, right, err := o.newPrograms(s, db)
 	if err != nil {
 		return err
 	}
@@ -192,20 +192,20 @@ func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
 	var tables [][][]string
 	programs := []*program{left, right}
 	if s.only.MatchString(footprintName) {
-		t, err := footprints(ctx, s, o.dir, programs)
+		t, err := measureFootprints(ctx, s, o.dir, programs)
 		if err != nil {
 			return err
 		}
 		tables = append(tables, t)
 	}
 	if s.only.MatchString(swellName) {
-		t, err := swells(ctx, programs)
+		t, err := measureSwells(ctx, programs)
 		if err != nil {
 			return err
 		}
 		tables = append(tables, t)
 	}
-	kept := durables(s)
+	kept := selectDurables(s)
 	if s.self || isPostgres(right.address) {
 		kept = nil
 	}
@@ -231,18 +231,18 @@ func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
 	return nil
 }
 
-// binaries builds the measured binaries without cgo and stripped, like a release, and
+// buildBinaries builds the measured binaries without cgo and stripped, like a release, and
 // returns the path of the floor.
-func binaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
+func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
 	floor = filepath.Join(dir, "floor-binary")
 	if !s.growth && !s.fair {
-		if err := build(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
+		if err := buildBinary(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
 			return "", err
 		}
 	}
 	if s.restsrv == "" && !s.self {
 		s.restsrv = filepath.Join(dir, "restsrv-binary")
-		return floor, build(ctx, "restsrv/cmd/restsrv", s.restsrv)
+		return floor, buildBinary(ctx, "restsrv/cmd/restsrv", s.restsrv)
 	}
 	return floor, nil
 }
@@ -251,7 +251,7 @@ func binaries(ctx context.Context, s *settings, dir string) (floor string, err e
 // floor's binary.
 type pairOf struct{ dir, floor string }
 
-func (o pairOf) programs(s *settings, db *database) (left, right *program, err error) {
+func (o pairOf) newPrograms(s *settings, db *database) (left, right *program, err error) {
 	one := func(name, binary string) program {
 		return program{name: name, dir: filepath.Join(o.dir, name), path: binary, db: db, numbers: &counters{rows: s.rows}}
 	}
@@ -266,7 +266,7 @@ func (o pairOf) programs(s *settings, db *database) (left, right *program, err e
 	return left, right, err
 }
 
-func build(ctx context.Context, pkg, binary string) error {
+func buildBinary(ctx context.Context, pkg, binary string) error {
 	fmt.Fprintln(os.Stderr, "building", pkg)
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, pkg)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -97,7 +97,7 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	connections := cmp.Or(sc.connections, s.connections)
 	for i := range sides {
 		d := &sides[i]
-		if err := probe(ctx, d.server, d.ask, sc.items); err != nil {
+		if err := probeOnce(ctx, d.server, d.ask, sc.items); err != nil {
 			return pair{problem: d.server.name + ": " + err.Error()}
 		}
 		warm := round{connections: connections, duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}

@@ -85,7 +85,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 		p.cmd.Wait()
 		close(p.gone)
 	}()
-	if err := p.await(ctx); err != nil {
+	if err := p.awaitReady(ctx); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%s: %w; its output ends with:\n%s", g.name, err, g.logTail())
 	}
@@ -93,8 +93,8 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	return p, nil
 }
 
-// await asks the ready path until it answers 200, for 30 s at most.
-func (p *process) await(ctx context.Context) error {
+// awaitReady asks the ready path until it answers 200, for 30 s at most.
+func (p *process) awaitReady(ctx context.Context) error {
 	t := ask("GET", new(template).text(p.ready), "", nil)
 	last := "no connection"
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
@@ -136,7 +136,7 @@ func (p *process) stop() {
 // cpuTime returns the user and system time of the process and of the children it
 // has waited for, since its start.
 func (p *process) cpuTime() (time.Duration, error) {
-	text, err := os.ReadFile(p.proc("stat"))
+	text, err := os.ReadFile(p.procFile("stat"))
 	if err != nil {
 		return 0, fmt.Errorf("%s is gone: %w", p.name, err)
 	}
@@ -163,7 +163,7 @@ func parseStat(text []byte) (time.Duration, error) {
 
 // memory returns the current and the highest number of resident bytes.
 func (p *process) memory() (now, peak int64, err error) {
-	text, err := os.ReadFile(p.proc("status"))
+	text, err := os.ReadFile(p.procFile("status"))
 	if err != nil {
 		return 0, 0, fmt.Errorf("%s is gone: %w", p.name, err)
 	}
@@ -190,7 +190,7 @@ func parseMemory(text []byte) (now, peak int64, err error) {
 	return found["VmRSS"], found["VmHWM"], nil
 }
 
-func (p *process) proc(file string) string {
+func (p *process) procFile(file string) string {
 	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), file)
 }
 

@@ -36,7 +36,7 @@ func printRows(w io.Writer, rows []row, beside bool) {
 	lines := [][]string{head}
 	var notes []string
 	for _, r := range rows {
-		line := append([]string{r.scenario.name}, r.normal.cells(r.scenario.must)...)
+		line := append([]string{r.scenario.name}, r.normal.normalCells(r.scenario.must)...)
 		if beside {
 			line = append(line, r.normal.besideCells()...)
 		} else {
@@ -44,7 +44,7 @@ func printRows(w io.Writer, rows []row, beside bool) {
 		}
 		lines = append(lines, line)
 		for _, p := range []*pair{&r.normal, r.full} {
-			notes = append(notes, p.notes(r.scenario.name)...)
+			notes = append(notes, p.problemNotes(r.scenario.name)...)
 		}
 	}
 	printTable(w, lines)
@@ -58,17 +58,17 @@ func (p *pair) besideCells() []string {
 	if p.problem != "" {
 		return []string{"-", "-"}
 	}
-	return []string{micro(p.left.each(p.left.database)), micro(p.right.each(p.right.database))}
+	return []string{microText(p.left.perAnswer(p.left.database)), microText(p.right.perAnswer(p.right.database))}
 }
 
-// cells returns the columns of the comparison with synchronous=NORMAL.
-func (p *pair) cells(must target) []string {
+// normalCells returns the columns of the comparison with synchronous=NORMAL.
+func (p *pair) normalCells(must target) []string {
 	ratio, wanted, held := p.compare(must)
 	if p.problem != "" {
 		return []string{"-", "-", "-", wanted, "-", "-", "-", "-", "-", "-"}
 	}
-	return []string{micro(p.left.perRequest()), micro(p.right.perRequest()), ratio, wanted, held,
-		rate(&p.left), rate(&p.right), milli(p99(&p.left)), milli(p99(&p.right)),
+	return []string{microText(p.left.perRequest()), microText(p.right.perRequest()), ratio, wanted, held,
+		medianRate(&p.left), medianRate(&p.right), milliText(p99(&p.left)), milliText(p99(&p.right)),
 		fmt.Sprintf("%d/%d", p.left.failed, p.right.failed)}
 }
 
@@ -81,14 +81,14 @@ func (p *pair) fullCells() []string {
 		return []string{"-", "-", "-"}
 	}
 	ratio, _, _ := p.compare(target{ratio: 1})
-	return []string{micro(p.left.perRequest()) + " / " + micro(p.right.perRequest()), ratio, rate(&p.left) + " / " + rate(&p.right)}
+	return []string{microText(p.left.perRequest()) + " / " + microText(p.right.perRequest()), ratio, medianRate(&p.left) + " / " + medianRate(&p.right)}
 }
 
 // compare compares the right side with the left one, and with the must value.
 func (p *pair) compare(must target) (got, wanted, held string) {
 	left, right := p.left.perRequest(), p.right.perRequest()
 	if must.extra > 0 {
-		wanted = fmt.Sprintf("+%s µs", micro(must.extra))
+		wanted = fmt.Sprintf("+%s µs", microText(must.extra))
 		return fmt.Sprintf("%+.1f µs", float64(right-left)/1e3), wanted, yesNo(right-left <= must.extra)
 	}
 	if must.ratio > 0 {
@@ -111,8 +111,8 @@ func yesNo(ok bool) string {
 	return "no"
 }
 
-// notes returns the problems of one scenario.
-func (p *pair) notes(name string) []string {
+// problemNotes returns the problems of one scenario.
+func (p *pair) problemNotes(name string) []string {
 	if p == nil {
 		return nil
 	}
@@ -193,10 +193,10 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 
 func p99(s *sample) time.Duration { return percentile(s.latencies, 0.99) }
 
-// rate returns the median of the rates of the rounds.
-func rate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
+// medianRate returns the median of the rates of the rounds.
+func medianRate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
 
-func micro(d time.Duration) string {
+func microText(d time.Duration) string {
 	us := float64(d) / 1e3
 	if us >= 100 {
 		return fmt.Sprintf("%.0f", us)
@@ -204,6 +204,6 @@ func micro(d time.Duration) string {
 	return fmt.Sprintf("%.1f", us)
 }
 
-func milli(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
+func milliText(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
-func mebi(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+func mebiText(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

@@ -44,7 +44,7 @@ func newRestsrv(g program, more further) (*program, error) {
 	p := &g
 	p.ready, p.classes, p.prepare = "/rest/static", true, giveRights
 	p.command = func(addr, sync string) (args, env []string, err error) {
-		text, err := json.MarshalIndent(deployment(url, sync, more), "", "  ")
+		text, err := json.MarshalIndent(deployConfig(url, sync, more), "", "  ")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -63,16 +63,16 @@ const ownClasses = 4
 // further is the number of classes and services besides the measured ones.
 type further struct{ classes, services int }
 
-// deployment returns the deploy.json of the benchmark's application.
-func deployment(url, sync string, more further) object {
-	classes := []object{class("note"), class("author"), class("topic"), class("entry", "author", "topic")}
+// deployConfig returns the deploy.json of the benchmark's application.
+func deployConfig(url, sync string, more further) object {
+	classes := []object{classConfig("note"), classConfig("author"), classConfig("topic"), classConfig("entry", "author", "topic")}
 	for i := range more.classes {
-		classes = append(classes, class(fmt.Sprintf("note%d", i)))
+		classes = append(classes, classConfig(fmt.Sprintf("note%d", i)))
 	}
-	di := copies(more.services, "usual.js")
-	maps.Copy(di, services())
+	di := serviceCopies(more.services, "usual.js")
+	maps.Copy(di, serviceConfig())
 	return object{
-		"globals": object{"db": object{"url": url, "synchronous": sync}, "plugins": plugins()},
+		"globals": object{"db": object{"url": url, "synchronous": sync}, "plugins": pluginConfig()},
 		"classes": classes,
 		"modules": object{"rest": object{"globals": object{
 			"di": di,
@@ -82,8 +82,8 @@ func deployment(url, sync string, more further) object {
 	}
 }
 
-// services returns the measured services.
-func services() object {
+// serviceConfig returns the measured services.
+func serviceConfig() object {
 	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
 	return object{
 		"static":   object{"module": "builtin/echo"},
@@ -100,10 +100,10 @@ func services() object {
 	}
 }
 
-// class returns the floor's table as a class: a key and three texts, one of
+// classConfig returns the floor's table as a class: a key and three texts, one of
 // them indexed. It adds references to further classes, named like these
 // classes.
-func class(name string, references ...string) object {
+func classConfig(name string, references ...string) object {
 	properties := []object{
 		{"name": "id", "type": 12, "caption": "Identifier"},
 		{"name": "title", "type": 0, "caption": "Title", "nullable": true},
@@ -145,14 +145,14 @@ func statementNotes(ctx context.Context, g *program, rows []row) (notes []string
 		}
 		var seen [2]int
 		for i := range seen {
-			before, err := p.selects()
+			before, err := p.countSelects()
 			if err != nil {
 				return nil, err
 			}
-			if err := probe(ctx, p, r.scenario.right, r.scenario.items); err != nil {
+			if err := probeOnce(ctx, p, r.scenario.right, r.scenario.items); err != nil {
 				return nil, err
 			}
-			after, err := p.selects()
+			after, err := p.countSelects()
 			if err != nil {
 				return nil, err
 			}
@@ -163,8 +163,8 @@ func statementNotes(ctx context.Context, g *program, rows []row) (notes []string
 	return notes, nil
 }
 
-// selects counts the SELECT statements in the server's log so far.
-func (p *process) selects() (int, error) {
+// countSelects counts the SELECT statements in the server's log so far.
+func (p *process) countSelects() (int, error) {
 	text, err := os.ReadFile(p.logFile())
 	return strings.Count(string(text), `sql="SELECT `), err
 }

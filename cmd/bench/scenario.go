@@ -71,7 +71,7 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	}
 	patch := both("PATCH one, re-read answer", 1.4, patchOne(), 0)
 	patch.write = true
-	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, records(bulkNew, oldBlock, newBlock)), bulkSize)
+	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, bulkBody(bulkNew, oldBlock, newBlock)), bulkSize)
 	bulk.write, bulk.limit = true, bulkLimit
 	one := both("GET one", 1.5, get(item("crud")), 0)
 	one.warm = 2 * time.Second // until most pages of the table are in the caches
@@ -87,13 +87,13 @@ func scenarios(auth string, bulkLimit int) []scenario {
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
 	}
 	all = slices.Concat(all, scriptScenarios(), ownScenarios(), accessScenarios(auth))
-	return append(all, patch, bulk, large("updates", auth, oldBlock), large("new", auth, newBlock))
+	return append(all, patch, bulk, largeSave("updates", auth, oldBlock), largeSave("new", auth, newBlock))
 }
 
-// large returns a save of so many records that memory matters. Either all or
+// largeSave returns a save of so many records that memory matters. Either all or
 // none of the records exist.
-func large(which, auth string, block number) scenario {
-	t := ask("POST", path("acceptor"), auth, records(largeSize, block))
+func largeSave(which, auth string, block number) scenario {
+	t := ask("POST", path("acceptor"), auth, bulkBody(largeSize, block))
 	return scenario{name: "acceptor of 10,000, " + which, must: target{ratio: 1.5}, left: t, right: t, items: largeSize, limit: 4, connections: 1}
 }
 
@@ -111,7 +111,7 @@ func ownScenarios() []scenario {
 		{name: "list of 100 with 2 paths, _eager (floor = restsrv, without)", must: target{ratio: 2}, own: true, items: 100, count: true,
 			left: get(path("crud/entry@bench/?_count=100")), right: get(path("crud/entry@bench/?_count=100&_eager=author|topic"))},
 		{name: "keyset page of 20 in the middle (floor = restsrv, first 20)", own: true, items: 20,
-			left: plain, find: func(ctx context.Context, p *process) (*template, error) { return middle(ctx, p, "") }},
+			left: plain, find: func(ctx context.Context, p *process) (*template, error) { return middlePage(ctx, p, "") }},
 		{name: "list of 20 with _total (floor = restsrv, without)", own: true, items: 20,
 			left: plain, right: get(path("crud/note@bench/?_count=20&_total=1"))},
 		{name: "create with a nested new object (floor = restsrv, with a reference)", own: true, write: true,
@@ -119,8 +119,8 @@ func ownScenarios() []scenario {
 	}
 }
 
-// records returns the body of a bulk save with size records from each block.
-func records(size int, blocks ...number) *template {
+// bulkBody returns the body of a bulk save with size records from each block.
+func bulkBody(size int, blocks ...number) *template {
 	t := new(template).text("[")
 	t.block = size
 	group := map[number]number{oldBlock: oldGroup, newBlock: newGroup}
@@ -136,9 +136,9 @@ func records(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// probe sends t once and checks that the answer has the form that the scenario
+// probeOnce sends t once and checks that the answer has the form that the scenario
 // expects.
-func probe(ctx context.Context, p *process, t *template, items int) error {
+func probeOnce(ctx context.Context, p *process, t *template, items int) error {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
 		return err

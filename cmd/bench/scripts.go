@@ -63,8 +63,8 @@ func scriptScenarios() []scenario {
 	}
 }
 
-// copies returns n further services with the same script.
-func copies(n int, script string) object {
+// serviceCopies returns n further services with the same script.
+func serviceCopies(n int, script string) object {
 	di := object{}
 	for i := range n {
 		di["copy"+strconv.Itoa(i)] = object{"module": script}

@@ -29,7 +29,7 @@ func seedAll(ctx context.Context, servers []*process) error {
 			}
 		}
 		step := max(p.numbers.rows/10, bulkNew)
-		err := seed(ctx, p, func(done int) {
+		err := seedRows(ctx, p, func(done int) {
 			if done%step == 0 {
 				fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, p.numbers.rows)
 			}
@@ -44,9 +44,9 @@ func seedAll(ctx context.Context, servers []*process) error {
 	return nil
 }
 
-// seed fills an empty server with rows through its acceptor, and with entries
+// seedRows fills an empty server with rows through its acceptor, and with entries
 // if it has such a class, and reports to progress.
-func seed(ctx context.Context, p *process, progress func(done int)) error {
+func seedRows(ctx context.Context, p *process, progress func(done int)) error {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func seed(ctx context.Context, p *process, progress func(done int)) error {
 			return err
 		}
 	}
-	t := ask("POST", path("acceptor"), authLine(), records(bulkNew, newBlock))
+	t := ask("POST", path("acceptor"), authLine(), bulkBody(bulkNew, newBlock))
 	for done := 0; done < p.numbers.rows; done += bulkNew {
 		if err := save(t); err != nil {
 			return err
@@ -102,10 +102,10 @@ func entryRecords() *template {
 	return new(template).text("[" + strings.Join(list, ",") + "]")
 }
 
-// middle returns the request of the keyset page of 20 that begins in the middle
+// middlePage returns the request of the keyset page of 20 that begins in the middle
 // of all rows. sort is a parameter with & behind it, or "". Only the server can
 // create cursors, so middle reads all pages up to there.
-func middle(ctx context.Context, p *process, sort string) (*template, error) {
+func middlePage(ctx context.Context, p *process, sort string) (*template, error) {
 	const stride = 1000
 	next := "/rest/crud/note@bench?" + sort + "_fields=id&_after=&_count="
 	page := fmt.Sprint(next, stride)

@@ -22,10 +22,10 @@ type swell struct {
 	must     string
 }
 
-// swells measures the difference between the highest resident memory and that
+// measureSwells measures the difference between the highest resident memory and that
 // before the requests. Each time it uses a server that has answered only one
 // small write.
-func swells(ctx context.Context, programs []*program) ([][]string, error) {
+func measureSwells(ctx context.Context, programs []*program) ([][]string, error) {
 	all := []swell{
 		{"one request, updates", oldBlock, 1, 1, mustSwell},
 		{"one request, new", newBlock, 1, 1, mustSwell},
@@ -45,7 +45,7 @@ func swells(ctx context.Context, programs []*program) ([][]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", g.name, w.name, err)
 			}
-			line = append(line, mebi(grown))
+			line = append(line, mebiText(grown))
 		}
 		lines = append(lines, append(line, w.must))
 	}
@@ -58,8 +58,8 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 		return 0, err
 	}
 	defer p.stop()
-	t := ask("POST", path("acceptor"), authLine(), records(largeSize, w.block))
-	if err := probe(ctx, p, patchOne(), 0); err != nil {
+	t := ask("POST", path("acceptor"), authLine(), bulkBody(largeSize, w.block))
+	if err := probeOnce(ctx, p, patchOne(), 0); err != nil {
 		return 0, err
 	}
 	select {
@@ -87,5 +87,5 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 
 // forgetPeak resets the highest memory to the current value.
 func (p *process) forgetPeak() error {
-	return os.WriteFile(p.proc("clear_refs"), []byte("5"), 0)
+	return os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0)
 }

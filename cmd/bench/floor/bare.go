@@ -10,23 +10,23 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// bare registers handlers in Go with which scripts are compared.
-func bare(ctx context.Context, r *mux.Router, n *notes) {
+// addBare registers handlers in Go with which scripts are compared.
+func addBare(ctx context.Context, r *mux.Router, n *notes) {
 	r.HandleFunc("/rest/bare/hello", func(w http.ResponseWriter, q *http.Request) {
-		answer(w, map[string]string{"message": "hello, " + q.URL.Query().Get("name")}, nil)
+		writeAnswer(w, map[string]string{"message": "hello, " + q.URL.Query().Get("name")}, nil)
 	}).Methods(http.MethodGet)
 	r.HandleFunc("/rest/bare/order", takeOrder).Methods(http.MethodPost)
 	r.HandleFunc("/rest/bare/query", func(w http.ResponseWriter, q *http.Request) {
-		items, err := n.first(ctx, q.URL.Query().Get("group"), 20)
-		answer(w, items, err)
+		items, err := n.selectFirst(ctx, q.URL.Query().Get("group"), 20)
+		writeAnswer(w, items, err)
 	}).Methods(http.MethodGet)
 	r.HandleFunc("/rest/bare/labels", func(w http.ResponseWriter, q *http.Request) {
-		items, err := n.first(ctx, q.URL.Query().Get("group"), 20)
+		items, err := n.selectFirst(ctx, q.URL.Query().Get("group"), 20)
 		labels := make([]label, len(items))
 		for i, item := range items {
 			labels[i] = label{item.ID, strings.ToUpper(item.Title), utf8.RuneCountInString(item.Body)}
 		}
-		answer(w, labels, err)
+		writeAnswer(w, labels, err)
 	}).Methods(http.MethodGet)
 }
 
@@ -56,5 +56,5 @@ func takeOrder(w http.ResponseWriter, q *http.Request) {
 	for _, l := range in.Lines {
 		out.Total += l.Price * l.Count
 	}
-	answer(w, out, err)
+	writeAnswer(w, out, err)
 }

@@ -31,7 +31,7 @@ func testFloor(t *testing.T, db string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := routes(ctx, n, pool)
+	h := newRoutes(ctx, n, pool)
 	bulk := make([]string, 0, bulkRows+1) // one full statement and a single row
 	for i := range bulkRows + 1 {
 		id := string(rune('A'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10))

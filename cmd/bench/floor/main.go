@@ -42,7 +42,7 @@ func run(ctx context.Context, addr, db, sync string) error {
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Addr: addr, Handler: routes(background, n, pool), ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Addr: addr, Handler: newRoutes(background, n, pool), ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.ListenAndServe() }()
 	select {

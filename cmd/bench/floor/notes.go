@@ -75,7 +75,7 @@ func openNotes(ctx context.Context, db, sync string) (*notes, error) {
 	if _, err = n.writer.ExecContext(ctx, schema); err != nil {
 		return nil, err
 	}
-	return n, n.prepare(ctx)
+	return n, n.prepareStatements(ctx)
 }
 
 // openFile opens a SQLite file.
@@ -99,7 +99,7 @@ func (n *notes) openFile(path, sync string) error {
 	return nil
 }
 
-func (n *notes) prepare(ctx context.Context) error {
+func (n *notes) prepareStatements(ctx context.Context) error {
 	const insert = `INSERT INTO note("id","title","group","body") `
 	const upsert = ` ON CONFLICT("id") DO UPDATE SET "title"=excluded."title","group"=excluded."group","body"=excluded."body"`
 	many := "VALUES " + strings.TrimSuffix(strings.Repeat("(?,?,?,?),", bulkRows), ",")
@@ -121,7 +121,7 @@ func (n *notes) prepare(ctx context.Context) error {
 		{&n.many, n.writer, insert + many + upsert},
 	} {
 		var err error
-		if *s.into, err = s.db.PrepareContext(ctx, n.numbered(s.sql)); err != nil {
+		if *s.into, err = s.db.PrepareContext(ctx, n.numberPlaceholders(s.sql)); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (n *notes) prepare(ctx context.Context) error {
 			}
 		}
 		var err error
-		n.update[mask], err = n.writer.PrepareContext(ctx, n.numbered(`UPDATE note SET `+strings.Join(set, ",")+` WHERE "id"=?`+returning))
+		n.update[mask], err = n.writer.PrepareContext(ctx, n.numberPlaceholders(`UPDATE note SET `+strings.Join(set, ",")+` WHERE "id"=?`+returning))
 		if err != nil {
 			return err
 		}
@@ -141,9 +141,9 @@ func (n *notes) prepare(ctx context.Context) error {
 	return nil
 }
 
-// numbered replaces the placeholders of a statement by numbered ones if the
+// numberPlaceholders replaces the placeholders of a statement by numbered ones if the
 // database requires them.
-func (n *notes) numbered(text string) string {
+func (n *notes) numberPlaceholders(text string) string {
 	if !n.postgres {
 		return text
 	}
@@ -159,16 +159,16 @@ func (n *notes) close() {
 	n.writer.Close() // closes the same pool twice on PostgreSQL, which is allowed
 }
 
-// only returns the one note that a statement finds.
-func (n *notes) only(ctx context.Context, stmt *sql.Stmt, args ...any) (note, error) {
+// selectOne returns the one note that a statement finds.
+func (n *notes) selectOne(ctx context.Context, stmt *sql.Stmt, args ...any) (note, error) {
 	var r note
 	err := stmt.QueryRowContext(ctx, args...).Scan(&r.ID, &r.Title, &r.Group, &r.Body)
 	return r, err
 }
 
-// first returns the first count notes. If group is not "", they are of that
+// selectFirst returns the first count notes. If group is not "", they are of that
 // group.
-func (n *notes) first(ctx context.Context, group string, count int) ([]note, error) {
+func (n *notes) selectFirst(ctx context.Context, group string, count int) ([]note, error) {
 	var rows *sql.Rows
 	var err error
 	if group == "" {
@@ -191,9 +191,9 @@ func (n *notes) first(ctx context.Context, group string, count int) ([]note, err
 	return out, rows.Err()
 }
 
-// edit changes one note and reads it again. PostgreSQL does both in one
+// editOne changes one note and reads it again. PostgreSQL does both in one
 // statement.
-func (n *notes) edit(ctx context.Context, id string, c change) (note, error) {
+func (n *notes) editOne(ctx context.Context, id string, c change) (note, error) {
 	mask, args := 0, make([]any, 0, 4)
 	for i, v := range []*string{c.Title, c.Group, c.Body} {
 		if v != nil {
@@ -203,19 +203,19 @@ func (n *notes) edit(ctx context.Context, id string, c change) (note, error) {
 	}
 	args = append(args, id)
 	if n.postgres && mask != 0 {
-		return n.only(ctx, n.update[mask], args...)
+		return n.selectOne(ctx, n.update[mask], args...)
 	}
 	if mask != 0 {
 		if _, err := n.update[mask].ExecContext(ctx, args...); err != nil {
 			return note{}, err
 		}
 	}
-	return n.only(ctx, n.again, id)
+	return n.selectOne(ctx, n.again, id)
 }
 
-// save inserts or updates all records in one transaction, which on PostgreSQL
+// saveAll inserts or updates all records in one transaction, which on PostgreSQL
 // is one statement.
-func (n *notes) save(ctx context.Context, records []record) error {
+func (n *notes) saveAll(ctx context.Context, records []record) error {
 	if n.postgres {
 		return n.saveArrays(ctx, records)
 	}

@@ -17,15 +17,15 @@ type record struct {
 	note
 }
 
-// routes returns handlers for the paths of the real server, so that the same
+// newRoutes returns handlers for the paths of the real server, so that the same
 // requests can be sent to both. Statements run under ctx and not under the
 // context of the request: if a context cannot be cancelled, database/sql needs
 // no goroutine for it.
-func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
+func newRoutes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	r := mux.NewRouter()
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
-		item, err := n.only(ctx, n.get, mux.Vars(q)["id"])
-		answer(w, item, err)
+		item, err := n.selectOne(ctx, n.get, mux.Vars(q)["id"])
+		writeAnswer(w, item, err)
 	}).Methods(http.MethodGet)
 	r.HandleFunc("/rest/crud/note@bench/", func(w http.ResponseWriter, q *http.Request) {
 		params := q.URL.Query()
@@ -33,39 +33,39 @@ func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 		if s := params.Get("_count"); s != "" {
 			count, _ = strconv.Atoi(s)
 		}
-		items, err := n.first(ctx, params.Get("group"), count)
-		answer(w, items, err)
+		items, err := n.selectFirst(ctx, params.Get("group"), count)
+		writeAnswer(w, items, err)
 	}).Methods(http.MethodGet)
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
 		var c change
 		if err := json.NewDecoder(q.Body).Decode(&c); err != nil {
-			answer(w, nil, err)
+			writeAnswer(w, nil, err)
 			return
 		}
-		item, err := n.edit(ctx, mux.Vars(q)["id"], c)
-		answer(w, item, err)
+		item, err := n.editOne(ctx, mux.Vars(q)["id"], c)
+		writeAnswer(w, item, err)
 	}).Methods(http.MethodPatch)
 	r.HandleFunc("/rest/acceptor", func(w http.ResponseWriter, q *http.Request) {
 		var records []record
 		err := json.NewDecoder(q.Body).Decode(&records)
 		if err == nil {
-			err = n.save(ctx, records)
+			err = n.saveAll(ctx, records)
 		}
 		for i := range records {
 			records[i].ID = records[i].ItemID
 		}
-		answer(w, records, err)
+		writeAnswer(w, records, err)
 	}).Methods(http.MethodPost)
 	r.HandleFunc("/rest/static", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, []byte(`{"echo":"peekaboo"}`))
+		writeJSON(w, []byte(`{"echo":"peekaboo"}`))
 	})
 	r.HandleFunc("/rest/hello", pool.serve(pool.hello))
 	r.HandleFunc("/rest/query", pool.serve(pool.query))
-	bare(ctx, r, n)
+	addBare(ctx, r, n)
 	return r
 }
 
-func answer(w http.ResponseWriter, v any, err error) {
+func writeAnswer(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -75,10 +75,10 @@ func answer(w http.ResponseWriter, v any, err error) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	send(w, text)
+	writeJSON(w, text)
 }
 
-func send(w http.ResponseWriter, text []byte) {
+func writeJSON(w http.ResponseWriter, text []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))

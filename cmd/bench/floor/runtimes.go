@@ -62,7 +62,7 @@ func newScript(ctx context.Context, program *goja.Program, n *notes) (*script, e
 		return nil, fmt.Errorf("floor.js: %v is not a function", v)
 	}
 	handlers, err := factory(goja.Undefined(), s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		return s.notes(ctx, n, c.Argument(0).String(), int(c.Argument(1).ToInteger()))
+		return s.noteObjects(ctx, n, c.Argument(0).String(), int(c.Argument(1).ToInteger()))
 	}))
 	if err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func newScript(ctx context.Context, program *goja.Program, n *notes) (*script, e
 	return s, nil
 }
 
-// notes returns rows to the script as native objects.
-func (s *script) notes(ctx context.Context, n *notes, group string, count int) goja.Value {
-	rows, err := n.first(ctx, group, count)
+// noteObjects returns rows to the script as native objects.
+func (s *script) noteObjects(ctx context.Context, n *notes, group string, count int) goja.Value {
+	rows, err := n.selectFirst(ctx, group, count)
 	if err != nil {
 		panic(s.vm.NewGoError(err))
 	}
@@ -109,6 +109,6 @@ func (p *runtimes) serve(handler pick) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		send(w, []byte(v.String()))
+		writeJSON(w, []byte(v.String()))
 	}
 }
