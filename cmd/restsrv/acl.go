@@ -104,8 +104,8 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	if !sub.takes(names) {
-		return line.wrong("expected %s, found %d arguments", first(strings.Join(sub.args, " "), "no arguments"), len(names))
+	if !sub.takesArguments(names) {
+		return line.usageError("expected %s, found %d arguments", first(strings.Join(sub.args, " "), "no arguments"), len(names))
 	}
 	d, err := openForAccess(ctx, r.config, r.db, s)
 	if err != nil {
@@ -119,7 +119,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	} else if name != "explain" {
 		r.warn("the classes cannot be read, so that names of resources are not compared with them")
 	}
-	return plain(sub.run(ctx, r, names))
+	return plainError(sub.run(ctx, r, names))
 }
 
 // unknownACL handles an unknown subcommand: a request for help, or a mistake.
@@ -132,14 +132,14 @@ func unknownACL(r *aclRun, name string, args []string) error {
 	}
 	switch name {
 	case "role":
-		return line.wrong("role: expected add, remove or list")
+		return line.usageError("role: expected add, remove or list")
 	case "resource":
-		return line.wrong("resource: expected declare, remove or list")
+		return line.usageError("resource: expected declare, remove or list")
 	}
-	return line.wrong("unknown command %q; the commands are grant, deny, list, explain, role and resource", name)
+	return line.usageError("unknown command %q; the commands are grant, deny, list, explain, role and resource", name)
 }
 
-func (c aclSubcommand) takes(args []string) bool {
+func (c aclSubcommand) takesArguments(args []string) bool {
 	n := len(c.args)
 	if n > 0 && strings.HasSuffix(c.args[n-1], "...") {
 		return len(args) >= n
@@ -211,17 +211,17 @@ func aclGrant(ctx context.Context, r *aclRun, args []string) error {
 	if err := r.policy.Grant(ctx, g); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.io.Out, "%s may %s %s\n", cell(g.Subject), g.Permission, cell(g.Resource))
+	fmt.Fprintf(r.io.Out, "%s may %s %s\n", tableCell(g.Subject), g.Permission, tableCell(g.Resource))
 	if strings.HasPrefix(g.Resource, engine.AttributeResource) && !grants.Known(g.Resource) {
-		r.warn("%s", protects(g.Resource))
+		r.warn("%s", protectionWarning(g.Resource))
 	}
 	return nil
 }
 
-// protects returns the warning for the first declaration or grant of an
+// protectionWarning returns the warning for the first declaration or grant of an
 // attribute.
-func protects(resource string) string {
-	return cell(resource) + " is protected from now on: whoever is granted it neither there nor on * does not know it"
+func protectionWarning(resource string) string {
+	return tableCell(resource) + " is protected from now on: whoever is granted it neither there nor on * does not know it"
 }
 
 func aclDeny(ctx context.Context, r *aclRun, args []string) error {
@@ -238,12 +238,12 @@ func aclDeny(ctx context.Context, r *aclRun, args []string) error {
 		return err
 	}
 	if changed {
-		fmt.Fprintf(r.io.Out, "%s is no longer granted %s on %s\n", cell(g.Subject), g.Permission, cell(g.Resource))
+		fmt.Fprintf(r.io.Out, "%s is no longer granted %s on %s\n", tableCell(g.Subject), g.Permission, tableCell(g.Resource))
 	} else {
-		fmt.Fprintf(r.io.Out, "%s was not granted %s on %s: nothing has changed\n", cell(g.Subject), g.Permission, cell(g.Resource))
+		fmt.Fprintf(r.io.Out, "%s was not granted %s on %s: nothing has changed\n", tableCell(g.Subject), g.Permission, tableCell(g.Resource))
 	}
 	if left := grants.On(engine.Everything, g.Subject) & g.Permission; left != 0 {
-		r.warn("%s still may %s it, by what it is granted on *", cell(g.Subject), left)
+		r.warn("%s still may %s it, by what it is granted on *", tableCell(g.Subject), left)
 	}
 	return nil
 }
@@ -257,15 +257,15 @@ func aclList(ctx context.Context, r *aclRun, _ []string) error {
 	for i, g := range all {
 		rows[i] = []string{g.Subject, g.Resource, g.Permission.String()}
 	}
-	return r.table([]string{"SUBJECT", "RESOURCE", "PERMISSIONS"}, rows)
+	return r.printTable([]string{"SUBJECT", "RESOURCE", "PERMISSIONS"}, rows)
 }
 
-func (r *aclRun) table(head []string, rows [][]string) error {
+func (r *aclRun) printTable(head []string, rows [][]string) error {
 	w := tabwriter.NewWriter(r.io.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(head, "\t"))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = tableCell(row[i])
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}

@@ -19,7 +19,7 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	if err := r.checkResource(args[1]); err != nil {
 		return err
 	}
-	a, rules, err := r.proven(ctx, args[0])
+	a, rules, err := r.signedInAccount(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -33,15 +33,15 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 		return err
 	}
 	for _, line := range x.Lines() {
-		fmt.Fprintln(r.io.Out, cell(line))
+		fmt.Fprintln(r.io.Out, tableCell(line))
 	}
 	return nil
 }
 
-// proven returns an account as the server sees it after the sign-in, with the
+// signedInAccount returns an account as the server sees it after the sign-in, with the
 // additions from the data. It opens the data only if the application has rules
 // that use them.
-func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ rules, err error) {
+func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Account, _ rules, err error) {
 	a := engine.Anonymous
 	if id != a.ID {
 		stored, err := r.accounts.Get(ctx, id)
@@ -49,7 +49,7 @@ func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ ru
 			return nil, rules{}, err
 		}
 		if stored.Disabled {
-			r.warn("the account is disabled, so that it may do none of this (restsrv user enable %s)", cell(stored.ID))
+			r.warn("the account is disabled, so that it may do none of this (restsrv user enable %s)", tableCell(stored.ID))
 		}
 		a = &engine.Account{ID: stored.ID, Name: stored.Name, Roles: stored.Roles}
 	}

@@ -31,7 +31,7 @@ func aclRoleRemove(ctx context.Context, r *aclRun, args []string) error {
 	var names []string
 	for _, a := range all {
 		if slices.Contains(a.Roles, args[0]) {
-			names = append(names, cell(a.ID))
+			names = append(names, tableCell(a.ID))
 		}
 	}
 	if len(names) > 0 {
@@ -49,7 +49,7 @@ func aclRoleList(ctx context.Context, r *aclRun, _ []string) error {
 	for i, role := range all {
 		rows[i] = []string{role.ID, role.Name}
 	}
-	return r.table([]string{"ROLE", "NAME"}, rows)
+	return r.printTable([]string{"ROLE", "NAME"}, rows)
 }
 
 func aclResourceDeclare(ctx context.Context, r *aclRun, args []string) error {
@@ -65,7 +65,7 @@ func aclResourceDeclare(ctx context.Context, r *aclRun, args []string) error {
 	}
 	fmt.Fprintf(r.io.Out, "resource %s declared\n", args[0])
 	if strings.HasPrefix(args[0], engine.AttributeResource) && !grants.Known(args[0]) {
-		r.warn("%s", protects(args[0]))
+		r.warn("%s", protectionWarning(args[0]))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func aclResourceRemove(ctx context.Context, r *aclRun, args []string) error {
 	}
 	fmt.Fprintf(r.io.Out, "resource %s removed\n", args[0])
 	if strings.HasPrefix(args[0], engine.AttributeResource) {
-		r.warn("%s is not protected any more: whoever may read its objects knows it", cell(args[0]))
+		r.warn("%s is not protected any more: whoever may read its objects knows it", tableCell(args[0]))
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func aclResourceList(ctx context.Context, r *aclRun, _ []string) error {
 	for i, resource := range all {
 		rows[i] = []string{resource.ID, resource.Name}
 	}
-	return r.table([]string{"RESOURCE", "NAME"}, rows)
+	return r.printTable([]string{"RESOURCE", "NAME"}, rows)
 }
 
 // checkResource rejects invalid names of resources, and warns if the
@@ -115,11 +115,11 @@ func (r *aclRun) unknownNames(resource string) string {
 	prefix, rest, _ := strings.Cut(resource, ":::")
 	switch prefix + ":::" {
 	case engine.ClassResource:
-		_, warning := r.class(rest)
+		_, warning := r.findClass(rest)
 		return warning
 	case engine.ItemResource:
 		parts := strings.SplitN(rest, "@", 3)
-		_, warning := r.class(strings.Join(parts[:min(2, len(parts))], "@"))
+		_, warning := r.findClass(strings.Join(parts[:min(2, len(parts))], "@"))
 		return warning
 	case engine.AttributeResource:
 		for i := range rest { // an attribute of a struct has dots in its name
@@ -130,13 +130,13 @@ func (r *aclRun) unknownNames(resource string) string {
 				return attributeWarning(c, rest[i+1:])
 			}
 		}
-		_, warning := r.class(rest[:strings.LastIndexByte(rest, '.')])
+		_, warning := r.findClass(rest[:strings.LastIndexByte(rest, '.')])
 		return warning
 	}
 	return ""
 }
 
-func (r *aclRun) class(name string) (*engine.Class, string) {
+func (r *aclRun) findClass(name string) (*engine.Class, string) {
 	c, err := r.meta.Class(name)
 	if err == nil {
 		return c, ""
@@ -145,7 +145,7 @@ func (r *aclRun) class(name string) (*engine.Class, string) {
 	for _, c := range r.meta.Classes() {
 		names = append(names, c.FullName)
 	}
-	return nil, fmt.Sprintf("the application has no class %s%s", engine.Quote(name), meant(name, names))
+	return nil, fmt.Sprintf("the application has no class %s%s", engine.Quote(name), nearestHint(name, names))
 }
 
 func attributeWarning(c *engine.Class, name string) string {
@@ -160,7 +160,7 @@ func attributeWarning(c *engine.Class, name string) string {
 		for _, p := range c.Properties {
 			names = append(names, p.Name)
 		}
-		return fmt.Sprintf("class %s has no attribute %s%s", c.FullName, engine.Quote(name), meant(name, names))
+		return fmt.Sprintf("class %s has no attribute %s%s", c.FullName, engine.Quote(name), nearestHint(name, names))
 	case slices.Contains(c.KeyProperties(), p):
 		return fmt.Sprintf("attribute %s is of the key of class %s: the ids of its objects show it to whoever reads them", engine.Quote(name), c.FullName)
 	case p.Definition != "" && p.Definition != c.FullName:
@@ -169,7 +169,7 @@ func attributeWarning(c *engine.Class, name string) string {
 	return ""
 }
 
-func meant(name string, names []string) string {
+func nearestHint(name string, names []string) string {
 	if near := jsonfile.Nearest(name, names); near != "" {
 		return ": is " + engine.Quote(near) + " meant?"
 	}

@@ -34,7 +34,7 @@ type app struct {
 // once, in the order of files and lines. If strict is set, mistakes are errors. An app
 // with its warnings is returned even with an error.
 func loadApplication(config string, strict bool) (*app, error) {
-	c, faults := deploy.Load(config, known())
+	c, faults := deploy.Load(config, knownNames())
 	sources, unreadable := meta.ReadDir(deploy.Directory(c.Dir), "meta")
 	faults = append(faults, unreadable...)
 	for _, class := range c.Classes {
@@ -88,11 +88,11 @@ func (a *app) checkPresentation() engine.Faults {
 	return a.config.Locate(a.presentation.Check(a.meta))
 }
 
-// seed creates the inline objects in a new database, as the first start of the server
+// seedObjects creates the inline objects in a new database, as the first start of the server
 // does. If the database rejects an object, seed leaves it out and adds a fault for it.
 // It returns the number of created objects and the faults. If the application is
 // strict, one rejected object is an error.
-func (a *app) seed(ctx context.Context, d *database) (created int, refused engine.Faults, err error) {
+func (a *app) seedObjects(ctx context.Context, d *database) (created int, refused engine.Faults, err error) {
 	records, places, _ := a.config.Records(a.meta) // its faults were reported when the application was loaded
 	for {
 		done, err := d.store.Seed(ctx, records)
@@ -139,17 +139,17 @@ func newDataCommand(name, usage string, s stdio) *dataCommand {
 	return c
 }
 
-// takes parses the arguments, and fails if there are more than most besides flags.
-func (c *dataCommand) takes(args []string, most int) ([]string, error) {
+// parseAtMost parses the arguments, and fails if there are more than most besides flags.
+func (c *dataCommand) parseAtMost(args []string, most int) ([]string, error) {
 	names, err := c.parse(args)
 	if err == nil && len(names) > most {
-		err = c.wrong("%q is one argument too many", names[most])
+		err = c.usageError("%q is one argument too many", names[most])
 	}
 	return names, err
 }
 
-// load reads the application and prints its warnings.
-func (c *dataCommand) load() error {
+// loadApp reads the application and prints its warnings.
+func (c *dataCommand) loadApp() error {
 	app, err := loadApplication(first(c.config, "deploy.json"), c.strict)
 	for _, w := range app.warnings {
 		fmt.Fprintln(c.io.Err, "warning:", w)
@@ -161,13 +161,13 @@ func (c *dataCommand) load() error {
 	return nil
 }
 
-// reading prepares a command that only reads and takes no arguments: it parses the
+// openForReading prepares a command that only reads and takes no arguments: it parses the
 // flags, reads the application and opens the database, which must exist.
-func (c *dataCommand) reading(ctx context.Context, args []string) (*database, error) {
-	if _, err := c.takes(args, 0); err != nil {
+func (c *dataCommand) openForReading(ctx context.Context, args []string) (*database, error) {
+	if _, err := c.parseAtMost(args, 0); err != nil {
 		return nil, err
 	}
-	if err := c.load(); err != nil {
+	if err := c.loadApp(); err != nil {
 		return nil, err
 	}
 	return c.open(ctx, true)

@@ -39,7 +39,7 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 		selection.Kind = text
 		return nil
 	})
-	d, err := c.reading(ctx, args)
+	d, err := c.openForReading(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	err = audit.List(ctx, d.store, d.system.events, selection, func(e audit.Entry) error {
 		n++
 		_, err := fmt.Fprintln(s.Out, strings.TrimRight(strings.Join([]string{
-			e.At.Format("2006-01-02T15:04:05.000Z"), e.Kind, dash(e.Account), dash(e.Address), dash(e.Request), dash(e.Service), e.Details,
+			e.At.Format("2006-01-02T15:04:05.000Z"), e.Kind, orDash(e.Account), orDash(e.Address), orDash(e.Request), orDash(e.Service), e.Details,
 		}, "  "), " "))
 		return err
 	})
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	if n == 0 && !c.app.config.Audit.On {
 		fmt.Fprintf(s.Err, "%s does not switch \"audit\" on: events are in the server's log only\n", c.app.config.File)
@@ -61,7 +61,7 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-func dash(s string) string { return first(s, "-") }
+func orDash(s string) string { return first(s, "-") }
 
 func eventKinds() string {
 	var all []string

@@ -52,7 +52,7 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return nil
 	})
 	asJSON := c.set.Bool("json", false, "write NDJSON: one JSON object a line")
-	d, err := c.reading(ctx, args)
+	d, err := c.openForReading(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -73,16 +73,16 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
-		return plain(err)
+		return plainError(err)
 	}
-	if n == 0 && !c.app.journaled() {
+	if n == 0 && !c.app.hasJournal() {
 		fmt.Fprintf(s.Err, "no class of %s has \"journaling\": true\n", c.app.config.File)
 	}
 	return nil
 }
 
-// journaled reports whether any class has a journal.
-func (a *app) journaled() bool {
+// hasJournal reports whether any class has a journal.
+func (a *app) hasJournal() bool {
 	for _, c := range a.meta.Classes() {
 		if c.Journaling {
 			return true
@@ -98,23 +98,23 @@ func appendChange(b []byte, r journal.Record) []byte {
 		what = r.Base + " -> " + r.Data
 	}
 	return append(b, strings.Join([]string{
-		r.Timestamp.Format("2006-01-02T15:04:05.000Z"), r.Type, r.Class, visible(r.ID), dash(visible(r.Author)), dash(r.Remote), harmless(what),
+		r.Timestamp.Format("2006-01-02T15:04:05.000Z"), r.Type, r.Class, quoteHidden(r.ID), orDash(quoteHidden(r.Author)), orDash(r.Remote), escapeControls(what),
 	}, "  ")...)
 }
 
-// visible returns text from a request for output. It quotes the text if a
+// quoteHidden returns text from a request for output. It quotes the text if a
 // terminal would not show it as it is.
-func visible(s string) string {
+func quoteHidden(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsGraphic(c) || c == '"' || unicode.Is(unicode.Cf, c) }) {
 		return strconv.Quote(s)
 	}
 	return s
 }
 
-// harmless escapes characters of JSON that could control a terminal or change the
+// escapeControls escapes characters of JSON that could control a terminal or change the
 // order of the shown text: JSON does not require an escape for C1 controls and
 // marks of direction.
-func harmless(json string) string {
+func escapeControls(json string) string {
 	var b strings.Builder
 	for _, c := range json {
 		switch {
@@ -145,7 +145,7 @@ func (s *server) forgetChanges() (stop func()) {
 		defer hourly.Stop()
 		for {
 			if keep := s.current.Load().config.ChangesKept; keep > 0 {
-				forget(ctx, s.db, time.Now().Add(-keep), s.log)
+				forgetBefore(ctx, s.db, time.Now().Add(-keep), s.log)
 			}
 			select {
 			case <-hourly.C:
@@ -157,7 +157,7 @@ func (s *server) forgetChanges() (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-func forget(ctx context.Context, d *database, before time.Time, log *slog.Logger) {
+func forgetBefore(ctx context.Context, d *database, before time.Time, log *slog.Logger) {
 	n, err := journal.Forget(ctx, d.core, d.system.changes, before)
 	switch {
 	case err != nil && ctx.Err() == nil:

@@ -49,15 +49,15 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
 	c.set.BoolVar(&c.strict, "strict", false, "refuse mistakes, as a server with -strict does")
 	asJSON := c.set.Bool("json", false, "print a JSON object for each finding")
-	if _, err := c.takes(args, 0); err != nil {
+	if _, err := c.parseAtMost(args, 0); err != nil {
 		return err
 	}
 	defer noteAfter(2*time.Second, s.Err, "restsrv check: loading objects and scripts ...")()
-	found, a, err := check(ctx, first(c.config, "deploy.json"), c.strict, s)
+	found, a, err := checkApplication(ctx, first(c.config, "deploy.json"), c.strict, s)
 	if err != nil {
 		return err
 	}
-	all := found.sorted(a.config)
+	all := found.sortUnique(a.config)
 	if *asJSON {
 		return printFindings(s.Out, all)
 	}
@@ -69,7 +69,7 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 		}
 	}
 	if a.meta != nil {
-		fmt.Fprintf(s.Out, "%s, %s, %s\n", counted(len(a.meta.Classes()), "class"), counted(len(a.config.Services), "service"), counted(found.scripts, "script"))
+		fmt.Fprintf(s.Out, "%s, %s, %s\n", countText(len(a.meta.Classes()), "class"), countText(len(a.config.Services), "service"), countText(found.scripts, "script"))
 	}
 	for _, text := range found.notes {
 		fmt.Fprintln(s.Out, text)
@@ -78,9 +78,9 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	case found.stops:
 		fmt.Fprintln(s.Out, "does not run")
 	case mistakes > 0:
-		fmt.Fprintf(s.Out, "runs with the %s, %d of them mistakes that -strict refuses\n", counted(len(all), "listed difference"), mistakes)
+		fmt.Fprintf(s.Out, "runs with the %s, %d of them mistakes that -strict refuses\n", countText(len(all), "listed difference"), mistakes)
 	case len(all) > 0:
-		fmt.Fprintf(s.Out, "runs with the %s\n", counted(len(all), "listed difference"))
+		fmt.Fprintf(s.Out, "runs with the %s\n", countText(len(all), "listed difference"))
 	default:
 		fmt.Fprintln(s.Out, "runs as is")
 		return nil
@@ -88,18 +88,18 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	return errDiffers
 }
 
-// check examines an application. It returns an error only if the check itself
+// checkApplication examines an application. It returns an error only if the check itself
 // fails.
-func check(ctx context.Context, config string, strict bool, s stdio) (found findings, a *app, err error) {
+func checkApplication(ctx context.Context, config string, strict bool, s stdio) (found findings, a *app, err error) {
 	a, err = loadApplication(config, strict)
-	found.stop(err)
-	found.faults(a.warnings)
+	found.addFatal(err)
+	found.addFaults(a.warnings)
 	if err != nil {
-		found.faults(a.unused(a.scripts()))
+		found.addFaults(a.unusedSettings(a.scriptFiles()))
 		return found, a, nil
 	}
 	if !strict {
-		found.faults(a.checkPresentation())
+		found.addFaults(a.checkPresentation())
 	}
 	b, err := openSandbox(ctx, a, "", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -107,22 +107,22 @@ func check(ctx context.Context, config string, strict bool, s stdio) (found find
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	done, err := b.fill(ctx, true)
-	found.stop(err)
-	found.filling(a.config, done)
-	found.stop(b.load(ctx))
-	found.faults(a.missingScripts())
+	found.addFatal(err)
+	found.addFilling(a.config, done)
+	found.addFatal(b.load(ctx))
+	found.addFaults(a.missingScripts())
 	e := b.current.Load()
 	if e == nil {
-		found.faults(a.unused(a.scripts()))
+		found.addFaults(a.unusedSettings(a.scriptFiles()))
 		return found, a, nil
 	}
-	found.faults(e.refused)
-	found.faults(a.unused(e.scripts.Files()))
-	for _, text := range scriptFaults(e.scripts, a.withoutScripts(), colours(s, s.Out)) {
-		found.text(engine.Warning, text)
+	found.addFaults(e.refused)
+	found.addFaults(a.unusedSettings(e.scripts.Files()))
+	for _, text := range scriptFaults(e.scripts, a.withoutScripts(), useColours(s, s.Out)) {
+		found.addText(engine.Warning, text)
 	}
 	for _, missing := range e.scripts.MissingModules() {
-		found.text(engine.Warning, missing.Error())
+		found.addText(engine.Warning, missing.Error())
 	}
 	found.scripts = e.scripts.Sources()
 	err = found.partlyRead(ctx, e)
@@ -141,7 +141,7 @@ func scriptFaults(m *script.Manager, others []string, colour bool) (texts []stri
 		text := err.Error()
 		var e *script.LoadError
 		if errors.As(err, &e) && e.Excerpt != "" {
-			text += "\n" + coloured(e.Excerpt, colour)
+			text += "\n" + colourExcerpt(e.Excerpt, colour)
 		}
 		services[text] = append(services[text], name)
 	}
@@ -165,8 +165,8 @@ func noteAfter(d time.Duration, to io.Writer, line string) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// counted returns a number with its noun, "1 class" or "2 classes".
-func counted(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
+// countText returns a number with its noun, "1 class" or "2 classes".
+func countText(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
 
 // plural returns the noun in the singular or plural.
 func plural(n int, thing string) string {

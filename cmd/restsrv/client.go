@@ -63,7 +63,7 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 				return err
 			}
 		}
-		return line.wrong("unknown command %q; the commands are add, list, remove and secret", args[0])
+		return line.usageError("unknown command %q; the commands are add, list, remove and secret", args[0])
 	}
 	line := r.newClientLine(args[0])
 	names, err := line.parse(args[1:])
@@ -74,20 +74,20 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	id := ""
 	if args[0] != "list" {
 		if len(names) != 1 || names[0] == "" {
-			return line.wrong("expected one name, found %d", len(names))
+			return line.usageError("expected one name, found %d", len(names))
 		}
 		if id = names[0]; !strings.Contains(id, "@") {
 			id += "@system"
 		}
 	} else if len(names) > 0 {
-		return line.wrong("takes no arguments, found %q", names[0])
+		return line.usageError("takes no arguments, found %q", names[0])
 	}
 	r.d, err = openForAccess(ctx, r.config, r.db, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.d.close()) }()
-	return plain(command(ctx, r, id))
+	return plainError(command(ctx, r, id))
 }
 
 // newClientLine returns the command line of a subcommand.
@@ -109,9 +109,9 @@ func (r *clientRun) newClientLine(command string) *commandLine {
 	return c
 }
 
-// apply returns the properties of a client account with the changes that the
+// applyFlags returns the properties of a client account with the changes that the
 // flags make. It fails if the result has faults.
-func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, error) {
+func (r *clientRun) applyFlags(id string, properties engine.Fields) (engine.Fields, error) {
 	value, _ := properties.Get("oauth")
 	old, _ := value.(engine.Fields)
 	all := func(list []string) []any {
@@ -121,7 +121,7 @@ func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, e
 		}
 		return values
 	}
-	own := without(old, "")
+	own := withoutField(old, "")
 	for _, f := range []struct {
 		flag, name string
 		value      any
@@ -130,10 +130,10 @@ func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, e
 		{"scope", "scopes", all(r.scopes)}, {"public", "public", r.public}, {"remember", "remember", r.remember},
 	} {
 		if r.given[f.flag] {
-			own = append(without(own, f.name), engine.Field{Name: f.name, Value: f.value})
+			own = append(withoutField(own, f.name), engine.Field{Name: f.name, Value: f.value})
 		}
 	}
-	changed := append(without(properties, "oauth"), engine.Field{Name: "oauth", Value: own})
+	changed := append(withoutField(properties, "oauth"), engine.Field{Name: "oauth", Value: own})
 	c, faults := oauth.ClientOf(&engine.Account{ID: id, Properties: changed})
 	if len(faults) > 0 {
 		return nil, faults
@@ -144,8 +144,8 @@ func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, e
 	return changed, nil
 }
 
-// without returns the fields that do not have the name.
-func without(fields engine.Fields, name string) (rest engine.Fields) {
+// withoutField returns the fields that do not have the name.
+func withoutField(fields engine.Fields, name string) (rest engine.Fields) {
 	for _, f := range fields {
 		if f.Name != name {
 			rest = append(rest, f)
@@ -157,19 +157,19 @@ func without(fields engine.Fields, name string) (rest engine.Fields) {
 func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	old, err := r.d.accounts.Get(ctx, id)
 	if err == nil {
-		properties, err := r.apply(id, old.Properties)
+		properties, err := r.applyFlags(id, old.Properties)
 		if err == nil {
 			err = r.d.accounts.SetProperties(ctx, id, properties)
 		}
 		if err == nil {
-			r.told(ctx, id, "changed")
+			r.reportChange(ctx, id, "changed")
 		}
 		return err
 	}
 	if engine.CodeOf(err) != engine.NotFound {
 		return err
 	}
-	properties, err := r.apply(id, nil)
+	properties, err := r.applyFlags(id, nil)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	if err := r.d.accounts.Add(ctx, account.Account{ID: id, Name: first(r.name, login), Properties: properties}, secret); err != nil {
 		return err
 	}
-	r.told(ctx, id, "added")
-	r.show(secret, r.public)
+	r.reportChange(ctx, id, "added")
+	r.showSecret(secret, r.public)
 	return nil
 }
 
@@ -196,25 +196,25 @@ func newClientSecret() string {
 	return hex.EncodeToString(b)
 }
 
-func (r *clientRun) show(secret string, public bool) {
+func (r *clientRun) showSecret(secret string, public bool) {
 	if !public {
 		fmt.Fprintf(r.io.Out, "secret: %s\n", secret)
 	}
 }
 
-// told prints a change of a client and records it in the audit log.
-func (r *clientRun) told(ctx context.Context, id, change string) {
-	r.audit(ctx, id, change)
+// reportChange prints a change of a client and records it in the audit log.
+func (r *clientRun) reportChange(ctx context.Context, id, change string) {
+	r.auditChange(ctx, id, change)
 	fmt.Fprintf(r.io.Out, "client %s %s\n", id, change)
 }
 
-func (r *clientRun) audit(ctx context.Context, id, change string) {
+func (r *clientRun) auditChange(ctx context.Context, id, change string) {
 	r.d.guards.audit.Audit(ctx, engine.Event{Kind: engine.ClientChanged,
 		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
 }
 
-// existing returns the client, or an error if the account is not a client.
-func (r *clientRun) existing(ctx context.Context, id string) (*oauth.Client, error) {
+// existingClient returns the client, or an error if the account is not a client.
+func (r *clientRun) existingClient(ctx context.Context, id string) (*oauth.Client, error) {
 	a, err := r.d.accounts.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (r *clientRun) existing(ctx context.Context, id string) (*oauth.Client, err
 }
 
 func clientSecret(ctx context.Context, r *clientRun, id string) error {
-	c, err := r.existing(ctx, id)
+	c, err := r.existingClient(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -241,13 +241,13 @@ func clientSecret(ctx context.Context, r *clientRun, id string) error {
 	if err := r.d.accounts.SetPassword(ctx, id, secret); err != nil {
 		return err
 	}
-	r.audit(ctx, id, "secret")
-	r.show(secret, false)
+	r.auditChange(ctx, id, "secret")
+	r.showSecret(secret, false)
 	return nil
 }
 
 func clientRemove(ctx context.Context, r *clientRun, id string) error {
-	if _, err := r.existing(ctx, id); err != nil {
+	if _, err := r.existingClient(ctx, id); err != nil {
 		return err
 	}
 	if err := r.removeAccount(ctx, id); err != nil {
@@ -255,7 +255,7 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 	}
 	err := oauth.EndClient(ctx, r.d.store, r.d.system.grants, id)
 	if err == nil {
-		r.told(ctx, id, "removed")
+		r.reportChange(ctx, id, "removed")
 	}
 	return err
 }
@@ -268,7 +268,7 @@ func (r *clientRun) removeAccount(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return r.d.accounts.SetProperties(ctx, id, without(a.Properties, "oauth"))
+		return r.d.accounts.SetProperties(ctx, id, withoutField(a.Properties, "oauth"))
 	}
 	return r.d.accounts.Remove(ctx, id)
 }
@@ -295,8 +295,8 @@ func clientList(ctx context.Context, r *clientRun, _ string) error {
 		if c.Public {
 			kind = "public"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cell(c.ID), cell(c.Name), state, kind,
-			cell(strings.Join(c.Grants, ",")), cell(c.Scope.String()), cell(strings.Join(c.RedirectURIs, ",")))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", tableCell(c.ID), tableCell(c.Name), state, kind,
+			tableCell(strings.Join(c.Grants, ",")), tableCell(c.Scope.String()), tableCell(strings.Join(c.RedirectURIs, ",")))
 	}
 	return w.Flush()
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/term"
 )
 
-// colours reports whether output to w may have colours: w is a terminal and
+// useColours reports whether output to w may have colours: w is a terminal and
 // NO_COLOR is not set (no-color.org).
-func colours(s stdio, w io.Writer) bool {
+func useColours(s stdio, w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
@@ -22,9 +22,9 @@ const (
 	noColour = "\x1b[0m"
 )
 
-// coloured returns an excerpt with the marked line and its caret in red, if yes
+// colourExcerpt returns an excerpt with the marked line and its caret in red, if yes
 // is set.
-func coloured(excerpt string, yes bool) string {
+func colourExcerpt(excerpt string, yes bool) string {
 	if !yes {
 		return excerpt
 	}

@@ -10,11 +10,11 @@ import (
 // TestColour shows that only a terminal gets colours, and which lines do.
 func TestColour(t *testing.T) {
 	const text = "  1 | a\n> 2 | b\n    | ^"
-	if got := coloured(text, false); got != text {
+	if got := colourExcerpt(text, false); got != text {
 		t.Errorf("got %q", got)
 	}
 	want := []string{faint + "  1 | a" + noColour, red + "> 2 | b" + noColour, red + "    | ^" + noColour}
-	if got := coloured(text, true); got != strings.Join(want, "\n") {
+	if got := colourExcerpt(text, true); got != strings.Join(want, "\n") {
 		t.Errorf("got %q", got)
 	}
 	s := stdio{Env: func(string) string { return "" }, Terminal: true}
@@ -23,7 +23,7 @@ func TestColour(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if colours(s, &bytes.Buffer{}) || colours(s, file) {
+	if useColours(s, &bytes.Buffer{}) || useColours(s, file) {
 		t.Error("what is no terminal is coloured")
 	}
 }

@@ -17,8 +17,8 @@ type commandLine struct {
 // newCommandLine returns the command line of "restsrv name", or of "restsrv name
 // sub" if sub is not "". -h prints usage before the flags.
 func newCommandLine(name, sub, usage string, s stdio) *commandLine {
-	c := &commandLine{help: join("restsrv", name), err: s.Err}
-	c.set = flag.NewFlagSet(join(c.help, sub), flag.ContinueOnError)
+	c := &commandLine{help: joinWords("restsrv", name), err: s.Err}
+	c.set = flag.NewFlagSet(joinWords(c.help, sub), flag.ContinueOnError)
 	heading := "Flags:"
 	if sub != "" {
 		heading = "Flags of " + sub + ":"
@@ -31,7 +31,7 @@ func newCommandLine(name, sub, usage string, s stdio) *commandLine {
 	return c
 }
 
-func join(a, b string) string {
+func joinWords(a, b string) string {
 	if b == "" {
 		return a
 	}
@@ -58,7 +58,7 @@ func (c *commandLine) parse(args []string) (names []string, err error) {
 			explain()
 			return nil, err
 		case err != nil:
-			return nil, c.wrong("%v", err)
+			return nil, c.usageError("%v", err)
 		case c.set.NArg() == 0:
 			return names, nil
 		}
@@ -66,8 +66,8 @@ func (c *commandLine) parse(args []string) (names []string, err error) {
 	}
 }
 
-// wrong prints a mistake in the arguments and returns errUsage.
-func (c *commandLine) wrong(format string, args ...any) error {
+// usageError prints a mistake in the arguments and returns errUsage.
+func (c *commandLine) usageError(format string, args ...any) error {
 	fmt.Fprintf(c.err, "%s: %s (%s -h)\n", c.set.Name(), fmt.Sprintf(format, args...), c.help)
 	return errUsage
 }

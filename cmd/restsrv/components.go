@@ -44,10 +44,10 @@ func (e *edition) components() map[string]any {
 	return all
 }
 
-// scope returns the components that services of IONDV get when they are
+// scriptScope returns the components that services of IONDV get when they are
 // initialized. Instead of dataRepo they get the repository that checks
 // permissions, unless their options name ion://dataRepo.
-func (e *edition) scope(components map[string]any) map[string]any {
+func (e *edition) scriptScope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {
 		if component == any(e.events) {
@@ -57,8 +57,8 @@ func (e *edition) scope(components map[string]any) map[string]any {
 	return scope
 }
 
-// known returns the names that deploy.json may use.
-func known() deploy.Known {
+// knownNames returns the names that deploy.json may use.
+func knownNames() deploy.Known {
 	var k deploy.Known
 	for name := range builtin.Modules() {
 		k.Builtins = append(k.Builtins, name)

@@ -26,7 +26,7 @@ func newLog(f flags, s stdio) (*slog.Logger, *console) {
 	if !f.watch {
 		return slog.New(slog.NewTextHandler(s.Err, options)), nil
 	}
-	c := &console{to: s.Err, colour: colours(s, s.Err)}
+	c := &console{to: s.Err, colour: useColours(s, s.Err)}
 	return slog.New(&consoleHandler{slog.NewTextHandler(&c.record, options), c}), c
 }
 
@@ -68,7 +68,7 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	if err := h.Handler.Handle(ctx, brief); err != nil {
 		return err
 	}
-	for _, text := range []string{printable(more), printable(strings.ReplaceAll(stack, "\t", "")), coloured(excerpt, h.c.colour)} {
+	for _, text := range []string{replaceControls(more), replaceControls(strings.ReplaceAll(stack, "\t", "")), colourExcerpt(excerpt, h.c.colour)} {
 		if text != "" {
 			h.c.record.WriteString("    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n")
 		}
@@ -77,9 +77,9 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// printable replaces the control characters of a text, except tabs and line
+// replaceControls replaces the control characters of a text, except tabs and line
 // ends.
-func printable(text string) string {
+func replaceControls(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' && c != '\n' || c >= 0x7f && c <= 0x9f {
 			return utf8.RuneError
@@ -112,15 +112,15 @@ func (h *consoleHandler) WithGroup(name string) slog.Handler {
 	return &consoleHandler{h.Handler.WithGroup(name), h.c}
 }
 
-// scripts prints the result of a reload of scripts in one line, and below it
+// printScripts prints the result of a reload of scripts in one line, and below it
 // the reason for each file that cannot be loaded.
-func (c *console) scripts(r script.Report) {
+func (c *console) printScripts(r script.Report) {
 	if r.Idle() {
 		return
 	}
 	var parts, reasons []string
 	if len(r.Loaded) > 0 {
-		parts = append(parts, strings.Join(r.Loaded, ", ")+" reloaded in "+short(r.Took))
+		parts = append(parts, strings.Join(r.Loaded, ", ")+" reloaded in "+shortDuration(r.Took))
 	}
 	var kept []string
 	for _, name := range slices.Sorted(maps.Keys(r.Failed)) {
@@ -129,7 +129,7 @@ func (c *console) scripts(r script.Report) {
 		}
 		reason := r.Failed[name].Error()
 		if e := r.Failed[name].Excerpt; e != "" {
-			reason += "\n" + coloured(e, c.colour)
+			reason += "\n" + colourExcerpt(e, c.colour)
 		}
 		if !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
@@ -141,25 +141,25 @@ func (c *console) scripts(r script.Report) {
 	if len(r.Down) > 0 {
 		parts = append(parts, c.paint(strings.Join(r.Down, ", ")+" failed and answers 503"))
 	}
-	c.line(r.Changed, strings.Join(parts, "; "), reasons)
+	c.printLine(r.Changed, strings.Join(parts, "; "), reasons)
 }
 
-// application prints the result of a reload of deploy.json and classes.
-func (c *console) application(changed []string, took time.Duration, err error) {
+// printApplication prints the result of a reload of deploy.json and classes.
+func (c *console) printApplication(changed []string, took time.Duration, err error) {
 	if err == nil {
-		c.line(changed, "application reloaded in "+short(took), nil)
+		c.printLine(changed, "application reloaded in "+shortDuration(took), nil)
 		return
 	}
 	text := err.Error()
 	var e *script.LoadError
 	if errors.As(err, &e) && e.Excerpt != "" {
-		text += "\n" + coloured(e.Excerpt, c.colour)
+		text += "\n" + colourExcerpt(e.Excerpt, c.colour)
 	}
-	c.line(changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
+	c.printLine(changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
 }
 
-// line prints the changed files and the result, with reasons below it.
-func (c *console) line(changed []string, what string, reasons []string) {
+// printLine prints the changed files and the result, with reasons below it.
+func (c *console) printLine(changed []string, what string, reasons []string) {
 	cause := "everything"
 	if changed != nil {
 		cause = shownPaths(c.dir, changed)

@@ -74,8 +74,8 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 	return e, nil
 }
 
-// use makes an edition answer all new requests, and retires the one before.
-func (s *server) use(e *edition) {
+// useEdition makes an edition answer all new requests, and retires the one before.
+func (s *server) useEdition(e *edition) {
 	s.db.rules.Store(&e.rules)
 	before := s.current.Swap(e)
 	if before == nil {
@@ -112,7 +112,7 @@ func (e *edition) retire(other *edition) {
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	e.store = e.db.store
 	if before != nil {
-		e.store, err = e.db.core.With(append(e.meta.Classes(), e.db.system.all()...))
+		e.store, err = e.db.core.With(append(e.meta.Classes(), e.db.system.allClasses()...))
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
 	switch {
 	case before == nil:
 		e.accounts = e.db.accounts
-	case before.config.TokenLifetime == c.TokenLifetime && before.config.CaseInsensitiveLogin == c.CaseInsensitiveLogin && enriched(before.config) == enriched(c):
+	case before.config.TokenLifetime == c.TokenLifetime && before.config.CaseInsensitiveLogin == c.CaseInsensitiveLogin && hasEnrichment(before.config) == hasEnrichment(c):
 		e.accounts = before.accounts
 	default:
 		e.accounts, err = e.db.newAccounts(c)
@@ -164,8 +164,8 @@ func (e *edition) openRest(context.Context, *edition) error {
 		}
 	}
 	e.rest = rest.New(rest.Config{
-		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
-		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.proves(bearers), TrustedProxies: e.config.TrustedProxies,
+		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
+		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.wrapSignIn(bearers), TrustedProxies: e.config.TrustedProxies,
 		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})
 	return nil
@@ -204,10 +204,10 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			Tokens: e.accounts, Files: e.images(), Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
 			Settings: engine.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
-			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scope(components), Limits: scriptLimits(svc.Limits)})
+			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scriptScope(components), Limits: scriptLimits(svc.Limits)})
 			continue
 		}
-		if err := e.convert(svc, env, options); err != nil && e.flags.strict {
+		if err := e.addConverters(svc, env, options); err != nil && e.flags.strict {
 			return err
 		}
 		built, err := builtin.Modules()[svc.Builtin](env, options)
@@ -226,7 +226,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		return err
 	}
 	if e.console != nil {
-		e.scripts.OnReload(e.console.scripts)
+		e.scripts.OnReload(e.console.printScripts)
 	}
 	return e.scripts.Lost()
 }
@@ -253,10 +253,10 @@ func (e *edition) reportRefused(before *edition) error {
 	return nil
 }
 
-// convert replaces options of the acceptor that name scripts by converters that run
+// addConverters replaces options of the acceptor that name scripts by converters that run
 // these scripts. If a script cannot be loaded, its converter fails until the script
 // is fixed.
-func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
+func (e *edition) addConverters(svc deploy.Service, env *engine.Env, options engine.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil
 	}

@@ -39,19 +39,19 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("export", exportUsage, s)
 	file := c.set.String("o", "", "file to write, for its owner alone (default the standard output)")
 	withFiles := c.set.Bool("files", false, "write the contents of files, too")
-	d, err := c.reading(ctx, args)
+	d, err := c.openForReading(ctx, args)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exported(), c.app.meta.Classes()), Files: d.system.files}
+	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exportedClasses(), c.app.meta.Classes()), Files: d.system.files}
 	var lost []string
 	if *withFiles {
 		config.Content = contents{d.files}
 		config.Lost = func(hash, file string) { lost = append(lost, fmt.Sprintf("file %s, content %s", file, hash)) }
 		resume, err := d.files.Pause() // contents of exported objects must not be deleted until the end
 		if err != nil {
-			return plain(err)
+			return plainError(err)
 		}
 		defer resume()
 	}
@@ -71,7 +71,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	})
 	done()
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	for _, name := range lost {
 		fmt.Fprintf(s.Err, "restsrv export: %s: the content is lost, and not in the export\n", name)
@@ -109,10 +109,10 @@ func warnWhileReading(out io.Writer, command string, every time.Duration) (stop 
 	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
-// exported returns the system classes that an export contains, including those
+// exportedClasses returns the system classes that an export contains, including those
 // that belong to objects: their files, stages and history. Tokens, events, stored
 // answers and keys are left out, because they belong to one database.
-func (s *system) exported() []*engine.Class {
+func (s *system) exportedClasses() []*engine.Class {
 	accounts := slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" })
 	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages, s.changes})
 }

@@ -22,7 +22,7 @@ server.
 func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("files", filesUsage, s)
 	remove := c.set.Bool("remove", false, "remove what is found")
-	d, err := c.reading(ctx, args)
+	d, err := c.openForReading(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return nil
 	})
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	var bytes int64
 	for _, o := range orphans {
@@ -41,7 +41,7 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 		fmt.Fprintln(s.Out, orphanText(o))
 		if *remove {
 			if err := d.files.Remove(ctx, o); err != nil {
-				return plain(err)
+				return plainError(err)
 			}
 		}
 	}

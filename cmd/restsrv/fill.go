@@ -50,20 +50,20 @@ func (f *filling) fill(ctx context.Context) (done filled, err error) {
 			return done, fmt.Errorf("%s: %w", f.acl, err)
 		}
 	}
-	if done.report, err = f.objects(ctx); err == nil {
-		done.seeded, done.left, err = f.app.seed(ctx, f.db)
+	if done.report, err = f.importObjects(ctx); err == nil {
+		done.seeded, done.left, err = f.app.seedObjects(ctx, f.db)
 	}
 	return done, err
 }
 
-// objects imports only the objects.
-func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
+// importObjects imports only the objects.
+func (f *filling) importObjects(ctx context.Context) (*transfer.Report, error) {
 	ctx, staging := engine.WithStaging(ctx)
 	defer staging.End()
 	d, meta := f.db, f.app.meta
 	files := engine.Files{Storage: d.files, Data: d.store, Meta: meta}
 	report, err := transfer.Import(ctx, transfer.Config{
-		Data: d.store, Meta: meta, System: d.system.all(),
+		Data: d.store, Meta: meta, System: d.system.allClasses(),
 		Strict: f.strict,
 		Stage: func(c *engine.Class, id, name, stage string) *engine.Item {
 			if f.app.workflows == nil {
@@ -92,7 +92,7 @@ func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return transfer.Source{Objects: func(func(transfer.Object) bool) {}}, nil
 	}
-	files, err := below(root, folder)
+	files, err := folderBelow(root, folder)
 	if err != nil {
 		return transfer.Source{}, fmt.Errorf("%s: the folder is %w", dir, err)
 	}
@@ -104,9 +104,9 @@ func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	return s, err
 }
 
-// below returns the file system of a folder below root. The folder and the files in it may
+// folderBelow returns the file system of a folder below root. The folder and the files in it may
 // be links to any place below root.
-func below(root, folder string) (fs.FS, error) {
+func folderBelow(root, folder string) (fs.FS, error) {
 	files := deploy.Directory(root)
 	if _, err := fs.Stat(files, folder); errors.Is(err, engine.ErrOutside) {
 		return nil, engine.ErrOutside
@@ -120,10 +120,10 @@ const (
 	dataDir = "data"
 )
 
-// begin fills the database before the server answers requests. A new database gets all
+// fillFirst fills the database before the server answers requests. A new database gets all
 // data of the application, any other one only accounts and roles that are new. If several
 // servers start on a new database, one fills it while the others wait.
-func (s *server) begin(ctx context.Context, a *app) error {
+func (s *server) fillFirst(ctx context.Context, a *app) error {
 	fresh, err := s.db.store.Fresh(ctx)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 		s.tellObjects(done.report, time.Since(started))
 	}
 	if err != nil {
-		return fmt.Errorf("the new database is not filled, the next start goes on with it: %w", plain(err))
+		return fmt.Errorf("the new database is not filled, the next start goes on with it: %w", plainError(err))
 	}
 	for _, f := range done.left {
 		s.log.Warn(f.String())
@@ -180,7 +180,7 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 func (s *server) takeAccess(ctx context.Context, a *app) error {
 	done, err := importACL(ctx, s.db, a.config.Abs(aclDir))
 	if err != nil {
-		return fmt.Errorf("%s: %w", aclDir, plain(err))
+		return fmt.Errorf("%s: %w", aclDir, plainError(err))
 	}
 	s.tellAccess(done)
 	return nil

@@ -67,7 +67,7 @@ func printFindings(w io.Writer, all []finding) error {
 	return nil
 }
 
-func (f *findings) faults(all engine.Faults) {
+func (f *findings) addFaults(all engine.Faults) {
 	for _, fault := range all {
 		f.all = append(f.all, finding{Fault: fault})
 	}
@@ -76,8 +76,8 @@ func (f *findings) faults(all engine.Faults) {
 // findingPlace matches the file, line and column at the begin of a finding.
 var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
 
-// text adds a finding from a line that may begin with a place.
-func (f *findings) text(level engine.Level, text string) {
+// addText adds a finding from a line that may begin with a place.
+func (f *findings) addText(level engine.Level, text string) {
 	one := finding{text: text, Fault: engine.Fault{Level: level, Found: text}}
 	if m := findingPlace.FindStringSubmatch(text); m != nil {
 		one.File, one.Found = m[1], text[len(m[0]):]
@@ -87,28 +87,28 @@ func (f *findings) text(level engine.Level, text string) {
 	f.all = append(f.all, one)
 }
 
-// stop adds an error that prevents the start of a server.
-func (f *findings) stop(err error) {
+// addFatal adds an error that prevents the start of a server.
+func (f *findings) addFatal(err error) {
 	var faults engine.Faults
 	switch {
 	case err == nil:
 		return
 	case errors.As(err, &faults):
-		f.faults(faults)
+		f.addFaults(faults)
 	default:
 		for _, line := range strings.Split(err.Error(), "\n") {
-			f.text(engine.Fatal, line)
+			f.addText(engine.Fatal, line)
 		}
 	}
 	f.stops = true
 }
 
-// filling adds the accounts and objects that the first start of a server would reject.
-func (f *findings) filling(c *deploy.Config, done filled) {
-	f.faults(done.left)
-	f.faults(done.access.faults)
+// addFilling adds the accounts and objects that the first start of a server would reject.
+func (f *findings) addFilling(c *deploy.Config, done filled) {
+	f.addFaults(done.left)
+	f.addFaults(done.access.faults)
 	for _, line := range done.access.refused {
-		f.text(engine.Mistake, line+": "+mistake.ACLEntry.Resolution)
+		f.addText(engine.Mistake, line+": "+mistake.ACLEntry.Resolution)
 		one := &f.all[len(f.all)-1]
 		one.Code, one.Resolution = mistake.ACLEntry.Code, mistake.ACLEntry.Resolution
 	}
@@ -120,7 +120,7 @@ func (f *findings) filling(c *deploy.Config, done filled) {
 		f.inObject(c, r.Rule, fault, r.Attribute, r.Reason)
 	}
 	for _, name := range done.report.IgnoredNames() {
-		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", counted(done.report.Ignored[name], "value"), name)
+		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", countText(done.report.Ignored[name], "value"), name)
 		fault := engine.Fault{File: path.Join(dataDir, done.report.IgnoredIn[name]), Found: found, Expected: "an attribute of the class"}
 		f.inObject(c, mistake.ValueUnknown, fault, name[strings.LastIndexByte(name, '.')+1:], "found "+found)
 	}
@@ -157,8 +157,8 @@ func (f *findings) inObject(c *deploy.Config, rule *mistake.Rule, fault engine.F
 	f.all = append(f.all, finding{Fault: fault, text: place + ": " + reason + ": " + fault.Resolution})
 }
 
-// sorted returns the findings in the order of files and lines, each once.
-func (f *findings) sorted(c *deploy.Config) []finding {
+// sortUnique returns the findings in the order of files and lines, each once.
+func (f *findings) sortUnique(c *deploy.Config) []finding {
 	slices.SortStableFunc(f.all, func(a, b finding) int { return compareFaults(c, a.Fault, b.Fault) })
 	told := map[string]bool{}
 	return slices.DeleteFunc(f.all, func(one finding) bool {
@@ -190,9 +190,9 @@ func compareFaults(c *deploy.Config, a, b engine.Fault) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// unused returns a fault for each setting of deploy.json that has no effect, unless a
+// unusedSettings returns a fault for each setting of deploy.json that has no effect, unless a
 // script mentions it.
-func (a *app) unused(scripts []string) engine.Faults {
+func (a *app) unusedSettings(scripts []string) engine.Faults {
 	var texts [][]byte
 	for _, file := range scripts {
 		if text, err := os.ReadFile(file); err == nil {
@@ -209,8 +209,8 @@ func (a *app) unused(scripts []string) engine.Faults {
 	return a.config.Locate(faults)
 }
 
-// scripts returns the files of the services.
-func (a *app) scripts() []string {
+// scriptFiles returns the files of the services.
+func (a *app) scriptFiles() []string {
 	var files []string
 	for _, svc := range a.config.Services {
 		if svc.Script != "" {

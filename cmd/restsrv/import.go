@@ -42,12 +42,12 @@ null where a value is required, or with a workflow or stage that does not exist.
 func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("import", importUsage, s)
 	c.set.BoolVar(&c.strict, "strict", false, "refuse mistakes in the application and objects with values that do not fit")
-	names, err := c.takes(args, 1)
+	names, err := c.parseAtMost(args, 1)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		return c.wrong("what to import is missing: an application directory, a data folder, an NDJSON file or -")
+		return c.usageError("what to import is missing: an application directory, a data folder, an NDJSON file or -")
 	}
 	from, err := findImport(names[0])
 	if err != nil {
@@ -56,7 +56,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if c.config == "" {
 		c.config = from.config
 	}
-	if err := c.load(); err != nil {
+	if err := c.loadApp(); err != nil {
 		return err
 	}
 	source, err := from.open(c)
@@ -69,7 +69,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	return c.take(ctx, d, from, source)
+	return c.importAll(ctx, d, from, source)
 }
 
 // importFrom is the source of an import.
@@ -144,24 +144,24 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	return transfer.NDJSON(file, f.name, size), nil
 }
 
-// take imports everything and prints the result. If the source is not an
+// importAll imports everything and prints the result. If the source is not an
 // application directory, its objects come after the inline objects or, if it is
 // an export, replace them.
-func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
+func (c *dataCommand) importAll(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
 	f := &filling{app: c.app, db: d, acl: from.acl, data: source, strict: c.strict}
 	var end func()
 	f.add, end = progress(c.io, "importing", source.Total, from.data == "")
 	var done filled
 	switch {
 	case from.acl != "":
-		done, err = c.fill(ctx, f)
+		done, err = c.fillDatabase(ctx, f)
 	case source.Exact:
 		if _, err = d.store.Seed(ctx, nil); err == nil {
-			done.report, err = f.objects(ctx)
+			done.report, err = f.importObjects(ctx)
 		}
 	default:
-		if done.seeded, done.left, err = c.app.seed(ctx, d); err == nil {
-			done.report, err = f.objects(ctx)
+		if done.seeded, done.left, err = c.app.seedObjects(ctx, d); err == nil {
+			done.report, err = f.importObjects(ctx)
 		}
 	}
 	end()
@@ -169,14 +169,14 @@ func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, s
 		if done.report != nil {
 			fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", done.report.Count())
 		}
-		return plain(err)
+		return plainError(err)
 	}
 	return importSummary{c.app, done}.write(c.io.Out)
 }
 
-// fill fills the database. If it is new, it makes sure that no server fills it
+// fillDatabase fills the database. If it is new, it makes sure that no server fills it
 // at the same time.
-func (c *dataCommand) fill(ctx context.Context, f *filling) (done filled, err error) {
+func (c *dataCommand) fillDatabase(ctx context.Context, f *filling) (done filled, err error) {
 	fresh, err := f.db.store.Fresh(ctx)
 	if err != nil || !fresh {
 		return f.fill(ctx)

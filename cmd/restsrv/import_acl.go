@@ -41,10 +41,10 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	users, err := d.accounts.Import(ctx, accounts)
 	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known, weak: users.Weak}
 	for _, r := range roles.Refused {
-		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+		done.refused = append(done.refused, r.Where+": "+plainError(r.Err).Error())
 	}
 	for _, r := range users.Refused {
-		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+		done.refused = append(done.refused, r.Where+": "+plainError(r.Err).Error())
 	}
 	done.faults = faults
 	return done, err

@@ -30,14 +30,14 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	from := c.set.String("from", "", "database to copy, sqlite:PATH or postgres://user@host/database")
 	to := c.set.String("to", "", "database to fill")
 	force := c.set.Bool("force", false, "fill a database that has objects; those with the same ids are replaced")
-	if _, err := c.takes(args, 0); err != nil {
+	if _, err := c.parseAtMost(args, 0); err != nil {
 		return err
 	}
 	if *from == "" || *to == "" || *from == *to {
 		fmt.Fprintln(s.Err, "restsrv migrate: -from and -to name two databases, such as -from sqlite:restsrv.db -to postgres://user@host/database")
 		return errUsage
 	}
-	if err := c.load(); err != nil {
+	if err := c.loadApp(); err != nil {
 		return err
 	}
 	sys := newSystem()
@@ -51,14 +51,14 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return fmt.Errorf("-to: %w", err)
 	}
 	defer func() { err = errors.Join(err, target.close()) }()
-	m := &migration{c, source, target, slices.Concat(sys.all(), c.app.meta.Classes())}
+	m := &migration{c, source, target, slices.Concat(sys.allClasses(), c.app.meta.Classes())}
 	if err := m.checkTarget(ctx, *force); err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	if err := m.copy(ctx); err != nil {
-		return fmt.Errorf("the migration broke off, -to is not complete: %w", plain(err))
+		return fmt.Errorf("the migration broke off, -to is not complete: %w", plainError(err))
 	}
-	return plain(m.verify(ctx))
+	return plainError(m.verify(ctx))
 }
 
 type migration struct {
@@ -100,7 +100,7 @@ func (m *migration) verify(ctx context.Context) error {
 		return err
 	}
 	writeSums(m.io.Out, a)
-	if differ := differences(a, b); len(differ) > 0 {
+	if differ := differingSums(a, b); len(differ) > 0 {
 		fmt.Fprintln(m.io.Out, "-to differs:")
 		writeSums(m.io.Out, differ)
 		return errors.New("the databases differ: was something written meanwhile, or was -to in use?")
@@ -112,9 +112,9 @@ func (m *migration) verify(ctx context.Context) error {
 	return nil
 }
 
-// differences returns the sums of b that differ from a, and an empty sum for
+// differingSums returns the sums of b that differ from a, and an empty sum for
 // each name that only a has.
-func differences(a, b []transfer.Sum) (differ []transfer.Sum) {
+func differingSums(a, b []transfer.Sum) (differ []transfer.Sum) {
 	for _, s := range b {
 		if !slices.Contains(a, s) {
 			differ = append(differ, s)

@@ -122,7 +122,7 @@ func startMutated(t *testing.T, dir string, core *database, full bool) error {
 		}
 	}
 	if !full {
-		if _, err := core.core.With(append(a.meta.Classes(), core.system.all()...)); err != nil {
+		if _, err := core.core.With(append(a.meta.Classes(), core.system.allClasses()...)); err != nil {
 			t.Errorf("the tables cannot be laid out: %v", err)
 			return err
 		}

@@ -74,7 +74,7 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 func fillOlder(t *testing.T, a managed) {
 	t.Helper()
 	ctx := context.Background()
-	c, _ := deploy.Load(a.config, known())
+	c, _ := deploy.Load(a.config, knownNames())
 	db, _, err := connect(ctx, c, a.db, opening{})
 	if err != nil {
 		t.Fatal(err)

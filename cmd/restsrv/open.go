@@ -87,7 +87,7 @@ func newSystem() *system {
 	}
 }
 
-func (s *system) all() []*engine.Class {
+func (s *system) allClasses() []*engine.Class {
 	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events, s.changes, s.leases})
 }
 
@@ -119,7 +119,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	d := &database{hasher: hasher, system: sys, file: path, log: o.log}
 	permission, policy := acl.ItemClasses(sys.policy)
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, PermissionClass: permission, PolicyClass: policy, Regranted: d.regranted, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
+		Classes: slices.Concat(o.classes, sys.allClasses()), FileClass: sys.files, Unheld: d.removeUnheld, StageClass: sys.stages, PermissionClass: permission, PolicyClass: policy, Regranted: d.forgetGrants, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
 		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, LockTime: lockTime, Log: o.log,
 	})
 	var changed *store.SchemaError
@@ -129,7 +129,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	core, err := s.With(sys.all())
+	core, err := s.With(sys.allClasses())
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -156,11 +156,11 @@ func (d *database) keepFiles(dir string, c *deploy.Config) {
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 
-// unheld removes contents of files when no object refers to them any more.
-func (d *database) unheld(hashes []string) { d.files.Unheld(hashes) }
+// removeUnheld removes contents of files when no object refers to them any more.
+func (d *database) removeUnheld(hashes []string) { d.files.Unheld(hashes) }
 
-// regranted makes the policy read the grants again.
-func (d *database) regranted() {
+// forgetGrants makes the policy read the grants again.
+func (d *database) forgetGrants() {
 	if d.policy != nil { // nil while the database is being opened
 		d.policy.Forget()
 	}
@@ -169,27 +169,27 @@ func (d *database) regranted() {
 // newAccounts returns the accounts with the settings of an application.
 func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 	var enrich func(context.Context, *engine.Account) error
-	if enriched(c) {
+	if hasEnrichment(c) {
 		enrich = d.enrich
 	}
 	return account.New(account.Config{
 		Data: d.core, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Removing: d.removing, Enrich: enrich,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Removing: d.removeRights, Enrich: enrich,
 		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: d.log,
 	})
 }
 
-// removing deletes the permissions, OAuth2 grants and consents of an account, so that
+// removeRights deletes the permissions, OAuth2 grants and consents of an account, so that
 // a later account of the same name does not have them.
-func (d *database) removing(ctx context.Context, account string) error {
+func (d *database) removeRights(ctx context.Context, account string) error {
 	if err := d.policy.RevokeAll(ctx, account); err != nil {
 		return err
 	}
 	return oauth.EndAccount(ctx, d.core, d.system.grants, account)
 }
 
-// enriched reports whether the data add to the stored accounts.
-func enriched(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
+// hasEnrichment reports whether the data add to the stored accounts.
+func hasEnrichment(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
 
 // schemaHint describes the migration that works for every change of classes. An
 // export with the new classes would fail with the same error.
@@ -308,7 +308,7 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 // openForAccess opens the database of an application without its classes, so that
 // accounts and grants can be managed even if the classes are invalid.
 func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
-	c, faults := deploy.Load(first(config, "deploy.json"), known())
+	c, faults := deploy.Load(first(config, "deploy.json"), knownNames())
 	if errs, _ := faults.Split(false); len(errs) > 0 {
 		return nil, errs
 	}

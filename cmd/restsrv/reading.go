@@ -29,7 +29,7 @@ const (
 // readingOf records the current state of the files of an application. config is
 // the result of the last time that it was read.
 func readingOf(file string, config *deploy.Config) reading {
-	return sourcesOf(file).with(file, config)
+	return sourcesOf(file).withConfigured(file, config)
 }
 
 // sourcesOf records the files that belong to an application by their names,
@@ -40,30 +40,30 @@ func sourcesOf(file string) reading {
 	dir := filepath.Dir(file)
 	r["directory"], _ = filepath.EvalSymlinks(dir)
 	for _, source := range deploy.Sources(file) {
-		r.add(filepath.Join(dir, filepath.FromSlash(source)))
+		r.addFile(filepath.Join(dir, filepath.FromSlash(source)))
 	}
 	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir), filepath.Join(dir, aclDir)} {
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if path := filepath.Join(folder, e.Name()); ofApplication(dir, path) {
-				r.add(path)
+				r.addFile(path)
 			}
 		}
 	}
 	return r
 }
 
-// with adds the files that the configuration names, and those that are read on
+// withConfigured adds the files that the configuration names, and those that are read on
 // demand.
-func (r reading) with(file string, config *deploy.Config) reading {
+func (r reading) withConfigured(file string, config *deploy.Config) reading {
 	for _, path := range config.Read {
 		if r[path] == "" {
-			r.add(path)
+			r.addFile(path)
 		}
 	}
 	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
-		again, _ := deploy.Load(file, known()) // they may exist by now, under another name
+		again, _ := deploy.Load(file, knownNames()) // they may exist by now, under another name
 		for _, svc := range again.Services {
 			r["script of "+svc.Name] = svc.Script
 		}
@@ -71,7 +71,7 @@ func (r reading) with(file string, config *deploy.Config) reading {
 	return r
 }
 
-func (r reading) add(path string) {
+func (r reading) addFile(path string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return
@@ -112,7 +112,7 @@ func (r reading) showsAs(other reading) bool {
 func ofPresentation(dir, path string) bool {
 	return slices.ContainsFunc(meta.PresentationDirs(), func(folder string) bool {
 		folder = filepath.Join(dir, folder)
-		return above(folder, path) || above(path, folder)
+		return isAbove(folder, path) || isAbove(path, folder)
 	})
 }
 
@@ -146,20 +146,20 @@ func lacksScripts(c *deploy.Config) bool {
 	return false
 }
 
-// touches reports whether one of the changed paths, files or folders, may
+// isTouched reports whether one of the changed paths, files or folders, may
 // affect the edition.
-func (e *edition) touches(changed []string) bool {
+func (e *edition) isTouched(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
 	}
 	classes := filepath.Join(e.config.Dir, metaDir)
 	folders := []string{filepath.Join(classes, typesDir), filepath.Join(e.config.Dir, aclDir)}
 	for _, path := range changed {
-		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || above(path, classes) || slices.Contains(folders, path) {
+		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || isAbove(path, classes) || slices.Contains(folders, path) {
 			return true
 		}
 		for known := range e.reading {
-			if above(path, known) {
+			if isAbove(path, known) {
 				return true
 			}
 		}
@@ -167,14 +167,14 @@ func (e *edition) touches(changed []string) bool {
 	return false
 }
 
-// above reports whether path is the file itself or a folder above it.
-func above(path, file string) bool {
+// isAbove reports whether path is the file itself or a folder above it.
+func isAbove(path, file string) bool {
 	rest, ok := strings.CutPrefix(file, path)
 	return ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// wanted reports whether a file may belong to an application, by its path.
-func (s *server) wanted(path string) bool {
+// isWatched reports whether a file may belong to an application, by its path.
+func (s *server) isWatched(path string) bool {
 	switch filepath.Ext(path) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":
 		return true

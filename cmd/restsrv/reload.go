@@ -35,7 +35,7 @@ func (s *server) read(before *edition) (*app, error) {
 		if !now.same(at) && attempt < maxReadings {
 			continue
 		}
-		a.reading, a.told = now.with(file, a.config), map[string]bool{}
+		a.reading, a.told = now.withConfigured(file, a.config), map[string]bool{}
 		for _, w := range a.warnings {
 			if a.told[w.String()] = true; !told[w.String()] {
 				s.log.Warn(w.String())
@@ -57,14 +57,14 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	if changed != nil {
 		changed = append(slices.Clone(changed), s.missed...)
 	}
-	if changed == nil || s.failed || e.touches(changed) {
+	if changed == nil || s.failed || e.isTouched(changed) {
 		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
 			err := s.renew(ctx, e)
 			s.failed, s.missed = err != nil, nil
 			if s.failed {
 				s.missed = changed
 			}
-			s.tell(changed, time.Since(started), err)
+			s.logReload(changed, time.Since(started), err)
 			return rest
 		}
 		s.failed = false
@@ -78,7 +78,7 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 // start imports them.
 func (s *server) tellData(changed []string) {
 	folder := s.started.Abs(dataDir)
-	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !above(folder, path) })
+	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !isAbove(folder, path) })
 	if len(data) > 0 {
 		s.log.Info("objects of data are taken by the first start alone; restsrv import takes them now", "changed", shownPaths(s.started.Dir, data))
 	}
@@ -97,10 +97,10 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	if err != nil {
 		return err
 	}
-	if names := s.fixed(e.config); len(names) > 0 {
+	if names := s.fixedSettings(e.config); len(names) > 0 {
 		s.log.Warn("settings that have changed take effect when the server is started again", "settings", strings.Join(names, ", "))
 	}
-	s.use(e)
+	s.useEdition(e)
 	if err := s.takeAccess(ctx, a); err != nil {
 		s.log.Error("accounts and roles cannot be taken", "error", err)
 	}
@@ -122,9 +122,9 @@ func (s *server) reportPresentation(a *app) {
 	}
 }
 
-// fixed lists the settings that differ from the start and cannot change while the
+// fixedSettings lists the settings that differ from the start and cannot change while the
 // server runs.
-func (s *server) fixed(c *deploy.Config) []string {
+func (s *server) fixedSettings(c *deploy.Config) []string {
 	was := s.started
 	var names []string
 	for _, setting := range []struct {
@@ -155,11 +155,11 @@ func (s *server) fixed(c *deploy.Config) []string {
 	return names
 }
 
-// tell logs the result of a reload of the application.
-func (s *server) tell(changed []string, took time.Duration, err error) {
+// logReload logs the result of a reload of the application.
+func (s *server) logReload(changed []string, took time.Duration, err error) {
 	switch {
 	case s.console != nil:
-		s.console.application(changed, took, err)
+		s.console.printApplication(changed, took, err)
 	case err != nil:
 		s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
 	default:
@@ -169,9 +169,9 @@ func (s *server) tell(changed []string, took time.Duration, err error) {
 	}
 }
 
-// reloads reloads the application on SIGHUP and, with -watch, when its files are
+// startReloads reloads the application on SIGHUP and, with -watch, when its files are
 // saved. The returned function ends that.
-func (s *server) reloads(ctx context.Context) (stop func(), err error) {
+func (s *server) startReloads(ctx context.Context) (stop func(), err error) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	var done sync.WaitGroup
@@ -210,22 +210,22 @@ func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watch
 		rest := s.reload(ctx, paths)
 		loads.Go(func() {
 			rest()
-			watcher.Follow(s.followed())
+			watcher.Follow(s.followedFiles())
 		})
 	}
 	var err error
-	watcher, err = watch.New(watch.Config{Dir: s.started.Dir, Skip: []string{s.storedFiles()}, Wanted: s.wanted, Changed: changed, Log: s.log})
+	watcher, err = watch.New(watch.Config{Dir: s.started.Dir, Skip: []string{s.storedFiles()}, Wanted: s.isWatched, Changed: changed, Log: s.log})
 	if err != nil {
 		return nil, err
 	}
-	watcher.Follow(s.followed())
+	watcher.Follow(s.followedFiles())
 	close(ready)
 	return watcher, nil
 }
 
-// followed returns the files that are watched wherever they are: in node_modules, or
+// followedFiles returns the files that are watched wherever they are: in node_modules, or
 // with names that are otherwise not watched.
-func (s *server) followed() []string {
+func (s *server) followedFiles() []string {
 	e := s.current.Load()
 	return append(e.scripts.Files(), e.config.Read...)
 }

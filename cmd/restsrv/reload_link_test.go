@@ -114,7 +114,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 		"deploy.json": true, "gate.yml": true, "one.ini": true, "two.ini": true, "meta": true, "meta/new.class.json": true, "meta/a.class.yml": true, "meta/types/x.type.json": true,
 		"": true, "acl": true, "acl/admin.acl.yml": true, "scripts/a.js": false, "scripts": false, "sub/x.ini": false, "data/x.json": false, "meta/note.txt": false, "deploy.json.bak": false,
 	} {
-		if got := e.touches([]string{filepath.Join(dir, name)}); got != want {
+		if got := e.isTouched([]string{filepath.Join(dir, name)}); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
@@ -141,15 +141,15 @@ func TestFixedSettings(t *testing.T) {
 		return a
 	}
 	s := &server{started: read("").config, io: stdio{Env: func(string) string { return "" }}}
-	if names := s.fixed(read(`"publicURL":"https://example.org","session":{"idle":5},"limits":{"wallTime":3},"minBodyRate":5,"shutdownTimeout":3`).config); len(names) != 0 {
+	if names := s.fixedSettings(read(`"publicURL":"https://example.org","session":{"idle":5},"limits":{"wallTime":3},"minBodyRate":5,"shutdownTimeout":3`).config); len(names) != 0 {
 		t.Errorf("got %v", names)
 	}
-	got := s.fixed(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"shares":{"scans":1},"signIn":{"perAccount":1},"audit":true`).config)
+	got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"shares":{"scans":1},"signIn":{"perAccount":1},"audit":true`).config)
 	if want := []string{"addr", "db", "headerTimeout", "idleTimeout", "maxHeaderBytes", "queryTimeout", "shares", "signIn", "audit"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	s.flags = flags{addr: ":1", db: "sqlite:y.db"}
-	if got := s.fixed(read(`"addr":"127.0.0.1:9","db":"sqlite:x.db"`).config); len(got) != 0 {
+	if got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":"sqlite:x.db"`).config); len(got) != 0 {
 		t.Errorf("flags win, but %v is named", got)
 	}
 }

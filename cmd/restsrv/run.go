@@ -49,7 +49,7 @@ Each command explains itself with -h.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": user,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": userCommandLine,
 	}
 }
 
@@ -108,7 +108,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		explain()
 		return f, flag.ErrHelp
 	}
-	return f, c.wrong("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
+	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
 }
 
 // first returns the first text that is not empty.

@@ -53,22 +53,22 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 	if err != nil {
 		return err
 	}
-	if err := c.load(); err != nil {
+	if err := c.loadApp(); err != nil {
 		return err
 	}
 	if files, err = testFiles(c.app, files); err != nil {
 		return err
 	}
-	r := &testRun{app: c.app, match: match, report: &testReport{to: s.Out, verbose: *verbose, colour: colours(s, s.Out)}, log: &testLog{}}
-	if err := r.all(ctx, files); err != nil {
+	r := &testRun{app: c.app, match: match, report: &testReport{to: s.Out, verbose: *verbose, colour: useColours(s, s.Out)}, log: &testLog{}}
+	if err := r.runAll(ctx, files); err != nil {
 		return err
 	}
 	if *junit != "" {
-		if err := r.report.junit(*junit); err != nil {
+		if err := r.report.writeJUnit(*junit); err != nil {
 			return err
 		}
 	}
-	if match != nil && r.report.told() == 0 {
+	if match != nil && r.report.countReported() == 0 {
 		return fmt.Errorf("no test has a name that matches %q", match)
 	}
 	return r.report.end()
@@ -131,7 +131,7 @@ type testRun struct {
 	told     bool   // set when services that cannot be loaded were reported
 }
 
-func (r *testRun) all(ctx context.Context, files []string) (err error) {
+func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
 	r.report.start = time.Now()
 	template, err := openSandbox(ctx, r.app, "", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -145,21 +145,21 @@ func (r *testRun) all(ctx context.Context, files []string) (err error) {
 		err = closed
 	}
 	r.template = filepath.Join(template.dir, "sandbox.db")
-	defer func() { err = errors.Join(err, template.remove()) }()
+	defer func() { err = errors.Join(err, template.removeFolder()) }()
 	if err != nil {
 		return fmt.Errorf("a database for the tests cannot be made: %w", err)
 	}
 	for _, file := range files {
-		if err := r.file(ctx, file); err != nil {
+		if err := r.runFile(ctx, file); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// file runs the tests of one file. It returns an error only if the tests could
+// runFile runs the tests of one file. It returns an error only if the tests could
 // not run.
-func (r *testRun) file(ctx context.Context, file string) (err error) {
+func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	started := time.Now()
 	b, err := openSandbox(ctx, r.app, r.template, slog.New(r.log))
 	if err != nil {
@@ -173,10 +173,10 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	if !r.told {
 		r.told = true
 		for _, text := range scriptFaults(e.scripts, nil, r.report.colour) {
-			r.report.service(text)
+			r.report.reportService(text)
 		}
 	}
-	r.log.take()
+	r.log.takeLines()
 	admin, _, err := b.db.accounts.Current(ctx, account.AdminID)
 	if err != nil {
 		return err
@@ -185,24 +185,24 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: e.images(),
 		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})
-	r.report.begin(file)
+	r.report.beginFile(file)
 	var failed *script.LoadError
 	switch {
 	case errors.As(err, &failed):
-		r.report.result(testResult{name: "the file is loaded", failure: &script.TestFailure{Failure: &script.Failure{Message: failed.Error()}, Excerpt: failed.Excerpt}, log: r.log.take()})
+		r.report.reportResult(testResult{name: "the file is loaded", failure: &script.TestFailure{Failure: &script.Failure{Message: failed.Error()}, Excerpt: failed.Excerpt}, log: r.log.takeLines()})
 	case err != nil:
 		return err
 	default:
-		r.suite(ctx, suite, admin)
+		r.runSuite(ctx, suite, admin)
 		suite.Close()
 	}
-	r.report.finish(time.Since(started))
+	r.report.finishFile(time.Since(started))
 	return ctx.Err()
 }
 
-// suite runs the selected tests of a file, and the after hooks of groups in
+// runSuite runs the selected tests of a file, and the after hooks of groups in
 // which a test ran.
-func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.Account) {
+func (r *testRun) runSuite(ctx context.Context, suite *script.Suite, admin *engine.Account) {
 	tests := suite.Tests()
 	only := slices.ContainsFunc(tests, func(t *script.TestCase) bool { return t.Mode == "only" })
 	var ran []*script.TestCase
@@ -210,7 +210,7 @@ func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.
 		if t.Mode == "after" {
 			if slices.ContainsFunc(ran, t.Within) {
 				if f := suite.Run(ctx, i, admin); f != nil {
-					r.report.result(testResult{name: "after", failure: f, log: r.log.take()})
+					r.report.reportResult(testResult{name: "after", failure: f, log: r.log.takeLines()})
 				}
 			}
 			continue
@@ -220,17 +220,17 @@ func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.
 			return
 		case only && t.Mode != "only", r.match != nil && !r.match.MatchString(t.Name()):
 		case t.Mode == "skip" || t.Mode == "todo":
-			r.report.result(testResult{name: t.Name(), skipped: t.Mode})
+			r.report.reportResult(testResult{name: t.Name(), skipped: t.Mode})
 		default:
 			ran = append(ran, t)
 			started := time.Now()
 			f := suite.Run(ctx, i, admin)
 			took := time.Since(started)
-			log := r.log.take()
+			log := r.log.takeLines()
 			if f == nil {
 				f, log = lostRejection(log)
 			}
-			r.report.result(testResult{name: t.Name(), took: took, failure: f, log: log})
+			r.report.reportResult(testResult{name: t.Name(), took: took, failure: f, log: log})
 		}
 	}
 }

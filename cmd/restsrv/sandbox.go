@@ -86,7 +86,7 @@ func (b *sandbox) load(ctx context.Context) (err error) {
 	}
 	e, err := b.newEdition(ctx, b.app, nil)
 	if err == nil {
-		b.use(e)
+		b.useEdition(e)
 	}
 	return err
 }
@@ -102,11 +102,11 @@ func (b *sandbox) close() error {
 	if b.scripts != nil {
 		b.scripts.Close()
 	}
-	return errors.Join(b.db.close(), b.remove())
+	return errors.Join(b.db.close(), b.removeFolder())
 }
 
-// remove removes the folder of a sandbox. The database must be closed.
-func (b *sandbox) remove() error { return os.RemoveAll(b.dir) }
+// removeFolder removes the folder of a sandbox. The database must be closed.
+func (b *sandbox) removeFolder() error { return os.RemoveAll(b.dir) }
 
 // copyDatabase copies a SQLite database. It must not be open.
 func copyDatabase(from, to string) error {
@@ -146,8 +146,8 @@ func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c
 	return a, nil
 }
 
-// proves returns the authenticator of the server. A sandbox wraps it.
-func (s *server) proves(a engine.Authenticator) engine.Authenticator {
+// wrapSignIn returns the authenticator of the server. A sandbox wraps it.
+func (s *server) wrapSignIn(a engine.Authenticator) engine.Authenticator {
 	if s.signIn == nil {
 		return a
 	}

@@ -76,7 +76,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.db.cursors = engine.CursorKey(cursors)
-	if err := s.begin(ctx, a); err != nil {
+	if err := s.fillFirst(ctx, a); err != nil {
 		return err
 	}
 	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
@@ -94,10 +94,10 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	s.use(e)
+	s.useEdition(e)
 	s.db.store = s.db.core // only the first edition keeps the store with its classes
 	defer s.forgetChanges()()
-	stop, err := s.reloads(ctx)
+	stop, err := s.startReloads(ctx)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type testLog struct {
 // maxTestLines is the maximum number of records in the log of one test.
 const maxTestLines = 200
 
-// take returns the collected records and removes them.
-func (l *testLog) take() []logged {
+// takeLines returns the collected records and removes them.
+func (l *testLog) takeLines() []logged {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := l.lines
@@ -41,7 +41,7 @@ func (l *testLog) Enabled(_ context.Context, level slog.Level) bool { return lev
 
 // Handle implements slog.Handler.
 func (l *testLog) Handle(_ context.Context, r slog.Record) error {
-	l.add(r, nil)
+	l.addRecord(r, nil)
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (l *testLog) WithAttrs(attrs []slog.Attr) slog.Handler { return &testLogWit
 // one.
 func (l *testLog) WithGroup(string) slog.Handler { return l }
 
-func (l *testLog) add(r slog.Record, attrs []slog.Attr) {
+func (l *testLog) addRecord(r slog.Record, attrs []slog.Attr) {
 	if r.Message == "audit" { // audit events are left out
 		return
 	}
@@ -98,7 +98,7 @@ type testLogWith struct {
 
 // Handle implements slog.Handler.
 func (l *testLogWith) Handle(_ context.Context, r slog.Record) error {
-	l.add(r, l.attrs)
+	l.addRecord(r, l.attrs)
 	return nil
 }
 

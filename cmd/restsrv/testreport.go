@@ -38,40 +38,40 @@ type fileResult struct {
 	results []testResult
 }
 
-func (r *testReport) begin(file string) { r.files = append(r.files, &fileResult{name: file}) }
+func (r *testReport) beginFile(file string) { r.files = append(r.files, &fileResult{name: file}) }
 
-// service reports a service that cannot be loaded.
-func (r *testReport) service(text string) {
+// reportService reports a service that cannot be loaded.
+func (r *testReport) reportService(text string) {
 	r.failed++
-	r.line("%s  a service cannot be loaded: %s", r.paint(red, "FAIL"), indented(text))
+	r.printLine("%s  a service cannot be loaded: %s", r.paint(red, "FAIL"), indentText(text))
 }
 
-func (r *testReport) result(t testResult) {
+func (r *testReport) reportResult(t testResult) {
 	f := r.files[len(r.files)-1]
 	f.results = append(f.results, t)
 	switch {
 	case t.skipped != "":
 		r.skipped++
 		if r.verbose {
-			r.line("%s  %s > %s", t.skipped, f.name, t.name)
+			r.printLine("%s  %s > %s", t.skipped, f.name, t.name)
 		}
 	case t.failure != nil:
 		r.failed++
-		r.line("%s  %s > %s (%s)", r.paint(red, "FAIL"), f.name, t.name, short(t.took))
-		r.line("      %s", indented(failureText(t, r.colour)))
+		r.printLine("%s  %s > %s (%s)", r.paint(red, "FAIL"), f.name, t.name, shortDuration(t.took))
+		r.printLine("      %s", indentText(failureText(t, r.colour)))
 	default:
 		r.passed++
 		if r.verbose {
-			r.line("%s    %s > %s (%s)", r.paint(green, "ok"), f.name, t.name, short(t.took))
+			r.printLine("%s    %s > %s (%s)", r.paint(green, "ok"), f.name, t.name, shortDuration(t.took))
 			for _, l := range t.log {
-				r.line("      %s", indented(l.text))
+				r.printLine("      %s", indentText(l.text))
 			}
 		}
 	}
 }
 
-// finish ends a file, and prints a line if no test failed.
-func (r *testReport) finish(took time.Duration) {
+// finishFile ends a file, and prints a line if no test failed.
+func (r *testReport) finishFile(took time.Duration) {
 	f := r.files[len(r.files)-1]
 	f.took = took
 	for _, t := range f.results {
@@ -80,27 +80,27 @@ func (r *testReport) finish(took time.Duration) {
 		}
 	}
 	if !r.verbose {
-		r.line("%s    %s: %s in %s", r.paint(green, "ok"), f.name, counted(len(f.results), "test"), short(took))
+		r.printLine("%s    %s: %s in %s", r.paint(green, "ok"), f.name, countText(len(f.results), "test"), shortDuration(took))
 	}
 }
 
-// told returns the number of reported tests.
-func (r *testReport) told() int { return r.passed + r.failed + r.skipped }
+// countReported returns the number of reported tests.
+func (r *testReport) countReported() int { return r.passed + r.failed + r.skipped }
 
 // end prints the totals. It returns an error if a test failed.
 func (r *testReport) end() error {
 	if len(r.files) == 0 && r.failed == 0 {
-		r.line("there are no tests: write scripts/<name>.test.js (restsrv test -h)")
+		r.printLine("there are no tests: write scripts/<name>.test.js (restsrv test -h)")
 		return nil
 	}
-	r.line("%d passed, %d failed, %d skipped in %s", r.passed, r.failed, r.skipped, short(time.Since(r.start)))
+	r.printLine("%d passed, %d failed, %d skipped in %s", r.passed, r.failed, r.skipped, shortDuration(time.Since(r.start)))
 	if r.failed > 0 {
-		return fmt.Errorf("%s failed", counted(r.failed, "test"))
+		return fmt.Errorf("%s failed", countText(r.failed, "test"))
 	}
 	return nil
 }
 
-func (r *testReport) line(format string, args ...any) { fmt.Fprintf(r.to, format+"\n", args...) }
+func (r *testReport) printLine(format string, args ...any) { fmt.Fprintf(r.to, format+"\n", args...) }
 
 func (r *testReport) paint(colour, text string) string {
 	if !r.colour {
@@ -114,28 +114,28 @@ func (r *testReport) paint(colour, text string) string {
 func failureText(t testResult, colour bool) string {
 	parts := []string{strings.ReplaceAll(t.failure.Error(), "\n\t", "\n  ")}
 	if f := t.failure; f.Actual != f.Expected && !strings.Contains(f.Message, "\n") {
-		parts = append(parts, difference(f.Actual, f.Expected))
+		parts = append(parts, diffText(f.Actual, f.Expected))
 	}
 	if t.failure.Excerpt != "" {
-		parts = append(parts, coloured(t.failure.Excerpt, colour))
+		parts = append(parts, colourExcerpt(t.failure.Excerpt, colour))
 	}
 	if len(t.log) > 0 {
 		parts = append(parts, "the log of the test:")
 		for _, l := range t.log {
 			parts = append(parts, "  "+strings.NewReplacer("\n\t", "\n    ", "\n", "\n  ").Replace(l.text))
 			if l.excerpt != "" {
-				parts = append(parts, "    "+strings.ReplaceAll(coloured(l.excerpt, colour), "\n", "\n    "))
+				parts = append(parts, "    "+strings.ReplaceAll(colourExcerpt(l.excerpt, colour), "\n", "\n    "))
 			}
 		}
 	}
 	return strings.Join(parts, "\n")
 }
 
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
+func indentText(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
 
-// difference returns the differing lines of two texts, with two common lines
+// diffText returns the differing lines of two texts, with two common lines
 // before and after them. Lines with - are expected, lines with + are actual.
-func difference(actual, expected string) string {
+func diffText(actual, expected string) string {
 	a, e := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	head, tail := 0, 0
 	for head < min(len(a), len(e)) && a[head] == e[head] {
@@ -164,8 +164,8 @@ func difference(actual, expected string) string {
 // maxDifference is the maximum number of lines shown of each text.
 const maxDifference = 30
 
-// short formats a duration for people.
-func short(d time.Duration) string {
+// shortDuration formats a duration for people.
+func shortDuration(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1000)
 	}
@@ -199,12 +199,12 @@ type (
 	}
 )
 
-func (r *testReport) junit(file string) error {
+func (r *testReport) writeJUnit(file string) error {
 	var all junitSuites
 	for _, f := range r.files {
-		s := junitSuite{Name: f.name, Tests: len(f.results), Time: seconds(f.took)}
+		s := junitSuite{Name: f.name, Tests: len(f.results), Time: secondsText(f.took)}
 		for _, t := range f.results {
-			c := junitCase{Name: t.name, Class: f.name, Time: seconds(t.took)}
+			c := junitCase{Name: t.name, Class: f.name, Time: secondsText(t.took)}
 			switch {
 			case t.failure != nil:
 				s.Failures++
@@ -224,4 +224,4 @@ func (r *testReport) junit(file string) error {
 	return os.WriteFile(file, append([]byte(xml.Header), append(text, '\n')...), 0o644)
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+func secondsText(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

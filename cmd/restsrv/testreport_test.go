@@ -18,7 +18,7 @@ func TestDifference(t *testing.T) {
 		{"a\nb", "a\nb\nc", "  a|  b|- c"},
 		{"a\na", "a", "  a|+ a"},
 	} {
-		got := strings.ReplaceAll(strings.TrimPrefix(difference(c.actual, c.expected), "- expected\n+ actual\n"), "\n", "|")
+		got := strings.ReplaceAll(strings.TrimPrefix(diffText(c.actual, c.expected), "- expected\n+ actual\n"), "\n", "|")
 		if got != c.want {
 			t.Errorf("%q and %q: got %s, want %s", c.actual, c.expected, got, c.want)
 		}
@@ -28,16 +28,16 @@ func TestDifference(t *testing.T) {
 // TestJUnit shows the form that continuous integration reads.
 func TestJUnit(t *testing.T) {
 	r := &testReport{to: &bytes.Buffer{}}
-	r.begin("scripts/a.test.js")
-	r.result(testResult{name: "passes", took: 1500 * time.Millisecond})
-	r.result(testResult{name: "later", skipped: "todo"})
-	r.result(testResult{name: "group > fails", failure: &script.TestFailure{Failure: &script.Failure{Message: "Error: <no>"}}, log: []logged{{text: "info: said"}}})
-	r.finish(2 * time.Second)
+	r.beginFile("scripts/a.test.js")
+	r.reportResult(testResult{name: "passes", took: 1500 * time.Millisecond})
+	r.reportResult(testResult{name: "later", skipped: "todo"})
+	r.reportResult(testResult{name: "group > fails", failure: &script.TestFailure{Failure: &script.Failure{Message: "Error: <no>"}}, log: []logged{{text: "info: said"}}})
+	r.finishFile(2 * time.Second)
 	if err := r.end(); err == nil || err.Error() != "1 test failed" {
 		t.Errorf("got %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "junit.xml")
-	if err := r.junit(file); err != nil {
+	if err := r.writeJUnit(file); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)

@@ -57,10 +57,10 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 	to := c.set.String("o", "scripts/restsrv.d.ts", "the file to write, in the application directory; - for the standard output")
 	check := c.set.Bool("check", false, "write nothing, and fail when the file is not up to date")
 	first := c.set.Bool("init", false, "write a jsconfig.json beside the file, too, if there is none")
-	if _, err := c.takes(args, 0); err != nil {
+	if _, err := c.parseAtMost(args, 0); err != nil {
 		return err
 	}
-	if err := c.load(); err != nil {
+	if err := c.loadApp(); err != nil {
 		return err
 	}
 	text, err := types.Declarations(c.app.meta.Classes())

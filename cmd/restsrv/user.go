@@ -88,8 +88,8 @@ func userCommands() map[string]userCommand {
 	}
 }
 
-// user runs restsrv user on the application's database.
-func user(ctx context.Context, args []string, s stdio) error {
+// userCommandLine runs restsrv user on the application's database.
+func userCommandLine(ctx context.Context, args []string, s stdio) error {
 	var d *database
 	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
 		if d, err = openForAccess(ctx, config, db, s); err != nil {
@@ -112,7 +112,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	}
 	u := &userRun{io: s, env: env}
 	if args[0] == "role" {
-		return u.role(ctx, args[1:])
+		return u.changeRoles(ctx, args[1:])
 	}
 	command, ok := userCommands()[args[0]]
 	if !ok {
@@ -122,7 +122,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 				return err
 			}
 		}
-		return line.wrong("unknown command %q; the commands are add, passwd, disable, enable, role and list", args[0])
+		return line.usageError("unknown command %q; the commands are add, passwd, disable, enable, role and list", args[0])
 	}
 	line := u.newUserLine(args[0])
 	names, err := line.parse(args[1:])
@@ -139,7 +139,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	}
 	defer func() { err = errors.Join(err, shut()) }()
 	u.store = store
-	return plain(command.run(ctx, u, id))
+	return plainError(command.run(ctx, u, id))
 }
 
 // newUserLine returns the command line of a subcommand.
@@ -163,16 +163,16 @@ func theName(line *commandLine, command string, names []string, named bool) (str
 	case named && len(names) == 1:
 		return names[0], nil
 	case !named:
-		return "", line.wrong("takes no arguments, found %q", names[0])
+		return "", line.usageError("takes no arguments, found %q", names[0])
 	case len(names) == 0:
-		return "", line.wrong("the account is missing, for example: restsrv user %s ann@local", command)
+		return "", line.usageError("the account is missing, for example: restsrv user %s ann@local", command)
 	}
-	return "", line.wrong("takes one account, found %q too; a password is never an argument", names[1:])
+	return "", line.usageError("takes one account, found %q too; a password is never an argument", names[1:])
 }
 
-// plain reduces an expected error to its message. If the error is unexpected,
+// plainError reduces an expected error to its message. If the error is unexpected,
 // it keeps the cause, which is useful on the command line.
-func plain(err error) error {
+func plainError(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code != engine.Internal && e.Code != engine.Unavailable {
 		return errors.New(e.Message)
@@ -188,7 +188,7 @@ func userAdd(ctx context.Context, u *userRun, id string) error {
 	if err := u.store.CheckNew(ctx, a); err != nil {
 		return err
 	}
-	password, err := u.password(ctx, id)
+	password, err := u.newPassword(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func userPasswd(ctx context.Context, u *userRun, id string) error {
 	if _, err := u.store.Get(ctx, id); err != nil {
 		return err
 	}
-	password, err := u.password(ctx, id)
+	password, err := u.newPassword(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -255,14 +255,14 @@ func userList(ctx context.Context, u *userRun, _ string) error {
 		if !a.PasswordDate.IsZero() {
 			set = a.PasswordDate.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cell(a.ID), cell(a.Name), state, cell(strings.Join(a.Roles, ",")), set)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", tableCell(a.ID), tableCell(a.Name), state, tableCell(strings.Join(a.Roles, ",")), set)
 	}
 	return w.Flush()
 }
 
-// cell replaces control characters, which could break a table or control a
+// tableCell replaces control characters, which could break a table or control a
 // terminal.
-func cell(s string) string {
+func tableCell(s string) string {
 	if s == "" {
 		return "-"
 	}
@@ -274,15 +274,15 @@ func cell(s string) string {
 	}, s)
 }
 
-// password reads the new password of an account. If -force is not given, it
+// newPassword reads the new password of an account. If -force is not given, it
 // returns the errors of account.CheckPassword too.
-func (u *userRun) password(ctx context.Context, id string) (string, error) {
+func (u *userRun) newPassword(ctx context.Context, id string) (string, error) {
 	password, err := u.readPassword(ctx, id)
 	if err != nil || u.force {
 		return password, err
 	}
 	if err := account.CheckPassword(password); err != nil {
-		return "", fmt.Errorf("%w; -force accepts it", plain(err))
+		return "", fmt.Errorf("%w; -force accepts it", plainError(err))
 	}
 	return password, nil
 }

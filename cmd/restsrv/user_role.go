@@ -10,15 +10,15 @@ import (
 	"restsrv/engine/acl"
 )
 
-// role runs restsrv user role: it adds roles to an account, or removes them.
-func (u *userRun) role(ctx context.Context, args []string) (err error) {
+// changeRoles runs restsrv user role: it adds roles to an account, or removes them.
+func (u *userRun) changeRoles(ctx context.Context, args []string) (err error) {
 	line := u.newUserLine("role")
 	names, err := line.parse(args)
 	if err != nil {
 		return err
 	}
 	if len(names) < 3 || names[0] != "add" && names[0] != "remove" {
-		return line.wrong("expected add or remove, an account and roles, for example: restsrv user role add ann@local clerk")
+		return line.usageError("expected add or remove, an account and roles, for example: restsrv user role add ann@local clerk")
 	}
 	store, shut, err := u.env.open(ctx, u.config, u.db)
 	if err != nil {
@@ -31,18 +31,18 @@ func (u *userRun) role(ctx context.Context, args []string) (err error) {
 	}
 	for _, role := range names[2:] {
 		if _, err := change(ctx, names[1], role); err != nil {
-			return plain(err)
+			return plainError(err)
 		}
 	}
 	a, err := store.Get(ctx, names[1])
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
-	fmt.Fprintf(u.io.Out, "roles of %s: %s\n", names[1], cell(strings.Join(a.Roles, ",")))
+	fmt.Fprintf(u.io.Out, "roles of %s: %s\n", names[1], tableCell(strings.Join(a.Roles, ",")))
 	if names[0] == "remove" {
 		return nil
 	}
-	return plain(u.warnOfRoles(ctx, names[2:]))
+	return plainError(u.warnOfRoles(ctx, names[2:]))
 }
 
 // warnOfRoles prints a warning for each role that does not exist.
@@ -56,7 +56,7 @@ func (u *userRun) warnOfRoles(ctx context.Context, roles []string) error {
 	}
 	for _, name := range roles {
 		if !slices.ContainsFunc(all, func(r acl.Role) bool { return r.ID == name }) {
-			fmt.Fprintf(u.io.Err, "warning: there is no role %s, so that it gives nothing (restsrv acl role add)\n", cell(name))
+			fmt.Fprintf(u.io.Err, "warning: there is no role %s, so that it gives nothing (restsrv acl role add)\n", tableCell(name))
 		}
 	}
 	return nil

@@ -23,16 +23,16 @@ func sideOf(p *engine.Property) side {
 	return side{own, false}
 }
 
-func (s side) link(owner, member string) link {
+func (s side) linkOf(owner, member string) link {
 	if s.reversed {
 		return link{member, owner}
 	}
 	return link{owner, member}
 }
 
-// members returns the ids in a collection of links, in the order in which they were
+// linkedIDs returns the ids in a collection of links, in the order in which they were
 // linked. It includes ids that belong to no object.
-func (w *World) members(p *engine.Property, owner string) (ids []string) {
+func (w *World) linkedIDs(p *engine.Property, owner string) (ids []string) {
 	s := sideOf(p)
 	for _, l := range w.links[s.table] {
 		if s.reversed {
@@ -57,7 +57,7 @@ func (w *World) Members(o *Object, p *engine.Property) (found []*Object) {
 		}
 		return found
 	}
-	for _, id := range w.members(p, o.ID()) {
+	for _, id := range w.linkedIDs(p, o.ID()) {
 		if m := w.Object(p.Target, id); m != nil {
 			found = append(found, m)
 		}
@@ -65,15 +65,15 @@ func (w *World) Members(o *Object, p *engine.Property) (found []*Object) {
 	return found
 }
 
-func (w *World) unlink(p *engine.Property, owner, member string) {
+func (w *World) removeLink(p *engine.Property, owner, member string) {
 	s := sideOf(p)
-	gone := s.link(owner, member)
+	gone := s.linkOf(owner, member)
 	w.links[s.table] = slices.DeleteFunc(w.links[s.table], func(l link) bool { return l == gone })
 }
 
-// relink changes a collection of links. The new value of a collection keeps the
+// changeLinks changes a collection of links. The new value of a collection keeps the
 // links that are in its order already; the others are linked again, in order.
-func (s *saving) relink(o *Object, c change, strict bool) {
+func (s *saving) changeLinks(o *Object, c change, strict bool) {
 	written := map[int]*Object{}
 	for i, m := range c.add {
 		if r, ok := m.(*record); ok {
@@ -86,7 +86,7 @@ func (s *saving) relink(o *Object, c change, strict bool) {
 	for i, m := range c.add {
 		id, given := m.(string)
 		if given {
-			id = s.current(c.property.Target, id)
+			id = s.currentID(c.property.Target, id)
 			s.expected = append(s.expected, reference{c.property, id, strict})
 		} else {
 			id = written[i].ID()
@@ -98,28 +98,28 @@ func (s *saving) relink(o *Object, c change, strict bool) {
 	owner := o.ID()
 	if c.replace {
 		rest := ids
-		for _, id := range s.members(c.property, owner) {
+		for _, id := range s.linkedIDs(c.property, owner) {
 			if len(rest) > 0 && rest[0] == id {
 				rest = rest[1:]
 				continue
 			}
-			s.unlink(c.property, owner, id)
+			s.removeLink(c.property, owner, id)
 		}
 	}
 	for _, id := range c.remove {
-		s.unlink(c.property, owner, s.current(c.property.Target, id))
+		s.removeLink(c.property, owner, s.currentID(c.property.Target, id))
 	}
 	links := sideOf(c.property)
 	for _, id := range ids {
-		if l := links.link(owner, id); !slices.Contains(s.links[links.table], l) {
+		if l := links.linkOf(owner, id); !slices.Contains(s.links[links.table], l) {
 			s.links[links.table] = append(s.links[links.table], l)
 		}
 	}
 }
 
-// point changes a collection that is the other side of a reference. New members get a
+// changeReferences changes a collection that is the other side of a reference. New members get a
 // reference to the object; the references of removed members become null.
-func (s *saving) point(o *Object, c change, strict bool) {
+func (s *saving) changeReferences(o *Object, c change, strict bool) {
 	target, back := c.property.Target, c.property.Back
 	stay := map[string]bool{}
 	for _, added := range c.add {
@@ -129,13 +129,13 @@ func (s *saving) point(o *Object, c change, strict bool) {
 			if id == "" {
 				id = idOf(added.class, added.values)
 			}
-			stay[s.current(target, id)] = true
+			stay[s.currentID(target, id)] = true
 		case string:
-			stay[s.current(target, added)] = true
+			stay[s.currentID(target, added)] = true
 		}
 	}
 	leaves := func(id string) bool {
-		return !stay[id] && (c.replace || slices.ContainsFunc(c.remove, func(gone string) bool { return s.current(target, gone) == id }))
+		return !stay[id] && (c.replace || slices.ContainsFunc(c.remove, func(gone string) bool { return s.currentID(target, gone) == id }))
 	}
 	for _, a := range s.awaited {
 		a.dropped = a.dropped || a.owner == o && a.property.Back.Name == back.Name && leaves(a.id)
@@ -145,7 +145,7 @@ func (s *saving) point(o *Object, c change, strict bool) {
 			if !back.Nullable {
 				refuse(400, "required")
 			}
-			s.refer(m, back.Name, nil)
+			s.setReference(m, back.Name, nil)
 		}
 	}
 	for _, added := range c.add {
@@ -164,13 +164,13 @@ func (s *saving) point(o *Object, c change, strict bool) {
 		if !given {
 			continue
 		}
-		id = s.current(target, id)
+		id = s.currentID(target, id)
 		s.expected = append(s.expected, reference{c.property, id, strict})
 		switch m := s.Object(target, id); {
 		case m == nil:
-			s.await(&awaited{o, c.property, id, false})
+			s.addAwaited(&awaited{o, c.property, id, false})
 		case m.Values[back.Name] != o.ID():
-			s.refer(m, back.Name, o.ID())
+			s.setReference(m, back.Name, o.ID())
 		}
 	}
 }
@@ -185,22 +185,22 @@ type awaited struct {
 	dropped  bool // a later record has taken it out, or put it elsewhere
 }
 
-func (s *saving) await(a *awaited) {
+func (s *saving) addAwaited(a *awaited) {
 	for _, other := range s.awaited {
 		other.dropped = other.dropped || other.id == a.id && other.property.Back.Definition == a.property.Back.Definition && other.property.Back.Name == a.property.Back.Name
 	}
 	s.awaited = append(s.awaited, a)
 }
 
-// arrive lets an object that a record has written join the collections that await
+// joinAwaiting lets an object that a record has written join the collections that await
 // it.
-func (s *saving) arrive(o *Object, r *record) {
+func (s *saving) joinAwaiting(o *Object, r *record) {
 	s.awaited = slices.DeleteFunc(s.awaited, func(a *awaited) bool {
-		if a.id != o.ID() || !below(o.Class, a.property.Target) {
+		if a.id != o.ID() || !isBelow(o.Class, a.property.Target) {
 			return false
 		}
 		if _, given := r.values[a.property.Back.Name]; !given && !a.dropped {
-			s.refer(o, a.property.Back.Name, a.owner.ID())
+			s.setReference(o, a.property.Back.Name, a.owner.ID())
 		}
 		return true
 	})
@@ -213,27 +213,27 @@ func (s *saving) settleAwaited() {
 			refuse(400, "member") // the object does not exist
 		}
 		if !a.dropped {
-			s.refer(m, a.property.Back.Name, a.owner.ID())
+			s.setReference(m, a.property.Back.Name, a.owner.ID())
 		}
 	}
 }
 
-// refer changes a reference of a member. If that is a part of the member's key, the
+// setReference changes a reference of a member. If that is a part of the member's key, the
 // member gets another id.
-func (s *saving) refer(m *Object, attribute string, to any) {
+func (s *saving) setReference(m *Object, attribute string, to any) {
 	before := m.ID()
 	m.Values[attribute] = to
 	m.Editor = account
-	s.check(m, m)
+	s.checkObject(m, m)
 	s.touched = append(s.touched, m)
 	if id := m.ID(); id != before {
-		s.follow(m.Class.Root(), before, id)
+		s.followID(m.Class.Root(), before, id)
 	}
 }
 
-// sides calls visit for each list of links of a class tree, on each side where its
+// eachSide calls visit for each list of links of a class tree, on each side where its
 // objects are.
-func (w *World) sides(root *engine.Class, visit func(table string, id func(*link) *string)) {
+func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*link) *string)) {
 	owner, member := func(l *link) *string { return &l.owner }, func(l *link) *string { return &l.member }
 	seen := map[side]bool{}
 	for _, c := range w.classes {
@@ -242,11 +242,11 @@ func (w *World) sides(root *engine.Class, visit func(table string, id func(*link
 				continue
 			}
 			s := sideOf(p)
-			if below(c, root) && !seen[s] {
+			if isBelow(c, root) && !seen[s] {
 				seen[s] = true
 				visit(s.table, map[bool]func(*link) *string{false: owner, true: member}[s.reversed])
 			}
-			if far := (side{s.table, !s.reversed}); below(p.Target, root) && !seen[far] {
+			if far := (side{s.table, !s.reversed}); isBelow(p.Target, root) && !seen[far] {
 				seen[far] = true
 				visit(s.table, map[bool]func(*link) *string{false: member, true: owner}[s.reversed])
 			}
@@ -257,7 +257,7 @@ func (w *World) sides(root *engine.Class, visit func(table string, id func(*link
 // followLinks gives an object's links its new id. A link that has the new id already,
 // although no object has it, becomes the object's and stays in its place.
 func (s *saving) followLinks(root *engine.Class, from, to string) {
-	s.sides(root, func(table string, id func(*link) *string) {
+	s.eachSide(root, func(table string, id func(*link) *string) {
 		links := slices.Clone(s.links[table])
 		s.links[table] = nil
 		for _, l := range links {
@@ -274,7 +274,7 @@ func (s *saving) followLinks(root *engine.Class, from, to string) {
 }
 
 func (s *saving) dropLinks(root *engine.Class, gone string) {
-	s.sides(root, func(table string, id func(*link) *string) {
+	s.eachSide(root, func(table string, id func(*link) *string) {
 		s.links[table] = slices.DeleteFunc(s.links[table], func(l link) bool { return *id(&l) == gone })
 	})
 }

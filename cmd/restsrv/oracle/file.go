@@ -25,11 +25,11 @@ func (s *saving) bindFile(p *engine.Property, in any) any {
 		refuse(400, "type")
 	}
 	if body := fields.Get("body"); body != nil {
-		content, err := base64.StdEncoding.DecodeString(text(body))
+		content, err := base64.StdEncoding.DecodeString(valueText(body))
 		if err != nil {
 			refuse(400, "type")
 		}
-		return &File{s.token(), text(fields.Get("name")), text(fields.Get("mimeType")), string(content)}
+		return &File{s.newToken(), valueText(fields.Get("name")), valueText(fields.Get("mimeType")), string(content)}
 	}
 	for _, o := range s.objects {
 		if f, ok := o.Values[p.Name].(*File); ok && f.ID == fields.Get("id") {
@@ -40,8 +40,8 @@ func (s *saving) bindFile(p *engine.Property, in any) any {
 	return nil
 }
 
-// file answers with the content of a file, if an object has it.
-func (w *World) file(id string) Answer {
+// answerFile answers with the content of a file, if an object has it.
+func (w *World) answerFile(id string) Answer {
 	for _, o := range w.objects {
 		for _, v := range o.Values {
 			if f, ok := v.(*File); ok && f.ID == id {

@@ -46,9 +46,9 @@ func anyProperty(c *engine.Class, name string) *engine.Property {
 	return nil
 }
 
-// paths reads _eager: names separated by "|", or paths such as "town.region". A name
+// eagerPaths reads _eager: names separated by "|", or paths such as "town.region". A name
 // is an attribute of the class, or continues the path before it, or both.
-func (w *World) paths(c *engine.Class, eager string) tree {
+func (w *World) eagerPaths(c *engine.Class, eager string) tree {
 	all := tree{}
 	if eager == "" {
 		return all
@@ -76,7 +76,7 @@ func (w *World) paths(c *engine.Class, eager string) tree {
 func (w *World) List(c *engine.Class, eager string) string {
 	var all []string
 	for _, o := range w.Objects(c) {
-		all = append(all, w.render(o, w.paths(c, eager), nil))
+		all = append(all, w.render(o, w.eagerPaths(c, eager), nil))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }
@@ -96,7 +96,7 @@ func (w *World) render(o *Object, eager tree, path []*Object) string {
 	if o.Editor != "" {
 		b.WriteString(`"_editor":` + Encode(o.Editor) + ",")
 	}
-	b.WriteString(`"_id":` + Encode(o.ID()) + `,"__string":` + Encode(w.display(o)) + `,"__class":` + Encode(o.Class.FullName) + `,"__classTitle":` + Encode(o.Class.Caption))
+	b.WriteString(`"_id":` + Encode(o.ID()) + `,"__string":` + Encode(w.displayString(o)) + `,"__class":` + Encode(o.Class.FullName) + `,"__classTitle":` + Encode(o.Class.Caption))
 	for _, p := range o.Class.Properties {
 		next, loaded := eager[p.Name]
 		b.WriteString("," + Encode(p.Name) + ":")
@@ -109,13 +109,13 @@ func (w *World) render(o *Object, eager tree, path []*Object) string {
 				members = append(members, w.render(m, next, path))
 			}
 			b.WriteString("[" + strings.Join(members, ",") + "]")
-		case p.Type == engine.Reference && loaded && w.target(o, p) != nil:
-			b.WriteString(w.render(w.target(o, p), next, path))
+		case p.Type == engine.Reference && loaded && w.targetOf(o, p) != nil:
+			b.WriteString(w.render(w.targetOf(o, p), next, path))
 		default:
-			b.WriteString(value(p, w.Value(o, p)))
+			b.WriteString(encodeValue(p, w.Value(o, p)))
 		}
 		if p.Selection != nil {
-			name, _ := label(p, o.Values[p.Name])
+			name, _ := selectionLabel(p, o.Values[p.Name])
 			b.WriteString("," + Encode(p.Name+"_str") + ":" + Encode(name))
 		}
 	}
@@ -137,7 +137,7 @@ func (w *World) renderRecord(o *Object) string {
 			b.WriteString("," + Encode(p.Name) + ":" + Encode(ids))
 		case p.Type == engine.Collection, p.Formula != nil && !p.Cached:
 		case w.Value(o, p) != nil:
-			b.WriteString("," + Encode(p.Name) + ":" + value(p, w.Value(o, p)))
+			b.WriteString("," + Encode(p.Name) + ":" + encodeValue(p, w.Value(o, p)))
 		}
 	}
 	return b.String() + "}"
@@ -152,17 +152,17 @@ func (w *World) Value(o *Object, p *engine.Property) any {
 	return o.Values[p.Name]
 }
 
-// value returns a value as JSON. Numbers in references become text.
-func value(p *engine.Property, v any) string {
+// encodeValue returns a value as JSON. Numbers in references become text.
+func encodeValue(p *engine.Property, v any) string {
 	if v != nil && p.Type == engine.Reference {
-		v = text(v)
+		v = valueText(v)
 	}
 	return Encode(v)
 }
 
-// target returns the target of a reference; nil if there is no such object of the
+// targetOf returns the target of a reference; nil if there is no such object of the
 // attribute's class.
-func (w *World) target(o *Object, p *engine.Property) *Object {
+func (w *World) targetOf(o *Object, p *engine.Property) *Object {
 	id, _ := o.Values[p.Name].(string)
 	if id == "" {
 		return nil
@@ -170,20 +170,20 @@ func (w *World) target(o *Object, p *engine.Property) *Object {
 	return w.Object(p.Target, id)
 }
 
-// label returns the text that a selection list shows for a value.
-func label(p *engine.Property, v any) (label string, offered bool) {
+// selectionLabel returns the text that a selection list shows for a value.
+func selectionLabel(p *engine.Property, v any) (label string, offered bool) {
 	for _, row := range p.Selection.Rows {
 		for _, offer := range row.Values {
-			if text(plain(offer.Key)) == text(v) {
+			if valueText(literalValue(offer.Key)) == valueText(v) {
 				return offer.Label, true
 			}
 		}
 	}
-	return text(v), false
+	return valueText(v), false
 }
 
-// plain converts a literal of a class file to a value.
-func plain(v any) any {
+// literalValue converts a literal of a class file to a value.
+func literalValue(v any) any {
 	if n, ok := v.(json.Number); ok {
 		if i, err := n.Int64(); err == nil {
 			return i
@@ -197,21 +197,21 @@ func plain(v any) any {
 // namesAttribute matches the parts of a semantic that may be attributes.
 var namesAttribute = regexp.MustCompile(`^[A-Za-z0-9_.]{2,}$`)
 
-// display returns the display string: the parts of the class's semantic, which are
+// displayString returns the display string: the parts of the class's semantic, which are
 // names of attributes or literal text; the id if the result is empty. References are
 // shown as the display strings of their targets or, if there is no target, as the
 // id.
-func (w *World) display(o *Object) string {
+func (w *World) displayString(o *Object) string {
 	var b strings.Builder
 	for _, part := range strings.Split(o.Class.Semantic, "|") {
 		p := o.Class.Property(part)
 		switch {
 		case p == nil || !namesAttribute.MatchString(part):
 			b.WriteString(part)
-		case p.Type == engine.Reference && w.target(o, p) != nil:
-			b.WriteString(w.display(w.target(o, p)))
+		case p.Type == engine.Reference && w.targetOf(o, p) != nil:
+			b.WriteString(w.displayString(w.targetOf(o, p)))
 		case w.Value(o, p) != false:
-			b.WriteString(text(w.Value(o, p)))
+			b.WriteString(valueText(w.Value(o, p)))
 		}
 	}
 	if b.Len() == 0 {

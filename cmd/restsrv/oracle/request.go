@@ -86,9 +86,9 @@ type Answer struct {
 func (w *World) Do(r Request) (a Answer) {
 	switch r.Service {
 	case "workflows":
-		return w.workflow(r)
+		return w.answerWorkflow(r)
 	case "files":
-		return w.file(r.ID)
+		return w.answerFile(r.ID)
 	}
 	s := &saving{World: w.copy()}
 	s.request, s.tokens = r.Number, 0
@@ -111,14 +111,14 @@ func (w *World) Do(r Request) (a Answer) {
 
 func (s *saving) do(r Request) Answer {
 	if r.Service == "acceptor" {
-		return s.accept(r)
+		return s.acceptRecords(r)
 	}
 	c := s.Class(r.Class)
 	if c == nil {
 		refuse(404, "unknown-class")
 	}
 	body, _ := r.Body.(Fields)
-	eager := s.paths(c, r.Eager)
+	eager := s.eagerPaths(c, r.Eager)
 	var o *Object
 	switch {
 	case r.Method == "GET" && r.ID == "":
@@ -132,13 +132,13 @@ func (s *saving) do(r Request) Answer {
 		s.remove(c, r.ID)
 		return Answer{Status: 200}
 	case r.Method == "POST":
-		in := s.bind(c, body, r.Strict)
+		in := s.bindRecord(c, body, r.Strict)
 		in.id, in.version = "", c.Version // crud takes the id from the key attributes
 		o = s.save(in, creating)
 	case s.Object(c, r.ID) == nil:
 		refuse(404, "not-found")
 	default:
-		in := s.bind(c, body, r.Strict)
+		in := s.bindRecord(c, body, r.Strict)
 		in.id = r.ID
 		if len(in.values)+len(in.changes) == 0 { // no change, so the editor stays too
 			o = s.Object(c, r.ID)
@@ -146,30 +146,30 @@ func (s *saving) do(r Request) Answer {
 		}
 		o = s.save(in, updating)
 	}
-	s.settle()
+	s.settleReferences()
 	return Answer{Status: 200, Body: s.render(o, eager, nil), Objects: s.touched}
 }
 
-// accept saves the records of acceptor in their order, all or none. The answer
+// acceptRecords saves the records of acceptor in their order, all or none. The answer
 // shows each object as it is stored in the end.
-func (s *saving) accept(r Request) Answer {
+func (s *saving) acceptRecords(r Request) Answer {
 	list, _ := r.Body.([]any)
 	var records []*record
 	for _, e := range list {
 		fields := e.(Fields)
-		c := s.Class(text(fields.Get("_class")))
+		c := s.Class(valueText(fields.Get("_class")))
 		if c == nil {
 			refuse(404, "unknown-class")
 		}
-		in := s.bind(c, fields, r.Strict)
-		in.version = text(fields.Get("_classVer"))
+		in := s.bindRecord(c, fields, r.Strict)
+		in.version = valueText(fields.Get("_classVer"))
 		records = append(records, in)
 	}
 	var saved []*Object
 	for _, in := range records {
 		saved = append(saved, s.save(in, accepting))
 	}
-	s.settle()
+	s.settleReferences()
 	var bodies []string
 	for _, o := range saved {
 		bodies = append(bodies, s.renderRecord(o))
@@ -177,9 +177,9 @@ func (s *saving) accept(r Request) Answer {
 	return Answer{Status: 200, Body: "[" + strings.Join(bodies, ",") + "]", Objects: s.touched}
 }
 
-// bind reads an object of a request.
-func (s *saving) bind(c *engine.Class, in Fields, strict bool) *record {
-	r := &record{class: c, id: text(in.Get("_id")), strict: strict, values: map[string]any{}}
+// bindRecord reads an object of a request.
+func (s *saving) bindRecord(c *engine.Class, in Fields, strict bool) *record {
+	r := &record{class: c, id: valueText(in.Get("_id")), strict: strict, values: map[string]any{}}
 	for _, f := range in {
 		p := c.Property(f.Name)
 		switch {
@@ -198,7 +198,7 @@ func (s *saving) bind(c *engine.Class, in Fields, strict bool) *record {
 		default:
 			v := cast(p, f.Value)
 			if strict {
-				restrict(p, v)
+				checkStrict(p, v)
 			}
 			r.values[p.Name] = v
 		}
@@ -228,7 +228,7 @@ func (s *saving) bindTarget(p *engine.Property, in any, strict bool) any {
 			refuse(400, "class")
 		}
 	}
-	r := s.bind(c, fields, strict)
+	r := s.bindRecord(c, fields, strict)
 	r.version = c.Version
 	if r.id != "" && len(r.values)+len(r.changes) == 0 {
 		return r.id
@@ -255,22 +255,22 @@ func (s *saving) bindChange(p *engine.Property, in any, strict bool) change {
 			case "add":
 				c.add = append(c.add, s.bindTarget(p, e, strict))
 			case "remove":
-				c.remove = append(c.remove, text(e))
+				c.remove = append(c.remove, valueText(e))
 			}
 		}
 	}
 	return c
 }
 
-// restrict makes the checks of a value in strict handling.
-func restrict(p *engine.Property, v any) {
+// checkStrict makes the checks of a value in strict handling.
+func checkStrict(p *engine.Property, v any) {
 	if text, ok := v.(string); ok && p.Size > 0 && p.Type.Textual() && p.Type != engine.GUID && len([]rune(text)) > p.Size {
 		refuse(400, "size")
 	}
 	if p.Selection == nil || v == nil {
 		return
 	}
-	if _, offered := label(p, v); !offered {
+	if _, offered := selectionLabel(p, v); !offered {
 		refuse(400, "selection")
 	}
 }

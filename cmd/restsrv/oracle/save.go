@@ -77,9 +77,9 @@ func (s *saving) save(r *record, m mode) *Object {
 		s.later = s.later[1:]
 		for _, c := range next.record.changes {
 			if c.property.Back != nil {
-				s.point(next.object, c, next.record.strict)
+				s.changeReferences(next.object, c, next.record.strict)
 			} else {
-				s.relink(next.object, c, next.record.strict)
+				s.changeLinks(next.object, c, next.record.strict)
 			}
 		}
 	}
@@ -93,10 +93,10 @@ func (s *saving) write(r *record, m mode) *Object {
 	}
 	if m != updating {
 		completeKey(r)
-	} else if s.find(r, m) == nil {
+	} else if s.findObject(r, m) == nil {
 		refuse(404, "not-found")
 	}
-	s.redirect(r)
+	s.redirectRecord(r)
 	values := map[string]any{}
 	for _, p := range r.class.Properties {
 		v, given := r.values[p.Name]
@@ -114,14 +114,14 @@ func (s *saving) write(r *record, m mode) *Object {
 	if r.place != nil {
 		r.place(values)
 	}
-	s.redirect(r)
+	s.redirectRecord(r)
 	for name, v := range values {
 		if p := r.class.Property(name); p.Type == engine.Reference && v != nil {
-			values[name] = s.current(p.Target, v.(string))
+			values[name] = s.currentID(p.Target, v.(string))
 			s.expected = append(s.expected, reference{p, values[name].(string), r.strict})
 		}
 	}
-	o := s.find(r, m)
+	o := s.findObject(r, m)
 	if o == nil {
 		o = s.insert(r, values)
 	} else {
@@ -131,13 +131,13 @@ func (s *saving) write(r *record, m mode) *Object {
 		s.later = append(s.later, pending{o, r})
 	}
 	s.touched = append(s.touched, o)
-	s.arrive(o, r)
+	s.joinAwaiting(o, r)
 	return o
 }
 
-// current returns the id of the object that an id in the record under way means: the
+// currentID returns the id of the object that an id in the record under way means: the
 // object that had the id before the record changed keys.
-func (s *saving) current(c *engine.Class, id string) string {
+func (s *saving) currentID(c *engine.Class, id string) string {
 	for _, m := range s.moves {
 		if m.root == c.Root() && m.from == id {
 			id = m.to
@@ -146,14 +146,14 @@ func (s *saving) current(c *engine.Class, id string) string {
 	return id
 }
 
-// redirect applies current to the object that a record changes.
-func (s *saving) redirect(r *record) {
+// redirectRecord applies currentID to the object that a record changes.
+func (s *saving) redirectRecord(r *record) {
 	key := idOf(r.class, r.values)
 	id := r.id
 	if id == "" {
 		id = key
 	}
-	if now := s.current(r.class, id); id != "" && now != id {
+	if now := s.currentID(r.class, id); id != "" && now != id {
 		if r.id = now; key == id {
 			for _, name := range r.class.Key {
 				delete(r.values, name)
@@ -181,10 +181,10 @@ func completeKey(r *record) {
 	}
 }
 
-// find returns the object that a record changes; nil if the object is new. An object
+// findObject returns the object that a record changes; nil if the object is new. An object
 // is found by _id, or else by the key attributes: parts of a composite key are
 // compared one by one. All classes of an inheritance tree share their keys.
-func (s *saving) find(r *record, m mode) *Object {
+func (s *saving) findObject(r *record, m mode) *Object {
 	switch {
 	case m == creating:
 		return nil
@@ -207,7 +207,7 @@ func (s *saving) find(r *record, m mode) *Object {
 			}
 		}
 	}
-	if o != nil && m == nested && !below(o.Class, r.class) {
+	if o != nil && m == nested && !isBelow(o.Class, r.class) {
 		return nil // insert reports that the key is used
 	}
 	return o
@@ -218,24 +218,24 @@ func (s *saving) insert(r *record, values map[string]any) *Object {
 	c := r.class
 	o := &Object{Class: c, Values: map[string]any{}, Creator: account, Version: r.version}
 	for _, p := range c.Properties {
-		if v, given := values[p.Name]; given && stored(p) {
+		if v, given := values[p.Name]; given && isStored(p) {
 			o.Values[p.Name] = v
 		}
 	}
-	s.complete(o)
-	s.check(o, nil)
+	s.setDefaults(o)
+	s.checkObject(o, nil)
 	s.objects = append(s.objects, o)
 	return o
 }
 
-// complete sets the attributes that a new object lacks.
-func (s *saving) complete(o *Object) {
+// setDefaults sets the attributes that a new object lacks.
+func (s *saving) setDefaults(o *Object) {
 	for _, p := range o.Class.Properties {
-		if !stored(p) {
+		if !isStored(p) {
 			continue
 		}
 		v, given := o.Values[p.Name]
-		s.raise(o.Class, p, v)
+		s.raiseCounter(o.Class, p, v)
 		if given {
 			continue
 		}
@@ -243,11 +243,11 @@ func (s *saving) complete(o *Object) {
 		case p.Computed != nil:
 			v = s.Formulas[p.Definition+"."+p.Name](s.World, o)
 		case p.Default != nil && p.Default != "":
-			v = cast(p, plain(p.Default))
+			v = cast(p, literalValue(p.Default))
 		case p.Autoassigned && p.Type == engine.Int:
 			v = s.Next(counterOf(o.Class, p))
 		case p.Autoassigned:
-			v = s.token()
+			v = s.newToken()
 		}
 		o.Values[p.Name] = v
 	}
@@ -255,9 +255,9 @@ func (s *saving) complete(o *Object) {
 
 func counterOf(c *engine.Class, p *engine.Property) string { return c.Root().FullName + "." + p.Name }
 
-// raise sets a counter to a given number if the number is higher. Numbers above 2^52
+// raiseCounter sets a counter to a given number if the number is higher. Numbers above 2^52
 // are ignored: a request must not use up the range of a counter.
-func (s *saving) raise(c *engine.Class, p *engine.Property, v any) {
+func (s *saving) raiseCounter(c *engine.Class, p *engine.Property, v any) {
 	if n, ok := v.(int64); ok && p.Autoassigned && n <= 1<<52 {
 		s.counters[counterOf(c, p)] = max(s.counters[counterOf(c, p)], n)
 	}
@@ -269,11 +269,11 @@ func (w *World) Next(counter string) int64 {
 	return w.counters[counter]
 }
 
-// check rejects an object if a required value is missing, or if another object has
+// checkObject rejects an object if a required value is missing, or if another object has
 // its key or a unique value.
-func (s *saving) check(o *Object, except *Object) {
+func (s *saving) checkObject(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
-		if stored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
+		if isStored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
 			refuse(400, "required")
 		}
 	}
@@ -306,49 +306,49 @@ func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
 		}
 	}
 	before := o.ID()
-	if m == accepting && !below(o.Class, r.class) {
-		s.reclass(o, r.class, values)
+	if m == accepting && !isBelow(o.Class, r.class) {
+		s.changeClass(o, r.class, values)
 	}
 	for name, v := range values {
 		o.Values[name] = v
-		s.raise(o.Class, o.Class.Property(name), v)
+		s.raiseCounter(o.Class, o.Class.Property(name), v)
 	}
 	o.Editor = account
 	if m == accepting && o.Class == r.class {
 		o.Version = r.version
 	}
-	s.check(o, o)
+	s.checkObject(o, o)
 	if id := o.ID(); id != before {
-		s.follow(o.Class.Root(), before, id)
+		s.followID(o.Class.Root(), before, id)
 	}
 }
 
-// reclass changes the class of an object to that of a record of acceptor, which is
+// changeClass changes the class of an object to that of a record of acceptor, which is
 // below its class or beside it. If the record names an ancestor, the object keeps its
 // class. No value may be lost.
-func (s *saving) reclass(o *Object, c *engine.Class, values map[string]any) {
+func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) {
 	for _, p := range o.Class.Properties {
-		has := stored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.members(p, o.ID())) > 0
+		has := isStored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.linkedIDs(p, o.ID())) > 0
 		if q := c.Property(p.Name); has && (q == nil || q.Target != p.Target) {
 			refuse(400, "class")
 		}
 	}
 	kept := map[string]any{}
 	for _, p := range c.Properties {
-		if v, had := o.Values[p.Name]; had && stored(p) {
+		if v, had := o.Values[p.Name]; had && isStored(p) {
 			kept[p.Name] = v
 		}
 	}
 	maps.Copy(kept, values)
 	o.Class, o.Values = c, kept
-	s.complete(o)
+	s.setDefaults(o)
 }
 
-// follow replaces the id of an object in all references and links to it, including
+// followID replaces the id of an object in all references and links to it, including
 // those that the request has just written. If other references already contain the
 // new id, they stay and now point at the object. If the key of an object contains
 // such a reference, it gets a new id too.
-func (s *saving) follow(root *engine.Class, from, to string) {
+func (s *saving) followID(root *engine.Class, from, to string) {
 	s.moves = append(s.moves, move{root, from, to})
 	for i, r := range s.expected {
 		if r.property.Target.Root() == root && r.id == from {
@@ -358,15 +358,15 @@ func (s *saving) follow(root *engine.Class, from, to string) {
 	for _, o := range s.objects {
 		before := o.ID()
 		for _, p := range o.Class.Properties {
-			if p.Type == engine.Reference && stored(p) && p.Target.Root() == root && o.Values[p.Name] == from {
+			if p.Type == engine.Reference && isStored(p) && p.Target.Root() == root && o.Values[p.Name] == from {
 				o.Values[p.Name] = to
 				s.touched = append(s.touched, o)
 			}
 		}
 		if id := o.ID(); id != before {
 			o.Editor = account
-			s.check(o, o)
-			s.follow(o.Class.Root(), before, id)
+			s.checkObject(o, o)
+			s.followID(o.Class.Root(), before, id)
 		}
 	}
 	s.followLinks(root, from, to)
@@ -382,9 +382,9 @@ func (s *saving) remove(c *engine.Class, id string) {
 	s.dropLinks(c.Root(), id)
 }
 
-// settle ends a request. All members must exist. If strict handling or the attribute
+// settleReferences ends a request. All members must exist. If strict handling or the attribute
 // restricts a reference, it must point at an object of the right class.
-func (s *saving) settle() {
+func (s *saving) settleReferences() {
 	s.settleAwaited()
 	for _, r := range s.expected {
 		o := s.Object(r.property.Target.Root(), r.id)
@@ -392,9 +392,9 @@ func (s *saving) settle() {
 		case o == nil && r.strict:
 			refuse(400, "dangling")
 		case o == nil || r.property.Allows(o.Class):
-		case r.strict && !below(o.Class, r.property.Target) && len(r.property.Subclasses) == 0:
+		case r.strict && !isBelow(o.Class, r.property.Target) && len(r.property.Subclasses) == 0:
 			refuse(400, "dangling")
-		case below(o.Class, r.property.Target), len(r.property.Subclasses) > 0:
+		case isBelow(o.Class, r.property.Target), len(r.property.Subclasses) > 0:
 			refuse(400, "subclass")
 		}
 	}

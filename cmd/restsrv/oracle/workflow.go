@@ -26,7 +26,7 @@ type Transition struct {
 	Assign                  func(*World, *Object) Fields
 }
 
-func (f *Workflow) state(name string) *State {
+func (f *Workflow) findState(name string) *State {
 	for i := range f.States {
 		if f.States[i].Name == name {
 			return &f.States[i]
@@ -35,29 +35,29 @@ func (f *Workflow) state(name string) *State {
 	return nil
 }
 
-// stage returns the state of an object.
-func (f *Workflow) stage(o *Object) *State {
+// stageOf returns the state of an object.
+func (f *Workflow) stageOf(o *Object) *State {
 	name := o.stages[f.Name]
 	if name == "" {
 		name = f.Start
 	}
-	return f.state(name)
+	return f.findState(name)
 }
 
-func holds(w *World, o *Object, condition func(*World, *Object) bool) bool {
+func conditionHolds(w *World, o *Object, condition func(*World, *Object) bool) bool {
 	return condition == nil || condition(w, o)
 }
 
-// workflow answers a request to the service workflows. Each move in a list is atomic
+// answerWorkflow answers a request to the service workflows. Each move in a list is atomic
 // on its own: the answer lists the rejected moves.
-func (w *World) workflow(r Request) Answer {
+func (w *World) answerWorkflow(r Request) Answer {
 	c := w.Class(r.Class)
 	if c == nil || w.Object(c, r.ID) == nil {
 		return Answer{Status: 404, Code: "not-found"}
 	}
 	id := r.ID
 	if r.Method == "GET" {
-		return Answer{Status: 200, Body: w.status(w.Object(c, id))}
+		return Answer{Status: 200, Body: w.workflowStatus(w.Object(c, id))}
 	}
 	refused := []any{}
 	list, _ := r.Body.([]any)
@@ -65,7 +65,7 @@ func (w *World) workflow(r Request) Answer {
 		s := &saving{World: w.copy()}
 		o := s.Object(c, id)
 		workflow, name, _ := strings.Cut(e.(string), ".")
-		if fault := s.try(o, workflow, name, r.Method == "PUT"); fault != nil {
+		if fault := s.tryMove(o, workflow, name, r.Method == "PUT"); fault != nil {
 			refused = append(refused, fault)
 			continue
 		}
@@ -75,13 +75,13 @@ func (w *World) workflow(r Request) Answer {
 	return Answer{Status: 200, Body: Encode(refused), Objects: []*Object{w.Object(c, id)}}
 }
 
-// try makes a move, by a transition or into a state. If the move is rejected, it
+// tryMove makes a move, by a transition or into a state. If the move is rejected, it
 // returns the entry for the answer.
-func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault any) {
+func (s *saving) tryMove(o *Object, workflow, name string, byTransition bool) (fault any) {
 	refused := func(code string, params ...any) any { return JSON("code", code, "params", JSON(params...)) }
 	var f *Workflow
 	for i := range s.Workflows {
-		if s.Workflows[i].Name == workflow && below(o.Class, s.Class(s.Workflows[i].Class)) {
+		if s.Workflows[i].Name == workflow && isBelow(o.Class, s.Class(s.Workflows[i].Class)) {
 			f = &s.Workflows[i]
 		}
 	}
@@ -89,7 +89,7 @@ func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault
 		return refused("workflow.wnf", "workflow", workflow)
 	}
 	info := o.Class.FullName + "@" + o.ID()
-	to := f.state(name)
+	to := f.findState(name)
 	if !byTransition && to == nil {
 		return refused("workflow.snf", "state", name, "workflow", f.Caption)
 	}
@@ -100,23 +100,23 @@ func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault
 				t = &f.Transitions[i]
 			}
 		}
-		at := f.stage(o)
+		at := f.stageOf(o)
 		switch {
 		case t == nil:
 			return refused("workflow.tnf", "workflow", f.Caption, "trans", name)
-		case !holds(s.World, o, at.Holds):
+		case !conditionHolds(s.World, o, at.Holds):
 			return refused("workflow.nw", "workflow", f.Caption, "info", info)
-		case t.From != at.Name || !holds(s.World, o, t.Holds):
+		case t.From != at.Name || !conditionHolds(s.World, o, t.Holds):
 			return refused("workflow.ti", "workflow", f.Caption, "trans", t.Caption)
 		}
 		if values := t.Assign(s.World, o); len(values) > 0 {
-			in := s.bind(o.Class, values, false)
+			in := s.bindRecord(o.Class, values, false)
 			in.id = o.ID()
 			s.save(in, updating)
 		}
-		to = f.state(t.To)
+		to = f.findState(t.To)
 	}
-	if !holds(s.World, o, to.Holds) {
+	if !conditionHolds(s.World, o, to.Holds) {
 		return refused("workflow.cv", "workflow", f.Caption, "info", o.Class.FullName+"@"+o.ID(), "state", to.Caption)
 	}
 	stages := map[string]string{}
@@ -128,14 +128,14 @@ func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault
 	return nil
 }
 
-// status returns the states of an object in its workflows. All times are the token
+// workflowStatus returns the states of an object in its workflows. All times are the token
 // Time.
-func (w *World) status(o *Object) string {
+func (w *World) workflowStatus(o *Object) string {
 	var stages []string
 	for i := range w.Workflows {
 		f := &w.Workflows[i]
-		at := f.stage(o)
-		if !below(o.Class, w.Class(f.Class)) || !holds(w, o, at.Holds) {
+		at := f.stageOf(o)
+		if !isBelow(o.Class, w.Class(f.Class)) || !conditionHolds(w, o, at.Holds) {
 			continue
 		}
 		fields := JSON("stage", at.Name)
@@ -144,7 +144,7 @@ func (w *World) status(o *Object) string {
 		}
 		next := Fields{}
 		for _, t := range f.Transitions {
-			if t.From == at.Name && holds(w, o, t.Holds) {
+			if t.From == at.Name && conditionHolds(w, o, t.Holds) {
 				next = append(next, Field{t.Name, JSON("name", t.Name, "caption", t.Caption, "signBefore", false, "signAfter", false, "confirm", false, "confirmMessage", nil)})
 			}
 		}

@@ -94,9 +94,9 @@ func (w *World) State() string {
 	return strings.Join(lines, "\n") + Encode(w.counters)
 }
 
-// token returns a new token. It stands for text that the model cannot know and that
+// newToken returns a new token. It stands for text that the model cannot know and that
 // the first answer with it shows.
-func (w *World) token() string {
+func (w *World) newToken() string {
 	w.tokens++
 	return fmt.Sprintf("«%d.%d»", w.request, w.tokens)
 }
@@ -107,7 +107,7 @@ func (o *Object) ID() string { return idOf(o.Class, o.Values) }
 func idOf(c *engine.Class, values map[string]any) string {
 	var parts []string
 	for _, p := range c.KeyProperties() {
-		part := text(values[p.Name])
+		part := valueText(values[p.Name])
 		if part == "" {
 			return ""
 		}
@@ -120,7 +120,7 @@ func idOf(c *engine.Class, values map[string]any) string {
 // their creation.
 func (w *World) Objects(c *engine.Class) (found []*Object) {
 	for _, o := range w.objects {
-		if below(o.Class, c) {
+		if isBelow(o.Class, c) {
 			found = append(found, o)
 		}
 	}
@@ -141,8 +141,8 @@ func (w *World) Object(c *engine.Class, id string) *Object {
 // Class returns the class with a full name.
 func (w *World) Class(name string) *engine.Class { return w.classes[name] }
 
-// below reports whether c is the class above or a descendant of it.
-func below(c, above *engine.Class) bool {
+// isBelow reports whether c is the class above or a descendant of it.
+func isBelow(c, above *engine.Class) bool {
 	for ; c != nil; c = c.Ancestor {
 		if c == above {
 			return true
@@ -160,16 +160,16 @@ type fault struct {
 // refuse ends the request. Everything that it has done is undone (see Do).
 func refuse(status int, code string) { panic(fault{status, code}) }
 
-// text returns a value as a part of an id.
-func text(v any) string {
+// valueText returns a value as a part of an id.
+func valueText(v any) string {
 	if v == nil {
 		return ""
 	}
 	return fmt.Sprint(v)
 }
 
-// stored reports whether objects store a value of the property.
-func stored(p *engine.Property) bool {
+// isStored reports whether objects store a value of the property.
+func isStored(p *engine.Property) bool {
 	return p.Type != engine.Collection && p.Formula == nil && p.Back == nil
 }
 
@@ -223,14 +223,14 @@ func cast(p *engine.Property, v any) any {
 		if isText && s == "" {
 			return nil
 		}
-		id := text(v)
-		if key := p.Target.KeyProperties(); len(key) > 1 || text(cast(key[0], v)) == id {
+		id := valueText(v)
+		if key := p.Target.KeyProperties(); len(key) > 1 || valueText(cast(key[0], v)) == id {
 			return id
 		}
 	default:
 		switch v.(type) {
 		case string, int64, float64, bool:
-			return text(v)
+			return valueText(v)
 		}
 	}
 	refuse(400, "type")
