@@ -14,29 +14,29 @@ import (
 	"restsrv/engine/meta"
 )
 
-const aclUsage = `restsrv acl says who may do what, also while the server runs, which follows every
-change within half a second.
+const aclUsage = `restsrv acl manages roles, grants and declared resources, also while the server runs.
+The server applies every change within half a second.
 
   restsrv acl grant SUBJECT RESOURCE PERMISSION...
-  restsrv acl deny SUBJECT RESOURCE PERMISSION...   take that away again
+  restsrv acl deny SUBJECT RESOURCE PERMISSION...   revoke permissions
   restsrv acl list [-subject SUBJECT] [-resource RESOURCE]
-  restsrv acl explain USER RESOURCE                 what an account may do there, and why
+  restsrv acl explain USER RESOURCE                 the permissions of an account, and their reasons
   restsrv acl role add [-name TEXT] ROLE
-  restsrv acl role remove ROLE                      with all that it is granted
+  restsrv acl role remove ROLE                      remove it with all its grants
   restsrv acl role list
   restsrv acl resource declare [-name TEXT] RESOURCE
   restsrv acl resource remove RESOURCE
   restsrv acl resource list
 
-A SUBJECT is a role, an account such as ann@local, or '*' for everyone. What
-everyone is granted counts for resources of services, not for objects.
+A SUBJECT is a role, an account such as ann@local, or '*' for everyone.
+Grants to everyone count for resources of services, not for objects.
 A PERMISSION is read, write, delete, use (create objects and point at them) or
 full for all of them. A RESOURCE is
   '*'                                 everything
   c:::class@namespace                 all objects of a class
   i:::class@namespace@id              one object
-  a:::class@namespace.attribute       an attribute: once declared or granted to
-                                      anybody, only those know it who may read it
+  a:::class@namespace.attribute       an attribute: once it is declared or granted, it
+                                      is hidden from accounts without a grant
   ws:::gen-ws-token                   tokens of one's own (permission use)
 
   restsrv acl role add clerk
@@ -117,7 +117,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if r.broken = err; err == nil {
 		r.app, r.meta = app, app.meta
 	} else if name != "explain" {
-		r.warn("the classes cannot be read, so that names of resources are not compared with them")
+		r.warn("the classes cannot be read: names of resources are not checked")
 	}
 	return plainError(sub.run(ctx, r, names))
 }
@@ -156,9 +156,9 @@ func (r *aclRun) newACLLine(command string, own []string) *commandLine {
 		case "name":
 			c.set.StringVar(&r.name, name, "", "name to show")
 		case "subject":
-			c.set.StringVar(&r.subject, name, "", "only what this role or account is granted itself")
+			c.set.StringVar(&r.subject, name, "", "only grants to this role or account itself")
 		case "resource":
-			c.set.StringVar(&r.resource, name, "", "only what is granted on this resource itself")
+			c.set.StringVar(&r.resource, name, "", "only grants on this resource itself")
 		}
 	}
 	return c
@@ -221,7 +221,7 @@ func aclGrant(ctx context.Context, r *aclRun, args []string) error {
 // protectionWarning returns the warning for the first declaration or grant of an
 // attribute.
 func protectionWarning(resource string) string {
-	return tableCell(resource) + " is protected from now on: whoever is granted it neither there nor on * does not know it"
+	return tableCell(resource) + " is protected from now on: it is hidden from accounts without a grant on it or on *"
 }
 
 func aclDeny(ctx context.Context, r *aclRun, args []string) error {
@@ -243,7 +243,7 @@ func aclDeny(ctx context.Context, r *aclRun, args []string) error {
 		fmt.Fprintf(r.io.Out, "%s was not granted %s on %s: nothing has changed\n", tableCell(g.Subject), g.Permission, tableCell(g.Resource))
 	}
 	if left := grants.On(engine.Everything, g.Subject) & g.Permission; left != 0 {
-		r.warn("%s still may %s it, by what it is granted on *", tableCell(g.Subject), left)
+		r.warn("%s may still %s it, by its grants on *", tableCell(g.Subject), left)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Acco
 			return nil, rules{}, err
 		}
 		if stored.Disabled {
-			r.warn("the account is disabled, so that it may do none of this (restsrv user enable %s)", tableCell(stored.ID))
+			r.warn("the account is disabled, so it has none of these permissions now (restsrv user enable %s)", tableCell(stored.ID))
 		}
 		a = &engine.Account{ID: stored.ID, Name: stored.Name, Roles: stored.Roles}
 	}

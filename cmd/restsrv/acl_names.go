@@ -35,7 +35,7 @@ func aclRoleRemove(ctx context.Context, r *aclRun, args []string) error {
 		}
 	}
 	if len(names) > 0 {
-		r.warn("these accounts still have the role, which gives them nothing any more: %s (restsrv user role remove)", strings.Join(names, ", "))
+		r.warn("these accounts still have the role, which gives no permissions any more: %s (restsrv user role remove)", strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func aclResourceRemove(ctx context.Context, r *aclRun, args []string) error {
 	}
 	fmt.Fprintf(r.io.Out, "resource %s removed\n", args[0])
 	if strings.HasPrefix(args[0], engine.AttributeResource) {
-		r.warn("%s is not protected any more: whoever may read its objects knows it", tableCell(args[0]))
+		r.warn("%s is not protected any more: accounts that may read its objects can read it", tableCell(args[0]))
 	}
 	return nil
 }
@@ -162,9 +162,9 @@ func attributeWarning(c *engine.Class, name string) string {
 		}
 		return fmt.Sprintf("class %s has no attribute %s%s", c.FullName, engine.Quote(name), nearestHint(name, names))
 	case slices.Contains(c.KeyProperties(), p):
-		return fmt.Sprintf("attribute %s is of the key of class %s: the ids of its objects show it to whoever reads them", engine.Quote(name), c.FullName)
+		return fmt.Sprintf("attribute %s is of the key of class %s: the ids of its objects show it", engine.Quote(name), c.FullName)
 	case p.Definition != "" && p.Definition != c.FullName:
-		return fmt.Sprintf("attribute %s is declared by class %s: it is meant in all classes that inherit it", engine.Quote(name), p.Definition)
+		return fmt.Sprintf("attribute %s is declared by class %s: it is protected in all classes that inherit it", engine.Quote(name), p.Definition)
 	}
 	return ""
 }

@@ -78,17 +78,17 @@ func TestACLCommands(t *testing.T) {
 			"acl role list", "ROLE   NAME\nadmin  Administrator\nclerk  Clerks\n",
 			"acl grant clerk c:::person@hr read write", "clerk may read,write c:::person@hr\n",
 			"acl grant -config x ann@local i:::person@hr@7 full", "ann@local may full i:::person@hr@7\n",
-			"user role add ann@local clerk other", "roles of ann@local: clerk,other\nwarning: there is no role other, so that it gives nothing (restsrv acl role add)\n",
+			"user role add ann@local clerk other", "roles of ann@local: clerk,other\nwarning: there is no role other, so it gives no permissions (restsrv acl role add)\n",
 			"user role remove ann@local other", "roles of ann@local: clerk\n",
 			"acl list -subject clerk", "SUBJECT  RESOURCE       PERMISSIONS\nclerk    c:::person@hr  read,write\n",
 			"acl grant clerk * full", "clerk may full *\n",
-			"acl deny clerk c:::person@hr write", "clerk is no longer granted write on c:::person@hr\nwarning: clerk still may write it, by what it is granted on *\n",
+			"acl deny clerk c:::person@hr write", "clerk is no longer granted write on c:::person@hr\nwarning: clerk may still write it, by its grants on *\n",
 			"acl deny clerk * full", "clerk is no longer granted full on *\n",
-			"acl resource declare a:::person@hr.phone -name Phone", "resource a:::person@hr.phone declared\nwarning: a:::person@hr.phone is protected from now on: whoever is granted it neither there nor on * does not know it\n",
-			"acl resource remove a:::person@hr.phone", "resource a:::person@hr.phone removed\nwarning: a:::person@hr.phone is not protected any more: whoever may read its objects knows it\n",
+			"acl resource declare a:::person@hr.phone -name Phone", "resource a:::person@hr.phone declared\nwarning: a:::person@hr.phone is protected from now on: it is hidden from accounts without a grant on it or on *\n",
+			"acl resource remove a:::person@hr.phone", "resource a:::person@hr.phone removed\nwarning: a:::person@hr.phone is not protected any more: accounts that may read its objects can read it\n",
 			"acl resource list", "RESOURCE         NAME\n*                -\nc:::person@hr    -\ni:::person@hr@7  -\n",
 			"acl list -resource c:::person@hr", "SUBJECT  RESOURCE       PERMISSIONS\nclerk    c:::person@hr  read\n",
-			"acl role remove clerk", "role clerk removed\nwarning: these accounts still have the role, which gives them nothing any more: ann@local (restsrv user role remove)\n",
+			"acl role remove clerk", "role clerk removed\nwarning: these accounts still have the role, which gives no permissions any more: ann@local (restsrv user role remove)\n",
 			"acl list", "SUBJECT    RESOURCE         PERMISSIONS\nadmin      *                full\nann@local  i:::person@hr@7  full\n",
 		)
 	})
@@ -124,12 +124,12 @@ func TestACLExplains(t *testing.T) {
 			"acl explain ann@local a:::manager@hr.phone", `ann@local on a:::manager@hr.phone (attribute "phone" of class person@hr): full
   the account has: role clerk
   granted: delete on * to everyone, which does not count for data
-  note: it is not protected: whoever may read or write an object may do so with this attribute. It is protected as soon as its resource is declared or granted
-warning: attribute "phone" is declared by class person@hr: it is meant in all classes that inherit it
+  note: it is not protected: an account that may read or write an object may also read or write this attribute. It becomes protected when its resource is declared or granted
+warning: attribute "phone" is declared by class person@hr: it is protected in all classes that inherit it
 `,
 		)
 		a.run("user disable ann@local")
-		if got := a.run("acl explain ann@local c:::person@hr"); !strings.Contains(got, "warning: the account is disabled, so that it may do none of this (restsrv user enable ann@local)\n") {
+		if got := a.run("acl explain ann@local c:::person@hr"); !strings.Contains(got, "warning: the account is disabled, so it has none of these permissions now (restsrv user enable ann@local)\n") {
 			t.Errorf("of a disabled account: %s", got)
 		}
 	})
@@ -289,7 +289,7 @@ func TestACLWithBrokenClasses(t *testing.T) {
 	a := managed{t, filepath.Join(dir, "deploy.json"), "sqlite:" + filepath.Join(t.TempDir(), "test.db")}
 	a.run("acl role add clerk")
 	a.want("acl grant clerk c:::anything@hr read", "clerk may read c:::anything@hr\n"+
-		"warning: the classes cannot be read, so that names of resources are not compared with them\n")
+		"warning: the classes cannot be read: names of resources are not checked\n")
 	if got := a.run("acl explain admin@local *"); !strings.HasPrefix(got, "error: what an account may do depends on the application, which cannot be read:\nmeta/broken.class.json: found malformed JSON") {
 		t.Errorf("explained %s", got)
 	}

@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/audit"
 )
 
-const auditUsage = `restsrv audit lists what the database keeps of sign-ins, of changes of accounts,
-tokens, clients and permissions, and of denied requests, oldest first, one a
+const auditUsage = `restsrv audit lists the events in the database: sign-ins, changes of accounts,
+tokens, clients and permissions, and denied requests, oldest first, one per
 line: time, kind, account, address, request, service, details. It works beside a
 running server.
 
@@ -21,8 +21,8 @@ running server.
   restsrv audit -since 30m -kind sign-in-failed
   restsrv audit -since 2024-05-01 -account admin@local
 
-The server keeps events when deploy.json has "audit": true, or
-"audit": {"keep": 90}, days, in globals; its log has them in any case.
+The server stores events if deploy.json has "audit": true in globals, or
+"audit": {"keep": 90} to keep them for 90 days. Its log has them in any case.
 `
 
 // auditCommand runs restsrv audit.

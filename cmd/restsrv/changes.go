@@ -19,21 +19,21 @@ import (
 const changesUsage = `restsrv changes lists what writes have changed of the objects of classes with
 "journaling": true, in the order of the writes, one a line: time, type, class, id,
 account, address, values before -> values after. It works beside a running server.
-Of passwords nothing is kept; references and files are ids.
+Passwords are left out; references and files are shown as ids.
 
 Times are those of the server that wrote, so with several servers they may go back.
 A record is listed as soon as its transaction has ended: -since should reach back
 further than the longest write.
 
   restsrv changes                                  the last 24 hours
-  restsrv changes -class note@sample -id n1        all that became of one object
+  restsrv changes -class note@sample -id n1        all changes of one object
   restsrv changes -since 2024-05-01 -until 2024-06-01 -author ann@local -type DELETE
   restsrv changes -since 7d -json > week.ndjson
 
 Types are CREATE, UPDATE, DELETE, and PUT and EJECT when members join a
-collection of the object and when they leave it. Whoever reads this reads
-attributes that may be hidden in services. "changes": {"keep": 90} in globals of
-deploy.json has the server remove what is older than so many days.
+collection of the object and when they leave it. The output contains
+attributes that may be hidden in services. With "changes": {"keep": 90} in globals of
+deploy.json, the server deletes records that are older than 90 days.
 `
 
 // changesCommand runs restsrv changes.
@@ -161,7 +161,7 @@ func forgetBefore(ctx context.Context, d *database, before time.Time, log *slog.
 	n, err := journal.Forget(ctx, d.core, d.system.changes, before)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		log.Warn("old records of changes stay until the next time", "error", err)
+		log.Warn("deleting old records of changes failed: the next try is in an hour", "error", err)
 	case n > 0:
 		log.Info("old records of changes removed", "count", n, "before", before.UTC().Format(time.RFC3339))
 	}

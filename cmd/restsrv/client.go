@@ -19,14 +19,14 @@ const clientUsage = `restsrv client manages the OAuth2 clients of an application
 server runs, which follows every change within a second. A client is an account
 of type system, whose password is its secret.
 
-  restsrv client add [flags] NAME     make a client, and show its secret this once;
-                                      of one that is there, change what flags name
+  restsrv client add [flags] NAME     create a client, and show its secret once; if
+                                      it exists, change the settings of the given flags
   restsrv client list                 show all clients
-  restsrv client secret NAME          give it another secret, and show it this once
-  restsrv client remove NAME          delete it, with its permissions and all it was given
+  restsrv client secret NAME          replace its secret, and show it once
+  restsrv client remove NAME          delete it with its permissions and its OAuth2 grants
 
-NAME is <user>@system, or without @system. An account of another type is a
-client too once it was added here; removing takes only that from it.
+NAME is <user>@system, or without @system. An account of another type
+becomes a client when it is added here; remove then keeps the account.
 
   restsrv client add -name "Our shop" -redirect https://shop.example/callback shop
 `
@@ -100,12 +100,12 @@ func (r *clientRun) newClientLine(command string) *commandLine {
 	list := func(to *[]string) func(string) error {
 		return func(s string) error { *to = append(*to, s); return nil }
 	}
-	c.set.StringVar(&r.name, "name", "", "name to show to who is asked")
-	c.set.Func("redirect", "`URI` that codes may go to; the flag may be repeated", list(&r.redirects))
+	c.set.StringVar(&r.name, "name", "", "name to show on the consent page")
+	c.set.Func("redirect", "redirect `URI` that may receive codes; may be repeated", list(&r.redirects))
 	c.set.Func("grant", "`type` that it may use: authorization_code, refresh_token (both by default) or client_credentials; may be repeated", list(&r.grants))
 	c.set.Func("scope", "`service`, or service:permission, that it may ask for at most; may be repeated (default all)", list(&r.scopes))
-	c.set.BoolVar(&r.public, "public", false, "it cannot keep a secret, as programs on people's machines: PKCE proves it")
-	c.set.BoolVar(&r.remember, "remember", false, "who agreed once is not asked again")
+	c.set.BoolVar(&r.public, "public", false, "it cannot keep a secret, such as a program on a user's machine; it must use PKCE")
+	c.set.BoolVar(&r.remember, "remember", false, "store consents, so that each account is asked only once")
 	return c
 }
 

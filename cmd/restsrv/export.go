@@ -17,21 +17,21 @@ import (
 )
 
 const exportUsage = `restsrv export writes everything as NDJSON, also while the server runs: objects
-with who created and changed them and the hashes of their passwords, members of
+with their creators, editors and hashes of passwords, members of
 collections, accounts, roles, resources, permissions, stages of workflows, the
 journal of changes, counters. Tokens, events of the audit, remembered answers and
 keys of the server are not in it. restsrv import restores it into any database;
 exported again it is the same, byte by byte.
 
-It has everything as it was at one moment, when it began. Writes do not wait for
-it. Until it ends, however, the database keeps what they replace: the file -wal of
-SQLite grows, and PostgreSQL does not change the columns of tables.
+It has the state of the moment when it began. Writes do not wait for it. Until it
+ends, however, the database keeps the rows that they replace: the -wal file of
+SQLite grows, and PostgreSQL cannot change the columns of tables.
 
   restsrv export > all.ndjson
   restsrv export -o all.ndjson -files
 
-Whoever reads the file can try to guess passwords from their hashes: keep it as
-you keep the database.
+A reader of the file can try to guess passwords from their hashes: protect it as
+you protect the database.
 `
 
 // exportCommand runs restsrv export.
@@ -74,7 +74,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return plainError(err)
 	}
 	for _, name := range lost {
-		fmt.Fprintf(s.Err, "restsrv export: %s: the content is lost, and not in the export\n", name)
+		fmt.Fprintf(s.Err, "restsrv export: %s: the content is lost and not in the export\n", name)
 	}
 	n := 0
 	for _, count := range items {
@@ -99,7 +99,7 @@ func warnWhileReading(out io.Writer, command string, every time.Duration) (stop 
 		for {
 			select {
 			case <-again.C:
-				fmt.Fprintf(out, "restsrv %s: reading for %s; until it ends, the database cannot reuse the space of what is changed meanwhile, and the file -wal of SQLite grows\n",
+				fmt.Fprintf(out, "restsrv %s: reading for %s; until it ends, the database cannot reuse the space of changed rows, and the -wal file of SQLite grows\n",
 					command, time.Since(began).Round(time.Second))
 			case <-ended:
 				return

@@ -8,20 +8,19 @@ import (
 	"restsrv/engine/file"
 )
 
-const filesUsage = `restsrv files finds what the file storage keeps for nobody: contents that no
-object holds, with their thumbnails, what uploads that broke off left, entries of
-objects that are gone.
-Nothing is taken for such before it is an hour old. It works beside a running
+const filesUsage = `restsrv files finds orphans in the file storage: contents that no object uses, with
+their thumbnails, remains of interrupted uploads, and entries of deleted objects.
+It leaves out everything that is less than an hour old. It works beside a running
 server.
 
-  restsrv files           tell what there is
-  restsrv files -remove   remove it
+  restsrv files           list orphans
+  restsrv files -remove   remove them
 `
 
 // filesCommand runs restsrv files.
 func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("files", filesUsage, s)
-	remove := c.set.Bool("remove", false, "remove what is found")
+	remove := c.set.Bool("remove", false, "remove the orphans")
 	d, err := c.openForReading(ctx, args)
 	if err != nil {
 		return err

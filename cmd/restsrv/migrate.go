@@ -14,14 +14,14 @@ import (
 
 const migrateUsage = `restsrv migrate copies everything from one database to another, of either kind:
 objects, accounts, roles, tokens, keys, counters, in the order in which they were
-made. Then it reads both and compares how much there is, and what.
+made. Then it reads both and compares the number and the content of the rows.
 
   restsrv migrate -from sqlite:restsrv.db -to postgres://user@host/database
 
-Stop the server first: what is written meanwhile does not come along, and is told
-as a difference. The contents of files are in the directory files and stay there.
-A database that has objects is refused, also one in which a migration broke off:
-remove it, or continue with -force.
+Stop the server first: writes during the migration are not copied, and are reported
+as differences. The contents of files are in the directory files and stay there.
+A database with objects is refused, also after an interrupted migration: remove it,
+or continue with -force.
 `
 
 // migrateCommand runs restsrv migrate.

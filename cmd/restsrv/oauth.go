@@ -70,7 +70,7 @@ func (e *edition) warnOfClients(ctx context.Context) error {
 		}
 		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
 		for _, f := range faults {
-			e.log.Warn("an OAuth2 client is not as it says: " + f.String())
+			e.log.Warn("a property of an OAuth2 client is invalid and ignored: " + f.String())
 		}
 		if c != nil && c.Defaulted() {
 			e.log.Warn("an OAuth2 client has registered no redirect URI: its codes go to the default one", "client", c.ID, "default", oauth.DefaultRedirect, "to change it", "restsrv client add -redirect URI "+c.ID)

@@ -30,17 +30,17 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
 
   restsrv [flags]      serve until SIGTERM or SIGINT
   restsrv user ...     add, change and list accounts
-  restsrv acl ...      say who may do what, and explain it
+  restsrv acl ...      grant, revoke and explain permissions
   restsrv client ...   add, change and list OAuth2 clients
-  restsrv import PATH  take objects, accounts and roles of an application, a data folder or NDJSON
+  restsrv import PATH  import objects, accounts and roles of an application, a data folder or NDJSON
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
-  restsrv files        find and remove files that nothing holds
-  restsrv check        tell whether the application runs, and every mistake and difference
+  restsrv files        find and remove files that no object uses
+  restsrv check        check whether the application runs, and list every mistake and difference
   restsrv test         run the tests beside the scripts
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
-  restsrv changes      list what writes have changed of objects with a journal
+  restsrv changes      list the changes of objects with a journal
 
 Each command explains itself with -h.
 `

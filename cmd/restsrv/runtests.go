@@ -35,7 +35,7 @@ work, {timeout: 20000}). request('GET', '/rest/echo', {json, form, body, headers
 account, auth}) goes through the whole server and gives {status, headers, text,
 json, bytes}; account signs anybody in without a password, and so does
 asAccount('ann@local'). addAccount('ann@local', {roles: ['clerk'], grant:
-{'c:::note@sample': 'read write'}}) makes an account. dataRepo checks nothing here.
+{'c:::note@sample': 'read write'}}) creates an account. dataRepo checks no permissions here.
 `
 
 // testCommand runs restsrv test.
@@ -47,7 +47,7 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 		match, err = regexp.Compile(p)
 		return err
 	})
-	verbose := c.set.Bool("v", false, "tell the tests that pass, too, and what they log")
+	verbose := c.set.Bool("v", false, "print the tests that pass, too, and their logs")
 	junit := c.set.String("junit", "", "write the results to a `file`, too, in the form of JUnit")
 	files, err := c.parse(args)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 )
 
 const typesUsage = `restsrv types writes TypeScript declarations of the classes of the application and
-of everything that scripts are lent. With them an editor completes the attributes
+of everything that scripts can use. With them an editor completes the attributes
 of items, in JavaScript too, and flags what is misspelt. Write them again after a
 change of a class.
 
   restsrv types          write scripts/restsrv.d.ts
   restsrv types -init    write scripts/jsconfig.json, too, if there is none
-  restsrv types -check   only tell whether the file is up to date
+  restsrv types -check   only check whether the file is up to date
 
 In JavaScript, /** @type {restsrv.Routes} */ before module.exports = {...} gives
-the handlers of the short form their types. Who has TypeScript checks all scripts
+the handlers of the short form their types. If TypeScript is installed, check all scripts
 by: tsc -p scripts/jsconfig.json
 `
 

@@ -24,18 +24,18 @@ const userUsage = `restsrv user manages the accounts of an application, also whi
   restsrv user add [-roles a,b] [-name TEXT] [-force] <user>@<type>
                                       create an account; the type is local for people
   restsrv user passwd [-force] <user>@<type>
-                                      give it another password; its tokens end
-  restsrv user disable <user>@<type>  refuse its password; its tokens, sessions and
-                                      OAuth2 grants end for good
+                                      replace its password, and revoke its tokens
+  restsrv user disable <user>@<type>  refuse its password; revoke its tokens, sessions
+                                      and OAuth2 grants
   restsrv user enable <user>@<type>   accept its password again
   restsrv user role add|remove <user>@<type> ROLE...
-                                      give it roles, take them
+                                      add roles to it, or remove them
   restsrv user list                   show all accounts
 
 A password is asked for twice at a terminal, else it is the first line of the
 standard input. It has at least 8 characters, unless -force is given. A running
-server follows every change within a second. What
-roles may do is said by restsrv acl.
+server applies every change within a second.
+restsrv acl manages the permissions of roles.
 `
 
 // maxPasswordLine is the maximum length of the line that is read as a password.

@@ -56,7 +56,7 @@ func (u *userRun) warnOfRoles(ctx context.Context, roles []string) error {
 	}
 	for _, name := range roles {
 		if !slices.ContainsFunc(all, func(r acl.Role) bool { return r.ID == name }) {
-			fmt.Fprintf(u.io.Err, "warning: there is no role %s, so that it gives nothing (restsrv acl role add)\n", tableCell(name))
+			fmt.Fprintf(u.io.Err, "warning: there is no role %s, so it gives no permissions (restsrv acl role add)\n", tableCell(name))
 		}
 	}
 	return nil

@@ -167,7 +167,7 @@ func TestCoactorBounds(t *testing.T) {
 		if len(found) != x.subjects || len(c.lists) != x.lists {
 			t.Errorf("%s: got %d subjects by %d lists, want %d by %d", x.name, len(found), len(c.lists), x.subjects, x.lists)
 		}
-		if got := strings.Contains(log, "too much in the data"); got != x.warns {
+		if got := strings.Contains(log, "reached its limits"); got != x.warns {
 			t.Errorf("%s: warned %v, want %v:\n%s", x.name, got, x.warns, log)
 		}
 	}

@@ -169,7 +169,7 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 
 func (f *CoactorFinder) warnCutOff(account string) {
 	if f.cfg.Log != nil {
-		f.cfg.Log.Warn("an account is too much in the data: what is further away does not count", "account", account)
+		f.cfg.Log.Warn("the search for coactors of an account reached its limits: further coactors are ignored", "account", account)
 	}
 }
 

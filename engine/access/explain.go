@@ -205,12 +205,12 @@ func (x *explaining) explainAttribute(resource string) {
 		x.May = engine.MayAll & x.Limit
 		return
 	case len(resources) == 0:
-		x.Notes = append(x.Notes, "it is not protected: whoever may read or write an object may do so with this attribute. It is protected as soon as its resource is declared or granted")
+		x.Notes = append(x.Notes, "it is not protected: an account that may read or write an object may also read or write this attribute. It becomes protected when its resource is declared or granted")
 		x.May = engine.MayAll & x.Limit
 		return
 	}
 	slices.Sort(resources)
-	x.Notes = append(x.Notes, "it is protected by "+strings.Join(resources, ", ")+": only who is granted it knows it")
+	x.Notes = append(x.Notes, "it is protected by "+strings.Join(resources, ", ")+": it is hidden from accounts without a grant")
 	if a.owner != c {
 		x.Notes = append(x.Notes, "class "+a.owner.FullName+" declares it: it is protected there and in all classes that inherit it")
 	}

@@ -208,6 +208,6 @@ func addVariables(key string, a *engine.Account, variables []string) []byte {
 
 func (g *gate) warnUnprotected(resource, why string) {
 	if g.cfg.Log != nil {
-		g.cfg.Log.Warn("a resource protects nothing", "resource", resource, "why", why)
+		g.cfg.Log.Warn("a resource has no effect", "resource", resource, "why", why)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/account"
 )
 
-// faulty is a repository some of whose calls fail.
+// faulty is a repository in which selected calls fail.
 type faulty struct {
 	engine.Repository
 	update, delete, save error
@@ -50,8 +50,8 @@ func (r *faulty) Count(ctx context.Context, q *engine.Query) (int64, error) {
 
 var busy = engine.Errorf(engine.Unavailable, "busy", "the database is busy")
 
-// faulty makes a Store of the accounts of f some of whose calls fail, and returns
-// its log and its events.
+// faulty returns a Store of the accounts of f in which selected calls fail, with its
+// log and its events.
 func (f *fixture) faulty() (*account.Store, *faulty, *bytes.Buffer, *audit) {
 	f.t.Helper()
 	r, log, events := &faulty{Repository: f.data}, &bytes.Buffer{}, &audit{}
@@ -174,8 +174,8 @@ func TestChangesOfAccounts(t *testing.T) {
 	}
 }
 
-// TestRemoveTakesTokens checks that removing an account removes its tokens, and
-// what it answers when the account is unknown or the database is busy.
+// TestRemoveTakesTokens checks that removing an account removes its tokens, and the
+// errors if the account is unknown or the database is busy.
 func TestRemoveTakesTokens(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")
@@ -240,8 +240,8 @@ func TestRolesOfABusyAccount(t *testing.T) {
 	}
 }
 
-// TestExpiredTokensThatStay checks that an expired token is not listed although it
-// cannot be removed, that this is logged, and what a lifetime must be.
+// TestExpiredTokensThatStay checks that an expired token is not listed even if it
+// cannot be removed, that this is logged, and the limits of lifetimes.
 func TestExpiredTokensThatStay(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")
@@ -249,7 +249,7 @@ func TestExpiredTokensThatStay(t *testing.T) {
 	s, r, log, _ := f.faulty()
 	f.clock.Advance(2 * time.Second)
 	r.delete = busy
-	if all, err := s.Tokens(ctx, "ann@local"); err != nil || len(all) != 0 || !strings.Contains(log.String(), "could not be removed") {
+	if all, err := s.Tokens(ctx, "ann@local"); err != nil || len(all) != 0 || !strings.Contains(log.String(), "deleting an expired token failed") {
 		t.Errorf("got %v, %v, want no token and a warning:\n%s", all, err, log)
 	}
 	log.Reset()

@@ -121,7 +121,7 @@ func (s *Store) warnTurnedAway(err error, from engine.Caller) {
 	}
 	now, last := s.elapsed(), s.warned.Load()
 	if (last == 0 || now-time.Duration(last) >= warnEvery) && s.warned.CompareAndSwap(last, max(int64(now), 1)) {
-		s.log.Warn("sign-ins are turned away, because more passwords come than can be checked", "address", from.Address, "request", from.Request)
+		s.log.Warn("rejecting sign-ins: too many passwords wait for a check", "address", from.Address, "request", from.Request)
 	}
 }
 
@@ -305,7 +305,7 @@ func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *
 		return item
 	}
 	if err != nil {
-		s.log.Warn("an old password hash could not be renewed", "account", item.ID, "error", err)
+		s.log.Warn("replacing an old password hash failed: the next sign-in tries again", "account", item.ID, "error", err)
 		return item
 	}
 	return updated

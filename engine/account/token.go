@@ -134,7 +134,7 @@ func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item,
 // anyway.
 func (s *Store) removeExpired(ctx context.Context, id string) {
 	if err := s.removeToken(ctx, id); err != nil {
-		s.log.Warn("an expired token could not be removed", "token", id, "error", err)
+		s.log.Warn("deleting an expired token failed: it is rejected anyway", "token", id, "error", err)
 	}
 }
 

@@ -44,8 +44,8 @@ func TestNameBounds(t *testing.T) {
 	}
 }
 
-// restless is a repository whose policy is changed by another process whenever it
-// is read, and whose deletes fail.
+// restless is a repository in which another process changes the policy whenever it
+// is read, and in which deletes fail.
 type restless struct {
 	engine.Repository
 	changes int // how many more times
@@ -143,7 +143,7 @@ func TestLeftoverPermissions(t *testing.T) {
 			if grants, err := s.Grants(t.Context()); err != nil || grants.On(note, "clerk") != 0 {
 				t.Errorf("%s: the denied permission still counts (%v)", x.name, err)
 			}
-			if got := strings.Contains(log.String(), "could not be removed"); got != (x.warns && logged) {
+			if got := strings.Contains(log.String(), "deleting a revoked permission failed"); got != (x.warns && logged) {
 				t.Errorf("%s: warned %v, want %v:\n%s", x.name, got, x.warns, log.String())
 			}
 		}

@@ -304,7 +304,7 @@ func (s *Store) deleteRevoked(ctx context.Context, items []*engine.Item) {
 		}
 		err := s.data.Delete(engine.AsServer(ctx), it.Class, it.ID, &engine.Match{Revisions: []uint64{it.Revision}})
 		if code := engine.CodeOf(err); err != nil && code != engine.NotFound && code != engine.Unmatched {
-			s.log.Warn("a permission that was taken away could not be removed", "permission", it.ID, "error", err)
+			s.log.Warn("deleting a revoked permission failed: it has no effect any more", "permission", it.ID, "error", err)
 		}
 	}
 }

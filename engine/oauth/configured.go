@@ -111,7 +111,7 @@ func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
 			time.Sleep(hashAgain)
 		}
 		if err != nil {
-			p.cfg.Log.Error("the secret of an OAuth2 client cannot be hashed: it proves nobody", "client", id, "error", err)
+			p.cfg.Log.Error("hashing the secret of an OAuth2 client failed: the client cannot authenticate", "client", id, "error", err)
 			continue
 		}
 		p.secrets.hashes[id] = hash
