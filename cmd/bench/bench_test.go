@@ -266,8 +266,8 @@ func TestGrowthLines(t *testing.T) {
 	}
 }
 
-// TestDatabases opens what -db names: PostgreSQL is left out when it is missing,
-// unless it alone was asked for.
+// TestDatabases opens the databases of -db: a missing PostgreSQL is left out,
+// unless only PostgreSQL was asked for.
 func TestDatabases(t *testing.T) {
 	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // no address that restsrv takes
 	for db, want := range map[string]string{"sqlite": "SQLite", "both": "SQLite", "postgres": ""} {

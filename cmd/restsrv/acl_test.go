@@ -48,7 +48,7 @@ func (a managed) run(line string) string {
 	return out + errs
 }
 
-// want runs commands, each of which must print exactly what is said.
+// want runs commands and compares their output exactly.
 func (a managed) want(steps ...string) {
 	a.t.Helper()
 	for i := 0; i < len(steps); i += 2 {
@@ -67,7 +67,8 @@ func (a managed) addUser(id string, roles string) {
 	}
 }
 
-// TestACLCommands is a day of somebody who manages access.
+// TestACLCommands runs the commands of an administrator of access in one
+// sequence.
 func TestACLCommands(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {
@@ -94,7 +95,7 @@ func TestACLCommands(t *testing.T) {
 	})
 }
 
-// TestACLExplains holds what explain tells of each kind of resource.
+// TestACLExplains checks the output of explain for each kind of resource.
 func TestACLExplains(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {
@@ -135,7 +136,7 @@ warning: attribute "phone" is declared by class person@hr: it is protected in al
 	})
 }
 
-// rulesApp has accounts that are what the data say, and a role that objects
+// rulesApp has accounts with coactors from the data, and a role that objects
 // give.
 const rulesApp = `{
   "namespace": "hr",
@@ -151,8 +152,8 @@ const rulesApp = `{
   "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}
 }`
 
-// TestACLExplainsRules holds that explain counts what the data and the role map
-// say, as the server does.
+// TestACLExplainsRules checks that explain includes the permissions from the
+// data and from the role map, as the server does.
 func TestACLExplainsRules(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(application(t, map[string]string{"deploy.json": rulesApp}), "deploy.json")
@@ -175,7 +176,7 @@ func TestACLExplainsRules(t *testing.T) {
 	}
 }
 
-// TestACLWarns holds that names that mean nothing are taken, and told.
+// TestACLWarns checks that unknown names are accepted with a warning.
 func TestACLWarns(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {

@@ -143,7 +143,7 @@ func (a *attack) check(most int) {
 
 var memoryLine = regexp.MustCompile(`(?m)^(VmRSS|VmHWM):\s+(\d+) kB`)
 
-// memory is what the process takes now, and took at most, in MiB.
+// memory returns the current and the highest memory of the process, in MiB.
 func (a *attack) memory() (now, most int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.p.cmd.Process.Pid))
 	if err != nil {
@@ -169,8 +169,8 @@ func TestAttack(t *testing.T) {
 	if waits := a.underAttack(); len(waits) == 0 {
 		t.Error("nobody else asked")
 	}
-	// What is counted was not checked at once: one more runs meanwhile. The
-	// test may last longer than a minute, where machines are slow.
+	// The count is read a moment after the check, so one more may be running.
+	// The test may take more than a minute on a slow machine.
 	a.check(3*20 + 3)
 	if n := len(a.p.log()); n > 200_000 {
 		t.Errorf("the log has %d bytes", n)

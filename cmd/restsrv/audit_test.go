@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// S26: no password and no token, right or wrong, on whichever way it comes,
-// gets into the log, at any level, or into what the audit keeps.
+// S26: no password and no token, right or wrong, sent in any way, gets into the
+// log, at any level, or into the stored events.
 func TestS26SecretsOfRequests(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": `{"globals": {"audit": true, "signIn": {"perAccount": 3}}, "modules": {"rest": {"globals": {

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// awaiting is an application with a script whose requests wait for the
-// database while somebody else holds the lock on the notes.
+// awaiting is an application with a script. Its requests wait for the database
+// while another connection holds the lock on the notes.
 type awaiting struct {
 	*caseRun
 	client *http.Client
@@ -137,8 +137,8 @@ func (a *awaiting) thousand() bool {
 	return true
 }
 
-// TestWallTimeEndsTheOperation holds that what a request waits for in the
-// database ends with its time: it is 504, and nothing is written later.
+// TestWallTimeEndsTheOperation checks that a request ends with 504 when it has
+// waited for the database too long, and that its write does not happen later.
 func TestWallTimeEndsTheOperation(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"wallTime": 0.5}`)
@@ -152,7 +152,7 @@ func TestWallTimeEndsTheOperation(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond) // the end of the operation may be on its way
 		unlock()
-		time.Sleep(300 * time.Millisecond) // what still waited would write now
+		time.Sleep(300 * time.Millisecond) // a write that still waited would happen now
 		if got := a.ask("GET", "/count"); got != "200 0" {
 			t.Errorf("notes: %s", got)
 		}
@@ -165,8 +165,8 @@ func TestWallTimeEndsTheOperation(t *testing.T) {
 	})
 }
 
-// TestQueueIsFull holds that who comes when too many wait is told to come
-// again.
+// TestQueueIsFull checks that a request gets 503 with Retry-After when too many
+// wait.
 func TestQueueIsFull(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"vms": 1, "inFlight": 1, "queue": 1}`)

@@ -30,7 +30,7 @@ const awayScript = `module.exports = {
 };`
 
 // awayRequests are requests that need the database, one of each kind. NAME in
-// braces stands for what proves an account, or for a file.
+// braces stands for a credential or a file.
 var awayRequests = []struct{ request, body, header string }{
 	{"GET /rest/open/note@s/n1", "", ""},
 	{"GET /rest/open/note@s?title=Tea&_total=1", "", ""},
@@ -52,10 +52,10 @@ var awayRequests = []struct{ request, body, header string }{
 	{"POST /rest/script/whole", "", ""},
 }
 
-// TestDatabaseAway takes PostgreSQL away from a server, by command and by
-// killing it, before anybody has proven who he is and after that. What needs the
-// database is answered 503 with Retry-After meanwhile, at once, and is answered
-// well as soon as the database is back.
+// TestDatabaseAway stops PostgreSQL under a running server, by command and by
+// killing it, before the first authentication and after it. Requests that need
+// the database are answered 503 with Retry-After at once, and succeed as soon as
+// the database is back.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	database := pgtest.NewServer(t)
@@ -65,7 +65,7 @@ func TestDatabaseAway(t *testing.T) {
 	t.Cleanup(c.stopServer)
 	c.startServer()
 	marks := c.proofs()
-	c.stopServer() // the next one remembers nobody
+	c.stopServer() // the next server has empty caches
 	c.startServer()
 	for i, end := range []func(){database.Kill, database.Stop, database.Kill} {
 		end()
@@ -102,7 +102,7 @@ func (c *caseRun) proofs() *strings.Replacer {
 		"{bearer}", member(c.T, tokens, "access_token"), "{file}", file, "{exchange}", c.code().Encode())
 }
 
-// everyKind sends a request of every kind. None may take long.
+// everyKind sends a request of every kind. Each must be answered fast.
 func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, resp *http.Response, body string)) {
 	c.Helper()
 	for _, r := range awayRequests {
@@ -118,7 +118,7 @@ func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, res
 	}
 }
 
-// expectReady waits until /readyz says so.
+// expectReady waits until /readyz answers 200.
 func (c *caseRun) expectReady(status int, text string) {
 	c.Helper()
 	c.wait(fmt.Sprintf("/readyz answers %d", status), func() error {

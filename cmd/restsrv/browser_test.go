@@ -83,7 +83,7 @@ func tool(t *testing.T, name string) string {
 	return ""
 }
 
-// prepareDriver copies testdata/browser, and has npm install what it needs.
+// prepareDriver copies testdata/browser, and runs npm install in it.
 func prepareDriver() {
 	dir, err := os.MkdirTemp("", "restsrv-browser")
 	if err != nil {
@@ -108,8 +108,8 @@ type npmError struct {
 
 func (e *npmError) Error() string { return "npm ci: " + e.err.Error() + "\n" + e.out }
 
-// TestSignInPages drives /auth; brief is a server whose sessions are short,
-// limited one that takes a single wrong password.
+// TestSignInPages drives /auth. brief is a server with short sessions, limited
+// one that accepts a single wrong password.
 func TestSignInPages(t *testing.T) {
 	t.Parallel()
 	tool(t, "chromium")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// contentsOf are the files of a folder and what is in them.
+// contentsOf returns the files of a folder with their contents.
 func contentsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -42,8 +42,8 @@ func sameContents(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// TestCheckTouchesNothing shows that check writes nothing beside the
-// application, nor leaves anything behind, and that the sample has no mistake.
+// TestCheckTouchesNothing checks that check leaves the application directory
+// and the temporary folder unchanged, and that the sample has no mistakes.
 func TestCheckTouchesNothing(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

@@ -55,7 +55,7 @@ tool@system   tool   enabled  public        authorization_code,refresh_token  - 
 	})
 }
 
-// wantSecret runs a command that shows a new secret, after what is said.
+// wantSecret runs a command that prints the given text and then a new secret.
 func (a managed) wantSecret(seen map[string]bool, line, want string) {
 	a.t.Helper()
 	got := a.run(line)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestHelp holds what -h says of the server and of each command: what it is, and
-// its flags once.
+// TestHelp checks the output of -h for the server and for each command: a
+// description, and each flag once.
 func TestHelp(t *testing.T) {
 	server, _, _ := strings.Cut(usage, "\n")
 	for _, name := range append(slices.Sorted(maps.Keys(commands())), "") {

@@ -2,8 +2,7 @@ package main
 
 import "testing"
 
-// TestShownPaths: what is in a folder that changed, or would be if a file were
-// one, goes without saying.
+// TestShownPaths: paths below a changed folder are left out.
 func TestShownPaths(t *testing.T) {
 	for _, c := range []struct {
 		paths []string

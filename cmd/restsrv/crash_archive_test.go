@@ -18,7 +18,7 @@ var (
 	crashLinks      = map[string][2]string{"box@crash.tags": {"box@crash", "tag@crash"}}
 )
 
-// archive is a database as an export with the contents of files tells it.
+// archive is the content of a database, read from an export with files.
 type archive struct {
 	items  state
 	faults []string // in which it contradicts itself
@@ -33,7 +33,8 @@ type archive struct {
 	ended    bool
 }
 
-// fileRow is a row of the server's own, which says who holds a file.
+// fileRow is a row of the system class of files. It names the object that has a
+// file.
 type fileRow struct {
 	ID, Hash, Name, MimeType string
 	Size                     int
@@ -48,9 +49,9 @@ type archiveLinks struct {
 
 type archiveStage struct{ Class, Item, Workflow, Stage string }
 
-// readArchive reads an export and looks for contradictions in it: links and
-// references to nothing, file rows that no item holds and files without a row
-// or a whole content, stages of nothing.
+// readArchive reads an export and looks for inconsistencies: dangling links and
+// references, file rows without an object, files without a row or with
+// incomplete content, stages of missing objects.
 func readArchive(r io.Reader) *archive {
 	a := &archive{items: state{}, raw: map[itemName]map[string]json.RawMessage{}, rows: map[string]fileRow{}, contents: map[string][]byte{}, whole: map[string]int{}}
 	lines := bufio.NewReader(r)
@@ -85,7 +86,7 @@ func (a *archive) fault(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf(format, args...))
 }
 
-// line takes a line for what it is.
+// line adds a line of the export, by its kind.
 func (a *archive) line(text []byte) {
 	var l map[string]json.RawMessage
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -166,8 +167,8 @@ func (a *archive) values(name itemName, raw map[string]json.RawMessage) values {
 	return v
 }
 
-// files are names and contents of what an attribute holds. The rows that say so
-// are taken away: those that are left are held by nobody.
+// files returns names and contents of the files of an attribute. It removes
+// their rows: the remaining rows have no object.
 func (a *archive) files(name itemName, attribute string, text json.RawMessage) string {
 	if text[0] != '[' {
 		text = slices.Concat([]byte("["), text, []byte("]"))
@@ -225,7 +226,7 @@ func (a *archive) link(l archiveLinks) {
 	a.items[owner] = a.items[owner].set(attribute, idList(append(idsIn(a.items[owner][attribute]), l.Members...)))
 }
 
-// idList is a collection among values, and idsIn what is in it.
+// idList is a collection in the values, and idsIn returns its ids.
 func idList(ids []string) string {
 	slices.Sort(ids)
 	return strings.Join(ids, " ")

@@ -49,12 +49,12 @@ func knowing() *model {
 	}}}
 }
 
-// TestCrashChecker holds that what TestCrash looks for is found when it is
-// there, each fault by its own words, and nothing else.
+// TestCrashChecker checks that TestCrash finds each kind of fault, with its own
+// message and no other.
 func TestCrashChecker(t *testing.T) {
 	box, part := `{"_class":"box@crash","_id":"w0-5","text":"five"}`, `{"_class":"part@crash","_id":"w0-6","text":"five","box":"w0-5"}`
 	for name, c := range map[string]struct {
-		old, new string // what is replaced in the export; a line that becomes empty is gone
+		old, new string // replacements in the export; a line that becomes empty is removed
 		more     []string
 		want     string // how a fault begins; "" for none
 	}{

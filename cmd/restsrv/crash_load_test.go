@@ -37,8 +37,8 @@ const crashWorkflow = `{"name": "life", "caption": "Life", "wfClass": "part", "s
     {"name": "sell", "caption": "Sell", "startState": "made", "finishState": "sold", "assignments": [{"key": "text", "value": "is sold"}]},
     {"name": "renew", "caption": "Renew", "startState": "sold", "finishState": "new", "assignments": [{"key": "text", "value": "is new"}]}]}`
 
-// operations are what the load is made of. Each makes the next write of its
-// kind, or nil when there is nothing to be done it to.
+// operations are the writes of the load. Each returns the next write of its
+// kind, or nil if there is no suitable object.
 var operations = []struct {
 	name string
 	next func(*writer) *mutation
@@ -65,7 +65,7 @@ type writer struct {
 	random  *rand.Rand
 	number  int // of the last name that it gave
 	counts  []int
-	refusal string                           // what the write that was refused was answered
+	refusal string                           // the answer to the rejected write
 	get     func(path string) (string, bool) // reads; false when that cannot be
 }
 
@@ -73,7 +73,7 @@ func newWriter(name string, seed uint64) *writer {
 	return &writer{model: model{name: name, items: state{}}, random: rand.New(rand.NewPCG(seed, seed)), counts: make([]int, len(operations))}
 }
 
-// next makes a write of some kind, and says which.
+// next returns a write of a random kind, and its kind.
 func (w *writer) next() (x *mutation, kind int) {
 	for x == nil {
 		kind = w.random.IntN(len(operations))
@@ -120,7 +120,7 @@ func (w *writer) some(ids []string, n int) []string {
 	return slices.Clone(ids[:w.random.IntN(min(n, len(ids))+1)])
 }
 
-// one is some item of a class; false when there is none.
+// one returns a random item of a class, and false if there is no item.
 func (w *writer) one(class string) (itemName, bool) {
 	ids := w.own(class)
 	if len(ids) == 0 {
@@ -187,8 +187,8 @@ func (w *writer) change() *mutation {
 	return patch(name, fields{"text": text}, state{name: w.items[name].set("text", text)})
 }
 
-// remove deletes an item that nothing refers to, of the class that has most;
-// collections lose it.
+// remove deletes an item without references to it, of the class with the most
+// items. Collections lose it.
 func (w *writer) remove() *mutation {
 	var name itemName
 	most := 0
@@ -206,7 +206,8 @@ func (w *writer) remove() *mutation {
 	return &mutation{method: "DELETE", path: "/rest/crud/" + name.class + "/" + name.id, after: after}
 }
 
-// retag are the boxes of a tag once that has another id, or none.
+// retag returns the boxes of a tag after the tag got another id; if id is "",
+// after it was deleted.
 func (w *writer) retag(tag itemName, id string) state {
 	after := state{}
 	for name, v := range w.items {
@@ -218,7 +219,7 @@ func (w *writer) retag(tag itemName, id string) state {
 	return after
 }
 
-// rekey gives an item another id: what points at it follows.
+// rekey gives an item another id; references to it follow.
 func (w *writer) rekey() *mutation {
 	name, ok := w.any()
 	if !ok {

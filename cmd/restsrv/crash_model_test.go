@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// itemName is what tells an item from all others.
+// itemName identifies an item.
 type itemName struct{ class, id string }
 
 func (n itemName) String() string { return n.class + " " + n.id }
 
-// values are what an item holds, in a form that compares: text as it is, a
-// reference as an id, members of a collection as their ids in order, files as
-// names and contents, a stage as the workflow's name and its own. What is null
-// or empty is left out.
+// values are the values of an item in a form that can be compared: text unchanged,
+// a reference as an id, members of a collection as their ids in order, files as
+// names and contents, a stage as the names of the workflow and of the stage. Null
+// and empty values are left out.
 type values map[string]string
 
 // set returns a copy with other values, name and value in turn; "" is null.
@@ -47,8 +47,8 @@ func (v values) String() string {
 // state is a set of items.
 type state map[itemName]values
 
-// mutation is a request that changes items, and what these are afterwards: nil for
-// one that is gone.
+// mutation is a request that changes items, with the items after it; nil means a
+// deleted item.
 type mutation struct {
 	method, path, contentType, body string
 
@@ -56,14 +56,14 @@ type mutation struct {
 	id    string // of the request
 }
 
-// model is what a writer knows for certain of the items that are its own: those
-// whose ids begin with its name. Nobody else changes them.
+// model holds the known state of the items of one writer, which begin with its
+// name. No other writer changes them.
 type model struct {
 	name    string
 	items   state
 	pending *mutation // sent, and not answered
 
-	answered, whole, none int // writes: how many were answered, and what became of others
+	answered, whole, none int // number of answered writes, and results of the others
 }
 
 // done takes over a write.
@@ -77,8 +77,8 @@ func (m *model) done(x *mutation) {
 	}
 }
 
-// check compares what was found with what is known. Of a write that was not
-// answered it learns here what has become of it: everything or nothing.
+// check compares the found items with the model. If a write was not answered, it
+// learns here if all or no part of it took effect.
 func (m *model) check(found state) (faults []string) {
 	if x := m.pending; x != nil {
 		m.pending = nil
@@ -91,7 +91,7 @@ func (m *model) check(found state) (faults []string) {
 			m.none++
 		default:
 			faults = append(faults, m.half(x, found))
-			return faults // what follows from it is no news
+			return faults // consequences are not reported
 		}
 	}
 	for name, want := range m.items {

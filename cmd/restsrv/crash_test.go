@@ -20,11 +20,12 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestCrash kills the server again and again while writers send it everything
-// that changes something, and on PostgreSQL all processes of the database, too.
-// After each kill the whole database is compared with what the writers know: an
-// answered write is there, one that was not answered is there as a whole or not
-// at all, and nothing leads nowhere. RESTSRV_LONG=1 kills fifty times.
+// TestCrash kills the server again and again while writers send all kinds of
+// changes; on PostgreSQL it kills all processes of the database, too. After
+// each kill the whole database is compared with the models of the writers: an
+// answered write is there, a write that was not answered is there completely or
+// not at all, and there are no dangling links. RESTSRV_LONG=1 kills fifty
+// times.
 func TestCrash(t *testing.T) {
 	kills := 2
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -124,8 +125,8 @@ func (c *crash) killServer() {
 	}
 }
 
-// round lets the writers write until something is killed, and looks what is
-// there when it is up again.
+// round runs the writers until a process is killed, and checks the data after
+// the restart.
 func (c *crash) round(kill, start func()) {
 	var writing sync.WaitGroup
 	for _, w := range c.writers {
@@ -146,7 +147,7 @@ func (c *crash) load(w *writer) {
 		w.pending = x
 		status, answer, err := c.send(x)
 		switch {
-		case status == 200 && !strings.Contains(answer, `"workflow.`): // a move that is refused is answered so; what follows the head of the answer may be cut off
+		case status == 200 && !strings.Contains(answer, `"workflow.`): // a rejected move is answered as rejected; the rest of the answer after its head may be cut off
 			w.pending = nil
 			w.done(x)
 			w.answered++
@@ -167,8 +168,8 @@ func timeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// send sends a request. A status of 0 says that there was no answer. The text
-// of one that may be tried again begins with when.
+// send sends a request. Status 0 means that there was no answer. If the request
+// may be tried again, the text begins with when.
 func (c *crash) send(x *mutation) (status int, text string, err error) {
 	r, err := http.NewRequest(x.method, c.server.url+x.path, strings.NewReader(x.body))
 	if err != nil {
@@ -199,7 +200,7 @@ func (c *crash) get(path string) (string, bool) {
 	return body, status == 200 && err == nil
 }
 
-// check compares an export with what the writers know.
+// check compares an export with the models of the writers.
 func (c *crash) check() {
 	c.Helper()
 	var models []*model
@@ -211,7 +212,7 @@ func (c *crash) check() {
 	}
 }
 
-// compare returns in what an export differs from models.
+// compare returns the differences between an export and the models.
 func (c *crash) compare(models []*model) (faults []string) {
 	c.Helper()
 	file := filepath.Join(c.dir, "all.ndjson")
@@ -234,8 +235,8 @@ func (c *crash) command(name string, args ...string) []string {
 	return slices.Concat([]string{name, "-config", filepath.Join(c.dir, "deploy.json")}, c.args, args)
 }
 
-// end looks for what only shows in the end: contents that nothing holds are the
-// only remains, all is there without them, and SQLite finds its file sound.
+// end makes the final checks: the only remains are contents without an object,
+// the data are complete without them, and SQLite finds its file correct.
 func (c *crash) end() {
 	c.age(2 * time.Hour)
 	remains := mustRun(c.T, c.command("files", "-remove")...)

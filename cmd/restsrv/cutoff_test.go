@@ -15,8 +15,8 @@ import (
 )
 
 // TestCopiesCutOff kills commands that fill a database again and again, each
-// time somewhat later. What they left, the same command completes: nothing is
-// missing, twice or in another order.
+// time somewhat later. The same command then completes the work: no object is
+// missing, doubled or in another order.
 func TestCopiesCutOff(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": crashApp, "big.ndjson": bigExport(1500)})

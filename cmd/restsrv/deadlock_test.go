@@ -29,8 +29,8 @@ module.exports = {
 };`
 
 // TestScriptDeadlocks runs transactions of scripts that change the same objects in
-// random order. One that another is in the way of is undone and answered 503 at
-// once, or called again if the script says so.
+// random order. If two of them conflict, one is undone and answered 503 at once,
+// or called again if the script asks for that.
 func TestScriptDeadlocks(t *testing.T) {
 	t.Parallel()
 	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: pgtest.Database(t), vars: vars{}, open: true}

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// disk is a directory as a disk knows it: what processes have written, and what
-// of that is sure to be there after a power cut. Contents of a file are sure
-// from its fsync on, names in a folder from that of the folder on.
+// disk is a model of a directory on a disk: the data that processes have
+// written, and the part that survives a power cut. The content of a file is
+// safe after its fsync, names in a folder after that of the folder.
 type disk struct {
 	root  *node
 	names []naming // that no fsync has made sure, in their order
@@ -37,7 +37,7 @@ type naming struct {
 	number int
 }
 
-// writing is data at a place of a file, or, with none, another size.
+// writing is a write to a file; without data it sets the size.
 type writing struct {
 	at   int64
 	data []byte
@@ -45,7 +45,7 @@ type writing struct {
 
 func folder() *node { return &node{names: map[string]*node{}, sure: map[string]*node{}} }
 
-// find returns what has a path, nil when there is nothing.
+// find returns the entry at a path, or nil.
 func (d *disk) find(path string) *node {
 	n := d.root
 	for _, name := range strings.Split(path, "/") {
@@ -82,7 +82,8 @@ func (m naming) apply(sure map[string]*node) {
 	}
 }
 
-// now is what sync takes to make sure of all that was done up to here.
+// now returns the moment to pass to sync so that it covers all operations so
+// far.
 func (d *disk) now(n *node) int {
 	if n.names == nil {
 		return n.synced + len(n.writes)
@@ -123,11 +124,11 @@ func (w writing) apply(content []byte) []byte {
 	return content
 }
 
-// sector is what a disk writes as a whole.
+// sector is the unit that a disk writes atomically.
 const sector = 512
 
-// cut puts into a directory what a power cut leaves: what is sure, and of the
-// rest what chance says: the first so many names, and any sectors of any write.
+// cut writes the state after a power cut into a directory: all safe data, and a
+// random part of the rest: a prefix of the names, and any sectors of any write.
 func (d *disk) cut(t *testing.T, dir string, some func(n int) int) {
 	t.Helper()
 	extra := map[*node][]naming{}

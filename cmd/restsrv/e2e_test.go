@@ -68,7 +68,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// patience bounds every wait; nothing is expected to take that long.
+// patience is the timeout of every wait. It should never be reached.
 const patience = 60 * time.Second
 
 func TestCases(t *testing.T) {
@@ -98,7 +98,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// sameAnswers compares what both databases answered to each request.
+// sameAnswers compares the answers of both databases to each request.
 func sameAnswers(t *testing.T, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -112,7 +112,7 @@ func sameAnswers(t *testing.T, got, want []string) {
 	}
 }
 
-// anew finds what is never the same twice: generated ids, times, tokens and
+// anew matches values that differ each time: generated ids, times, tokens and
 // the numbers of requests.
 var anew = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[a-z2-7]{26}(?:\b|_)|20\d\d-\d\d-\d\dT[0-9:.]+Z|\b(?:[0-9a-f]{16}|[0-9a-f]{40})\b|"requestId":"[^"]*"|/tmp/\S*`)
 
@@ -128,7 +128,7 @@ type caseRun struct {
 	told []string // the answers to compare
 	addr string
 	stop func() // nil when no server runs
-	open bool   // whoever signs in without credentials is yet to be granted everything
+	open bool   // the anonymous account must still be granted everything
 }
 
 // play plays a case and returns the answers to the requests in it, those that
@@ -398,7 +398,7 @@ func (c *caseRun) exchange(e exchange, v vars) (string, error) {
 	return fmt.Sprintf("%d\n%s", resp.StatusCode, body), c.judge(e, v, resp, body)
 }
 
-// judge compares an answer with what is expected.
+// judge compares an answer with the expected one.
 func (c *caseRun) judge(e exchange, v vars, resp *http.Response, body string) error {
 	var got bytes.Buffer
 	fmt.Fprintf(&got, "%d\n", resp.StatusCode)
@@ -431,7 +431,7 @@ func (c *caseRun) judge(e exchange, v vars, resp *http.Response, body string) er
 	return nil
 }
 
-// leaks are what no answer may hold.
+// leaks lists texts that no answer may contain.
 func (c *caseRun) leaks() []string {
 	here, _ := os.Getwd()
 	return []string{"sql:", "SQLITE", "pq:", "SQLSTATE", ".go:", "goroutine", "$argon2", c.dir, filepath.Dir(filepath.Dir(here))}

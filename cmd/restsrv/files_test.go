@@ -193,7 +193,7 @@ func TestExportFiles(t *testing.T) {
 	}
 }
 
-// TestProgress holds that a terminal sees a bar, and nobody else does.
+// TestProgress checks that a progress bar is shown only at a terminal.
 func TestProgress(t *testing.T) {
 	dir := application(t, map[string]string{"deploy.json": filesApplication, "n.ndjson": `{"_class":"note@sample","_id":"n1"}`})
 	for _, terminal := range []bool{true, false} {

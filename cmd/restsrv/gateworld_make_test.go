@@ -14,7 +14,7 @@ type gateMaker struct {
 	world *gateWorld
 	names int // attributes so far
 
-	// displays says that the formula being made, or an attribute in it, contains
+	// displays is set if the formula being made, or an attribute in it, contains
 	// display strings.
 	displays bool
 }

@@ -27,7 +27,7 @@ type gateClass struct {
 	Name         string
 	Ancestor     *gateClass
 	Semantic     any
-	Properties   []*gateProperty // without those of the ancestor and the key
+	Properties   []*gateProperty // without inherited attributes and the key
 	Dependencies []string
 	Handlers     []string // JavaScript calls of dataRepo.on
 	OwnerRole    bool     // OWNER in the role map of the class
@@ -37,8 +37,8 @@ type gateProperty struct {
 	Name   string
 	Kind   string // text, number, reference, back, many, file, formula
 	Number bool   // of a formula: it is a number
-	// Displays says that a formula contains display strings of objects. No display
-	// string contains such an attribute: it would be computed of itself.
+	// Displays is set if a formula contains display strings of objects. No display
+	// string contains such an attribute, because it would depend on itself.
 	Displays bool
 	Target   *gateClass
 	Details  map[string]any // further members of the definition
@@ -201,7 +201,7 @@ func (w *gateWorld) hidden(account int, c *gateClass, p *gateProperty) bool {
 // gateRemoval is the body of a request to gateSetup.
 type gateRemoval struct {
 	Remove []gateTarget `json:"remove"` // objects to delete
-	Edit   []gateTarget `json:"edit"`   // objects whose hidden values are cleared
+	Edit   []gateTarget `json:"edit"`   // objects with cleared hidden values
 	All    []gateTarget `json:"all"`    // objects that remain
 }
 

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// guardedLibrary is the library with books that have an owner, to whom a role
-// gives them.
+// guardedLibrary is the library with books that have an owner; a role gives the
+// owner access to them.
 var guardedLibrary = strings.NewReplacer(
 	`{"name": "book", "properties": [`, `{"name": "book", "properties": [{"name": "owner", "type": "string", "indexed": true}, {"name": "price", "type": "int", "nullable": true}, `,
 	`"options": {"dataRepo": "ion://dataRepo", "metaRepo"`, `"options": {"dataRepo": "ion://securedDataRepo", "metaRepo"`,
@@ -19,9 +19,9 @@ var guardedLibrary = strings.NewReplacer(
 	`"authMode": {"crud": "none", "acceptor": "none"}`, `"authMode": {}`,
 ).Replace(library)
 
-// TestStatementsUnderGuard counts what permissions cost: nothing for who may do
-// everything with a class, whatever is hidden of it, and for others a number
-// that does not depend on that of the objects.
+// TestStatementsUnderGuard counts the SQL statements that permissions add: none
+// if the account may do everything with a class, even if attributes are hidden;
+// else a number that does not depend on the number of objects.
 func TestStatementsUnderGuard(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsUnderGuard(t, "") })

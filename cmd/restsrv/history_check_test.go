@@ -276,7 +276,7 @@ func bits(set uint64) (n int) {
 	return n
 }
 
-// String says how far the answers can be explained.
+// String describes how many answers can be explained.
 func (h *historySearch) String() string {
 	var b strings.Builder
 	b.WriteString("calls of the longest order that explains its answers (+), and those that may be next (?):\n")
@@ -306,7 +306,7 @@ type heard struct {
 	o                 pairOperation
 	after             []int
 	tag               string // of the answer
-	match             int    // the call whose answer had the ETag of If-Match, 0 for none
+	match             int    // the call with the ETag of If-Match in its answer; 0 if there is no such call
 	failed            bool   // the answer is 412
 }
 

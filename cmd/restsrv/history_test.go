@@ -84,7 +84,7 @@ type history struct {
 	dir     string
 	db      string
 	client  *http.Client
-	servers []atomic.Pointer[historyProcess] // nil where none is running
+	servers []atomic.Pointer[historyProcess] // nil if no server is running
 
 	activity *sql.DB // of PostgreSQL
 
@@ -95,7 +95,7 @@ type history struct {
 	lots                          []pairLot
 	found                         []*historySearch // of lots
 	calls, reads, guarded, failed int              // answered calls; guarded are those with If-Match, failed those with 412
-	busy, whole, none             int              // calls that were answered 503, and what became of those without an answer
+	busy, whole, none             int              // number of calls with answer 503, and results of calls without an answer
 	longest, undecided            int              // searches
 }
 
@@ -126,7 +126,7 @@ func startHistory(t *testing.T, servers int, db string) *history {
 	return h
 }
 
-// start starts processes in places that have none.
+// start starts the missing processes.
 func (h *history) start(places ...int) {
 	started := make([]*historyProcess, len(places))
 	for i := range places {
@@ -397,7 +397,7 @@ func (h *history) exchange(c *historyCall) error {
 	return nil
 }
 
-// compareStored compares the objects of all lots with what was read at the end of each.
+// compareStored compares the objects of all lots with the values of their last reads.
 func (h *history) compareStored() {
 	for i, l := range h.lots {
 		if !h.found[i].explains {
@@ -416,8 +416,8 @@ func (h *history) compareStored() {
 	}
 }
 
-// compareJournal compares the objects of all lots with what the journal makes of
-// nothing.
+// compareJournal compares the objects of all lots with the result of applying the
+// journal to an empty database.
 func (h *history) compareJournal() {
 	args := []string{"changes", "-config", filepath.Join(h.dir, "deploy.json"), "-json"}
 	if h.db != "" {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// hostileTime is how long TestHostileDocuments runs, unless RESTSRV_HOSTILE says
-// otherwise.
+// hostileTime is how long TestHostileDocuments runs, unless RESTSRV_HOSTILE sets
+// another time.
 const hostileTime = 10 * time.Second
 
 // documentCPU is the CPU time that the server may take for one request. A short run
@@ -234,13 +234,14 @@ func (h hostileTarget) with(header string, values ...string) hostileTarget {
 	return h
 }
 
-// ofScript marks a target whose requests run a script.
+// ofScript marks a target with requests that run a script.
 func (h hostileTarget) ofScript() hostileTarget {
 	h.script = true
 	return h
 }
 
-// fetches returns a target whose script fetches a document from another server.
+// fetches returns a target with a script that fetches a document from another
+// server.
 func fetches(name, path string, limit int, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, true, func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
@@ -527,7 +528,7 @@ func (g *generator) valid(name string, size int) string {
 	return "null"
 }
 
-// record generates an object of the class whose attributes have hostile values.
+// record generates an object of the class with hostile values.
 func (g *generator) record(size int) string {
 	n := 1 + g.IntN(4)
 	if g.IntN(2) == 0 {

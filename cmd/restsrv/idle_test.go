@@ -8,9 +8,10 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestIdleServerIsStill: what looks after sessions, tokens, failed sign-ins,
-// grants and events does so when there is something to do. A server that nobody
-// asks does not wake the database, neither while it runs nor when it ends.
+// TestIdleServerIsStill: the background work for sessions, tokens, failed
+// sign-ins, grants and events runs only if there is work to do. A server
+// without requests does not access the database, neither while it runs nor when
+// it ends.
 func TestIdleServerIsStill(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); idleServer(t, "") })
@@ -54,7 +55,7 @@ func idleServer(t *testing.T, db string) {
 `)
 	const still = 2 * time.Second
 	statements := func() int { return strings.Count(c.log.String(), "msg=statement") }
-	at, since := statements(), time.Now() // what the requests have left to do comes first
+	at, since := statements(), time.Now() // the work that the requests have caused comes first
 	for begin := time.Now(); time.Since(since) < still; time.Sleep(50 * time.Millisecond) {
 		if n := statements(); n != at {
 			at, since = n, time.Now()

@@ -97,8 +97,8 @@ func onBoth(t *testing.T, test func(a *dataApp)) {
 	t.Run("postgres", func(t *testing.T) { test(newDataApp(t, pgtest.Database(t))) })
 }
 
-// TestImportZip checks that zip files of a data folder are taken after its plain files,
-// and what of them is not taken.
+// TestImportZip checks that zip files of a data folder are imported after its plain
+// files, and which of their entries are rejected.
 func TestImportZip(t *testing.T) {
 	onBoth(t, func(a *dataApp) {
 		a.save("data/doc@a@d1.json", `{"title": "plain", "no": 1}`)
@@ -347,7 +347,7 @@ func (a *dataApp) read(export string) docs {
 	return all
 }
 
-// same compares objects; null is the same as nothing.
+// same compares objects; null equals a missing value.
 func (all docs) same(t *testing.T, want docs) {
 	t.Helper()
 	if len(all) != len(want) {

@@ -27,9 +27,9 @@ const diaryWork = `module.exports = {
 // onDiaries finds statements on the classes and on the journal.
 var onDiaries = regexp.MustCompile(`msg=statement sql=.*(?:told@d|quiet@d|#change).*`)
 
-// TestStatementsOfJournal counts what requests take on a class that keeps a
-// journal and on one that does not: this pays nothing, that the same for few
-// objects and for many.
+// TestStatementsOfJournal counts the statements of requests on a class with a
+// journal and on one without. Without a journal there are no more statements,
+// with one their number does not depend on that of the objects.
 func TestStatementsOfJournal(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsOfJournal(t, "") })

@@ -16,8 +16,8 @@ import (
 // root is the repository, seen from this package.
 const root = "../.."
 
-// siblings lists what a package may import of this module besides engine, and
-// why. Everything that is not listed may import engine alone.
+// siblings lists the packages of this module that a package may import besides
+// engine, and why. A package that is not listed may import only engine.
 var siblings = map[string]map[string]string{
 	"builtin/acceptor":  {"engine/wire": "decodes its body"},
 	"builtin/crud":      {"engine/wire": "decodes its body", "engine/share": "reads lists of unknown length one at a time"},
@@ -72,8 +72,7 @@ var owners = map[string]string{
 	"github.com/go-json-experiment/json": "engine/wire",
 }
 
-// longFiles and longFunctions are over the limits on purpose; the value says
-// why.
+// longFiles and longFunctions may exceed the limits; the value is the reason.
 var (
 	longFiles     = map[string]string{}
 	longFunctions = map[string]string{}
@@ -85,9 +84,9 @@ const (
 	maxMethods       = 10
 )
 
-// TestLayout holds the rules of the tree: who imports whom, who owns which
-// library, that packages and exported names are documented, and that nothing
-// grows past what one can read.
+// TestLayout checks the rules of the tree: imports between packages, owners of
+// libraries, documentation of packages and exported names, and the limits of
+// size.
 func TestLayout(t *testing.T) {
 	for dir, files := range packages(t) {
 		comments := 0
@@ -132,7 +131,7 @@ func TestTopLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		made := strings.HasPrefix(e.Name(), "restsrv") || strings.HasPrefix(e.Name(), "admin-password") || e.Name() == "files" // what running leaves, git-ignored
+		made := strings.HasPrefix(e.Name(), "restsrv") || strings.HasPrefix(e.Name(), "admin-password") || e.Name() == "files" // files of a running server, git-ignored
 		if !allowed[e.Name()] && !strings.HasPrefix(e.Name(), ".") && !made {
 			t.Errorf("top level has %s, which the design card does not list", e.Name())
 		}

@@ -30,9 +30,9 @@ func TestReloads(t *testing.T) {
 	(&marathon{services: 4, typed: 1, saves: 40}).run(t)
 }
 
-// marathon is a server whose scripts are saved again and again, while all its
-// services are asked. No request may fail, each good version must come to
-// answer, and nothing may be left of what was.
+// marathon is a server with scripts that are saved again and again while all
+// its services are called. No request may fail, each good version must begin to
+// answer, and old versions must leave no memory and no goroutines.
 type marathon struct {
 	services, typed int // of JavaScript, of TypeScript
 	saves, endless  int // how many saves there are, and how many of them loop for ever
@@ -43,8 +43,8 @@ type marathon struct {
 	versions []int
 	lib      int
 	requests atomic.Int64
-	waits    map[string][]time.Duration // from a save to the first answer, by what was saved
-	told     int                        // failures that the log must tell
+	waits    map[string][]time.Duration // time from a save to the first answer, by the kind of the file
+	told     int                        // failures that the log must contain
 }
 
 func (m *marathon) run(t *testing.T) {
@@ -150,7 +150,7 @@ func (m *marathon) save(n int) {
 			}
 			return nil
 		})
-		if endless { // who sees that mends it
+		if endless { // the script is repaired then
 			m.saveGood(i)
 		}
 	case n%25 == 24:
@@ -173,14 +173,14 @@ func (m *marathon) saveGood(i int) {
 	m.wait(kind, func(at int) bool { return at == i })
 }
 
-// failures counts those of a service that the console tells.
+// failures counts the failures of a service on the console.
 func (m *marathon) failures(i int) int {
 	failed := regexp.MustCompile(fmt.Sprintf(`\bs%d(, s\d+)* failed, the last good version keeps answering`, i))
 	return len(failed.FindAllString(m.c.log.String(), -1))
 }
 
-// wait waits until the services concerned answer what they should, and notes
-// how long the slowest took.
+// wait waits until the affected services give the expected answer, and records
+// the time of the slowest.
 func (m *marathon) wait(what string, concerned func(i int) bool) {
 	m.t.Helper()
 	began := time.Now()

@@ -20,9 +20,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// momentApp has pairs, whose two sides always have the sum pairSum, boxes that know
-// the sum of their parts, guests that come and go, and papers with files. It is an
-// application that readArchive knows.
+// momentApp has pairs with two sides that always have the sum pairSum, boxes with
+// the sum of their parts, guests that come and go, and papers with files.
+// readArchive knows this application.
 const momentApp = `{
   "namespace": "crash",
   "classes": [
@@ -136,8 +136,8 @@ type moments struct {
 	guests atomic.Int64 // the last number of a guest
 }
 
-// post sends a body and fails unless the answer is 200 or a refusal that says to
-// try again.
+// post sends a body and fails unless the answer is 200 or a refusal that allows
+// another try.
 func (m *moments) post(path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -257,7 +257,7 @@ func (m *moments) moveJob(*rand.Rand, int) error {
 }
 
 // list makes a reading, one of several kinds in turn, and returns the fault of the
-// answer, "" for none.
+// answer, or "".
 func (m *moments) list(n int) string {
 	switch n % 8 {
 	case 0:
@@ -312,7 +312,7 @@ func (m *moments) answer(method, path, body string, into any) (http.Header, erro
 	return resp.Header, json.Unmarshal(text, into)
 }
 
-// counted checks that a list has as many objects as its total says.
+// counted checks that the total of a list is the number of its objects.
 func (m *moments) counted(method, path, body string, offset int) string {
 	var found []document
 	header, err := m.answer(method, path, body, &found)
@@ -373,7 +373,7 @@ func wholeBox(box document) string {
 	return ""
 }
 
-// export makes an export and returns what is wrong with it.
+// export makes an export and returns its faults.
 func (m *moments) export(files bool) (faults []string) {
 	args := []string{"export", "-config", filepath.Join(m.dir, "deploy.json")}
 	if files {

@@ -39,7 +39,7 @@ func TestMutatedClassFiles(t *testing.T) {
 	}
 	total, seed := number("RESTSRV_MUTATIONS", 300), number("RESTSRV_SEED", 1)
 	if raceDetector {
-		total = min(total, 30) // there is nothing concurrent in it
+		total = min(total, 30) // it contains no concurrency
 	}
 	unchanged, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
@@ -152,7 +152,7 @@ func openTemporary(t *testing.T, a *app) (*database, error) {
 // classMutation is one random change of a class file.
 type classMutation struct {
 	*rand.Rand
-	done string // what was changed
+	done string // description of the change
 }
 
 func (m *classMutation) mutate(t *testing.T, text []byte) []byte {

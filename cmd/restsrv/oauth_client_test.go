@@ -103,7 +103,7 @@ func TestGoClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			callOAuth(t, p, c.Client(ctx, token))
-			// A source that has nothing but the refresh token gets another one.
+			// A source that has only the refresh token gets another one.
 			fresh, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
 			if err != nil || fresh.RefreshToken == token.RefreshToken {
 				t.Fatalf("%+v, %v", fresh, err)

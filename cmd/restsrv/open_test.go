@@ -93,8 +93,8 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestInterrupted holds that a command that a signal ends says so, whatever it
-// was in the middle of.
+// TestInterrupted checks that a command reports that a signal ended it,
+// regardless of the error that this caused.
 func TestInterrupted(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "deploy.json")
 	write(t, config, `{"classes":[{"name":"note","namespace":"s","properties":[{"name":"title","type":"string"}]}]}`)

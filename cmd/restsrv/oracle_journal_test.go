@@ -22,8 +22,8 @@ var (
 	journalFile = regexp.MustCompile(`"scan":"[a-z0-9]{26}"`)
 )
 
-// readJournal compares the journals of the servers, and what the objects of the
-// model are with what the records of the journal make of nothing.
+// readJournal compares the journals of the servers, and compares the objects of the
+// model with the result of applying the journal to an empty database.
 func (run *oracleRun) readJournal() string {
 	var lines []string
 	for i, s := range run.sides {
@@ -88,8 +88,8 @@ func (o *journalObject) id() string {
 	return strings.Join(parts, engine.IDSeparator)
 }
 
-// with returns the values with changes, and whether the values before them are as
-// base says.
+// with returns the values with changes, and reports whether the values before them
+// equal base.
 func (o *journalObject) with(base, data map[string]json.RawMessage) (values map[string]string, fits bool) {
 	values, fits = maps.Clone(o.values), true
 	delete(base, "_class") // the former class of an object that has become one of another class
@@ -105,7 +105,7 @@ func (o *journalObject) with(base, data map[string]json.RawMessage) (values map[
 	return values, fits
 }
 
-// apply makes the change of a record and says what does not fit.
+// apply applies a record and returns the contradictions.
 func (j *journalReplay) apply(line string) string {
 	var r struct {
 		Type, ClassName, ID string

@@ -206,7 +206,8 @@ func (g *oracleRandom) taken(c *engine.Class, key oracle.Fields) bool {
 	return g.world.Object(c.Root(), strings.Join(parts, engine.IDSeparator)) != nil
 }
 
-// keyed are key attributes for a new object; none if the server generates the key.
+// keyed returns key attributes for a new object; it is empty if the server generates the
+// key.
 func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 	name := c.Root().Name
 	generated := c.KeyProperties()[0].Autoassigned && g.chance(40)

@@ -108,14 +108,13 @@ type oracleSide struct {
 	name    string
 	dir     string            // of the application
 	db      string            // address of the database; "" for the one in deploy.json
-	tokens  map[string]string // what the tokens of the model stand for
+	tokens  map[string]string // texts that the tokens of the model stand for
 	tokenOf map[string]string // the reverse
 	bodies  map[string]string // bodies of objects by ETag
 	last    oracleAnswer
 }
 
-// play sends the requests to new servers and returns the first difference; "" if
-// there is none.
+// play sends the requests to new servers and returns the first difference, or "".
 func (run *oracleRun) play(t testing.TB) (difference string) {
 	done := &lender{TB: t}
 	defer done.end()
@@ -177,8 +176,8 @@ func serveOracle(dir, db string) (*gateServer, error) {
 	return serveApplication(dir, db)
 }
 
-// step makes a request of the model and of the servers, and reads the objects that
-// it has written. If brief, it only reads what shows the ids that it does not know.
+// step sends a request to the model and to the servers, and reads the objects that it
+// has written. If brief, it reads only the objects with unknown ids.
 func (run *oracleRun) step(r oracle.Request, brief bool) string {
 	want := run.world.Do(r)
 	if difference := run.compare(r, want); difference != "" || want.Status != 200 {
@@ -319,7 +318,7 @@ type oracleAnswer struct {
 	body   string
 }
 
-// ask sends a request, with what its tokens stand for.
+// ask sends a request with its tokens replaced.
 func (s *oracleSide) ask(r oracle.Request) (oracleAnswer, error) {
 	path := "/rest/" + r.Service
 	if r.Service == "files" {
@@ -360,7 +359,7 @@ var (
 	oracleTime     = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 )
 
-// resolve replaces tokens by what they stand for.
+// resolve replaces tokens by the texts that they stand for.
 func (s *oracleSide) resolve(text string) string {
 	return oracleToken.ReplaceAllStringFunc(text, func(token string) string {
 		if known, ok := s.tokens[token]; ok {
@@ -445,7 +444,8 @@ func (s *oracleSide) forget(text string) string {
 // oracleSettling are the headers that are not compared.
 var oracleSettling = []string{"Content-Length", "Date", "Etag", "X-Request-Id"}
 
-// normalise is an answer without what differs between the two databases.
+// normalise returns an answer without the parts that differ between the two
+// databases.
 func (s *oracleSide) normalise(a oracleAnswer) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, a.status)

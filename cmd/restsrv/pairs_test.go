@@ -55,24 +55,25 @@ const pairsScript = `module.exports = {
 const pairsWorkflow = `{"name": "flow", "caption": "Flow", "wfClass": "region", "startState": "draft", "states": [{"name": "draft"}, {"name": "done"}],
  "transitions": [{"name": "go", "startState": "draft", "finishState": "done", "assignments": [{"key": "n", "value": 50}]}]}`
 
-// pairsBefore is what there is before a race. In it and in operations, # stands
-// for the lot, which is different for each race, and % for the round of lots that are
-// prepared and read together.
+// pairsBefore is the state before a race. In it and in operations, # stands for the
+// lot, which is different for each race, and % for the round of lots that are prepared
+// and read together.
 var pairsBefore = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%","title":"A","n":10}`, `{"_class":"region@m","_id":"#b","lot":"%","title":"B","n":20}`,
 	`{"_class":"town@m","_id":"#t","lot":"%","title":"T","n":1,"region":"#a"}`, `{"_class":"town@m","_id":"#u","lot":"%","title":"U","n":2,"region":"#b"}`,
 	`{"_class":"person@m","_id":"#p","lot":"%","title":"P","liked":["#a"]}`, `{"_class":"person@m","_id":"#q","lot":"%","title":"Q","liked":["#b"]}`,
 }
 
-// pairsAfter names each id that may have existed. What is missing is created, so
-// that a link or a reference that was left behind is seen.
+// pairsAfter names each id that may have existed. Missing objects are created, so that
+// a remaining link or reference to them becomes visible.
 var pairsAfter = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%"}`, `{"_class":"region@m","_id":"#b","lot":"%"}`, `{"_class":"region@m","_id":"#c","lot":"%"}`, `{"_class":"region@m","_id":"#d","lot":"%"}`,
 	`{"_class":"town@m","_id":"#t","lot":"%"}`, `{"_class":"town@m","_id":"#u","lot":"%"}`, `{"_class":"town@m","_id":"#v","lot":"%"}`, `{"_class":"town@m","_id":"#w","lot":"%"}`,
 	`{"_class":"person@m","_id":"#p","lot":"%"}`, `{"_class":"person@m","_id":"#q","lot":"%"}`, `{"_class":"person@m","_id":"#r","lot":"%"}`,
 }
 
-// pairOperation is a request whose answer and effect depend on what is stored.
+// pairOperation is a request with an answer and an effect that depend on the stored
+// data.
 type pairOperation struct{ kind, method, target, body string }
 
 func (o pairOperation) String() string { return o.method + " " + o.target + " " + o.body }
@@ -175,7 +176,7 @@ type pairServers struct {
 	counts map[[2]string]*pairCount
 }
 
-// pairCount is what came of the races of two kinds.
+// pairCount counts the results of the races of two kinds.
 type pairCount struct {
 	races, busy, wrong int
 	outcomes           map[string]bool
@@ -229,7 +230,8 @@ func (s *pairServers) insist(server int, l pairLot, o pairOperation) (status int
 	return 0, "", fmt.Errorf("%s: still %d %s", o, status, body)
 }
 
-// round prepares lots, lets run send requests, and returns what each lot holds then.
+// round prepares lots, calls run to send requests, and returns the content of each lot
+// after that.
 func (s *pairServers) round(server, n int, run func(lots []pairLot) error) ([]string, error) {
 	lots := make([]pairLot, n)
 	round := fmt.Sprintf("x%dx", s.rounds.Add(1))
@@ -295,8 +297,8 @@ var serialOrders = []struct {
 // either names an outcome that both orders have.
 const either = "either order"
 
-// learn finds the outcomes that pairs may have: those of both orders, and those of one
-// operation or none beside refused ones.
+// learn finds the allowed outcomes of pairs: those of both orders, and those in which
+// one or both operations are rejected.
 func (s *pairServers) learn(server int, pairs []pair) error {
 	var unknown []pair
 	s.mu.Lock()

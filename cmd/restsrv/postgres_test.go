@@ -23,10 +23,10 @@ const sharedApp = `{
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
 }`
 
-// TestTwoServers starts two servers at once on one empty database. Both come
-// to serve, what one makes the other has, a thousand objects that are made at
-// the same time are a thousand, and a new password holds on both within a
-// second.
+// TestTwoServers starts two servers concurrently on one empty database. Both
+// must serve, each sees the objects of the other, a thousand objects that are
+// created concurrently are a thousand, and a new password takes effect on both
+// within a second.
 func TestTwoServers(t *testing.T) {
 	url := pgtest.Database(t)
 	var servers []*process

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// TestPowerCut cuts the power of a server with SQLite many times over: strace
-// tells what it has the system do, and a disk that keeps no more than what was
-// made sure of is what is left, then one that keeps any part of the rest. What
-// was answered by then is there on both. With "synchronous": "normal" something
-// is not: that is how one knows that the test would find it.
+// TestPowerCut simulates power cuts of a server with SQLite: strace records its system
+// calls, and the disk keeps first only the safe data, then also any part of the rest.
+// All writes that were answered before the cut must be there on both. With
+// "synchronous": "normal" some are missing, which proves that the test can find lost
+// writes.
 func TestPowerCut(t *testing.T) {
 	cuts, writes := 6, 15
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -40,10 +40,10 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-// TestFlushFails checks that writes are refused while the disk cannot flush, and
-// that the answered writes are there after a restart. A refused write may be there
-// too, with its files, and its answer says so. First all files fail to flush, then
-// only the write-ahead log, so that uploads are stored whose commit fails.
+// TestFlushFails checks that writes are rejected while the disk cannot flush, and that
+// the answered writes are there after a restart. A rejected write may be there too,
+// with its files, and its answer says so. First all files fail to flush, then only the
+// write-ahead log, so that uploads are stored although their commit fails.
 func TestFlushFails(t *testing.T) {
 	for name, file := range map[string]struct{ only, from string }{
 		"all files":       {"", "300"},
@@ -60,8 +60,8 @@ func TestFlushFails(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the disk: nothing is there of what was refused, and nobody is
-// told that it may be.
+// TestDiskFull fills the disk: rejected writes must have no effect, and their answers
+// must not say that they may have one.
 func TestDiskFull(t *testing.T) {
 	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+", "") {
 		if w.whole > 0 || strings.Contains(w.refusal, "whether it did is not known") {
@@ -70,9 +70,9 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// loadFailing sends writes to a server some of whose system calls fail after a while,
-// until each writer was refused once, and checks the database after a restart. If only
-// is not empty, calls fail only for the file of this name in the server's folder.
+// loadFailing sends writes to a server in which some system calls fail after a while,
+// until each writer was rejected once, and checks the database after a restart. If
+// only is not empty, calls fail only for the file of this name in the server's folder.
 func loadFailing(t *testing.T, fault, only string) []*writer {
 	withStrace(t)
 	c := newLoad(t)
@@ -111,8 +111,8 @@ func withStrace(t *testing.T) {
 	}
 }
 
-// powerCut is a trace of a server under load, and what the writers know at each
-// moment of it.
+// powerCut is a trace of a server under load, with the models of the writers at each
+// moment.
 type powerCut struct {
 	*crash
 	trace    string
@@ -150,7 +150,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 		})
 	}
 	writing.Wait()
-	p.server.stop(t) // what it did is in the trace when both have ended
+	p.server.stop(t) // the trace is complete when both have ended
 	for _, w := range p.writers {
 		p.models, p.at = append(p.models, &model{name: w.name, items: state{}}), append(p.at, 0)
 	}
@@ -198,7 +198,7 @@ func (p *powerCut) advance(id string) bool {
 	return false
 }
 
-// cut looks what is left on the disk of the moment, twice.
+// cut checks the data on the current disk, twice.
 func (p *powerCut) cut() {
 	p.Helper()
 	p.cuts++

@@ -23,7 +23,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// long skips what takes minutes unless .ci/long asks for it.
+// long skips a test that takes minutes, unless .ci/long runs it.
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("RESTSRV_LONG") == "" {
@@ -60,8 +60,8 @@ func binary(t *testing.T) string {
 	return built.bin
 }
 
-// TestMain removes the binary, what npm installed, and the PostgreSQL that tests
-// may have started, when all tests are done.
+// TestMain removes the binary, the packages of npm and the PostgreSQL of the
+// tests, when all tests are done.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Most tests wait for servers half of the time.
@@ -150,14 +150,15 @@ func (p *process) read(stderr io.Reader) {
 	close(p.done)
 }
 
-// log returns what the process has written so far.
+// log returns the output of the process so far.
 func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.logs.String()
 }
 
-// stop has the process end by itself. One that does not tells what it waits for.
+// stop asks the process to end. If it does not end, the test fails with its
+// goroutines.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)

@@ -13,8 +13,8 @@ import (
 // restsrvCommand is where a command of the README begins that is ours.
 var restsrvCommand = regexp.MustCompile(`(^|\| )restsrv `)
 
-// TestREADME starts the repository's own application and runs every command
-// of the README's console blocks: each must print what the README says.
+// TestREADME starts the repository's own application and runs every command of
+// the README's console blocks. The output must be that in the README.
 func TestREADME(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")

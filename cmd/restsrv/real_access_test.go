@@ -15,10 +15,10 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestRealApplicationAccess lets each account of the application do the same
-// through every channel, and compares what it is answered with the tables of
-// testdata/real-access.txt: as imported, then with more granted to a role, then
-// with one account in a department that is granted something.
+// TestRealApplicationAccess sends the same requests for each account of the
+// application through every channel, and compares the answers with the tables of
+// testdata/real-access.txt: as imported, then with more grants of a role, then
+// with one account in a department that has grants.
 func TestRealApplicationAccess(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile(filepath.Join("testdata", "real-access.txt"))
@@ -63,7 +63,7 @@ func realAccess(t *testing.T, db string) string {
 	return out.String()
 }
 
-// table does all actions and writes what was answered.
+// table runs all actions and writes the answers.
 func (s *realServer) table(out *bytes.Buffer, actors []*actor, actions []action) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	cells := []string{"CHANNEL", "ACTION"}
@@ -89,7 +89,7 @@ func joined(all ...[]action) (rows []action) {
 	return rows
 }
 
-// action is a row of a table: what every actor does.
+// action is a row of a table: a request of every actor.
 type action struct {
 	channel, what string
 	do            func(s *realServer, a *actor) any
@@ -232,7 +232,7 @@ func (s *realServer) reads(a *actor) bool {
 	return true
 }
 
-// dataActions are what may be done with objects, through crud in each mode.
+// dataActions are the operations on objects, through crud in each mode.
 func dataActions() (all []action) {
 	for _, c := range channels {
 		do := func(method, path, body string) func(s *realServer, a *actor) any {
@@ -262,9 +262,9 @@ func dataActions() (all []action) {
 	return all
 }
 
-// TestRealApplicationWarnings holds what the start says of the application as
-// its authors left it, and of the same with what its repository lacks: what is
-// not here or not secure, and nothing else.
+// TestRealApplicationWarnings checks the warnings of the start for the original
+// application, and for the same with the parts that its repository lacks: only
+// unsupported and insecure features are reported.
 func TestRealApplicationWarnings(t *testing.T) {
 	t.Parallel()
 	const plugins, di, api = "globals.plugins.", "modules.rest.globals.di.", "modules.registry.globals.di.apiGateWay.options"
@@ -287,7 +287,7 @@ func TestRealApplicationWarnings(t *testing.T) {
 	}
 	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t, "transcripts", "real"): always} {
 		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
-		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir) // which says what it does not take
+		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir) // which reports the rejected entries
 		p := start(t, dir, "-db", db)
 		p.kill()
 		var said []string
@@ -319,7 +319,7 @@ func countLines(lines []string, part string) (n int) {
 
 func nobody(*http.Request) {}
 
-// echo calls a service that says who calls it, which must be the actor.
+// echo calls a service that returns its caller, which must be the actor.
 func (s *realServer) echo(method, path string, a *actor, proof func(*http.Request)) answer {
 	s.t.Helper()
 	got := s.call(method, path, "", proof)

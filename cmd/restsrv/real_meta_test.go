@@ -21,7 +21,8 @@ type askedMeta struct {
 	missing int // views that there are not
 }
 
-// ask gets the answer of a method, which is JSON, or nothing when that is right.
+// ask returns the answer of a method, which must be JSON, or empty if that is
+// right.
 func (m *askedMeta) ask(method string, params ...string) string {
 	m.Helper()
 	path := "/rest/meta/" + method
@@ -118,9 +119,9 @@ func (m *askedMeta) node(n *engine.NavigationNode) {
 	}
 }
 
-// TestRealApplicationMeta asks an application as its authors left it for all it
-// has: every class, section, node, view and workflow. Lengths are those of what
-// the ancestor answers.
+// TestRealApplicationMeta requests every class, section, node, view and workflow
+// of the original application. The expected lengths are those of the answers of
+// IONDV.
 func TestRealApplicationMeta(t *testing.T) {
 	t.Parallel()
 	dir := realApplication(t)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// realOverlay is a copy of the real application with what its repository lacks,
-// from folders of testdata: our own scripts of its services, values of
-// placeholders, and services on the secured repository beside its own, which are
-// on the other. Files of later folders replace those of earlier ones.
+// realOverlay is a copy of the real application with the parts that its
+// repository lacks, from folders of testdata: our own scripts of its services,
+// values of placeholders, and services on the secured repository beside its own.
+// Files of later folders replace those of earlier ones.
 func realOverlay(t *testing.T, folders ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func lay(t *testing.T, from, to string) {
 	}
 }
 
-// actor is an account of the application, with what it has got so far.
+// actor is an account of the application, with its credentials.
 type actor struct {
 	id, token, bearer string
 	session           *http.Cookie
@@ -70,7 +70,7 @@ type realServer struct {
 	client  http.Client
 }
 
-// answer is what came back. Its text is the cell of a table.
+// answer is an answer. Its text is the cell of a table.
 type answer struct {
 	status int
 	body   string
@@ -86,7 +86,7 @@ func (a answer) String() string {
 	return fmt.Sprint(a.status)
 }
 
-// call sends a request; a body is JSON unless change says otherwise.
+// call sends a request. The body is JSON, unless change sets another type.
 func (s *realServer) call(method, path, body string, change func(*http.Request)) answer {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -133,7 +133,7 @@ func (a *actor) withSession(r *http.Request) {
 	}
 }
 
-// eventually waits for what a running server is to follow.
+// eventually waits until a running server has noticed a change.
 func (s *realServer) eventually(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {

@@ -17,7 +17,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// realApplication is the directory of an application of the ancestor.
+// realApplication is the directory of an IONDV application.
 func realApplication(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(root, "..", "shared", "apps", "develop-and-test"))
@@ -30,7 +30,7 @@ func realApplication(t *testing.T) string {
 	return dir
 }
 
-// command runs a command line in this process and returns what it printed.
+// command runs a command line in this process and returns its output.
 func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, failed bytes.Buffer
@@ -123,8 +123,8 @@ func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 
 var instants = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
 
-// withoutNow hides the times since then: of the import, and of what is computed
-// when it is read.
+// withoutNow replaces the times of the import and those that are computed when
+// they are read.
 func withoutNow(body string, since time.Time) string {
 	return instants.ReplaceAllStringFunc(body, func(s string) string {
 		at, err := time.Parse(time.RFC3339, strings.Trim(s, `"`))
@@ -164,9 +164,8 @@ func (p *process) get(t *testing.T, path string, change func(*http.Request)) (in
 	return resp.StatusCode, string(body)
 }
 
-// TestRealApplicationMoves takes the application from each database to the
-// other, as an export and by migration: what comes back is the same, byte by
-// byte.
+// TestRealApplicationMoves moves the application from each database to the
+// other, by an export and by migration: the exports are the same, byte by byte.
 func TestRealApplicationMoves(t *testing.T) {
 	t.Parallel()
 	app := realApplication(t)

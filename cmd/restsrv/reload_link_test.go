@@ -21,7 +21,7 @@ func linkedApp(n int) map[string]string {
 
 func (c *caseRun) link(target, name string) {
 	c.Helper()
-	tmp := filepath.Join(c.dir, name+"~") // as who swaps a link in one step does
+	tmp := filepath.Join(c.dir, name+"~") // as if a link is replaced in one step
 	if err := os.Symlink(target, tmp); err != nil {
 		c.Fatal(err)
 	}
@@ -96,9 +96,9 @@ func TestApplicationThatIsALink(t *testing.T) {
 	}
 }
 
-// TestWhatAnApplicationIsReadFrom holds which files make a new edition; others,
-// such as those of data, which only the first start and restsrv import read, make
-// none.
+// TestWhatAnApplicationIsReadFrom checks which changed files make a new edition.
+// Other files, such as those of data, which only the first start and restsrv
+// import read, make none.
 func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	dir := application(t, map[string]string{
 		"deploy.json": `{"parametrised":true,"modules":{"api":{"globals":{"di":{"gate":{"module":"modules/rest/client/GateWay","options":{"base":"/api","clientId":"a","clientSecret":"b","definition":"gate.yml"}}}}}}}`,
@@ -129,8 +129,8 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	}
 }
 
-// TestFixedSettings holds which settings wait for the next start, and that none
-// of those that do not is named.
+// TestFixedSettings checks which changed settings are reported as needing a
+// restart, and that no other setting is.
 func TestFixedSettings(t *testing.T) {
 	read := func(globals string) *app {
 		t.Helper()

@@ -86,9 +86,9 @@ func (u *visitor) must(method, path, contentType, body string) string {
 }
 
 // TestReloadOfApplicationUnderLoad reloads deploy.json again and again, every
-// third time a broken one, while requests of all kinds come. None fails;
-// sessions, tokens and gateways go on; and no memory and no goroutine is left
-// of what was.
+// third time a broken one, while requests of all kinds come. No request fails,
+// sessions, tokens and gateways stay valid, and old editions leave no memory
+// and no goroutines.
 func TestReloadOfApplicationUnderLoad(t *testing.T) {
 	times := 24
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -188,8 +188,8 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 	}
 }
 
-// heapInUse is what is left of the heap when everything that passes has: a
-// password that is being hashed takes 19 MiB for a while.
+// heapInUse returns the heap in use after temporary allocations are gone:
+// hashing a password takes 19 MiB for a while.
 func heapInUse() int64 {
 	least := int64(1 << 62)
 	for range 8 {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// asked is an application whose one object is read in every way of proving an
-// account.
+// asked is an application with one object, which is read with every kind of
+// authentication.
 const asked = `{
   "namespace": "s",
   "globals": {"plugins": {"oauth": {"module": "builtin/oauth", "options": {"clients": [
@@ -32,8 +32,8 @@ const asked = `{
     "authMode": {"open": "none", "static": "none", "mine": "token", "bearer": "oauth"}}}}
 }`
 
-// requestServer serves the application asked, in this process, to one
-// connection that costs nothing itself.
+// requestServer serves the application asked in this process, on a connection
+// that itself costs no allocations.
 type requestServer struct {
 	testing.TB
 	dir, addr string
@@ -134,8 +134,8 @@ func (s *requestServer) oauthToken(client, secret string) string {
 	return "Bearer " + answer.Token
 }
 
-// way is one way of asking, and how many allocations more than the
-// administrator, who passes no gate, it may take.
+// way is one kind of request, with the maximum number of allocations more than
+// for the administrator, who has no permission checks.
 type way struct {
 	name, path, authorization string
 	more                      float64
@@ -206,10 +206,10 @@ func (s *requestServer) until(request []byte) {
 	}
 }
 
-// TestRequestsAllocate holds what requests allocate from the connection to the
-// database and back. Only what the gate and the proof of the account add is
-// limited: the rest is net/http's and the database's. It is no parallel test:
-// it counts what the process does.
+// TestRequestsAllocate checks the allocations of requests from the connection
+// to the database and back. Only the part of permission checks and
+// authentication is limited; the rest belongs to net/http and the database. It
+// does not run in parallel, because it counts allocations of the whole process.
 func TestRequestsAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("pools drop what they are given under the race detector")

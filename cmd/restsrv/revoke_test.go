@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// revocationTime is how long, after a change was answered, another process may
-// still let in who was let in before.
+// revocationTime is how long after a change another process may still accept
+// credentials that were valid before.
 const revocationTime = time.Second
 
-// byCommand stands for the server when none did a change.
+// byCommand stands for the server if a command made the change.
 const byCommand = -1
 
-// revocation is a change that takes something from one who has it by many ways.
+// revocation is a change that takes access from an account with several ways of
+// access.
 type revocation struct {
 	name   string
 	by     int            // the server that does it, which must follow at once
@@ -24,12 +25,12 @@ type revocation struct {
 	after  map[string]int // how the ways are answered from then on that end; the others go on
 }
 
-// ended is what is answered when the account itself is not let in any more.
+// ended is the answer if the account cannot authenticate any more.
 func ended() map[string]int {
 	return map[string]int{"password": 401, "token": 403, "bearer": 401, "session": 302, "gateway": 302}
 }
 
-// refused is what is answered when the account may not do it any more.
+// refused is the answer if the account has no permission any more.
 func refused() map[string]int {
 	return map[string]int{"password": 403, "token": 403, "bearer": 403}
 }
@@ -87,8 +88,8 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
-// measure does the change and follows each way on both servers. It returns
-// what went on for too long, "" for nothing.
+// measure makes the change and watches each way on both servers. It returns the
+// ways that worked for too long, or "".
 func (w *ways) measure(r revocation) (late string) {
 	w.t.Helper()
 	tries := w.all()
@@ -121,7 +122,7 @@ func (w *ways) measure(r revocation) (late string) {
 		for {
 			began := time.Since(done)
 			switch got := tries[way](server); {
-			case got != http.StatusOK: // what it must be is seen in the end
+			case got != http.StatusOK: // the result is checked at the end
 				w.t.Logf("%s on server %d ended %v after the change", way, server, began.Round(time.Millisecond))
 				return
 			case server == r.by:

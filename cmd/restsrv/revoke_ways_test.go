@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// twoApp has crud in each mode and a gateway. Its limits of failed sign-ins are
-// off: who was let in before is asked for until it is not.
+// twoApp has crud in each mode and a gateway. It has no limits of failed
+// sign-ins, because the test repeats requests until they fail.
 const twoApp = `{
   "namespace": "two",
   "globals": {"signIn": {"perAccount": 0, "perAddress": 0, "delayFrom": 0}, "plugins": {"oauth": {"module": "lib/oAuthAdapter"}}},
@@ -64,7 +64,8 @@ func (w *two) restsrv(t *testing.T, input string, args ...string) {
 	}
 }
 
-// ways are an account, its role, a client that acts for it, and what they got.
+// ways holds an account, its role, a client that acts for it, and their
+// credentials.
 type ways struct {
 	t                        *testing.T
 	two                      *two

@@ -21,7 +21,7 @@ const endedApplication = `{"namespace": "s",
  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}, "t": {"module": "builtin/crud"}, "o": {"module": "builtin/crud"}},
    "authMode": {"t": "token", "o": "oauth"}}}}}`
 
-// proof is one thing that proves who somebody is, and what asks with it.
+// proof is one kind of credential, with a request that uses it.
 type proof struct {
 	name, target string
 	header       []string
@@ -62,7 +62,7 @@ func (r *replicas) proofs() map[string]proof {
 	return all
 }
 
-// want sends what a proof is for, and compares the status.
+// want sends the request of a proof, and compares the status.
 func (r *replicas) want(p proof, at *caseRun, status int) {
 	r.Helper()
 	var resp *http.Response
@@ -89,8 +89,8 @@ func (c *caseRun) codeOf(session string) url.Values {
 	return url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 }
 
-// endings are what somebody does on the one server, or on the command line, and
-// what has ended then on both.
+// endings are changes on one server, or by a command, with the credentials that
+// are void on both servers after them.
 var endings = []struct {
 	name string
 	end  func(r *replicas, all map[string]proof)
@@ -136,9 +136,9 @@ func (r *replicas) manage(input string, verb string) {
 	}
 }
 
-// TestS7TwoProcesses ends each thing that proves who somebody is, and holds that
-// within a second neither of two servers takes it any more; one that ended it
-// itself at once.
+// TestS7TwoProcesses voids each kind of credential, and checks that within a
+// second neither of two servers accepts it any more, and the server that made
+// the change at once.
 func TestS7TwoProcesses(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Database(t)

@@ -39,14 +39,14 @@ type probe struct {
 	method       string
 	target, body string
 	header       []string
-	blind        bool // the administrator sees no more: it acts for ann whoever asks
+	blind        bool // the administrator sees no more here, because it always acts for ann
 }
 
 func (p probe) String() string {
 	return fmt.Sprintf("%s %s %s %s %v", p.via, p.method, p.target, p.body, p.header)
 }
 
-// unknown is the same with a name that nothing has, for the hidden one.
+// unknown is the same with an unknown name instead of the hidden one.
 func (p probe) unknown() (q probe, hidden, absent string) {
 	hidden = hiddenName(p.name)
 	absent = absentName(hidden)
@@ -55,7 +55,7 @@ func (p probe) unknown() (q probe, hidden, absent string) {
 	return p, hidden, absent
 }
 
-// hiddenName is what a name has in brackets.
+// hiddenName is the part of a name in brackets.
 func hiddenName(name string) string {
 	_, rest, _ := strings.Cut(name, "[")
 	rest, _, _ = strings.Cut(rest, "]")
@@ -73,11 +73,11 @@ func absentName(like string) string {
 	return "Absent"
 }
 
-// secretWorld is a server whose hidden data the test changes.
+// secretWorld is a server with hidden data that the test changes.
 type secretWorld struct {
 	*caseRun
 	client *http.Client
-	marks  map[string]string // {name} in requests: what stands for it
+	marks  map[string]string // values of {name} in requests
 }
 
 func newSecretWorld(t *testing.T, db string) *secretWorld {
@@ -111,7 +111,7 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// rights are what ann may do. There is nothing that she may do with secrets.
+// rights are the grants of ann. She has no grant on secrets.
 func (w *secretWorld) rights() {
 	for _, account := range []string{"ann@local", "eve@local"} {
 		if out, err := w.command("restsrv user add -force "+account, "secret\n"); err != nil {
@@ -216,7 +216,7 @@ func (w *secretWorld) admin(status int, method, target, body string) string {
 	return text
 }
 
-// signIn gets ann all that may prove who she is.
+// signIn gets every kind of credential for ann.
 func (w *secretWorld) signIn() {
 	w.marks["token"] = w.text(probe{method: "GET", target: "/rest/token"})
 	resp, _ := w.do(w.request(probe{method: "POST", target: "/auth", body: "username=ann&password=secret", header: []string{"Content-Type: application/x-www-form-urlencoded"}}, ""))
@@ -249,7 +249,8 @@ func (w *secretWorld) text(p probe) string {
 	return text
 }
 
-// request makes that of a probe, for an account unless the header says for whom.
+// request returns the request of a probe, for an account unless the header
+// contains credentials.
 func (w *secretWorld) request(p probe, account string) *http.Request {
 	mark := func(s string) string {
 		for name, value := range w.marks {
@@ -292,10 +293,10 @@ func (w *secretWorld) do(r *http.Request) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// revisionOfTag is random anew whenever an item is written, whatever of it.
+// revisionOfTag is new and random whenever an item is written, for any change.
 var revisionOfTag = regexp.MustCompile(`(?m)^(Etag: ")[0-9a-z]+`)
 
-// answer is all of an answer that may tell something, the marks left out.
+// answer is all parts of an answer that may disclose data, without the marks.
 func (w *secretWorld) answer(p probe, account string) string {
 	resp, body := w.do(w.request(p, account))
 	var b bytes.Buffer
@@ -342,8 +343,8 @@ func TestS1Matrix(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); playMatrix(t, pgtest.Database(t)) })
 }
 
-// TestS1MatrixOfAllRows is for one who may read every person, team and note, and
-// no hidden attribute: nothing else stands between.
+// TestS1MatrixOfAllRows uses an account that may read every person, team and
+// note, and no hidden attribute: only the hidden attributes limit it.
 func TestS1MatrixOfAllRows(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
@@ -382,7 +383,7 @@ func (w *secretWorld) changeHidden() {
 func playMatrix(t *testing.T, db string) {
 	w := newSecretWorld(t, db)
 	reads, writes := readingProbes(db != ""), writingProbes()
-	var asked []probe // enough of them to see that they ask for what is hidden
+	var asked []probe // enough of them to see that they request hidden data
 	for i, p := range reads {
 		if i%4 == 0 || p.via != reads[0].via {
 			asked = append(asked, p)
@@ -391,7 +392,7 @@ func playMatrix(t *testing.T, db string) {
 	both := slices.Concat(reads, writes)
 	pass := func() (told, seen []string) {
 		told = w.all(reads, "ann@local")
-		if db == "" { // what is asked for is the same on both
+		if db == "" { // the requests are the same on both
 			seen = w.all(asked, "admin@local")
 		}
 		w.unknownAlike(reads, told, "ann@local")
@@ -429,11 +430,12 @@ func (w *secretWorld) same(probes []probe, before, after []string) {
 	}
 }
 
-// derived are cursors, and weak entity tags, which are checksums of what is
-// compared beside them.
+// derived matches cursors, and weak entity tags, which are checksums of data
+// that are compared too.
 var derived = regexp.MustCompile(`_after=[\w-]+|W/"[^"]*"`)
 
-// unknownAlike holds that a hidden attribute is told as one that is not there.
+// unknownAlike checks that a hidden attribute gives the same error as an unknown
+// one.
 func (w *secretWorld) unknownAlike(probes []probe, told []string, account string) {
 	var named []int
 	var others []probe
@@ -475,7 +477,7 @@ func (w *secretWorld) asksForHidden(probes []probe, before, after []string) {
 	}
 }
 
-// clean removes what a write may have made.
+// clean removes the objects that a write may have created.
 func (w *secretWorld) clean(p probe) {
 	if !strings.Contains(p.body, `"w1"`) {
 		return
@@ -485,7 +487,7 @@ func (w *secretWorld) clean(p probe) {
 	}
 }
 
-// untouched holds that no write has reached what may not be written.
+// untouched checks that no write has changed data that may not be written.
 func (w *secretWorld) untouched() {
 	for _, d := range data {
 		if d.beta == "" {
@@ -504,7 +506,7 @@ func (w *secretWorld) untouched() {
 	}
 }
 
-// count tells how many requests of which kind there were.
+// count logs the number of requests of each kind.
 func count(t *testing.T, probes []probe) {
 	paths, names := map[string]int{}, map[string]int{}
 	for _, p := range probes {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// subject is a class whose data are asked for, and an item of it that ann may
-// read. In brackets is what she may not know: of brackets alone nothing may
-// differ from a name that there is not.
+// subject is a class with requested data, and an item of it that ann may read.
+// Hidden names are in brackets. If a mention has only names in brackets, its
+// answer must be that for an unknown name.
 type subject struct{ class, id, names string }
 
 var subjects = []subject{
@@ -46,7 +46,7 @@ var filterForms = []string{
 
 const carriers = 5
 
-// parameterForms mention X in a query string, and valueForms in what is written.
+// parameterForms mention X in a query string, and valueForms in a body.
 var parameterForms = []string{`X=100`, `X=alpha`, `X=`, `X=100&X=200`, `X[]=100`, `X[$gt]=150`, `X[0]=100`, `%24X=100`, `-X=1`, `X!=100`, `X.id=n1`, `X$=1`}
 
 var valueForms = []string{`5`, `"alpha"`, `null`, `[]`, `{}`, `{"add":["n1"]}`, `{"_id":"n1"}`, `{"id":"{report}"}`, `{"$inc":1}`, `["n3"]`}

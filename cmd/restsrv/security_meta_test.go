@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// shownFiles are what the matrix's application says of how it is shown: they
+// shownFiles are the presentation files of the matrix's application. They
 // mention every hidden attribute.
 var shownFiles = map[string]string{
 	"navigation/main.section.json": `{"name": "main", "caption": "Main"}`,
@@ -22,8 +22,8 @@ var shownFiles = map[string]string{
 
 var hiddenWords = regexp.MustCompile(`\b(salary|remark|income|report|number|grants|reward|budget|cipher)\b`)
 
-// metaTells holds that no answer of the service meta mentions what an account
-// may not know, and that each is what there is to tell.
+// metaTells checks that no answer of the service meta mentions hidden names,
+// and that each answer is complete otherwise.
 func (w *secretWorld) metaTells(account string) {
 	targets := []string{"listMeta", "listMeta?ancestor=person@m", "ancestor/manager@m", "getNavigationSections", "getNavigationSection/main", "getNode/rich", "getNodes/main",
 		"getWorkflow/person@m/raise", "getWorkflowView/person@m/raise/low", "getDetailViewModel/manager@m", "getCreationViewModel/manager@m", "getWorkflows/manager@m"}

@@ -188,7 +188,7 @@ func readingProbes(thin bool) (all []probe) {
 	return all
 }
 
-// plainProbes mention nothing that is hidden and must not show it anyway.
+// plainProbes mention no hidden name, and their answers must not show one.
 func plainProbes() (all []probe) {
 	get := func(via, target string, header ...string) {
 		all = append(all, probe{via: via, method: "GET", target: target, header: header}, probe{via: via, method: "HEAD", target: target, header: header})
@@ -209,7 +209,8 @@ func plainProbes() (all []probe) {
 			all = append(all, probe{via: "match", method: "SEARCH", target: at, body: fmt.Sprintf(`{"filter":{"not":[{"match":[%q]}]}}`, match)})
 		}
 	}
-	// What there is and may not be read, what there is not any more or not yet, and what may be read.
+	// Objects that exist and may not be read, objects that do not exist any more or yet, and objects
+	// that may be read.
 	for _, one := range []string{"person@m/p1", "person@m/p2", "person@m/p3", "person@m/p4", "person@m/p5", "person@m/p9", "manager@m/m1", "manager@m/m2", "person@m/m2", "person@m/m1",
 		"note@m/n1", "note@m/n2", "note@m/n3", "note@m/n4", "note@m/n5", "secret@m/s1", "secret@m/s2", "secret@m/s3", "team@m/t1", "team@m/t9"} {
 		class, id, _ := strings.Cut(one, "/")
@@ -227,8 +228,8 @@ func plainProbes() (all []probe) {
 	return all
 }
 
-// writingProbes are what ann may try to write. What she may write stays as it
-// was; what the server then answers is compared.
+// writingProbes are writes that ann may try. The values of permitted writes do not change anything,
+// and the answers are compared.
 func writingProbes() (all []probe) {
 	add := func(name, via, method, target, body string, header ...string) {
 		all = append(all, probe{via: via, name: name, method: method, target: target, body: body, header: header})
@@ -300,7 +301,7 @@ func writesOfRows() (all []probe) {
 			add(p.via, p.method, p.target, p.body)
 		}
 	}
-	// She may use notes, so she is told which there are, and no more of them.
+	// She may use notes, so she can find out which notes exist, and no more about them.
 	for _, id := range []string{"n3", "n9"} {
 		for _, body := range []string{`{"likes":{"add":[%q]}}`, `{"likes":{"remove":[%q]}}`, `{"notes":{"add":[%q]}}`} {
 			add("collection of rows", "PATCH", "/rest/crud/person@m/p1", fmt.Sprintf(body, id))

@@ -58,11 +58,11 @@ var secretRequests = [][]string{
 	{"GET", "/rest/crud/user@s", ""},
 }
 
-// secretText is what nobody but its owner may read.
+// secretText is a value that only its owner may read.
 var secretText = regexp.MustCompile(`canary-[a-z]+|canary%zz|argon2id|pbkdf2`)
 
-// TestS26Canaries sends secrets by every way there is and looks for them in the
-// answers, in the log at its most talkative, and in what the audit keeps.
+// TestS26Canaries sends secrets in every possible way and looks for them in the
+// answers, in the log at level debug, and in the stored events.
 func TestS26Canaries(t *testing.T) {
 	onServers(t, map[string]string{"deploy.json": secretsApplication}, func(t *testing.T, c *caseRun) {
 		c.stopServer()

@@ -106,7 +106,7 @@ func TestS8OnceOverHTTP(t *testing.T) {
 	onServers(t, map[string]string{"deploy.json": onceApplication}, func(t *testing.T, c *caseRun) {
 		code := c.code()
 		won, others := atOnce(func() (*http.Response, string) { return c.ask("POST", "/oauth2/token", code.Encode()) }, 200)
-		if len(won) != 1 || others[400]+others[429] != 99 { // whoever goes on guessing is told to wait
+		if len(won) != 1 || others[400]+others[429] != 99 { // further guesses are rejected with Retry-After
 			t.Fatalf("of 100 uses of a code %d succeeded, others were answered %v", len(won), others)
 		}
 		if resp, _ := c.ask("POST", "/rest/who", "", "Authorization", "Bearer "+member(t, won[0], "access_token")); resp.StatusCode != 401 {
@@ -153,7 +153,7 @@ func member(t *testing.T, text, name string) string {
 	return value
 }
 
-// code is what a code of the public client app is exchanged with.
+// code is the request that exchanges a code of the public client app.
 func (c *caseRun) code() url.Values {
 	c.Helper()
 	const verifier = "0123456789012345678901234567890123456789012"
@@ -204,13 +204,13 @@ var hostilePlaces = [][3]string{
 	{"GET", "/files/U", ""}, {"DELETE", "/rest/token/U", ""}, {"POST", "/rest/token", `{"name":J}`}, {"GET", "/rest/U", ""}, {"POST", "/oauth2/token", `grant_type=U&code=U&client_id=U`},
 }
 
-// sqlText is what an answer must not have: words of a database.
+// sqlText matches words of a database, which an answer must not contain.
 var sqlText = regexp.MustCompile(`(?i)sql:|sqlite|sqlstate|\bpq:|pgx|syntax error|no such (column|table)|near "|SELECT .* FROM "|relation "|tweet`)
 
-// TestS3Identifiers sends hostile names in all places that take one, and some
-// made by chance of parts of them: each is refused or found to be nothing, no
-// answer has anything of a database, both databases answer alike, and what
-// nobody asked for is still there.
+// TestS3Identifiers sends hostile names, and random combinations of their parts,
+// at every place that accepts a name. Each is rejected or not found, no answer
+// contains words of a database, both databases give the same answers, and the
+// stored data stay unchanged.
 func TestS3Identifiers(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// securityTests say where each test of the catalogue of attacks on our kind of
-// server (S1 to S30) is: a case file, or package directory and test. Who finds a
-// new attack adds a row, and who renames a test is told here.
+// securityTests lists the test for each entry of the catalogue of attacks (S1 to
+// S30): a case file, or package directory and test. Add a row for a new attack,
+// and change it when a test is renamed.
 var securityTests = []struct {
 	name  string
 	tests []string
-	none  string // why there is nothing to test yet
+	none  string // why there is no test yet
 }{
 	{name: "S1 conditions that name what is hidden", tests: []string{"cmd/restsrv.TestS1Matrix", "cmd/restsrv.TestS1MatrixOfAllRows", "testdata/access-attributes.txtar", "testdata/access-search.txtar", "testdata/access-script.txtar", "testdata/access-eager.txtar",
 		"engine.TestHiddenIsUnknown", "engine/access.TestHiddenAttributesAreUnknown", "engine/access.TestNothingShowsWhatIsHidden", "builtin/crud.TestHiddenInRequests", "engine/script.TestHiddenInScripts"}},
@@ -101,7 +101,7 @@ func testsOf(t *testing.T, dir string) map[string]bool {
 	return all
 }
 
-// numberedTests are all whose name has the number of a row.
+// numberedTests returns all tests with the number of a row in their names.
 func numberedTests(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

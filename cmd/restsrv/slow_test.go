@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestSlowBodies holds that nobody keeps a connection by announcing a body and
-// never sending it, with credentials or without: every request is answered and
-// its connection ends.
+// TestSlowBodies checks that a client cannot keep a connection by announcing a
+// body and never sending it, with or without credentials: every request is
+// answered and its connection ends.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	p := start(t, application(t, map[string]string{

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// manyTowns is an application whose data folder takes a while to import; the
-// towns point at each other, and files of acl and inline objects go with them.
+// manyTowns is an application with a data folder that takes a while to import.
+// The towns refer to each other, and there are files of acl and inline objects.
 func manyTowns(t *testing.T, n int) string {
 	t.Helper()
 	files := map[string]string{
@@ -53,9 +53,9 @@ func (p *process) towns(t *testing.T) int64 {
 	return int64(len(list))
 }
 
-// TestFirstStartCutOff kills servers in the middle of their first start: none
-// of them answers before everything is there, and one that is left alone ends
-// what the others began.
+// TestFirstStartCutOff kills servers in the middle of their first start. No
+// server answers before the data are complete, and a server that is not killed
+// completes the work of the others.
 func TestFirstStartCutOff(t *testing.T) {
 	t.Parallel()
 	const n = 900

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// library has a class that needs nothing implicitly, books, whose author and
-// shelf are of other classes.
+// library has a class without implicit loads, books, with an author and a shelf
+// of other classes.
 const library = `{
   "namespace": "lib",
   "classes": [
@@ -26,12 +26,12 @@ const library = `{
   }}}
 }`
 
-// selects finds statements that read classes of the application. Grants are read
-// now and then, whatever is asked.
+// selects matches statements that read classes of the application. Statements
+// that read grants come at other times and are left out.
 var selects = regexp.MustCompile(`msg=statement .*?sql="?SELECT .*? FROM \\"[^#]`)
 
-// TestStatementsOfLoading counts what the log shows of requests: one statement
-// for the list and one for each distinct path, whatever the number of rows.
+// TestStatementsOfLoading counts the statements in the log: one for the list and
+// one for each distinct path, for any number of rows.
 func TestStatementsOfLoading(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsOfLoading(t, "") })
@@ -68,7 +68,7 @@ func statementsOfLoading(t *testing.T, db string) {
 		"book@lib?_count=100&_total=1":                                           1,
 		"book@lib?_count=1&_total=1&_offset=1000":                                3, // the page is empty: it is read again, and counted
 		"book@lib?_count=100&_eager=author&_total=1":                             2,
-		"book@lib?_count=100&_eager=author|shelf&_sort=-author.name&shelf.name=": 1, // nothing is found
+		"book@lib?_count=100&_eager=author|shelf&_sort=-author.name&shelf.name=": 1, // no object is found
 		"labelled@lib?_count=100":                                                2, // its display string needs the author
 		"labelled@lib?_count=100&_eager=author":                                  2,
 		"book@lib/b1?_eager=author|shelf":                                        3,

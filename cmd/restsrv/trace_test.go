@@ -12,15 +12,15 @@ import (
 const traced = "open,openat,creat,close,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync_file_range," +
 	"rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,io_uring_setup"
 
-// syscallTold is one of them, as strace tells it.
+// syscallTold is one system call in the form of strace.
 type syscallTold struct {
 	name, args string
 	result     string
 }
 
-// replayTrace has a disk do what a trace of strace -f -y -x says was done below a
-// directory. answer is told of everything that was written to a socket, before
-// what comes after it is done.
+// replayTrace applies a trace of strace -f -y -x below a directory to a disk. It
+// calls answer with all data that were written to a socket, before it applies the
+// calls after that.
 func replayTrace(trace io.Reader, dir string, d *disk, answer func(text string)) error {
 	r := &replaying{disk: d, dir: dir, answer: answer, begun: map[string]begun{}}
 	lines := bufio.NewScanner(trace)
@@ -132,7 +132,7 @@ func (r *replaying) moment(c syscallTold) int {
 	return 0
 }
 
-// tell passes on what is written to a socket, when that begins.
+// tell calls answer when a write to a socket begins.
 func (r *replaying) tell(c syscallTold) {
 	if c.name == "write" && strings.HasPrefix(c.file(), "socket:") {
 		r.answer(strings.Join(c.texts(), ""))

@@ -15,9 +15,8 @@ import (
 	"strings"
 )
 
-// What is another one each time, and how the record and we write it: ids that
-// were generated while it was recorded, ids of files, times of that day, and
-// tokens, which the record shortens.
+// Values that differ each time, and their forms in the record and here: generated ids,
+// ids of files, times, and tokens, which the record shortens.
 var passing = []struct{ theirs, ours string }{
 	{`[0-9a-f]{8}-[0-9a-f]{4}-11f1-[0-9a-f]{4}-[0-9a-f]{12}`, `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`},
 	{`\bcm[0-9a-z]{23}\b`, `\b[a-z2-7]{26}\b`},
@@ -35,20 +34,20 @@ func anyOf(pattern func(i int) string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// masked writes a text of ours without what is another one each time.
+// masked replaces the values of our text that differ each time.
 func masked(s string) string {
 	return passingOurs.ReplaceAllString(oursAlone.ReplaceAllString(s, "${1}…"), "…")
 }
 
-// oursAlone are ids of requests and of tokens, which the ancestor does not tell.
+// oursAlone matches ids of requests and of tokens, which IONDV does not send.
 var oursAlone = regexp.MustCompile(`("requestId":")[^"]*|(\b)[0-9a-f]{16}\b`)
 
-// counterparts are what a text of the record that is another one each time is in ours.
+// counterparts maps values of the record that differ each time to ours.
 type counterparts map[string]string
 
-// same reports whether a text of ours is the recorded one. What is another one
-// each time may be anything of its kind first, and the same afterwards; … is
-// what the record leaves out. With prefix more may follow.
+// same reports whether our text is the recorded one. A value that differs each time
+// may be any of its kind at first, and must be the same afterwards; … stands for
+// omitted text. If prefix is set, more text may follow.
 func (k counterparts) same(theirs, ours string, prefix bool) bool {
 	var pattern strings.Builder
 	var names []string
@@ -87,7 +86,7 @@ func (k counterparts) same(theirs, ours string, prefix bool) bool {
 
 var leftOut = regexp.MustCompile(` ?… ?`)
 
-// replied is what came back.
+// replied is our answer.
 type replied struct {
 	status int
 	header http.Header
@@ -103,7 +102,7 @@ func (r replied) problem() string {
 	return p.Code
 }
 
-// brief says in a few words what a body is.
+// brief describes a body in a few words.
 func (r replied) brief() string {
 	var any json.RawMessage
 	switch {
@@ -119,7 +118,7 @@ func (r replied) brief() string {
 	return quoted(masked(r.body))
 }
 
-// says finds what a page of one sentence says.
+// says matches the sentence of a page.
 var says = regexp.MustCompile(`<pre>([^<]*)`)
 
 // whole pins an answer: status, type and body, a long one by its checksum.
@@ -149,8 +148,8 @@ func quoted(s string) string {
 // has them. Of ETag only that it is there: the record leaves out most.
 var compared = []string{"allow", "location"}
 
-// differences lists how an answer differs from the recorded one, one line each,
-// sorted: what differs, what was recorded -> what came.
+// differences lists the differences of an answer from the recorded one, one line each,
+// sorted: the place, recorded -> ours.
 func (k counterparts) differences(e *recorded, r replied) []string {
 	found := map[string]bool{}
 	tell := func(format string, args ...any) { found[fmt.Sprintf(format, args...)] = true }
@@ -242,7 +241,7 @@ func decodeNext(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// compare tells how two decoded values differ, by the path to them.
+// compare returns the differences of two decoded values, by path.
 func (k counterparts) compare(path string, theirs, ours any, tell func(string, ...any)) {
 	switch t := theirs.(type) {
 	case unread:
@@ -297,7 +296,7 @@ func (k counterparts) compareObjects(path string, theirs, ours map[string]any, t
 	}
 }
 
-// kind is what sort of value it is.
+// kind returns the type of a value.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// recorded is one exchange that somebody had with the ancestor.
+// recorded is one recorded exchange with IONDV.
 type recorded struct {
 	section, name string
 	line          int // in the record
@@ -23,8 +23,8 @@ type recorded struct {
 }
 
 // readRecord reads a record of exchanges: sections and exchanges are headings,
-// an exchange is a block of code in which lines with > were sent, lines with <
-// are the head of the answer, and what follows an empty line is its body.
+// and an exchange is a block of code. Lines with > were sent, lines with < are
+// the head of the answer, and the text after an empty line is its body.
 func readRecord(file string) (all []*recorded, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 
 var updateTranscripts = flag.Bool("update", false, "write testdata/transcripts.txt")
 
-// TestTranscripts asks restsrv all that the ancestor was once asked, with the
-// same application and in the same order, and reports of each exchange whether
-// the answer is the recorded one, or differs by a decision: see
+// TestTranscripts sends restsrv all requests that were once sent to IONDV, with
+// the same application and in the same order. It reports for each exchange
+// whether the answer is the recorded one, or differs by a decision: see
 // testdata/transcripts/decisions.txt. The report is testdata/transcripts.txt,
 // the same on both databases; -update writes it anew.
 func TestTranscripts(t *testing.T) {
@@ -62,12 +62,12 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// replayed is a server being asked what is recorded.
+// replayed is a server to which the recorded requests are sent.
 type replayed struct {
 	*testing.T
 	*realServer
 	known   counterparts
-	session string // the header Cookie of whoever signed in last
+	session string // the header Cookie of the last account that signed in
 }
 
 // replayAll asks everything and returns the report.
@@ -105,8 +105,8 @@ func newReplay(t *testing.T, db string) *replayed {
 		process: start(t, dir, "-db", db), client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
 }
 
-// secured is what the record says of the database of its last section: there
-// operator@local has a role more, and what workflows do had been done.
+// secured sets the state of the database in the last section of the record:
+// operator@local has a further role, and the moves of workflows were made.
 func (r *replayed) secured() {
 	demo := func(q *http.Request) { q.SetBasicAuth("demo@local", realPassword) }
 	if a := r.call("PATCH", "/rest/crud-sec/workflowBase@develop-and-test/1", `{"person":"demo@local","result":"Done"}`, demo); a.status != http.StatusOK {
@@ -156,9 +156,10 @@ func (r *replayed) ask(e *recorded) replied {
 
 var stood = regexp.MustCompile(`<[^<>\s]+>`)
 
-// here writes what the record abbreviates: <user:password> in base64, and tokens
-// that were told before. A token that was issued by an exchange that was not
-// recorded is issued now: a code to the client, any other to demo@local.
+// here replaces the abbreviations of the record: <user:password> in base64, and
+// tokens of earlier answers. If the exchange that issued a token was not
+// recorded, the token is issued now: a code to the client, any other to
+// demo@local.
 func (r *replayed) here(e *recorded, s string) string {
 	return stood.ReplaceAllStringFunc(s, func(name string) string {
 		switch inner := strings.Trim(name, "<>"); {

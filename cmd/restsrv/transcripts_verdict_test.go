@@ -9,16 +9,17 @@ import (
 	"testing"
 )
 
-// rule is a decision to answer otherwise than the ancestor.
+// rule is a decision to answer differently from IONDV.
 type rule struct {
 	name, document, sentence string
 	differences              []*regexp.Regexp // which it explains
-	exchanges                []*regexp.Regexp // in which; none is all
+	exchanges                []*regexp.Regexp // sections; empty means all
 	used                     []bool           // of differences and exchanges: whether they were met
 }
 
-// documents returns those that decide: they are beside the repository, but for
-// what was asked of the service meta, of which only this sentence is needed.
+// documents returns the documents with the decisions. They are beside the
+// repository, except for the requests to the service meta, of which only this
+// sentence is needed.
 func documents(shared string) map[string]string {
 	return map[string]string{
 		"decisions": filepath.Join(shared, "spec/decisions.md"),
@@ -29,9 +30,9 @@ func documents(shared string) map[string]string {
 	}
 }
 
-// readDecisions reads testdata/transcripts/decisions.txt: paragraphs of "rule NAME",
-// "says DOCUMENT: SENTENCE", which must stand there, and lines "when DIFFERENCE"
-// and "in SECTION: EXCHANGE", in both of which * is any text.
+// readDecisions reads testdata/transcripts/decisions.txt. A paragraph has "rule
+// NAME", "says DOCUMENT: SENTENCE", which must be in the document, and lines "when
+// DIFFERENCE" and "in SECTION: EXCHANGE", in both of which * is any text.
 func readDecisions(t *testing.T, shared string) (rules []*rule) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "transcripts", "decisions.txt"))
@@ -71,7 +72,7 @@ func glob(s string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(s), `\*`, "(?s:.*)") + "$")
 }
 
-// stands holds that what a rule quotes is said.
+// stands checks that the document contains the sentence that a rule quotes.
 func stands(t *testing.T, file string, r *rule) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -103,7 +104,7 @@ func (r *rule) explains(exchange, difference string) bool {
 	return false
 }
 
-// report is what is said of each exchange.
+// report is the result of each exchange.
 type report struct {
 	rules                  []*rule
 	text                   strings.Builder
@@ -153,7 +154,7 @@ func (r *report) String() string {
 	return fmt.Sprintf("%d exchanges: %d equal, %d different by decision, %d WRONG\n%s", r.equal+r.decided+r.wrongs, r.equal, r.decided, r.wrongs, r.text.String())
 }
 
-// idle lists what of the rules explained nothing.
+// idle lists the rules and lines that explained no difference.
 func (r *report) idle() (all []string) {
 	for _, rule := range r.rules {
 		for i, used := range rule.used {

@@ -87,8 +87,8 @@ func TestMatchBody(t *testing.T) {
 	}
 }
 
-// TestCasesAreReadable holds that every case says what it shows before it
-// shows it, and can be read.
+// TestCasesAreReadable checks that every case begins with a description, and
+// can be parsed.
 func TestCasesAreReadable(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {

@@ -30,7 +30,7 @@ func readSections(text string) (comment string, sections []section) {
 	return comment, sections
 }
 
-// exchange is one request and what must be answered.
+// exchange is one request with the expected answer.
 type exchange struct {
 	line       string   // "GET /rest/echo"
 	header     []string // as sent
@@ -85,7 +85,7 @@ func readExchanges(text string) (all []exchange, err error) {
 
 var directive = regexp.MustCompile(`\{\{(\w+)((?: (?:\w+|"(?:[^"\\]|\\.)*"))*)\}\}`)
 
-// vars are what the answers of a case have told so far.
+// vars holds the values from the answers of a case so far.
 type vars map[string]string
 
 // expand replaces the directives {{repeat 3 "x"}}, {{hex 0d0a}} and
@@ -117,8 +117,8 @@ func (v vars) expand(s string) string {
 	})
 }
 
-// match reports whether s is what the pattern says: … is any text, a known
-// {{name}} its value, an unknown one at least one character, then known.
+// match reports whether s matches the pattern: … is any text, a known {{name}}
+// its value, an unknown one at least one character, then known.
 func (v vars) match(pattern, s string) bool {
 	pattern = v.expand(pattern)
 	wild, name := strings.Index(pattern, "…"), directive.FindStringSubmatchIndex(pattern)

@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// npmPackages copies a folder of testdata and has npm install what its lock
-// file pins. Without npm, or without what it would install, the test is
-// skipped, unless RESTSRV_TEST_NPM is "require" as in .ci/run.
+// npmPackages copies a folder of testdata and runs npm install with its lock
+// file. If npm or a package is missing, the test is skipped, unless
+// RESTSRV_TEST_NPM is "require" as in .ci/run.
 func npmPackages(t *testing.T, folder string) string {
 	t.Helper()
 	without := func(what string, err error) {
@@ -153,12 +153,12 @@ var typesBad = []string{
 	`metaRepo.getListViewModel('person@t')!.columms.length && metaRepo.getNode('x').children`,
 }
 
-// typesGlobals are what scripts have besides the language.
+// typesGlobals are the globals of scripts besides those of the language.
 var typesGlobals = strings.Fields(`AbortController AbortSignal Blob Buffer CustomEvent DOMException Event EventTarget File FormData Headers Intl
 	Request Response TextDecoder TextEncoder URL URLSearchParams atob btoa clearImmediate clearInterval clearTimeout console crypto dataRepo fetch
 	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone`)
 
-// typesRefused are modules of Node that only say why they are not there.
+// typesRefused are modules of Node that only explain why they are missing.
 var typesRefused = strings.Fields(`async_hooks child_process cluster dgram diagnostics_channel dns dns/promises domain fs fs/promises http http2 https
 	inspector module net path/win32 perf_hooks punycode readline readline/promises repl sqlite stream stream/promises stream/web test tls
 	trace_events tty v8 vm wasi worker_threads zlib`)
@@ -175,8 +175,8 @@ func tsc(t *testing.T, compiler, dir string, flags ...string) string {
 	return string(out)
 }
 
-// TestTypes compiles what scripts do against the declarations that restsrv
-// types writes: what is right passes, each misspelt attribute is refused.
+// TestTypes compiles scripts with the declarations that restsrv types writes:
+// correct code passes, each misspelt attribute is an error.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	compiler := npmPackages(t, "tsc")

@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// users is one database and what was asked of it.
+// users is one database with the prompts for passwords.
 type users struct {
 	t       *testing.T
 	path    string
@@ -71,7 +71,7 @@ func newUsers(t *testing.T) *users {
 	return &users{t: t, path: filepath.Join(t.TempDir(), "test.db")}
 }
 
-// signsIn tells whether a password is accepted.
+// signsIn reports whether a password is accepted.
 func (u *users) signsIn(id, password string) bool {
 	u.t.Helper()
 	accounts, shut := u.accounts()

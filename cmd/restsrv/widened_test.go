@@ -68,8 +68,8 @@ func faultyDefinitions() (all []faultyDefinition) {
 	return all
 }
 
-// allowed starts a server with a definition and returns what the account may do with
-// all objects.
+// allowed starts a server with a definition and returns the permissions of the account
+// on all objects.
 func (d faultyDefinition) allowed(t *testing.T) map[string]bool {
 	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), vars: vars{}}
 	defer c.stopServer()
@@ -99,7 +99,7 @@ func (d faultyDefinition) allowed(t *testing.T) map[string]bool {
 	for _, id := range classes["pet@a"] {
 		body := ask("PUT", "/rest/workflows/pet@a/"+id, `["w@a.t"]`)
 		may["transition of "+id] = strings.TrimSpace(body) == "[]"
-		may[`PUT /rest/workflows/pet@a/`+id+` ["w@a.t"]`] = false // its answer tells
+		may[`PUT /rest/workflows/pet@a/`+id+` ["w@a.t"]`] = false // its answer shows it
 		for _, attribute := range []string{"name", "owner"} {
 			ask("PATCH", "/rest/crud/pet@a/"+id, `{"`+attribute+`":"`+attribute+`"}`)
 		}
@@ -114,8 +114,8 @@ func (d faultyDefinition) allowed(t *testing.T) map[string]bool {
 	return may
 }
 
-// TestFaultyDefinitionsGiveNothing compares what an account may do with and without
-// each faulty definition: never more with it.
+// TestFaultyDefinitionsGiveNothing compares the permissions of an account with and
+// without each faulty definition: a faulty definition must not add permissions.
 func TestFaultyDefinitionsGiveNothing(t *testing.T) {
 	without := faultyDefinition{}.allowed(t)
 	if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {

@@ -142,7 +142,7 @@ func (f *firm) staff(t *testing.T, changed string) *engine.Item {
 	return boss
 }
 
-// clock is what the formulas here look up: the time.
+// clock is the lookup of the formulas here: the time.
 type clock struct{ engine.FormulaData }
 
 func (clock) Now() engine.Instant { return 0 }
@@ -170,8 +170,8 @@ func (f *firm) gate(w *world, log *slog.Logger) *gate {
 
 var everyClass = []string{"ann", "c:::boss@test", "full", "ann", "c:::worker@test", "full", "ann", "c:::team@test", "full", "ann", "c:::task@test", "full"}
 
-// TestNothingShowsWhatIsHidden hides each attribute in turn and changes it: what
-// the account is shown stays the same, to the last letter.
+// TestNothingShowsWhatIsHidden hides each attribute in turn and changes its
+// value. The answers of the account must stay the same, byte by byte.
 func TestNothingShowsWhatIsHidden(t *testing.T) {
 	f := newFirm(t)
 	plain := answer(f.staff(t, ""))
@@ -223,8 +223,8 @@ func (f *firm) hidden(t *testing.T, may engine.Permission, granted ...string) st
 	return strings.Join(names, " ")
 }
 
-// What is calculated of hidden attributes, however far, is hidden too, and so is
-// the other side of hidden links.
+// Attributes that are computed from hidden ones, directly or not, are hidden too,
+// and so is the other side of hidden links.
 func TestHidesWhatIsMadeOfIt(t *testing.T) {
 	f := newFirm(t)
 	for _, x := range []struct{ resource, want string }{
@@ -259,7 +259,8 @@ func TestHidesWhatIsMadeOfIt(t *testing.T) {
 	}
 }
 
-// A computed display string that is an item shows what that shows.
+// A computed display string that is an item depends on the display string of that
+// item.
 func TestHidesLabels(t *testing.T) {
 	f := newFirm(t)
 	f.worker.Label = compiled(t, f.worker, `"$team"`)
@@ -304,7 +305,8 @@ func TestDeclaredProtects(t *testing.T) {
 	}
 }
 
-// What cannot be protected is warned of, once for a set of grants.
+// If an attribute cannot be protected, a warning is logged, once for each set of
+// grants.
 func TestWarnsOfKeys(t *testing.T) {
 	f := newFirm(t)
 	var log bytes.Buffer
@@ -323,7 +325,8 @@ func TestWarnsOfKeys(t *testing.T) {
 	}
 }
 
-// Collections whose members or order depend on what is hidden are hidden.
+// Collections are hidden if their members or their order depend on hidden
+// attributes.
 func TestHidesCollectionsByConditions(t *testing.T) {
 	f := newFirm(t)
 	set := func(change func(*engine.Property)) {
@@ -353,8 +356,8 @@ func TestHidesCollectionsByConditions(t *testing.T) {
 	}
 }
 
-// Masking copies: the items of the store stay as they are, each is masked once,
-// and what is hidden from nobody is not copied at all.
+// Masking copies items: those of the store do not change, each is copied once,
+// and an item without hidden values is not copied at all.
 func TestMaskingCopies(t *testing.T) {
 	f := newFirm(t)
 	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::worker@test.pay", "read")...)

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// still is an inner repository that costs nothing.
+// still is an inner repository without cost.
 type still struct {
 	engine.Repository
 	item *engine.Item
@@ -24,8 +24,8 @@ func gated(w *world) (*Repository, *engine.Item) {
 	return New(cfg), it
 }
 
-// What the gate adds to a request: nothing for who may do everything, the guard
-// in the context for others.
+// The cost of the gate per request: none if the account may do everything, else
+// the guard in the context.
 func TestGateAllocates(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "reader", "c:::memo@test", "read", "x", "a:::dept@test.budget", "read", "x", "a:::doc@test.pay", "read", "reader", "a:::doc@test.pay", "read")
 	r, _ := gated(w)

@@ -57,8 +57,8 @@ func values(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// keeping lets every account write the item with the id "stage", but no property
-// of the item whose id is the name of that property.
+// keeping lets every account write the item with the id "stage". It forbids to
+// change a property of the item with the name of that property as its id.
 type keeping struct{}
 
 func (keeping) Rows(may engine.Permission, c *engine.Class, _ *engine.Account) *engine.Filter {

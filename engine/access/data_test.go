@@ -131,7 +131,7 @@ func TestCoactors(t *testing.T) {
 	for _, x := range []struct{ source, account, want string }{
 		{superiors, "ann@local", "low mid top"},
 		{superiors, "bob@local", "low mid top"}, // an item of a descendant
-		{superiors, "cid@local", ""},            // nothing in the data makes it everyone
+		{superiors, "cid@local", ""},            // data cannot make an account everyone
 		{superiors, "dan@local", ""},
 		{superiors, "eve@local", ""},
 		{`{}`, "ann@local", ""},
@@ -180,7 +180,7 @@ func TestCoactorsReadLittle(t *testing.T) {
 			s.put(t, s.employee, "id", fmt.Sprint("x", i), "uid", fmt.Sprint("x", i, "@local"), "department", 1+i%3)
 		}
 	}
-	more(0, 3) // somebody in each department
+	more(0, 3) // an account in each department
 	s.coactors(t, source, "ann@local", nil)
 	before := s.lists
 	more(3, 50)
@@ -218,7 +218,7 @@ not-object deploy.json: options.map.note@test: found 1, expected an object`
 	}
 }
 
-// profileOf is what the options find for an account, as JSON.
+// profileOf returns the properties that the options find for an account, as JSON.
 func (s *staffing) profileOf(t *testing.T, source, account string) string {
 	t.Helper()
 	var faults engine.Faults
@@ -244,7 +244,8 @@ func TestProfiles(t *testing.T) {
 		{`{"propertyMap": {"employee@test": {"filter": "uid", "properties": {"code": "department.code"}}}}`, "eve@local", `{}`},
 		{`{"fields": {"a": {}}}`, "ann@local", `{}`},
 		{`{"propertyMap": {"employee@test": {"filter": "uid", "properties": {"x": "id"}}, "project@test": {"filter": "role", "properties": {"x": "id", "open": "open"}}}}`, "builder", `{"x":"p1","open":true}`},
-		// What a department has, and those above it: lists grow, the first value stays.
+		// Values of a department and of those above it: lists grow, the first single
+		// value stays.
 		{`{"propertyMap": {"department@test": {"filter": "code", "properties": {"all": "members.id", "code": "code", "project": "projects"}, "recursion": {"id": "superior"}}}}`,
 			"mid", `{"all":["e2","e1"],"code":"mid","project":["p1","p2"]}`},
 		{`{"propertyMap": {"employee@test": {"filter": "department", "properties": {"x": "id"}}}}`, "ann@local", `{}`}, // no number

@@ -12,8 +12,9 @@ import (
 	"restsrv/engine/wire"
 )
 
-// world is documents, of which memos and letters are some, and stamped letters
-// of these; with departments, shares of documents, and what is known of them.
+// world has documents, with memos and letters as subclasses, and stamped letters
+// as a subclass of letters; departments, shares of documents, and objects that
+// refer to them.
 type world struct {
 	dept, share, doc, memo, letter, stamped *engine.Class
 	docs                                    []*engine.Item
@@ -127,7 +128,7 @@ func newItem(c *engine.Class, id string, pairs ...any) *engine.Item {
 	return it
 }
 
-// refer loads what a reference of an item points at.
+// refer loads the target of a reference of an item.
 func refer(it *engine.Item, name string, target *engine.Item) *engine.Item {
 	p := it.Class.Property(name)
 	if it.Links == nil {
@@ -207,8 +208,8 @@ func passes(f *engine.Filter, it *engine.Item) bool {
 	panic("condition " + string(f.Op))
 }
 
-// memory is an inner repository that honours the guard, as the store does, and
-// remembers what it was asked.
+// memory is an inner repository that applies the guard, as the store does, and
+// records its calls.
 type memory struct {
 	*world
 	engine.Repository

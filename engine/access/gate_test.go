@@ -75,8 +75,8 @@ func TestNobodyIsRefused(t *testing.T) {
 	New(Config{Inner: m, Meta: w})
 }
 
-// Who may do everything has no guard, and nothing is hidden. So too while
-// nobody is restricted.
+// An account that may do everything has no guard, and no data are hidden from it.
+// The same holds for all accounts if the gate is unrestricted.
 func TestFullAccess(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "x", "a:::memo@test.pay", "read")
 	r, m := office(t, w)
@@ -99,8 +99,8 @@ func TestFullAccess(t *testing.T) {
 	}
 }
 
-// What may never be done is refused before the store is asked; lists find
-// nothing.
+// If the account never has the permission, the call is rejected before the store
+// is called; lists are empty.
 func TestNoRightAtAll(t *testing.T) {
 	w := newWorld().link().grant("x", "c:::letter@test", "full", engine.Everyone, "*", "full", "use", "c:::stamped@test", "use")
 	r, m := office(t, w)
@@ -127,7 +127,8 @@ func TestNoRightAtAll(t *testing.T) {
 			t.Errorf("list: %s", got)
 		}
 	}
-	// That another class of the tree may be made says nothing of this one.
+	// The permission to create items of another class of the tree does not count
+	// for this one.
 	_, err := r.Create(as(t, account("use")), w.letter, engine.NewValues(w.letter), engine.WriteOptions{})
 	denied(t, err)
 	if len(m.calls) > 0 {
@@ -143,7 +144,8 @@ func TestNoRightAtAll(t *testing.T) {
 	}
 }
 
-// S2: hidden and missing are told alike to who may not read the whole class.
+// S2: if the account may not read the whole class, hidden and missing items give
+// the same error.
 func TestHiddenIsAsMissing(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("OWNER", "c:::memo@test", "full", "all", "c:::memo@test", "read", "blind", "c:::memo@test", "write", "blind", "c:::memo@test", "delete")
@@ -178,7 +180,7 @@ func TestHiddenIsAsMissing(t *testing.T) {
 	}
 }
 
-// The scope of a token limits what grants give, also full on everything.
+// The scope of a token limits all grants, also full on everything.
 func TestScopeLimits(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "x", "a:::memo@test.pay", "read")
 	r, _ := office(t, w)
@@ -194,7 +196,7 @@ func TestScopeLimits(t *testing.T) {
 	a.Limit = 0
 	_, err := r.Get(ctx, w.memo, "m1")
 	denied(t, err)
-	a.Scope = nil // means everything: Limit says nothing
+	a.Scope = nil // means everything: Limit is not used
 	if _, err := r.Get(ctx, w.memo, "m1"); err != nil {
 		t.Error(err)
 	}
@@ -222,8 +224,8 @@ func TestGrantsChange(t *testing.T) {
 	}
 }
 
-// What comes back of a write is what may be read: of an item that may not, only
-// that it is there.
+// The result of a write contains only what the account may read; if it may not
+// read the item, only the id.
 func TestAnswersOfWrites(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("writer", "c:::memo@test", "write", "writer", "c:::memo@test", "use", "OWNER", "c:::memo@test", "read", "reader", "c:::memo@test", "read")
@@ -259,7 +261,7 @@ func TestAnswersOfWrites(t *testing.T) {
 	if it, err := r.Update(as(t, account("x", "writer", "reader")), w.memo, "m1", engine.NewValues(w.memo), engine.WriteOptions{}); err != nil || it.Get("title") != "One" {
 		t.Errorf("got %v, %v", it, err)
 	}
-	if got := strings.Join(m.calls, " "); got != "update aggregate update" { // read as a whole: nothing to ask
+	if got := strings.Join(m.calls, " "); got != "update aggregate update" { // the whole class may be read: no query is needed
 		t.Errorf("the calls are %s", got)
 	}
 }
@@ -334,8 +336,8 @@ func TestViewsStayOutside(t *testing.T) {
 	}
 }
 
-// S24 and S25: what may not be written of an attribute is refused, wherever it is
-// given.
+// S24 and S25: a value of an attribute that the account may not write is rejected
+// at every place.
 func TestAttributesNotToWrite(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "ann", "a:::doc@test.pay", "read", "bob", "c:::memo@test", "full", "bob", "a:::doc@test.pay", "write")
 	r, m := office(t, w)
@@ -372,7 +374,7 @@ func TestAttributesNotToWrite(t *testing.T) {
 	}
 }
 
-// TestManySubjects finds a profile again whatever the length of its name.
+// TestManySubjects finds a cached profile for keys of every length.
 func TestManySubjects(t *testing.T) {
 	w := newWorld().link().grant("role 300", "c:::memo@test", "read")
 	r, _ := office(t, w)

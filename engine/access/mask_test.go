@@ -11,7 +11,8 @@ import (
 )
 
 // TestMaskingLeavesTheItemAlone checks that masking an item with computed labels,
-// links and trackers changes a copy, whatever the account may not read of it.
+// links and trackers changes only a copy, for all combinations of hidden
+// attributes.
 func TestMaskingLeavesTheItemAlone(t *testing.T) {
 	f := newFirm(t)
 	f.worker.EditorTracker = "kind"
@@ -89,7 +90,8 @@ func TestUnwrittenIsNotMasked(t *testing.T) {
 }
 
 // TestStructsAreProtectedByPath checks that an attribute resource names the
-// attributes of a struct with dots, all of a struct at once, and nothing else.
+// attributes of a struct with dots, or all attributes of a struct at once, and no
+// other attributes.
 func TestStructsAreProtectedByPath(t *testing.T) {
 	f := newFirm(t)
 	for resource, want := range map[string]string{
@@ -174,8 +176,8 @@ func TestMissingRecordsOfSaves(t *testing.T) {
 	}
 }
 
-// TestAnswerOfASaveFails checks that a save fails when it cannot be found out what
-// the account may read of the written items.
+// TestAnswerOfASaveFails checks that a save fails if the gate cannot find out
+// which of the written items the account may read.
 func TestAnswerOfASaveFails(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).grant("ann", "c:::memo@test", "write", "OWNER", "c:::memo@test", "read")
 	_, m := office(t, w)

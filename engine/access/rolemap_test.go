@@ -46,8 +46,8 @@ not-object deploy.json: options.dept@test: found an array, expected an object`
 	}
 }
 
-// TestRoleMapConditions shows the condition that each form of a role becomes for
-// ann, who is a boss too.
+// TestRoleMapConditions checks the condition for each form of a role, for ann,
+// who is also a boss.
 func TestRoleMapConditions(t *testing.T) {
 	for _, x := range []struct{ role, want string }{
 		{`{"attribute": "owner"}`, "owner in [ann boss]"},
@@ -112,7 +112,7 @@ func TestRoleMapIsInherited(t *testing.T) {
 		want  string
 	}{
 		{engine.MayRead, w.memo, "owner in [ann]"},
-		{engine.MayRead, w.stamped, "never"}, // A may nothing with stamped letters
+		{engine.MayRead, w.stamped, "never"}, // A has no permission on stamped letters
 		{engine.MayDelete, w.stamped, "owner in [ann]"},
 		{engine.MayWrite, w.memo, "never"},
 	} {
@@ -250,7 +250,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainAgrees compares what is explained with what the gate does.
+// TestExplainAgrees compares explanations with the decisions of the gate.
 func TestExplainAgrees(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("ann", "c:::memo@test", "read", "OWNER", "c:::letter@test", "read", engine.Everyone, "c:::stamped@test", "full", "ann", "a:::doc@test.pay", "write")

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestRowsAreWhatGrantsSay compares the conditions that the gate makes with what
-// one would say of each item by reading the grants, for random grants, accounts
-// and items.
+// TestRowsAreWhatGrantsSay compares the conditions of the gate with permissions
+// that are computed for each item from the definition, for random grants,
+// accounts and items.
 func TestRowsAreWhatGrantsSay(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -64,8 +64,9 @@ func compareRows(t *testing.T, w *world, p *profile, may engine.Permission, c *e
 	}
 }
 
-// says is what an account may do with an item, from the definition: item, class
-// and general grants of its subjects, and what roles and stages give.
+// says returns the permissions of an account on an item by the definition:
+// grants of its subjects on the item, on the class and on everything, and
+// permissions by roles and stages.
 func (w *world) says(a *engine.Account, limit, may engine.Permission, it *engine.Item) bool {
 	var held engine.Permission
 	subjects := append([]string{a.ID}, a.Roles...)
@@ -122,8 +123,8 @@ func randomDocs(r *rand.Rand, w *world) {
 	}
 }
 
-// What can be told of a class as a whole is told without a condition, and what
-// can never be as never: statements depend on it.
+// A permission on a whole class has no condition, and a missing one has the
+// condition never: statements depend on it.
 func TestRowsAreSimple(t *testing.T) {
 	w := newWorld().link().grant("all", "*", "read", "some", "c:::memo@test", "read", "tree", "c:::memo@test", "read", "tree", "c:::letter@test", "read",
 		"tree", "c:::stamped@test", "full", "one", "i:::memo@test@a", "read", "gone", "i:::memo@other@a", "read", "code", "i:::dept@test@x", "read", "code", "i:::dept@test@5", "use")

@@ -14,11 +14,11 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// stored puts the documents of a world, and what is loaded with them, into a
+// stored stores the documents of a world, and the items loaded with them, in a
 // database.
 func stored(t *testing.T, w *world) *store.Store { return storedIn(t, w, w.docs) }
 
-// storedIn puts items, and what is loaded with them, into a database of the
+// storedIn stores items, and the items loaded with them, in a database of the
 // classes of meta.
 func storedIn(t *testing.T, meta engine.MetaRepository, docs []*engine.Item) *store.Store {
 	t.Helper()
@@ -85,9 +85,10 @@ func storedDocs(r *rand.Rand, w *world) {
 	}
 }
 
-// TestStoreShowsWhatGrantsSay compares what comes of a database through the gate
-// with what one would say of each item, for random grants and accounts. The owner
-// and the state, on which roles depend, are known to nobody.
+// TestStoreShowsWhatGrantsSay compares the results of a database through the gate
+// with permissions that are computed for each item, for random grants and
+// accounts. The owner and the state, on which roles depend, are hidden from all
+// accounts.
 func TestStoreShowsWhatGrantsSay(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{
 		"doc@test": {"OWNER": {"attribute": "owner"},
@@ -157,8 +158,8 @@ func compareStore(t *testing.T, w *world, r *Repository, a *engine.Account, what
 	}
 }
 
-// S1: an attribute that the account may not know is unknown in all that a request
-// can say, with the error of a name that does not exist.
+// S1: a hidden attribute is unknown at every place of a request, with the error
+// for a name that does not exist.
 func TestHiddenAttributesAreUnknown(t *testing.T) {
 	w := newWorld().link()
 	storedDocs(rand.New(rand.NewPCG(1, 5)), w)
@@ -205,8 +206,8 @@ func TestHiddenAttributesAreUnknown(t *testing.T) {
 	}
 }
 
-// An answer may be sent back as it came, with what it shows of an attribute that
-// the account may read and not change, as far as that says nothing.
+// An answer may be sent back unchanged, with the attributes that the account may
+// read and not write, if their values have no effect.
 func TestAnswerIsSentBack(t *testing.T) {
 	w := newWorld().link()
 	storedDocs(rand.New(rand.NewPCG(1, 5)), w)

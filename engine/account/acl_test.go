@@ -24,8 +24,8 @@ func readACL(t *testing.T, text string) (account.ACL, engine.Faults) {
 	return acl, faults
 }
 
-// TestReadACL holds what acl files may look like, and that one bad entry
-// keeps no other from being read. Roles are not read here.
+// TestReadACL checks the forms of accounts in acl files, and that a bad entry
+// does not affect the others. Roles are not read here.
 func TestReadACL(t *testing.T) {
 	acl, faults := readACL(t, `{"resources": [{"id": "*"}], "roles": [{"id": "clerk", "permissions": {"*": ["use"]}}],
 		"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "needPwdReset": false, "roles": ["clerk"]}, {"id": 42, "type": "system", "pwd": "secret",
@@ -56,8 +56,8 @@ acl/a.yml: users[5].properties: found "x", expected an object`
 	}
 }
 
-// TestImport holds that accounts are taken once, with their properties, sign in
-// with the passwords they had, and that what was changed since stays so.
+// TestImport checks that accounts are imported once with their properties and
+// passwords, and that later changes stay.
 func TestImport(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	acl, _ := readACL(t, `{"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "roles": ["clerk"]}, {"id": "bob", "pwd": "secret", "properties": {"floor": 3}},
@@ -89,7 +89,8 @@ func TestImport(t *testing.T) {
 	if a, err := f.Get(ctx, "ann@local"); err != nil || !a.Disabled {
 		t.Errorf("the account that was disabled: %+v, %v", a, err)
 	}
-	// What was removed stays so, whoever brought it.
+	// A removed account is not imported again, even if it was not created by an
+	// import.
 	wantOK(t, "add", f.Add(ctx, account.Account{ID: "dan@local"}, "secret"))
 	acl, _ = readACL(t, `{"users": [{"id": "bob", "pwd": "secret"}, {"id": "dan", "pwd": "secret"}]}`)
 	for _, id := range []string{"bob@local", "dan@local"} {

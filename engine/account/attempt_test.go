@@ -21,7 +21,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// guesses admits as it is told and notes what it hears.
+// guesses admits attempts as configured and records the calls.
 type guesses struct {
 	mu    sync.Mutex
 	wait  time.Duration
@@ -150,9 +150,9 @@ func TestRefusedAttempt(t *testing.T) {
 	}
 }
 
-// Who waits because of failures before does not hold a place where hashes are
-// computed, ends with its request, and there are only so many, of one network
-// few: it does not keep out those who guess nothing elsewhere.
+// A request that waits because of earlier failures does not occupy a slot for
+// hashing, and the wait ends with the request. Only a limited number of requests
+// may wait, and few of one network, so that they do not delay others.
 func TestWaitingHoldsNoSlot(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
@@ -238,8 +238,8 @@ func TestS6FloodCostsTwentyHashes(t *testing.T) {
 	wantOK(t, "close", k.Close(context.Background()))
 }
 
-// That sign-ins are turned away is logged, but not for each: whoever floods would
-// fill the disk.
+// Rejected sign-ins are logged, but not each of them, because a flood would fill
+// the disk.
 func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -268,9 +268,9 @@ func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// Who proved this very password before is not kept out by a flood when it has
-// to be checked again: neither by limits and delays nor by the queue. It counts
-// as any other once it is wrong.
+// If a password was right before, its check is not delayed by a flood when it has
+// to be checked again: neither by limits and delays nor by the queue. Once it is
+// wrong, it counts as any other.
 func TestKnownPasswordsGoFirst(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: 1})
@@ -286,7 +286,7 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 	g.err = nil
 
 	f.clock.Advance(time.Hour)
-	held := f.data.hold() // bob has the slot, and somebody else fills the queue
+	held := f.data.hold() // bob has the slot, and another account fills the queue
 	order := make(chan string, 3)
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -330,8 +330,8 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 }
 
 // S12: unknown, wrong, disabled, too long, malformed and hashes of either kind
-// are answered alike and cost the same work, also beside an account whose
-// imported hash is dearer than all others.
+// get the same answer and cost the same work, also if one account has an imported
+// hash that is more expensive than all others.
 func TestS12FailuresCostTheSame(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
@@ -364,8 +364,8 @@ func TestS12FailuresCostTheSame(t *testing.T) {
 	}
 }
 
-// Each attempt that is checked or refused is told once, with its reason and
-// never with its password.
+// Each checked or rejected attempt is recorded once, with its reason and never
+// with its password.
 func TestSignInsAreAudited(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -448,7 +448,8 @@ func TestEqualRequestsAreOneGuess(t *testing.T) {
 	}
 }
 
-// BenchmarkRefusal shows that a failure takes the same time whatever is stored.
+// BenchmarkRefusal shows that a failure takes the same time for all stored
+// hashes.
 func BenchmarkRefusal(b *testing.B) {
 	f := newFixture(b)
 	for _, id := range []string{"current@local", "off@local", "old@local", "broken@local"} {

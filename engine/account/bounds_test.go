@@ -109,7 +109,7 @@ func TestMatches(t *testing.T) {
 }
 
 // TestFailureCostIsReached checks that a failed check costs exactly as much as the
-// most expensive hash, whatever it has cost so far.
+// most expensive hash, for all costs of the comparison itself.
 func TestFailureCostIsReached(t *testing.T) {
 	least := leastWork()
 	if want := (work{argon: 19 * 1024 * 2, pbkdf2: 10_000}); least != want {

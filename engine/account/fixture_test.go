@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// gated is a repository that serves the server only, and whose reads of
-// accounts are counted and can be held up after the account was read.
+// gated is a repository that only the server may use. It counts reads of
+// accounts and can delay them after the account was read.
 type gated struct {
 	engine.Repository
 	mu    sync.Mutex
@@ -96,7 +96,7 @@ func (g *gated) failWith(err error) {
 	g.fail = err
 }
 
-// fixture is a Store with what a test turns on it.
+// fixture is a Store with settings that a test can change.
 type fixture struct {
 	*account.Store
 	t       testing.TB
@@ -104,7 +104,7 @@ type fixture struct {
 	classes []*engine.Class
 	clock   *dbtest.Clock
 	hasher  *account.Hasher
-	config  account.Config // what a test wants besides, of Stores made from then on
+	config  account.Config // further settings, for Stores that are created later
 }
 
 const password = "correct:horse"

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/account"
 )
 
-// TestLoginsInAnyCase holds that with the option a login is found whatever its
-// letter case, goes by its stored name, and that the exact one comes first;
-// without the option only that one is found.
+// TestLoginsInAnyCase checks that with the option a login is found in any
+// letter case and is known by its stored name, and that the exact login comes
+// first. Without the option only the exact login is found.
 func TestLoginsInAnyCase(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
@@ -47,9 +47,9 @@ func TestLoginsInAnyCase(t *testing.T) {
 	})
 }
 
-// TestAnotherSpelling holds that what is remembered of one spelling ends when
-// that comes to mean another account or none, here at once, elsewhere within a
-// second, and when the account that it means changes.
+// TestAnotherSpelling checks that a cached spelling becomes void when it comes
+// to mean another account or none, here at once, elsewhere within a second, and
+// when its account changes.
 func TestAnotherSpelling(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()
@@ -100,8 +100,9 @@ func TestLoginsOfOlderVersions(t *testing.T) {
 	})
 }
 
-// TestGuessesOfAllSpellings holds that whoever guesses cannot begin anew with
-// another spelling, and that the log has the stored one when it was right.
+// TestGuessesOfAllSpellings checks that all spellings of a login share one
+// count of guesses, and that the log contains the stored spelling when the
+// password was right.
 func TestGuessesOfAllSpellings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		counted, told := &names{}, &audit{}
@@ -121,7 +122,7 @@ func TestGuessesOfAllSpellings(t *testing.T) {
 	})
 }
 
-// names keeps whose guesses were counted.
+// names records the accounts of counted guesses.
 type names struct{ failed, succeeded []string }
 
 func (n *names) Admit(context.Context, string, engine.Caller) (time.Duration, error) { return 0, nil }

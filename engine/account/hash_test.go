@@ -14,8 +14,8 @@ import (
 	"restsrv/engine"
 )
 
-// ancestor is the hash of "Grüße:1" in the ancestor's form, computed with
-// another implementation of PBKDF2; the salt is the bytes 0 to 63.
+// ancestor is the hash of "Grüße:1" in the form of IONDV, computed with another
+// implementation of PBKDF2; the salt is the bytes 0 to 63.
 const (
 	ancestorPassword = "Grüße:1"
 	ancestor         = "pbkdf2$10000$" +
@@ -131,8 +131,8 @@ func TestMalformedHashes(t *testing.T) {
 	}
 }
 
-// Whatever is stored, a failed check does the same work: what the most
-// expensive hash takes.
+// For every stored hash, a failed check does the same work: that of the most
+// expensive hash.
 func TestFailuresCostTheSame(t *testing.T) {
 	argon := func(memory, rounds uint32) storedHash {
 		return storedHash{argon2id, memory, rounds, 1, make([]byte, 16), make([]byte, 32)}

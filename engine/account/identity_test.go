@@ -122,9 +122,9 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// TestEnrich holds that what is found about an account elsewhere is at most
-// half a second old, that accounts that were given out do not change, and that
-// nobody is proven while it cannot be found out.
+// TestEnrich checks that the additions to an account are at most half a second
+// old, that accounts that were returned before do not change, and that
+// authentication fails while the additions cannot be read.
 func TestEnrich(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		ctx := context.Background()

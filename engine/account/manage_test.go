@@ -102,8 +102,8 @@ func TestFirstStartWithAPassword(t *testing.T) {
 	}
 }
 
-// TestNoAdminBesideOtherAccounts holds that only the very first account is told
-// of, and that its failure is that of adding.
+// TestNoAdminBesideOtherAccounts checks that Config.First is called only for
+// the very first account, and that its failure fails Add.
 func TestNoAdminBesideOtherAccounts(t *testing.T) {
 	ctx, calls, failure := context.Background(), 0, errors.New("no role")
 	f := newFixture(t)

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/account"
 )
 
-// TestRegister holds that registering makes an account without roles, by the
-// rules for names and passwords, and tells the auditor.
+// TestRegister checks that registering creates an account without roles, by the
+// rules for names and passwords, and records an event.
 func TestRegister(t *testing.T) {
 	ctx := engine.WithAccount(context.Background(), engine.Anonymous)
 	f := newFixture(t)
@@ -41,8 +41,8 @@ func TestRegister(t *testing.T) {
 	wantCode(t, "taken over", signIn(f.Store, "ann@local", "taken over"), engine.Unauthenticated)
 }
 
-// TestRegisterFoldsCase holds that nobody registers under another spelling of a
-// login where letter case does not count.
+// TestRegisterFoldsCase checks that another spelling of a login cannot be
+// registered if letter case does not count.
 func TestRegisterFoldsCase(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
@@ -55,8 +55,8 @@ func TestRegisterFoldsCase(t *testing.T) {
 	wantOK(t, "another type", err)
 }
 
-// TestProfile holds that a profile is that of a sign-in: who could not sign in
-// has none.
+// TestProfile checks that a profile is the same as after a sign-in, and that an
+// account that could not sign in has no profile.
 func TestProfile(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)

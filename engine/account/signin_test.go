@@ -202,7 +202,8 @@ func TestVerifiedPasswordIsRemembered(t *testing.T) {
 	if n := f.data.count() - reads; n != 1 {
 		t.Errorf("%d reads after half a second, want 1", n)
 	}
-	// When the database is away, what is remembered is not believed for long.
+	// When the database is not available, cached credentials are accepted only
+	// for a short time.
 	f.clock.Advance(time.Second)
 	f.data.failWith(engine.Errorf(engine.Unavailable, "database", "the database is away"))
 	wantCode(t, "database away", signIn(f.Store, "ann@local", password), engine.Unavailable)
@@ -395,7 +396,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 	}
 }
 
-// readOnly is a repository whose database cannot be written.
+// readOnly is a repository with a database that cannot be written.
 type readOnly struct{ engine.Repository }
 
 func (readOnly) Update(context.Context, *engine.Class, string, engine.Values, engine.WriteOptions) (*engine.Item, error) {

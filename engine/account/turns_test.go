@@ -12,7 +12,7 @@ import (
 	"restsrv/engine"
 )
 
-// waiting are those who wait for turns, and in which order they came.
+// waiting holds the waiters for turns, and the order in which they got them.
 type waiting struct {
 	*testing.T
 	q    *turns
@@ -45,7 +45,7 @@ func (w *waiting) wait(name, address string, ahead bool) {
 	}
 }
 
-// lined changes when somebody lines up or is refused.
+// lined changes when a waiter lines up or is rejected.
 func (w *waiting) lined() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,8 +74,9 @@ func (w *waiting) want(order ...string) {
 	}
 }
 
-// S6: who floods from one network waits behind the one request of another, and
-// gives up its place to it when there is none left. A /64 is one network.
+// S6: a flood from one network waits behind the single request of another
+// network, and gives up its place to it when the queue is full. A /64 is one
+// network.
 func TestFloodTakesTurns(t *testing.T) {
 	w := newWaiting(t, 4)
 	for i := range 4 {
@@ -88,7 +89,7 @@ func TestFloodTakesTurns(t *testing.T) {
 	w.want("no flood4", "no flood3", "no flood2", "known", "flood0", "ann", "bob", "flood1")
 }
 
-// Where everybody waits once nobody gives way.
+// If each network has one waiter, none is displaced.
 func TestTurnsOfMany(t *testing.T) {
 	w := newWaiting(t, 3)
 	for i := range 4 {

@@ -16,8 +16,8 @@ const (
 	phone = "a:::person@sample.phone"
 )
 
-// TestGrantAndDeny holds what changes leave: grants add up, full is taken apart
-// when a part of it is denied, and nothing is left of what was taken away.
+// TestGrantAndDeny checks the grants after changes: grants add up, full is split
+// when a part of it is denied, and revoked grants are gone.
 func TestGrantAndDeny(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -144,9 +144,9 @@ func (p *process) class(name string) *engine.Class {
 	return nil
 }
 
-// TestAttributesStayProtected holds that whatever takes the last grant on an
-// attribute away leaves it declared, also one that was granted by a version
-// that declared nothing.
+// TestAttributesStayProtected checks that an attribute stays declared when its last
+// grant is revoked, in every way, also if the grant was made by a version that
+// declared no attributes.
 func TestAttributesStayProtected(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p, ctx := place.process(), t.Context()
@@ -225,7 +225,8 @@ func TestRoles(t *testing.T) {
 	})
 }
 
-// TestRefused holds what nobody can mean, and that it says what was meant.
+// TestRefused checks that invalid subjects, resources and permissions are rejected
+// with a helpful error.
 func TestRefused(t *testing.T) {
 	for resource, want := range map[string]string{
 		"": "* for everything", "c:::": "c:::class@namespace", "c:::note@": "c:::class@namespace", "c:::@sample": "c:::class@namespace",
@@ -275,8 +276,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestChangesAreTold holds what an auditor learns: who did what to whom, and
-// from where.
+// TestChangesAreTold checks the audit events of changes: account, change, subject
+// and address.
 func TestChangesAreTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()

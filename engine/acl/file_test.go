@@ -28,8 +28,9 @@ func read(t *testing.T, texts ...string) (acl.File, string) {
 	return file, strings.Join(lines, "\n")
 }
 
-// TestRead holds what acl files may say of roles and resources, that one bad
-// entry keeps no other from being read, and that a file of one user has neither.
+// TestRead checks the forms of roles and resources in acl files. A bad entry
+// does not affect the others, and the file of one user has no roles or
+// resources.
 func TestRead(t *testing.T) {
 	file, faults := read(t, `{"resources": [{"id": "*"}, {"id": "c:::note@sample", "name": " Notes\n"}, 3, {"id": "n:::x"}],
 		"roles": [{"id": "clerk", "permissions": {"c:::note@sample": ["read", "write"], "*": ["use"], "c:::none@sample": []}},
@@ -53,8 +54,8 @@ acl/a.yml: resources[2]: found 3, expected an object`
 	}
 }
 
-// TestImport holds that roles and resources are taken once, and that what was
-// changed or removed since stays so.
+// TestImport checks that roles and resources are imported once, and that later
+// changes and removals stay.
 func TestImport(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p, ctx := place.process(), t.Context()

@@ -29,7 +29,7 @@ func onBoth(t *testing.T, run func(t *testing.T, p place)) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) { run(t, place{t, db}) })
 }
 
-// process is a Store with what a test turns on it.
+// process is a Store with settings that a test can change.
 type process struct {
 	*acl.Store
 	t       testing.TB
@@ -71,7 +71,7 @@ func (p place) serving(c *engine.Class) serving {
 	return serving{made, items}
 }
 
-// on is what subjects may do on a resource, by the grants of now.
+// on returns the permissions of subjects on a resource, by the current grants.
 func (p *process) on(resource string, subjects ...string) string {
 	p.t.Helper()
 	return p.grants().On(resource, subjects...).String()
@@ -167,7 +167,7 @@ func (w *watched) Transaction(ctx context.Context, work func(ctx context.Context
 	return engine.InTransaction(ctx, w.Repository, work)
 }
 
-// audit keeps what it is told.
+// audit collects events.
 type audit struct{ events []engine.Event }
 
 func (a *audit) Audit(_ context.Context, e engine.Event) { a.events = append(a.events, e) }

@@ -11,8 +11,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestChangesOfAnotherProcessCount holds that a second process on the database
-// has what the first one changed within half a second, and the first at once.
+// TestChangesOfAnotherProcessCount checks that a change takes effect in the process
+// that made it at once, and in a second process on the database within half a
+// second.
 func TestChangesOfAnotherProcessCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		server, command := place.process(), place.process()
@@ -40,8 +41,8 @@ func TestChangesOfAnotherProcessCount(t *testing.T) {
 	})
 }
 
-// TestGrantsAreLookedAtRarely holds what it costs: nothing for 400 ms, then one
-// statement, all of them only after a change.
+// TestGrantsAreLookedAtRarely checks the number of statements: none for 400 ms,
+// then one, and all of them only after a change.
 func TestGrantsAreLookedAtRarely(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -69,9 +70,9 @@ func TestGrantsAreLookedAtRarely(t *testing.T) {
 	})
 }
 
-// TestOneLookForAll holds that requests of one moment share a look, that a
-// request that ends does not take it from the others, and that none of them
-// gets grants from before a change that had been made when it asked.
+// TestOneLookForAll checks that concurrent requests share a look, that the look
+// continues when one of the requests ends, and that no request gets grants from
+// before a change that was made before the request.
 func TestOneLookForAll(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -98,7 +99,7 @@ func TestOneLookForAll(t *testing.T) {
 		if err := <-ended; engine.CodeOf(err) != engine.Timeout || !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that ended: %v", err)
 		}
-		p.grant("clerk", note, engine.MayRead) // the look under way knows nothing of it
+		p.grant("clerk", note, engine.MayRead) // the running look does not include it
 		late := make(chan string)
 		go func() { late <- p.on(note, "clerk") }()
 		for p.data.reads.Load() < 2 {
@@ -119,8 +120,8 @@ func TestOneLookForAll(t *testing.T) {
 	})
 }
 
-// TestGrantsFailClosed holds that nobody is told old grants when the database is
-// away, and that the next who asks finds it back.
+// TestGrantsFailClosed checks that old grants are not used while the database is
+// not available, and that the next caller gets grants when it is available again.
 func TestGrantsFailClosed(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -142,8 +143,8 @@ func TestGrantsFailClosed(t *testing.T) {
 	})
 }
 
-// TestGrantsForAnAccount holds that who asks under an account and a guard reads
-// the grants all the same: they are the server's.
+// TestGrantsForAnAccount checks that a caller with an account and a guard in its
+// context can read the grants: the Store reads them with the rights of the server.
 func TestGrantsForAnAccount(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
@@ -155,7 +156,7 @@ func TestGrantsForAnAccount(t *testing.T) {
 	})
 }
 
-// nothing is a guard that allows nothing.
+// nothing is a guard that allows no access.
 type nothing struct{}
 
 func (nothing) Rows(engine.Permission, *engine.Class) *engine.Filter { return engine.Never() }

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/oauth"
 )
 
-// S7: what ends a token ends it at once where that was done and within a second
-// elsewhere.
+// S7: a change that voids a token takes effect at once on the server that made
+// it, and within a second elsewhere.
 func TestS7TokensEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		other := f.another()
@@ -70,8 +70,8 @@ func TestS7TokensEnd(t *testing.T) {
 	})
 }
 
-// S7: what a client of the configuration was given ends when it is taken out,
-// also if an account has its name.
+// S7: the grants of a configured client end when it is removed from the
+// configuration, also if an account has its name.
 func TestS7ConfiguredClientIsTakenOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		token := f.exchange("conf", "grant_type", "client_credentials").text("access_token")
@@ -82,7 +82,7 @@ func TestS7ConfiguredClientIsTakenOut(t *testing.T) {
 	})
 }
 
-// What a change of the account gives or takes is noticed too.
+// Changed roles of the account are noticed too.
 func TestRolesFollow(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		access, _ := f.tokens()
@@ -134,7 +134,7 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
-// A client learns of its own tokens, and of others nothing (RFC 7662).
+// A client can introspect its own tokens only (RFC 7662).
 func TestIntrospection(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		access, refresh := f.tokens()
@@ -175,7 +175,7 @@ func TestIntrospection(t *testing.T) {
 	})
 }
 
-// What is no token of ours asks no database.
+// A text that is not a token causes no query.
 func TestTokensThatAreNone(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		if err := f.data.Close(); err != nil {

@@ -26,7 +26,7 @@ func (f *fixture) rows(class string) (n int) {
 	return n
 }
 
-// refreshed exchanges a refresh token and returns what it gave.
+// refreshed exchanges a refresh token and returns the answer.
 func (f *fixture) refreshed(refresh string) answer {
 	f.t.Helper()
 	return f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh)

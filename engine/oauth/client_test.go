@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// How clients say who they are. S12: whatever is wrong is refused alike.
+// How clients authenticate. S12: all wrong credentials get the same answer.
 func TestS12ClientsAreAuthenticated(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.people.change("app@system", func(p *person) { p.password = "p%41+ß:x" })
@@ -134,10 +134,10 @@ func TestConfiguredClientGoesOn(t *testing.T) {
 	})
 }
 
-// Codes and refresh tokens that nobody was given count as guesses, and the
-// limit on these is told as RFC 6749 tells errors. Good ones are taken all the
-// same: anybody can bring made up codes to the place where a client takes them
-// from browsers, and its other users would be locked out.
+// Unknown codes and refresh tokens count as guesses, and the limit is reported
+// in the form of RFC 6749. Valid ones are accepted all the same: an attacker
+// can send made-up codes to the redirect URI of a client, which would otherwise
+// lock out its other users.
 func TestGuessesAreLimited(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.exchange("ext@system", "grant_type", "authorization_code", "code", strings.Repeat("a", 40))
@@ -224,7 +224,7 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-// slowHasher is busy for a while and lets nothing through before it may.
+// slowHasher is busy for a while and hashes only after a signal.
 type slowHasher struct {
 	plainHasher
 	may  chan struct{}
@@ -239,7 +239,7 @@ func (h *slowHasher) Hash(ctx context.Context, plain string) (string, error) {
 	return h.plainHasher.Hash(ctx, plain)
 }
 
-// Hashing takes its time: the server starts meanwhile, and who proves a secret
+// Hashing takes time: the server starts meanwhile, and a request with a secret
 // waits until it can be compared.
 func TestConfiguredSecretsAreHashedAside(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))

@@ -31,8 +31,8 @@ func TestConsentPage(t *testing.T) {
 	})
 }
 
-// S11: no page may be framed, cached or opened by another site, and nothing is
-// taken from Host or from what proxies say.
+// S11: no page may be framed, cached or opened by another site, and the headers
+// Host and X-Forwarded-* are not used.
 func TestS11Pages(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		forged := map[string]string{"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "gopher", "Forwarded": "host=evil.example", "Test-Account": "ann@local", "Accept": "text/html"}
@@ -79,8 +79,8 @@ func TestDeny(t *testing.T) {
 	})
 }
 
-// Who agreed is not asked again by a client that is configured so, as long as
-// it asks for no more.
+// If a client has Remember, an account that agreed is not asked again, as long
+// as the client asks for no more.
 func TestConsentIsRemembered(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		asks := func(account, client, scope string) bool {

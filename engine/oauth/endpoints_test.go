@@ -57,8 +57,8 @@ func TestIntrospectedScope(t *testing.T) {
 	}
 }
 
-// TestRedirectOfAClientWithoutAny checks that a code is refused to a client that
-// has registered an empty list of redirect URIs, whatever URI the request names.
+// TestRedirectOfAClientWithoutAny checks that a client with an empty list of
+// redirect URIs gets no code, for every URI in the request.
 func TestRedirectOfAClientWithoutAny(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	f.people.change("app@system", func(p *person) { p.account.Properties = fields(t, `{"oauth":{"redirectUris":[]}}`) })
@@ -89,7 +89,7 @@ func TestClientNames(t *testing.T) {
 	}
 }
 
-// refusing are accounts whose passwords cannot be checked for some reason.
+// refusing are accounts with passwords that cannot be checked for some reason.
 type refusing struct {
 	*people
 	err error
@@ -164,7 +164,7 @@ func (w *waiting) Admit(context.Context, string, engine.Caller) (time.Duration, 
 func (w *waiting) Failed(context.Context, string, engine.Caller)    { w.failed++ }
 func (w *waiting) Succeeded(context.Context, string, engine.Caller) { w.succeeded++ }
 
-// broken is a repository whose reads or bulk deletes fail.
+// broken is a repository in which reads or bulk deletes fail.
 type broken struct {
 	engine.Repository
 	list, deleteAll error
@@ -189,7 +189,8 @@ func (b *broken) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) 
 	return b.Repository.DeleteAll(ctx, q)
 }
 
-// TestEndClientFails checks that a client whose grants cannot be ended is reported.
+// TestEndClientFails checks that an error is returned if the grants of a client
+// cannot be deleted.
 func TestEndClientFails(t *testing.T) {
 	f := newFixture(t, dbtest.New(t))
 	busy := engine.Errorf(engine.Unavailable, "busy", "the database is busy")

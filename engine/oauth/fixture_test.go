@@ -73,8 +73,8 @@ func (p *people) change(id string, how func(*person)) {
 	how(p.all[id])
 }
 
-// browser is a session: the header Test-Account says whose. Test-Site: evil is
-// a request that another site made.
+// browser is a session for the account in the header Test-Account. Test-Site:
+// evil marks a request that another site made.
 type browser struct{ people *people }
 
 func (b browser) Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
@@ -147,9 +147,9 @@ func (r *record) count(kind engine.EventKind) (n int) {
 	return n
 }
 
-// fixture is a provider on a new database. ann@local is a person; ext@system
-// a client that registered nothing, app@system one that registered all there
-// is, tool@system a public one; conf a client of the configuration.
+// fixture is a provider on a new database. ann@local is a person; ext@system is
+// a client without registered settings, app@system one with all settings,
+// tool@system a public one; conf is a client of the configuration.
 type fixture struct {
 	*oauth.Provider
 	t       *testing.T
@@ -210,7 +210,7 @@ func fields(t *testing.T, text string) engine.Fields {
 	return v
 }
 
-// answer is what an endpoint answered.
+// answer is the answer of an endpoint.
 type answer struct {
 	status int
 	header http.Header
@@ -245,7 +245,7 @@ func answered(p *oauth.Provider, r *http.Request) answer {
 	res := w.Result()
 	b, _ := io.ReadAll(res.Body)
 	a := answer{status: res.StatusCode, header: res.Header, body: string(b)}
-	_ = json.Unmarshal(b, &a.json) // pages are none
+	_ = json.Unmarshal(b, &a.json) // pages are not JSON
 	return a
 }
 

@@ -45,8 +45,8 @@ func TestTheContractsFlow(t *testing.T) {
 	})
 }
 
-// S8: of 100 uses of a code at once one succeeds, and what it gave is revoked,
-// since the others are theft.
+// S8: of 100 concurrent uses of a code one succeeds, and its tokens are revoked,
+// because the others are theft.
 func TestS8CodeIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		code := f.code("ext@system")
@@ -116,7 +116,7 @@ func TestRefreshTokensRotate(t *testing.T) {
 		if b.status != 200 {
 			t.Fatalf("%d %s", b.status, b.body)
 		}
-		// Another client that found the old one out revokes nothing.
+		// If another client uses the old token, the grant is not revoked.
 		wantError(t, "of another client", f.exchange("app@system", "grant_type", "refresh_token", "refresh_token", first), 400, "invalid_grant")
 		wantHolds(t, "after another client's try", f.Provider, b.text("access_token"), true)
 		wantError(t, "the first one again", f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", first), 400, "invalid_grant")
@@ -160,7 +160,7 @@ func TestLifetimes(t *testing.T) {
 	})
 }
 
-// What a client's own settings say of lifetimes, scopes and queries.
+// The settings of a client for lifetimes, scopes and queries.
 func TestClientsSettings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		a := f.ask(http.MethodPost, "ann@local", "client_id", "app", "response_type", "code", "redirect_uri", "https://app.example/cb2?x=1")
@@ -262,9 +262,8 @@ func TestS9Codes(t *testing.T) {
 	})
 }
 
-// S9: a code ends with the redirect URI that it went to, which may have been
-// taken from the client for a reason, and is worth nothing without PKCE once the
-// client has no secret any more.
+// S9: a code becomes void when its redirect URI is removed from the client. A
+// code without PKCE is void when the client becomes public.
 func TestS9ClientIsChanged(t *testing.T) {
 	for name, properties := range map[string]string{
 		"other redirect URI": `{"oauth":{"redirectUris":["https://app.example/new"]}}`,
@@ -279,8 +278,8 @@ func TestS9ClientIsChanged(t *testing.T) {
 	}
 }
 
-// S9: what a request for a code may not say. Until client and redirect URI are
-// known to belong together nothing is sent anywhere.
+// S9: invalid requests for a code. Until client and redirect URI are known to
+// belong together, the answer is not redirected.
 func TestS9RequestsForCodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for name, pairs := range map[string][]string{
@@ -357,8 +356,8 @@ func TestS9RequestsForCodes(t *testing.T) {
 	})
 }
 
-// unknownClient is what is answered to who asks for the consent page of no
-// client, as by the ancestor.
+// unknownClient is the answer to a request for the consent page of an unknown
+// client, as in IONDV.
 func unknownClient(method, name string) (status int, text string) {
 	switch {
 	case method != http.MethodGet:

@@ -164,7 +164,7 @@ func TestFailuresLeaveGrants(t *testing.T) {
 	wantBusy("a revocation of the grant", revoke(p, token))
 	wantHolds(t, "the access token of a grant that could not be revoked", f.another(), access, true)
 
-	// A grant of an older version, whose exchange was cut off after it had stored the token as exchanged.
+	// A grant of an older version with an interrupted exchange, after the token was stored as exchanged.
 	if _, err := f.data.UpdateAll(t.Context(), &engine.Query{Class: f.classes[0], Count: -1}, engine.ValuesOf(f.classes[0], engine.Named("family", nil))); err != nil {
 		t.Fatal(err)
 	}

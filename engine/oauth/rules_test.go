@@ -182,7 +182,7 @@ func TestOptionBounds(t *testing.T) {
 	}
 }
 
-// unavailable are accounts whose database is not available.
+// unavailable are accounts with a database that is not available.
 type unavailable struct{ Accounts }
 
 func (unavailable) Current(context.Context, string) (*engine.Account, string, error) {
