@@ -118,7 +118,7 @@ func enrichmentList(v any) any {
 }
 
 // readPageOptions reads the options sort, offset, count and distinct, and those
-// of loads.
+// of newLoads.
 func (r *jsRepository) readPageOptions(q *engine.Query, o *goja.Object) (err error) {
 	if q.Load, err = r.newLoads(q.Class, o); err != nil || o == nil {
 		return err
