@@ -12,7 +12,7 @@ type builder struct {
 	sql      []byte
 	args     []any
 	numbered bool
-	mark     byte // of a numbered placeholder
+	mark     byte // first character of a numbered placeholder
 	label    string
 	fullText FullText
 	rowTail  string // Traits.RowNumber

@@ -8,7 +8,7 @@ import (
 )
 
 // duties lists the work of a write of items of a class besides their rows. It is determined once.
-// Items of a class without any are written as fast as their rows.
+// If a class has no duties, writing an item costs only the write of its row.
 type duties struct {
 	references  []*engine.Property // stored references; their values are keys
 	restricted  bool               // some references allow only some classes

@@ -308,7 +308,7 @@ func (u *upgrader) updateExtra(t *table, e extra) error {
 	return nil
 }
 
-// kept returns the memory of an extra.
+// kept returns the row by which memoryTable remembers an extra.
 func (e extra) kept(t *table) kept {
 	k := kept{Class: extraMark, Property: e.name, Root: t.name, Kind: e.form}
 	if e.rows {

@@ -170,7 +170,7 @@ func (p *plan) setsShared(v engine.Values) bool {
 	})
 }
 
-// needsSharedCheck reports whether fitsWith must check the item after an update.
+// needsSharedCheck reports whether checkSharedSizes must check the item after an update.
 func (e *entry) needsSharedCheck() bool {
 	return e.how != insert && e.plan.table.shares && (e.plan.duties.hasTrackers() || e.plan.setsShared(e.given))
 }

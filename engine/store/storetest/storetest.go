@@ -19,7 +19,7 @@ import (
 // repository must hash passwords with HashPassword.
 type Open func(t *testing.T, classes []*engine.Class) engine.Repository
 
-// HashPassword is the hash function of the suite. The hash is readable, so that tests can tell it
+// HashPassword is the hash function of the suite. The hash is readable, so that tests can distinguish it
 // from the plain text.
 func HashPassword(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
