@@ -93,7 +93,7 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 
 func (k kept) hasMark(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
 
-// indexKind returns the kind of the column's index, as column.indexes does.
+// indexKind returns the kind of the index of the column, as column.indexKind does.
 func (k kept) indexKind() string {
 	for _, kind := range []string{"unique", "index"} {
 		if k.hasMark(kind) {

@@ -70,7 +70,7 @@ func (sv *save) assignNumbers(p *plan, rows []engine.Values) error {
 }
 
 // takeNumbers reserves the next n numbers of a property and returns the first of them. Up to farthest, the counter is
-// past all given numbers. Beyond farthest, take checks whether the numbers are in use if they must be unique.
+// past all given numbers. Beyond farthest, takeNumbers checks whether the numbers are in use if they must be unique.
 func (sv *save) takeNumbers(p *plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := counterName(p.table, property)
 	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query

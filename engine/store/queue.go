@@ -154,7 +154,7 @@ func (q *queue) wait() {
 
 // joinBatch takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they
 // have several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is
-// present. join returns nil if there is no such job.
+// present. joinBatch returns nil if there is no such job.
 func (q *queue) joinBatch(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil

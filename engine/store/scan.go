@@ -349,7 +349,7 @@ func (m *meter) suspend(s *session) bool {
 }
 
 // moveToScan moves a read from the quick lane to the scan lane. If the database is being closed, the read continues
-// without a limit, and move returns false.
+// without a limit, and moveToScan returns false.
 func (m *meter) moveToScan(s *session, grant share.Grant) bool {
 	moved := m.readers.moveToScan(s)
 	if moved {

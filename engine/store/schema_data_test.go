@@ -168,8 +168,8 @@ func TestSearchedAgain(t *testing.T) {
 	})
 }
 
-// TestTreeThereAndBack makes a class without objects a descendant of another class, and reverts this.
-func TestTreeThereAndBack(t *testing.T) {
+// TestMoveClassInTree makes a class without objects a descendant of another class, and reverts this.
+func TestMoveClassInTree(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		thing := storetest.NewClass("thing", prop("id", engine.String))
 		car := storetest.Extend(thing, "car", prop("x", engine.Int, indexed))

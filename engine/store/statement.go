@@ -22,8 +22,8 @@ func (s *session) execute(b *builder) (int64, error) {
 	return n, err
 }
 
-// eachRow runs a statement and calls visit for each row. visit must not use the session. If it returns an error, rows
-// stops and returns the error.
+// eachRow runs a statement and calls visit for each row. visit must not use the session. If it returns an error,
+// eachRow stops and returns the error.
 func (s *session) eachRow(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
 	st, err := s.prepare(text)
 	if err != nil {

@@ -136,9 +136,9 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestGivenUp: a write ignores a failed statement. PostgreSQL then accepts a COMMIT but commits nothing. This must be
+// TestCommitAfterFailedStatement: a write ignores a failed statement. PostgreSQL then accepts a COMMIT but commits nothing. This must be
 // an error.
-func TestGivenUp(t *testing.T) {
+func TestCommitAfterFailedStatement(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, postgresPlace(t), c)
 	insert := `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, 'a')`

@@ -510,8 +510,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestImportWaits: an object that is refused because it needs later changes is imported in the end.
-func TestImportWaits(t *testing.T) {
+// TestImportRetriesRefused: an object that is refused because it needs later changes is imported in the end.
+func TestImportRetriesRefused(t *testing.T) {
 	l := openLibrary(t)
 	l.book.Property("title").Unique = true
 	l.crime.Property("title").Unique = true
@@ -537,9 +537,9 @@ func TestImportWaits(t *testing.T) {
 	}
 }
 
-// TestImportLonelyObjects: objects without an id are imported as new objects. If they cannot be numbered by a direct
+// TestImportObjectsWithoutID: objects without an id are imported as new objects. If they cannot be numbered by a direct
 // insert, they are saved.
-func TestImportLonelyObjects(t *testing.T) {
+func TestImportObjectsWithoutID(t *testing.T) {
 	l := openLibrary(t)
 	for range 2 {
 		if r := l.importText(`{"_class":"shelf@lib","_id":"s"}` + "\n" + `{"_class":"book@lib","_id":"b","title":"without a number","_creator":"ann@local"}`); len(r.Refused) > 0 {

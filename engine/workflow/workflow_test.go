@@ -69,8 +69,8 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 	return d, lines
 }
 
-// TestLoadNamesWhatIsWrong: a workflow that refers to missing things is reported with its file and the place in it.
-func TestLoadNamesWhatIsWrong(t *testing.T) {
+// TestLoadReportsMistakes: a workflow that refers to missing things is reported with its file and the place in it.
+func TestLoadReportsMistakes(t *testing.T) {
 	order, rush := newOrder()
 	const states = `"name": "w", "wfClass": "order@test", "startState": "a", "states": [{"name": "a"}, {"name": "b"}]`
 	state := func(more string) string {
@@ -179,9 +179,9 @@ func reason(err error) string {
 	return ""
 }
 
-// TestMovesAtOnce: of several concurrent moves of one order in two processes, one succeeds. The others fail because the
+// TestConcurrentMoves: of several concurrent moves of one order in two processes, one succeeds. The others fail because the
 // transition is not possible any more.
-func TestMovesAtOnce(t *testing.T) {
+func TestConcurrentMoves(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		shops := []*shop{openShop(t, db), openShop(t, db)}
 		for _, transitions := range [][]string{{"pay"}, {"pay", "lose"}} {
@@ -226,9 +226,9 @@ func (b *busy) Transaction(ctx context.Context, work func(context.Context) error
 	return b.Store.Transaction(ctx, work)
 }
 
-// TestMoveWaits: if another transaction is in its way, a move is tried again after a moment, for some attempts, and not
+// TestMoveRetries: if another transaction is in its way, a move is tried again after a moment, for some attempts, and not
 // after its request has ended.
-func TestMoveWaits(t *testing.T) {
+func TestMoveRetries(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
 		s.create(t, s.order, "o", 1)
@@ -258,8 +258,8 @@ func TestMoveWaits(t *testing.T) {
 	})
 }
 
-// TestMoveIsWhole: a move is atomic, and it is a part of the surrounding transaction.
-func TestMoveIsWhole(t *testing.T) {
+// TestMoveIsAtomic: a move is atomic, and it is a part of the surrounding transaction.
+func TestMoveIsAtomic(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
 		s.create(t, s.order, "o", 1)
@@ -336,8 +336,8 @@ func TestStatusOfPeriods(t *testing.T) {
 	}
 }
 
-// TestStatusOfToken: a token that may only read gets no transitions in the status, and cannot use them.
-func TestStatusOfToken(t *testing.T) {
+// TestStatusOfReadOnlyToken: a token that may only read gets no transitions in the status, and cannot use them.
+func TestStatusOfReadOnlyToken(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.create(t, s.order, "1", 5)
 	for _, limit := range []engine.Permission{engine.MayRead, engine.MayWrite} {

@@ -382,9 +382,9 @@ func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name st
 	return map[string]error{"get": get, "list": list, "count": count, "create": create, "save": save}
 }
 
-// TestOpenTogether opens an empty database six times concurrently, then with a changed class six more times. All
+// TestConcurrentOpen opens an empty database six times concurrently, then with a changed class six more times. All
 // succeed, and one of them was the first.
-func TestOpenTogether(t *testing.T) {
+func TestConcurrentOpen(t *testing.T) {
 	url := pgtest.Database(t)
 	changed := func() *engine.Class {
 		return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int),

@@ -134,8 +134,8 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
-// TestReadableByAll: Open warns about a database that all users can read, and does not change its mode.
-func TestReadableByAll(t *testing.T) {
+// TestWarnsOfReadableFile: Open warns about a database that all users can read, and does not change its mode.
+func TestWarnsOfReadableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	closeStore(t, mustOpen(t, path, note()))
 	for mode, told := range map[fs.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {

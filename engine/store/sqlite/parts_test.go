@@ -49,8 +49,8 @@ func (r ranked) Creates(*engine.Class) bool { return true }
 
 func (r ranked) Hides(engine.Permission, *engine.Property) bool { return false }
 
-// TestManyJournaled: a change of many journaled items does not hold all of them in memory.
-func TestManyJournaled(t *testing.T) {
+// TestMemoryOfJournaledChange: a change of many journaled items does not hold all of them in memory.
+func TestMemoryOfJournaledChange(t *testing.T) {
 	const items, size, limit = 5000, 4 << 10, 12 << 20
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text), storetest.Prop("rank", engine.Int))
 	c.Journaling = true
