@@ -12,8 +12,8 @@ var guardKeptTests = []test{
 	{"kept values of formulas after writes", guardKeptWrites},
 }
 
-// keeper is teams whose attribute words has a formula that cannot be compiled: its
-// stored values are kept. Other attributes are computed from it.
+// keeper has teams. The formula of their attribute words cannot be compiled, so its stored
+// values are kept. Other attributes are computed from words.
 type keeper struct {
 	engine.Repository
 	team, squad, desk, box *engine.Class
@@ -51,8 +51,8 @@ func openKeeper(t *testing.T, open Open) *keeper {
 	return k
 }
 
-// accounts returns repositories of accounts that may not read everything. What a kept
-// value was computed from is unknown, so the stored values are withheld from them.
+// accounts returns repositories of accounts that may not read all items. The origin of a
+// kept value is unknown, so the stored values are withheld from these accounts.
 func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	return map[string]engine.Repository{
 		"without another class": under(k, new(rules).only(engine.Never(), k.box, engine.MayRead)),
@@ -61,7 +61,8 @@ func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	}
 }
 
-// keptOf returns what an account reads of a team that is or comes from kept values.
+// keptOf returns the kept values of a team, and the values computed from them, as the
+// account reads them.
 func keptOf(it *engine.Item) []any {
 	return []any{it.Get("words"), it.Get("live"), it.Get("copy"), it.String()}
 }
@@ -134,7 +135,7 @@ func guardKeptConditions(t *testing.T, open Open) {
 }
 
 // guardKeptWrites changes items for accounts from which the stored values are withheld.
-// The values stay.
+// The stored values should not change.
 func guardKeptWrites(t *testing.T, open Open) {
 	k := openKeeper(t, open)
 	stays := func(what, id string) {
