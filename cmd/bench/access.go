@@ -43,10 +43,10 @@ func pluginConfig() object {
 	}
 }
 
-// giveRights creates the accounts and their grants, also those of the anonymous
+// addAccounts creates the accounts and their grants, also those of the anonymous
 // account. So all measurements include permission checks, except those of the
 // administrator.
-func giveRights(ctx context.Context, p *process) error {
+func addAccounts(ctx context.Context, p *process) error {
 	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
 		if err := p.runCommand(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
 			return err

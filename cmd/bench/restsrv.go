@@ -42,7 +42,7 @@ func newRestsrv(g program, more further) (*program, error) {
 	}
 	config := filepath.Join(g.dir, "deploy.json")
 	p := &g
-	p.ready, p.classes, p.prepare = "/rest/static", true, giveRights
+	p.ready, p.classes, p.prepare = "/rest/static", true, addAccounts
 	p.command = func(addr, sync string) (args, env []string, err error) {
 		text, err := json.MarshalIndent(deployConfig(url, sync, more), "", "  ")
 		if err != nil {

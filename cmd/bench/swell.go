@@ -67,7 +67,7 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 		return 0, ctx.Err()
 	case <-time.After(calm):
 	}
-	if err := p.forgetPeak(); err != nil {
+	if err := p.resetPeak(); err != nil {
 		return 0, err
 	}
 	before, _, err := p.memory()
@@ -85,7 +85,7 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 	return peak - before, err
 }
 
-// forgetPeak resets the highest memory to the current value.
-func (p *process) forgetPeak() error {
+// resetPeak resets the highest memory to the current value.
+func (p *process) resetPeak() error {
 	return os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0)
 }

@@ -52,7 +52,7 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	if _, err := c.parseAtMost(args, 0); err != nil {
 		return err
 	}
-	defer noteAfter(2*time.Second, s.Err, "restsrv check: loading objects and scripts ...")()
+	defer printAfter(2*time.Second, s.Err, "restsrv check: loading objects and scripts ...")()
 	found, a, err := checkApplication(ctx, first(c.config, "deploy.json"), c.strict, s)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func checkApplication(ctx context.Context, config string, strict bool, s stdio) 
 		found.addText(engine.Warning, missing.Error())
 	}
 	found.scripts = e.scripts.Sources()
-	err = found.partlyRead(ctx, e)
+	err = found.addPartlyRead(ctx, e)
 	return found, a, err
 }
 
@@ -158,9 +158,9 @@ func scriptFaults(m *script.Manager, others []string, colour bool) (texts []stri
 	return texts
 }
 
-// noteAfter prints a line after d, unless stop is called before. Use it for
+// printAfter prints a line after d, unless stop is called before. Use it for
 // slow work.
-func noteAfter(d time.Duration, to io.Writer, line string) (stop func()) {
+func printAfter(d time.Duration, to io.Writer, line string) (stop func()) {
 	t := time.AfterFunc(d, func() { fmt.Fprintln(to, line) })
 	return func() { t.Stop() }
 }

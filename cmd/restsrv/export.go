@@ -65,7 +65,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	config.Read = warnWhileReading(s.Err, "export", longReading)
 	defer config.Read()
 	items := map[string]int{}
-	err = writeAside(*file, s.Out, func(out io.Writer) (err error) {
+	err = writeAtomically(*file, s.Out, func(out io.Writer) (err error) {
 		items, err = transfer.Export(ctx, config, out)
 		return err
 	})
@@ -117,9 +117,9 @@ func (s *system) exportedClasses() []*engine.Class {
 	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages, s.changes})
 }
 
-// writeAside writes a file completely or not at all, with access only for its
+// writeAtomically writes a file completely or not at all, with access only for its
 // owner. If name is "", it writes to out.
-func writeAside(name string, out io.Writer, write func(io.Writer) error) (err error) {
+func writeAtomically(name string, out io.Writer, write func(io.Writer) error) (err error) {
 	if name == "" {
 		return write(out)
 	}

@@ -129,7 +129,7 @@ func (s *server) fillFirst(ctx context.Context, a *app) error {
 		return err
 	}
 	if !fresh {
-		return s.takeAccess(ctx, a)
+		return s.importAccess(ctx, a)
 	}
 	wait := func() { s.log.Info("another process fills the new database: waiting for it") }
 	return holdFirstStart(ctx, s.db, wait, func(ctx context.Context) error {
@@ -159,9 +159,9 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 	}
 	done, err := f.fill(ctx)
 	end()
-	s.tellAccess(done.access)
+	s.logAccess(done.access)
 	if done.report != nil && source.Total > 0 {
-		s.tellObjects(done.report, time.Since(started))
+		s.logObjects(done.report, time.Since(started))
 	}
 	if err != nil {
 		return fmt.Errorf("the new database is not filled, the next start goes on with it: %w", plainError(err))
@@ -175,33 +175,33 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 	return nil
 }
 
-// takeAccess imports the accounts and roles of the folder acl that come for the first
+// importAccess imports the accounts and roles of the folder acl that come for the first
 // time.
-func (s *server) takeAccess(ctx context.Context, a *app) error {
+func (s *server) importAccess(ctx context.Context, a *app) error {
 	done, err := importACL(ctx, s.db, a.config.Abs(aclDir))
 	if err != nil {
 		return fmt.Errorf("%s: %w", aclDir, plainError(err))
 	}
-	s.tellAccess(done)
+	s.logAccess(done)
 	return nil
 }
 
-// tellAccess logs which entries of the folder acl were rejected, and counts the imported
+// logAccess logs which entries of the folder acl were rejected, and counts the imported
 // ones.
-func (s *server) tellAccess(done importedACL) {
-	for _, line := range done.notTaken() {
+func (s *server) logAccess(done importedACL) {
+	for _, line := range done.rejectedEntries() {
 		s.log.Warn(line + ": " + mistake.ACLEntry.Resolution)
 	}
 	for _, where := range done.weak {
 		s.log.Warn(weakPassword(where))
 	}
-	if done.accounts+done.roles+done.resources+len(done.notTaken()) > 0 {
-		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.notTaken()))
+	if done.accounts+done.roles+done.resources+len(done.rejectedEntries()) > 0 {
+		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.rejectedEntries()))
 	}
 }
 
-// tellObjects logs the rejected objects of the folder data, and counts the imported ones.
-func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
+// logObjects logs the rejected objects of the folder data, and counts the imported ones.
+func (s *server) logObjects(r *transfer.Report, took time.Duration) {
 	for _, f := range r.Refused {
 		f.Where = filepath.Join(dataDir, f.Where)
 		s.log.Warn(refusalLine(f))

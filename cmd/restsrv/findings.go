@@ -117,12 +117,12 @@ func (f *findings) addFilling(c *deploy.Config, done filled) {
 	}
 	for _, r := range done.report.Refused {
 		fault := engine.Fault{File: path.Join(dataDir, r.Where), Line: r.Line, Column: r.Column, Found: first(r.Found, r.Reason), Expected: first(r.Expected, fits[r.Rule])}
-		f.inObject(c, r.Rule, fault, r.Attribute, r.Reason)
+		f.addInObject(c, r.Rule, fault, r.Attribute, r.Reason)
 	}
 	for _, name := range done.report.IgnoredNames() {
 		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", countText(done.report.Ignored[name], "value"), name)
 		fault := engine.Fault{File: path.Join(dataDir, done.report.IgnoredIn[name]), Found: found, Expected: "an attribute of the class"}
-		f.inObject(c, mistake.ValueUnknown, fault, name[strings.LastIndexByte(name, '.')+1:], "found "+found)
+		f.addInObject(c, mistake.ValueUnknown, fault, name[strings.LastIndexByte(name, '.')+1:], "found "+found)
 	}
 }
 
@@ -141,10 +141,10 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// inObject adds a finding about an attribute of an object; attribute is "" if it is
+// addInObject adds a finding about an attribute of an object; attribute is "" if it is
 // about the whole object. Its place has a line and a column if they are known or the
 // object is a file.
-func (f *findings) inObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
+func (f *findings) addInObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
 	fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
 	if fault.Path = attribute; attribute != "" && fault.Line == 0 {
 		fault.Path = jsonfile.Member("", attribute)
@@ -254,9 +254,9 @@ func (a *app) withoutScripts() []string {
 	return names
 }
 
-// partlyRead adds a note for each cached attribute whose stored values are withheld
+// addPartlyRead adds a note for each cached attribute whose stored values are withheld
 // from a role of the application.
-func (f *findings) partlyRead(ctx context.Context, e *edition) error {
+func (f *findings) addPartlyRead(ctx context.Context, e *edition) error {
 	roles, err := e.db.policy.Roles(ctx)
 	if err != nil {
 		return err

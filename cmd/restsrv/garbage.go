@@ -61,7 +61,7 @@ func pacedPercent(live, held uint64) int {
 	return max(max(garbage, 100*leastGarbage)/all, 1)
 }
 
-// giveBack returns the memory that a start or a reload no longer needs to the
+// returnMemory returns the memory that a start or a reload no longer needs to the
 // operating system. An idle server would otherwise hold it until its next garbage
 // collection.
-func giveBack() { debug.FreeOSMemory() }
+func returnMemory() { debug.FreeOSMemory() }

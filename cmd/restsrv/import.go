@@ -230,10 +230,10 @@ func (s importSummary) write(out io.Writer) error {
 	for _, where := range a.weak {
 		fmt.Fprintf(out, "warning: %s\n", weakPassword(where))
 	}
-	for _, line := range a.notTaken() {
+	for _, line := range a.rejectedEntries() {
 		fmt.Fprintf(out, "not taken: %s\n", line)
 	}
-	if n := r.Failed() + len(s.left) + len(a.notTaken()); n > 0 {
+	if n := r.Failed() + len(s.left) + len(a.rejectedEntries()); n > 0 {
 		return fmt.Errorf("%d objects, values, accounts, roles or resources were not taken", n)
 	}
 	return nil

@@ -88,8 +88,8 @@ func weakPassword(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }
 
-// notTaken returns a line for each rejected entry.
-func (i importedACL) notTaken() []string {
+// rejectedEntries returns a line for each rejected entry.
+func (i importedACL) rejectedEntries() []string {
 	all := slices.Clone(i.refused)
 	for _, f := range i.faults {
 		f.Resolution = ""

@@ -143,15 +143,15 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if o.server {
 		d.fileLimits = file.Limits{PerAccount: c.FileBytes.PerAccount, All: c.FileBytes.All}
 	}
-	d.keepFiles(c.Abs("files"), c)
+	d.setFileFolder(c.Abs("files"), c)
 	d.replays = replay.New(replay.Config{Data: core, Class: sys.replays, Log: o.log, Limits: replay.Limits{
 		Keys: c.Idempotency.Keys, Bytes: c.Idempotency.Bytes, Total: c.Idempotency.TotalBytes, Answer: int64(c.Idempotency.AnswerBytes)}})
 	return d, nil
 }
 
-// keepFiles sets the folder for the contents of files and for the thumbnails of
+// setFileFolder sets the folder for the contents of files and for the thumbnails of
 // images.
-func (d *database) keepFiles(dir string, c *deploy.Config) {
+func (d *database) setFileFolder(dir string, c *deploy.Config) {
 	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files, Log: d.log, Limits: d.fileLimits})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }

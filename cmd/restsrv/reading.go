@@ -97,8 +97,8 @@ func (r reading) addPresentation(dir string) {
 	}
 }
 
-// showsAs reports whether the presentation is the same in another reading.
-func (r reading) showsAs(other reading) bool {
+// samePresentation reports whether the presentation is the same in another reading.
+func (r reading) samePresentation(other reading) bool {
 	shown := func(r reading) reading {
 		r = maps.Clone(r)
 		maps.DeleteFunc(r, func(name, _ string) bool { return !strings.HasPrefix(name, late) })
@@ -146,9 +146,9 @@ func lacksScripts(c *deploy.Config) bool {
 	return false
 }
 
-// isTouched reports whether one of the changed paths, files or folders, may
+// affectedBy reports whether one of the changed paths, files or folders, may
 // affect the edition.
-func (e *edition) isTouched(changed []string) bool {
+func (e *edition) affectedBy(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
 	}

@@ -57,7 +57,7 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	if changed != nil {
 		changed = append(slices.Clone(changed), s.missed...)
 	}
-	if changed == nil || s.failed || e.isTouched(changed) {
+	if changed == nil || s.failed || e.affectedBy(changed) {
 		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
 			err := s.renew(ctx, e)
 			s.failed, s.missed = err != nil, nil
@@ -70,13 +70,13 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 		s.failed = false
 	}
 	s.missed = nil
-	s.tellData(changed)
+	s.logIgnoredData(changed)
 	return func() { e.scripts.Reload(changed) }
 }
 
-// tellData logs that changed files of objects have no effect, because only the first
+// logIgnoredData logs that changed files of objects have no effect, because only the first
 // start imports them.
-func (s *server) tellData(changed []string) {
+func (s *server) logIgnoredData(changed []string) {
 	folder := s.started.Abs(dataDir)
 	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !isAbove(folder, path) })
 	if len(data) > 0 {
@@ -90,7 +90,7 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	if err != nil {
 		return err
 	}
-	if !a.reading.showsAs(before.reading) {
+	if !a.reading.samePresentation(before.reading) {
 		s.reportPresentation(a)
 	}
 	e, err := s.newEdition(ctx, a, before)
@@ -101,10 +101,10 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 		s.log.Warn("settings that have changed take effect when the server is started again", "settings", strings.Join(names, ", "))
 	}
 	s.useEdition(e)
-	if err := s.takeAccess(ctx, a); err != nil {
+	if err := s.importAccess(ctx, a); err != nil {
 		s.log.Error("accounts and roles cannot be taken", "error", err)
 	}
-	go giveBack()
+	go returnMemory()
 	return nil
 }
 

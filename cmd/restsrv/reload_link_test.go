@@ -114,7 +114,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 		"deploy.json": true, "gate.yml": true, "one.ini": true, "two.ini": true, "meta": true, "meta/new.class.json": true, "meta/a.class.yml": true, "meta/types/x.type.json": true,
 		"": true, "acl": true, "acl/admin.acl.yml": true, "scripts/a.js": false, "scripts": false, "sub/x.ini": false, "data/x.json": false, "meta/note.txt": false, "deploy.json.bak": false,
 	} {
-		if got := e.isTouched([]string{filepath.Join(dir, name)}); got != want {
+		if got := e.affectedBy([]string{filepath.Join(dir, name)}); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}

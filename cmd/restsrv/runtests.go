@@ -138,7 +138,7 @@ func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
 		return err
 	}
 	done, err := template.fill(ctx, false)
-	if left := done.access.notTaken(); err == nil && len(left) > 0 {
+	if left := done.access.rejectedEntries(); err == nil && len(left) > 0 {
 		err = errors.New(strings.Join(left, "\n"))
 	}
 	if closed := template.db.close(); err == nil {

@@ -53,7 +53,7 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	if b.db, err = openDatabase(ctx, &config, "sqlite:"+path, opening{classes: a.meta.Classes(), server: true, log: log}); err != nil {
 		return nil, err
 	}
-	b.db.keepFiles(filepath.Join(dir, "files"), &config)
+	b.db.setFileFolder(filepath.Join(dir, "files"), &config)
 	key, err := secret.Key(ctx, b.db.store, b.db.system.secrets, "cursor")
 	if err != nil {
 		return nil, errors.Join(err, b.db.close())

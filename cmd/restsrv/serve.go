@@ -203,7 +203,7 @@ func (s *server) listen(ctx context.Context, a *app) error {
 	go func() { ended <- h.Serve(progressing) }()
 	go func() {
 		s.reportPresentation(a)
-		giveBack()
+		returnMemory()
 	}()
 	go s.db.files.Tidy(ctx)
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)

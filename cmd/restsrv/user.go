@@ -129,7 +129,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	if err != nil {
 		return err
 	}
-	id, err := theName(line, args[0], names, command.named)
+	id, err := singleName(line, args[0], names, command.named)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (u *userRun) newUserLine(command string) *commandLine {
 	return c
 }
 
-func theName(line *commandLine, command string, names []string, named bool) (string, error) {
+func singleName(line *commandLine, command string, names []string, named bool) (string, error) {
 	switch {
 	case !named && len(names) == 0:
 		return "", nil

@@ -35,7 +35,7 @@ func (p *profile) changeContext(ctx context.Context, all ...engine.Record) conte
 
 func (g *change) collectProperties(c *engine.Class, v engine.Values) {
 	for i, value := range v {
-		if value == engine.Absent || i >= len(c.Properties) || passedOver(c.Properties[i], value) {
+		if value == engine.Absent || i >= len(c.Properties) || ignoresValue(c.Properties[i], value) {
 			continue
 		}
 		g.noteProperty(c, c.Properties[i].Name)

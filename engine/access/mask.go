@@ -117,11 +117,11 @@ func (m *masking) redactLinked(it *engine.Item) *engine.Item {
 	return c
 }
 
-// nothingOf returns an item with only its id, its revision and the attributes
+// existenceOnly returns an item with only its id, its revision and the attributes
 // of its key, for an account that may know only that the item exists. Its class
 // is a view of its own, so its entity tag differs from that of every other
 // answer.
-func (p *profile) nothingOf(it *engine.Item) *engine.Item {
+func (p *profile) existenceOnly(it *engine.Item) *engine.Item {
 	n := &engine.Item{Class: p.gate.nothing.Of(it.Class), ID: it.ID, Label: it.ID, Revision: it.Revision,
 		Values: make(engine.Values, len(it.Class.Properties))}
 	for _, key := range it.Class.KeyProperties() {

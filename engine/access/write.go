@@ -151,7 +151,7 @@ func (p *profile) checkValues(c *engine.Class, given engine.Values) error {
 		if v == engine.Absent {
 			continue
 		}
-		if p != nil && i < len(c.Properties) && !passedOver(c.Properties[i], v) && p.Hides(engine.MayWrite, c.Properties[i]) {
+		if p != nil && i < len(c.Properties) && !ignoresValue(c.Properties[i], v) && p.Hides(engine.MayWrite, c.Properties[i]) {
 			return engine.Denied()
 		}
 		if err := p.checkNested(v); err != nil {
@@ -161,9 +161,9 @@ func (p *profile) checkValues(c *engine.Class, given engine.Values) error {
 	return nil
 }
 
-// passedOver reports whether the inner repository ignores the value. Such values
+// ignoresValue reports whether the inner repository ignores the value. Such values
 // are not checked, so that a client can send an answer back unchanged.
-func passedOver(p *engine.Property, v any) bool {
+func ignoresValue(p *engine.Property, v any) bool {
 	return p.Formula != nil || v == nil && p.Type == engine.Collection
 }
 
@@ -255,7 +255,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 		case f == nil:
 			shown[i] = p.redactItem(it)
 		case f.Never():
-			shown[i] = p.nothingOf(it)
+			shown[i] = p.existenceOnly(it)
 		default:
 			doubtful[it.Class.Base()] = append(doubtful[it.Class.Base()], it)
 		}
@@ -272,7 +272,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 		case readable[it]:
 			shown[i] = p.redactItem(it)
 		default:
-			shown[i] = p.nothingOf(it)
+			shown[i] = p.existenceOnly(it)
 		}
 	}
 	return shown, nil

@@ -156,7 +156,7 @@ func (s *Store) recallAccount(ctx context.Context, m *memory, key proof) (*engin
 	case e.busy <- struct{}{}:
 		defer func() { <-e.busy }()
 	case <-ctx.Done():
-		return nil, gaveUp(ctx.Err())
+		return nil, timeoutError(ctx.Err())
 	}
 	now = s.elapsed()
 	if now-time.Duration(e.checked.Load()) >= recheckAfter {

@@ -228,12 +228,12 @@ func TestWarnsOnceAMinute(t *testing.T) {
 		want int
 	}{{0, 1}, {time.Second, 1}, {warnEvery, 1}, {warnEvery + 1, 2}, {2 * warnEvery, 2}, {2*warnEvery + 1, 3}} {
 		now = s.start.Add(x.at)
-		s.warnTurnedAway(tooBusy(), engine.Caller{})
+		s.warnRejected(busyError(), engine.Caller{})
 		if got := log.count(); got != x.want {
 			t.Errorf("after %s: %d warnings, want %d", x.at, got, x.want)
 		}
 	}
-	s.warnTurnedAway(engine.Errorf(engine.Unavailable, "database", "away"), engine.Caller{})
+	s.warnRejected(engine.Errorf(engine.Unavailable, "database", "away"), engine.Caller{})
 	if got := log.count(); got != 3 {
 		t.Errorf("a failure of the database was logged as a full queue")
 	}

@@ -90,7 +90,7 @@ func CheckPassword(plain string) error {
 	return nil
 }
 
-func tooBusy() error {
+func busyError() error {
 	e := engine.Errorf(engine.Unavailable, engine.PasswordQueue, "too many passwords are being checked, try again later")
 	e.RetryAfter = 2 * time.Second
 	return e
@@ -103,7 +103,7 @@ func (h *Hasher) addWork(w work) {
 	h.checks.Add(1)
 }
 
-func gaveUp(cause error) error {
+func timeoutError(cause error) error {
 	e := engine.Errorf(engine.Timeout, "timeout", "the request ended before the credentials were checked")
 	e.Err = cause
 	return e

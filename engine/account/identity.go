@@ -22,7 +22,7 @@ func (s *Store) buildAccount(ctx context.Context, item *engine.Item) (*engine.Ac
 	case err == nil:
 		return a, nil
 	case ctx.Err() != nil:
-		return nil, gaveUp(ctx.Err())
+		return nil, timeoutError(ctx.Err())
 	}
 	if code := engine.CodeOf(err); code == engine.Unavailable || code == engine.Timeout {
 		return nil, err

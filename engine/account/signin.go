@@ -81,7 +81,7 @@ func (s *Store) admitAttempt(ctx context.Context, try attempt) error {
 	}
 	network := networkOf(try.from.Address)
 	if !s.waiting.join(network) {
-		return tooBusy()
+		return busyError()
 	}
 	defer s.waiting.leave(network)
 	timer := time.NewTimer(wait)
@@ -90,7 +90,7 @@ func (s *Store) admitAttempt(ctx context.Context, try attempt) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return gaveUp(ctx.Err())
+		return timeoutError(ctx.Err())
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Store) auditAttempt(ctx context.Context, try attempt, why string, err e
 	case engine.CodeOf(err) == engine.Unauthenticated, engine.CodeOf(err) == engine.TooMany:
 		e.Kind, e.Details = engine.SignInFailed, engine.Fields{{Name: "reason", Value: why}}
 	default:
-		s.warnTurnedAway(err, try.from)
+		s.warnRejected(err, try.from)
 		return
 	}
 	s.audit.Audit(ctx, e)
@@ -112,9 +112,9 @@ func (s *Store) auditAttempt(ctx context.Context, try attempt, why string, err e
 // warnEvery is the minimum time between two warnings about too many sign-ins.
 const warnEvery = time.Minute
 
-// warnTurnedAway logs that sign-ins are rejected without a check, at most once
+// warnRejected logs that sign-ins are rejected without a check, at most once
 // per warnEvery.
-func (s *Store) warnTurnedAway(err error, from engine.Caller) {
+func (s *Store) warnRejected(err error, from engine.Caller) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
 		return
@@ -195,7 +195,7 @@ func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why
 		select {
 		case <-fl.done:
 		case <-ctx.Done():
-			return nil, "", gaveUp(ctx.Err())
+			return nil, "", timeoutError(ctx.Err())
 		}
 		if !fl.abandoned {
 			return fl.account, fl.why, fl.err

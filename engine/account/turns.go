@@ -54,7 +54,7 @@ func networkOf(a netip.Addr) netip.Prefix {
 // is full, Timeout when ctx ends.
 func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) error {
 	if err := ctx.Err(); err != nil {
-		return gaveUp(err)
+		return timeoutError(err)
 	}
 	q.mu.Lock()
 	if q.free > 0 {
@@ -67,7 +67,7 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 		q.first = append(q.first, t)
 	} else if !q.lineUp(t) {
 		q.mu.Unlock()
-		return tooBusy()
+		return busyError()
 	}
 	q.mu.Unlock()
 	select {
@@ -81,7 +81,7 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 	if !waits && <-t.come == nil { // the turn came meanwhile
 		q.leave()
 	}
-	return gaveUp(ctx.Err())
+	return timeoutError(ctx.Err())
 }
 
 // lineUp puts a turn into the line of its network. If the queue is full, it
@@ -100,7 +100,7 @@ func (q *turns) lineUp(t *turn) bool {
 		}
 		last := longest[len(longest)-1]
 		q.remove(last)
-		last.come <- tooBusy()
+		last.come <- busyError()
 	}
 	if len(q.lines[t.network]) == 0 {
 		q.order = append(q.order, t.network)

@@ -57,7 +57,7 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
 	}
 	_, err = s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) {
-		records, err := s.revokedOf(ctx, id)
+		records, err := s.revokeRecords(ctx, id)
 		return append(records, systemRecord(s.classes.role, engine.Named("id", id), engine.Named("removed", true))), err
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	changed, err := s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.revokedOf(ctx, subject) })
+	changed, err := s.changeGrants(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.revokeRecords(ctx, subject) })
 	if err != nil || !changed {
 		return err
 	}
@@ -80,8 +80,8 @@ func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	return nil
 }
 
-// revokedOf returns the records that revoke all grants of a subject.
-func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine.Record, err error) {
+// revokeRecords returns the records that revoke all grants of a subject.
+func (s *Store) revokeRecords(ctx context.Context, subject string) (records []engine.Record, err error) {
 	resources := map[string]bool{}
 	err = s.eachPermission(ctx, Filter{Subject: subject}, func(p permission) {
 		records = append(records, s.revokedRecord(p.id))
@@ -104,7 +104,7 @@ func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 	if err := s.save(ctx, s.grantRecords(g)); err != nil {
 		return err
 	}
-	s.toldGrant(ctx, "grant", g)
+	s.auditGrant(ctx, "grant", g)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 	if err != nil || !changed {
 		return false, err
 	}
-	s.toldGrant(ctx, "deny", g)
+	s.auditGrant(ctx, "deny", g)
 	return true, nil
 }
 
@@ -309,7 +309,7 @@ func (s *Store) deleteRevoked(ctx context.Context, items []*engine.Item) {
 	}
 }
 
-func (s *Store) toldGrant(ctx context.Context, change string, g engine.Grant) {
+func (s *Store) auditGrant(ctx context.Context, change string, g engine.Grant) {
 	s.auditChange(ctx, change, engine.Field{Name: "subject", Value: g.Subject},
 		engine.Field{Name: "resource", Value: g.Resource}, engine.Field{Name: "permission", Value: g.Permission.String()})
 }

@@ -48,8 +48,8 @@ func (p *Provider) deleteConsent(ctx context.Context, a *asked) error {
 	return err
 }
 
-// inWords describes a scope for the user.
-func inWords(s *engine.Scope) []string {
+// describeScope describes a scope for the user.
+func describeScope(s *engine.Scope) []string {
 	if s == nil {
 		return []string{"everything that you may do here, through every service"}
 	}
@@ -105,7 +105,7 @@ func (p *Provider) showConsent(w http.ResponseWriter, _ *http.Request, a *asked)
 		where = u.Scheme + "://" + u.Host
 	}
 	showPage(w, consentPage, http.StatusOK, "Grant access?", question{
-		Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, SignOut: p.cfg.SignOut, Lines: inWords(a.scope)})
+		Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, SignOut: p.cfg.SignOut, Lines: describeScope(a.scope)})
 }
 
 // showRefusal shows an error to the user. It blames the application only if the

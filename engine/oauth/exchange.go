@@ -80,7 +80,7 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		}
 	}
 	if it == nil {
-		return g, "", p.spentBefore(ctx, c, r.Refresh)
+		return g, "", p.spentError(ctx, c, r.Refresh)
 	}
 	if it.Text("client") != c.ID {
 		return g, "", p.countGuess(ctx, unknownRefresh)
@@ -126,9 +126,9 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 
 const unknownRefresh = "the refresh token is unknown, expired or another client's"
 
-// spentBefore returns the error for a refresh token that is not the current one
+// spentError returns the error for a refresh token that is not the current one
 // of a grant. If it was a token of a grant before, that grant is revoked.
-func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
+func (p *Provider) spentError(ctx context.Context, c *Client, refresh string) error {
 	it, known, err := p.findFamily(ctx, refresh)
 	switch {
 	case err != nil:
@@ -159,8 +159,8 @@ func (p *Provider) findFamily(ctx context.Context, refresh string) (grant *engin
 	return grant, true, err
 }
 
-// giveOwn issues a token of a client for its own account.
-func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g given, err error) {
+// issueOwnToken issues a token of a client for its own account.
+func (p *Provider) issueOwnToken(ctx context.Context, c *Client, asked string) (g given, err error) {
 	scope, err := scopeFor(c, asked)
 	if err != nil {
 		return g, err

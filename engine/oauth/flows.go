@@ -97,7 +97,7 @@ func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r 
 	var account string
 	if gt == oauth2.ClientCredentials {
 		account = c.Account
-		g, err = f.p.giveOwn(ctx, c, r.Scope)
+		g, err = f.p.issueOwnToken(ctx, c, r.Scope)
 	} else {
 		g, account, err = f.p.exchangeCode(ctx, c, r)
 	}
@@ -167,7 +167,7 @@ func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.Toke
 	ti.SetAccess(access)
 	ti.SetAccessCreateAt(it.When("issued"))
 	ti.SetAccessExpiresIn(it.When("accessExpires").Sub(it.When("issued")))
-	return f.p.whileHeld(ctx, it, ti)
+	return f.p.infoIfValid(ctx, it, ti)
 }
 
 // LoadRefreshToken describes a refresh token if it is valid.
@@ -183,7 +183,7 @@ func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.To
 	ti.SetRefresh(refresh)
 	ti.SetRefreshCreateAt(it.When("issued"))
 	ti.SetRefreshExpiresIn(it.When("refreshExpires").Sub(it.When("issued")))
-	return f.p.whileHeld(ctx, it, ti)
+	return f.p.infoIfValid(ctx, it, ti)
 }
 
 func infoOf(it *engine.Item, scope string) *models.Token {
@@ -194,9 +194,9 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 	return ti
 }
 
-// whileHeld returns ti if the account of the grant may still sign in and its
+// infoIfValid returns ti if the account of the grant may still sign in and its
 // client may still have the scope.
-func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
+func (p *Provider) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
 	a, err := p.grantAccount(ctx, it)
 	if err != nil {
 		return nil, err
