@@ -73,7 +73,7 @@ func (f *findings) addFaults(all engine.Faults) {
 	}
 }
 
-// findingPlace matches the file, line and column at the begin of a finding.
+// findingPlace matches the file, line and column at the beginning of a finding.
 var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
 
 // addText adds a finding from a line that may begin with a place.

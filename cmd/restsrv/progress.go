@@ -28,7 +28,7 @@ func progress(s stdio, what string, total int64, bytes bool) (add func(int64), d
 	return func(n int64) { _ = bar.Add64(n) }, func() { _ = bar.Finish() }
 }
 
-// progressLog logs the progress: a line at the begin, and one every ten
+// progressLog logs the progress: a line at the beginning, and one every ten
 // seconds.
 func progressLog(log *slog.Logger, what string, total int64) (add func(int64)) {
 	if total > 0 {

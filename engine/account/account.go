@@ -205,8 +205,8 @@ func (s *Store) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	return true, nil
 }
 
-// rememberCredential caches a verified credential. The entry is dropped if something was
-// forgotten since the generation.
+// rememberCredential caches a verified credential, unless an account or token was
+// removed from the cache since the generation.
 func (s *Store) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())

@@ -11,9 +11,9 @@ import (
 
 // turns limits the number of concurrent computations, and queues the others as
 // long as there is room. The networks with waiting requests take turns. If the
-// queue is full, the network with the longest line loses its last request. A
-// flood from one network can so neither fill the queue nor delay the single
-// request of another.
+// queue is full, the network with the longest line loses its last request. So a
+// flood from one network can neither fill the queue nor delay the single request
+// of another.
 type turns struct {
 	mu     sync.Mutex
 	slots  int // the total
