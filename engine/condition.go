@@ -34,10 +34,13 @@ func ParseOwnFilter(c *Class, v any) (*Filter, error) {
 	return filterParser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseAccountFilter is ParseOwnFilter with variables of an account: $$name stands for
-// the result of variable for the name. If a variable has no value, the error is Invalid.
-func ParseAccountFilter(c *Class, v any, variable func(name string) (value any, ok bool)) (*Filter, error) {
-	return filterParser{class: c, own: c, variable: variable, nodes: new(int), patterns: new(int)}.parse(v)
+// ParseAccountFilter is ParseOwnFilter with variables of an account. $$name stands for
+// the result of variable for the name, and in a list of conditions $name does too if the
+// class has no such attribute. If the account lacks a variable, a comparison with it in a
+// list has the value unset, also below a not; in function style, the error is Invalid.
+// Unset is false for conditions that permit something and true for those that restrict.
+func ParseAccountFilter(c *Class, v any, variable func(name string) (value any, ok bool), unset bool) (*Filter, error) {
+	return filterParser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
 // ParseMemberFilter is ParseFilter for the conditions of a class file on the members of a
@@ -72,6 +75,7 @@ type filterParser struct {
 	patterns *int // number of regular expressions so far
 
 	variable func(name string) (value any, ok bool) // returns the value of $$name; nil if there are no variables
+	unset    bool                                   // value of a comparison with a variable that the account lacks
 }
 
 // forClass returns a parser for members of another class in the same filter.

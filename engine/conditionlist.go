@@ -111,6 +111,7 @@ func (p filterParser) parseListed(c listedCondition, depth int) (*Filter, error)
 			return nil, badFilter("operation %d joins nestedConditions, of which there are none", c.operation)
 		}
 		f := &Filter{Op: []Op{OpAnd, OpOr, OpNot}[c.operation]}
+		p.unset = p.unset != (f.Op == OpNot)
 		for _, n := range c.nested {
 			arg, err := p.conditionList([]any{n}, depth+1)
 			if err != nil {
@@ -165,6 +166,11 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 
 // compareListed compares a property with values.
 func (p filterParser) compareListed(o operand, name string, right []operand) (*Filter, error) {
+	if slices.ContainsFunc(right, operand.isUnset) {
+		if right = slices.DeleteFunc(right, operand.isUnset); p.unset || len(right) == 0 || name != "in" {
+			return always(p.unset), nil
+		}
+	}
 	if o.missing {
 		return compareMissing(name, right)
 	}
@@ -233,13 +239,35 @@ func (p filterParser) listedValues(c listedCondition, depth int) ([]operand, err
 	return all, nil
 }
 
+// accountFields are the variables of every account. They are written with $$, unlike
+// properties, which need one $.
+var accountFields = []string{"uid", "id", "name"}
+
+// accountVariable returns the value of a variable in a list of conditions.
+func (p filterParser) accountVariable(name string) operand {
+	v, ok := p.variable(name)
+	return operand{literal: v, unset: !ok}
+}
+
+// isUnset reports whether the operand is a variable that the account lacks.
+func (o operand) isUnset() bool { return o.unset }
+
+// hasPath reports whether the class has the attribute with which a path begins.
+func (c *Class) hasPath(path string) bool {
+	first, _, _ := strings.Cut(path, ".")
+	_, err := c.find(first)
+	return err == nil
+}
+
 func (p filterParser) listedValue(v any) (operand, error) {
 	s, ok := v.(string)
 	switch {
 	case s == "$$now" || s == "$$today":
 		return p.parseOperand(s, 0)
 	case strings.HasPrefix(s, "$$") && p.variable != nil:
-		return p.accountValue(s)
+		return p.accountVariable(s[2:]), nil
+	case ok && len(s) > 1 && s[0] == '$' && p.variable != nil && !slices.Contains(accountFields, s[1:]) && !p.own.hasPath(s[1:]):
+		return p.accountVariable(s[1:]), nil
 	case ok && len(s) > 1 && s[0] == '$' && p.own == p.class:
 		return p.class.find(s[1:])
 	case ok && len(s) > 1 && s[0] == '$' && p.owner != nil:

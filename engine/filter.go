@@ -165,6 +165,7 @@ type operand struct {
 	literal any
 	id      *Class // set if expr is the id of items of this class
 	missing bool   // the attribute does not exist and counts as null
+	unset   bool   // a variable that the account lacks
 }
 
 // isReference reports whether the operand is a reference.

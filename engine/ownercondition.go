@@ -53,6 +53,8 @@ func (p filterParser) ofOwner(name string) (operand, error) {
 func (p filterParser) listedProperty(name string) (operand, error) {
 	if own, ok := strings.CutPrefix(name, "$"); ok && p.owner != nil {
 		return p.ofOwner(own)
+	} else if ok && p.own == p.class {
+		return p.findAttribute(p.class, own) // such as $__class
 	}
 	return p.findAttribute(p.class, name)
 }

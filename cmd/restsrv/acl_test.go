@@ -291,7 +291,7 @@ func TestACLWithBrokenClasses(t *testing.T) {
 	a.run("acl role add clerk")
 	a.want("acl grant clerk c:::anything@hr read", "clerk may read c:::anything@hr\n"+
 		"warning: the classes cannot be read: names of resources are not checked\n")
-	if got := a.run("acl explain admin@local *"); !strings.HasPrefix(got, "error: what an account may do depends on the application, which cannot be read:\nmeta/broken.class.json: found malformed JSON") {
+	if got := a.run("acl explain admin@local *"); !strings.HasPrefix(got, "error: what an account may do depends on the application, which cannot be read:\nmeta/broken.class.json:1:2: found malformed JSON") {
 		t.Errorf("explained %s", got)
 	}
 }

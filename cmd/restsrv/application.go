@@ -42,10 +42,11 @@ func loadApplication(config string, strict bool) (*app, error) {
 	}
 	repository, wrong := meta.Load(sources, c.Namespace, c.Images.Thumbnails...)
 	faults = append(faults, wrong...)
+	var access rules
 	if repository != nil {
 		_, _, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
-		_, wrong = readRules(c, repository, ruleData{})
+		access, wrong = readRules(c, repository, ruleData{})
 		faults = append(faults, wrong...)
 	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
 		faults = append(faults, c.UnknownClasses(names)...)
@@ -57,7 +58,7 @@ func loadApplication(config string, strict bool) (*app, error) {
 	shown := meta.NewPresentation(deploy.Directory(c.Dir), c.Namespace)
 	var flows *workflow.Definitions
 	if repository != nil {
-		flows, wrong = readWorkflows(repository, shown)
+		flows, wrong = readWorkflows(repository, shown, access.accountProperties())
 		faults = append(faults, wrong...)
 		if strict {
 			faults = append(faults, shown.Check(repository)...)
@@ -76,9 +77,9 @@ func loadApplication(config string, strict bool) (*app, error) {
 
 // readWorkflows compiles the workflows of an application. A file that is not a workflow
 // is a fatal fault.
-func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*workflow.Definitions, engine.Faults) {
+func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation, properties []string) (*workflow.Definitions, engine.Faults) {
 	all, faults := shown.AllWorkflows()
-	flows, wrong := workflow.Load(classes, all)
+	flows, wrong := workflow.Load(classes, all, properties)
 	return flows, append(faults, wrong...)
 }
 

@@ -236,7 +236,7 @@ func (a *app) missingScripts() engine.Faults {
 			if len(names) > 1 {
 				answers = "services " + strings.Join(names, ", ") + " answer 503"
 			}
-			faults = append(faults, engine.Fault{File: a.config.File, Path: svc.Path + ".module", Found: engine.Quote(svc.Script) + ", which is not there",
+			faults = append(faults, engine.Fault{File: a.config.File, Path: svc.Path + ".module", Level: engine.Warning, Found: engine.Quote(svc.Script) + ", which is not there",
 				Expected: "a script: " + answers})
 		}
 	}

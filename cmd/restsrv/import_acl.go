@@ -68,9 +68,9 @@ func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.F
 			continue
 		}
 		name := path.Join(filepath.Base(dir), e.Name())
-		fields, err := readACLFile(files, name)
-		if err != nil {
-			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, resources, users or one user"})
+		fields, fault := readACLFile(files, name)
+		if fault != nil {
+			faults = append(faults, *fault)
 			continue
 		}
 		file := jsonfile.Object{File: name, Fields: fields, Faults: &faults}
@@ -102,10 +102,11 @@ func isACLFile(name string) bool {
 	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 }
 
-func readACLFile(files fs.FS, name string) (engine.Fields, error) {
+func readACLFile(files fs.FS, name string) (engine.Fields, *engine.Fault) {
+	const expected = "roles, resources, users or one user"
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, unwrapPath(err)
+		return nil, &engine.Fault{File: name, Found: unwrapPath(err).Error(), Expected: expected}
 	}
 	var v any
 	if path.Ext(name) == ".json" {
@@ -114,11 +115,11 @@ func readACLFile(files fs.FS, name string) (engine.Fields, error) {
 		v, _, err = jsonfile.DecodeYAML(text)
 	}
 	if err != nil {
-		return nil, err
+		return nil, jsonfile.Malformed(name, err, expected)
 	}
 	fields, ok := v.(engine.Fields)
 	if !ok {
-		return nil, errors.New(jsonfile.Describe(v))
+		return nil, jsonfile.WholeFile(name, jsonfile.Describe(v), expected)
 	}
 	return fields, nil
 }

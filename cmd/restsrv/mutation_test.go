@@ -31,13 +31,7 @@ func TestMutatedClassFiles(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no class files", err)
 	}
-	number := func(name string, def int) int {
-		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-			return n
-		}
-		return def
-	}
-	total, seed := number("RESTSRV_MUTATIONS", 300), number("RESTSRV_SEED", 1)
+	total, seed := environmentNumber("RESTSRV_MUTATIONS", 300), environmentNumber("RESTSRV_SEED", 1)
 	if raceDetector {
 		total = min(total, 30) // it contains no concurrency
 	}
@@ -75,6 +69,14 @@ func TestMutatedClassFiles(t *testing.T) {
 	if refused*20 > total {
 		t.Errorf("%d of %d mutations were refused, want at most 5 %%", refused, total)
 	}
+}
+
+// environmentNumber returns the number in an environment variable, or def.
+func environmentNumber(name string, def int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return def
 }
 
 func copyTree(t *testing.T, from, to string) {

@@ -48,6 +48,14 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, from ruleData) (rul
 	return r, faults
 }
 
+// accountProperties returns the names of the properties that customProfile gives accounts.
+func (r rules) accountProperties() (names []string) {
+	for _, p := range r.profiles {
+		names = append(names, p.Names()...)
+	}
+	return names
+}
+
 // enrich adds the coactors and properties from the data to an authenticated
 // account. Stored properties of the account are not changed.
 func (r rules) enrich(ctx context.Context, a *engine.Account) error {

@@ -63,6 +63,16 @@ func NewProfiles(cfg ProfilesConfig, o jsonfile.Object) *Profiles {
 	return f
 }
 
+// Names returns the names of the properties.
+func (f *Profiles) Names() (names []string) {
+	for _, of := range f.classes {
+		for _, p := range of.properties {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"filter", "properties", "recursion"})

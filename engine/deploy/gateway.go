@@ -216,7 +216,7 @@ func (l *loader) definitionFile(o jsonfile.Object, written string) (file string,
 		v, err = wire.Decode(data)
 	}
 	if err != nil {
-		*o.Faults = append(*o.Faults, engine.Fault{File: file, Found: err.Error(), Expected: "paths and methods"})
+		*o.Faults = append(*o.Faults, *jsonfile.Malformed(file, err, "paths and methods"))
 		return o.File, nil, false
 	}
 	return file, v, true

@@ -114,19 +114,18 @@ func readSource(dir, file string) (s source, fault *engine.Fault) {
 	}
 	var v any
 	v, s.places, err = decode(file, data)
-	found, ok := "", false
+	isJSON, expected := path.Ext(file) == ".json", "an object"
+	if isJSON {
+		expected = "a JSON object"
+	}
 	if err != nil {
-		found = err.Error()
-	} else if s.fields, ok = v.(engine.Fields); !ok && (v != nil || path.Ext(file) == ".json") {
-		found = jsonfile.Describe(v)
+		return s, jsonfile.Malformed(file, err, expected)
 	}
-	switch {
-	case found == "":
-		return s, nil
-	case path.Ext(file) == ".json":
-		return s, &engine.Fault{File: file, Found: found, Expected: "a JSON object"}
+	var ok bool
+	if s.fields, ok = v.(engine.Fields); !ok && (v != nil || isJSON) {
+		return s, jsonfile.WholeFile(file, jsonfile.Describe(v), expected)
 	}
-	return s, &engine.Fault{File: file, Found: found, Expected: "an object"}
+	return s, nil
 }
 
 // decode decodes a file of JSON or YAML, as it is named. The places are found

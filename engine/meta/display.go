@@ -53,6 +53,7 @@ func (l *linker) display(usable []*draft) {
 			case empty(a.Value("semantic")):
 			case !text:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
+			case p.Nowhere || p.Type == engine.Custom && a.target != "": // of a class that does not exist: reported already
 			case p.Type != engine.Reference && p.Type != engine.Collection:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
 			case p.Target != nil && !l.byName[p.Target.FullName].faulty:

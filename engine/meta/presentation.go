@@ -140,7 +140,7 @@ func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o js
 		if o.Fields, ok = s.Value.(engine.Fields); ok {
 			return o, true
 		}
-		fault = &engine.Fault{File: file, Found: jsonfile.Describe(s.Value), Expected: "an object that describes " + what}
+		fault = jsonfile.WholeFile(file, jsonfile.Describe(s.Value), "an object that describes "+what)
 	}
 	if rule != nil {
 		fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution

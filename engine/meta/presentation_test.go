@@ -97,8 +97,8 @@ func TestRealPresentation(t *testing.T) {
 func TestPresentationFaults(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
-		{"navigation/a.section.json", `[]`, "!navigation/a.section.json: found an array, expected an object that describes a section of the navigation"},
-		{"navigation/a.section.yml", "name: a\nb: [", "!navigation/a.section.yml: found malformed YAML at line 3, column 1: "},
+		{"navigation/a.section.json", `[]`, "!navigation/a.section.json:1:1: found an array, expected an object that describes a section of the navigation"},
+		{"navigation/a.section.yml", "name: a\nb: [", "!navigation/a.section.yml:3:1: found malformed YAML: "},
 		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5, expected a name: the file is left out"},
 		{"navigation/a/n.json", `{"code": "n", "sorting": {}}`, "!navigation/a/n.json: sorting: found an object, expected an array"},
 		{"navigation/a/n.json", `{"code": "n", "type": 1, "classname": "notes"}`, `navigation/a/n.json: classname: found class "notes@app", which is not there, expected "note@app"`},
@@ -114,11 +114,11 @@ func TestPresentationFaults(t *testing.T) {
 		{"wfviews/w/note.json", `{}`, "wfviews/w/note.json: found a view of no state"},
 		{"workflows/w.wf.json", `{"name": "w"}`, "!workflows/w.wf.json: wfClass: expected the class of the workflow"},
 		{"workflows/w.wf.json", `{"name": "w", "wfClass": 5}`, "!workflows/w.wf.json: wfClass: found 5, expected the class of the workflow"},
-		{"workflows/w.wf.json", `[]`, "!workflows/w.wf.json: found an array, expected an object that describes a workflow"},
-		{"workflows/w.wf.json", `{`, "!workflows/w.wf.json: found malformed JSON"},
+		{"workflows/w.wf.json", `[]`, "!workflows/w.wf.json:1:1: found an array, expected an object that describes a workflow"},
+		{"workflows/w.wf.json", `{`, "!workflows/w.wf.json:1:2: found malformed JSON: "},
 		{"workflows/w.wf.json", `{"wfClass": "note"}`, "!workflows/w.wf.json: name: expected a name: it has the name of its file"},
 		{"masks/m.json", `{"mask": "9"}`, "!masks/m.json: name: expected a name"},
-		{"validators/v.valid.json", `{`, "!validators/v.valid.json: found malformed JSON"},
+		{"validators/v.valid.json", `{`, "!validators/v.valid.json:1:2: found malformed JSON: "},
 	} {
 		r, p := presented(t, files(map[string]string{c.file: c.text}), "app")
 		_, faults := p.AllWorkflows()

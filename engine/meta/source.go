@@ -103,7 +103,7 @@ func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 		s.Value, s.Places, err = jsonfile.DecodeYAML(data)
 	}
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: err.Error(), Expected: "an object, in JSON or YAML as the file is named, that describes " + what}
+		return s, jsonfile.Malformed(file, err, "an object, in JSON or YAML as the file is named, that describes "+what)
 	}
 	return s, nil
 }

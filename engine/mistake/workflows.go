@@ -10,6 +10,7 @@ var (
 	StateEntry          = rule(Workflows, "state-unnamed", "A state that is no object or has no name", "it is left out")
 	StateMissing        = leveled(engine.Warning, Workflows, "state-missing", "A state that does not exist, at the start of a workflow or at an end of a transition", "no object begins in it, and no account can make the transition")
 	StateCondition      = leveled(engine.Warning, Workflows, "state-condition", "A condition of a state that cannot be evaluated", "it never holds for what the state permits, and always holds for what the state keeps from accounts")
+	ConditionAccount    = leveled(engine.Warning, Workflows, "condition-account", "A condition that compares with `$name`, which is neither an attribute nor a property that customProfile gives accounts", "for accounts without such a property, the comparison never holds for what the workflow permits, and always holds for what it keeps from accounts")
 	StateAttribute      = leveled(engine.Warning, Workflows, "state-attribute-missing", "An attribute that does not exist in propertyPermissions or selectionProviders of a state", "the entry has no effect")
 	PropertyPermissions = rule(Workflows, "property-permissions", "propertyPermissions of a state that cannot be understood", "the state keeps all attributes: no account may change them by what the state or a role of roleMap permits")
 	PermissionRole      = leveled(engine.Warning, Workflows, "permission-role", "A permission of a state without a role", "no account has it")

@@ -155,6 +155,9 @@ func (r *reader) bindValues(in engine.Fields) error {
 		}
 	}
 	for _, name := range unknown {
+		if p := o.class.Property(name); p != nil && p.Back != nil {
+			continue // the other object holds it
+		}
 		if name = o.class.FullName + "." + name; r.report.Ignored[name] == 0 {
 			r.report.IgnoredIn[name] = o.where
 		}

@@ -16,22 +16,23 @@ type condition struct {
 	broken bool // it cannot be evaluated
 }
 
-// filterFor returns the filter for an account. ok is false if the condition cannot be evaluated for it.
-func (c condition) filterFor(a *engine.Account) (f *engine.Filter, ok bool) {
+// filterFor returns the filter for an account. ok is false if the condition cannot be evaluated for it. A comparison with
+// a property that the account lacks has the value unset.
+func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, ok bool) {
 	if c.said == nil {
 		return c.filter, !c.broken
 	}
 	if a == nil {
 		return nil, false
 	}
-	f, err := engine.ParseAccountFilter(c.class, c.said, a.Variable)
+	f, err := engine.ParseAccountFilter(c.class, c.said, a.Variable, unset)
 	return f, err == nil
 }
 
 // permittingFilter returns the filter of a condition that gives something to the account. If the condition cannot be
 // evaluated, it never holds.
 func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
-	f, ok := c.filterFor(a)
+	f, ok := c.filterFor(a, false)
 	if !ok {
 		return engine.Never()
 	}
@@ -41,7 +42,7 @@ func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 // restrictingFilter returns the filter of a condition that restricts the account; nil means always. If the condition
 // cannot be evaluated, it always holds.
 func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
-	f, _ := c.filterFor(a)
+	f, _ := c.filterFor(a, true)
 	return f
 }
 
@@ -57,9 +58,10 @@ func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 		_, other := engine.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
 			names = append(names, name)
 			return sample, true
-		})
+		}, false)
 		if other == nil {
 			r.defs.addVariables(names)
+			r.reportUnknownProperties(field, names)
 			return condition{class: r.class, said: said}
 		}
 		if len(names) > 0 {
@@ -68,6 +70,16 @@ func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	}
 	r.Report(rule, r.At(field), jsonfile.Describe(said)+" ("+messageOf(err)+")", "a condition that can be evaluated")
 	return condition{broken: true}
+}
+
+// reportUnknownProperties reports names that stand for properties of accounts which customProfile does not define.
+func (r reader) reportUnknownProperties(field string, names []string) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if !slices.Contains([]string{"uid", "id", "name"}, name) && !slices.Contains(r.defs.properties, name) {
+			r.Report(mistake.ConditionAccount, r.At(field), engine.Quote("$"+name), "an attribute of class "+r.class.FullName+", or a property that customProfile gives accounts")
+		}
+	}
 }
 
 // addVariables records account variables that conditions use.

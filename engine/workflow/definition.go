@@ -15,6 +15,8 @@ type Definitions struct {
 	find      func(string) (*engine.Class, error)
 	of        map[*engine.Class][]*flow // by exact class: its own workflows, then inherited ones
 	variables []string                  // account variables that conditions use, except the ids
+
+	properties []string // of accounts, that customProfile defines
 }
 
 type flow struct {
@@ -100,8 +102,9 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 //   - A condition that cannot be evaluated never holds where it gives something, and always holds where it restricts.
 //
 // Load sets Staged in all classes that have workflows, so it must run before these classes are used.
-func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, engine.Faults) {
-	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}}
+// Conditions may name the properties that customProfile gives accounts.
+func Load(meta engine.MetaRepository, all []*engine.Workflow, properties []string) (*Definitions, engine.Faults) {
+	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}, properties: properties}
 	var faults engine.Faults
 	own := map[*engine.Class][]*flow{}
 	for _, w := range all {

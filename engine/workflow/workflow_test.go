@@ -55,7 +55,7 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 		class, _ := said.Get("wfClass")
 		all = append(all, &engine.Workflow{Name: name.(string), Namespace: "test", Class: class.(string), File: string(rune('a'+i)) + ".wf.json", Written: said})
 	}
-	d, faults := workflow.Load(cs, all)
+	d, faults := workflow.Load(cs, all, nil)
 	var lines []string
 	for _, f := range faults {
 		if f.Level == engine.Fatal {
