@@ -140,7 +140,7 @@ func TestEventsKillers(t *testing.T) {
 	expectIn(t, writeNote(t, a, "loop"), "Internal server error")
 	expectIn(t, writeNote(t, a, "never"), "did not answer in time")
 	expect(t, writeNote(t, a, "late loop"), "late loop")
-	expectIn(t, a.log.String(), "a handler failed after the write, and the write was kept", "event=note@demo.create")
+	expectIn(t, a.log.String(), "a handler failed after a write, and the write was kept", "event=note@demo.create")
 	expect(t, writeNote(t, a, "good"), "good")
 }
 

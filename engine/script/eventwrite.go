@@ -229,7 +229,7 @@ func (r *eventRun) readMembers(w *writing, p *engine.Property, it *engine.Item, 
 }
 
 func (w *writing) logFailure(l listener, err error) {
-	w.events.log.Error("a handler failed after the write, and the write was kept", "service", l.gen.name, "event", l.typ,
+	w.events.log.Error("a handler failed after a write, and the write was kept", "service", l.gen.name, "event", l.typ,
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 
