@@ -365,7 +365,7 @@ func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 		if f.File == "" || f.Level == engine.Mistake && (f.Code == "" || f.Resolution == "") {
 			m.errorf("a report without file, code or resolution: %s", f)
 		}
-		if len(f.String()) > 700 {
+		if len(f.String()) > 1000 {
 			m.errorf("a report of %d bytes: %s", len(f.String()), f)
 		}
 	}

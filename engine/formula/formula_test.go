@@ -183,6 +183,7 @@ func TestRefused(t *testing.T) {
 		{`number2words(1)`, `number2words has never worked`},
 		{`$nam`, `class order@t has no attribute "nam", expected "name"`},
 		{`$town.nam`, `class town@t has no attribute "nam", expected "name"`},
+		{`$twon.name`, `class order@t has no attribute "twon", expected "town"`},
 		{`$name.x`, `path "name.x" goes on behind attribute "name"`},
 		{`$secret`, `attribute "secret" is a password`},
 		{`sum($lines, nn)`, `class line@t has no attribute "nn", expected one of id, n, good, paid`},

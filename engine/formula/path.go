@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -83,6 +84,11 @@ func longPath(dotted string) error {
 	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
 }
 
+// hasStruct reports whether the class has parts of a structure of that name.
+func hasStruct(c *engine.Class, name string) bool {
+	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
+}
+
 // resolve finds the attributes of a path. The attribute may be one of a
 // descendant: items of other classes then have no value there.
 func resolve(c *engine.Class, dotted string) (*path, error) {
@@ -95,7 +101,7 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 		if c == nil {
 			return nil, invalid("path %s goes on behind attribute %s, which is neither a reference nor a collection", engine.Quote(dotted), engine.Quote(names[i-1]))
 		}
-		name := names[i]
+		name, first := names[i], names[i]
 		property := attribute(c, name)
 		for property == nil && i+1 < len(names) { // a part of a struct
 			i++
@@ -106,6 +112,8 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 		case property == nil && i == len(names)-1 && envelope[names[i]] != nil && name == names[i]:
 			p.system = name
 			return p, nil
+		case property == nil && !hasStruct(c, first):
+			return nil, unknownAttribute(c, first)
 		case property == nil:
 			return nil, unknownAttribute(c, name)
 		case property.Type == engine.Password:
