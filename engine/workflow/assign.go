@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -97,6 +98,9 @@ func (r reader) readAssigned(a *assignment) *assignment {
 		return nil
 	}
 	switch {
+	case r.isAccountProperty(text):
+		a.variable = text
+		return a
 	case strings.HasPrefix(text, "$$"):
 		if a.variable = text; text != variables[0] && text != variables[1] && text != variables[2] {
 			return refuse(jsonfile.Choice(text, variables))
@@ -121,6 +125,16 @@ func (r reader) readAssigned(a *assignment) *assignment {
 		return refuse("a value of type " + p.ValueType().String() + ": " + messageOf(err))
 	}
 	return a
+}
+
+// isAccountProperty reports whether a value stands for a property that customProfile gives accounts: $name, if the class
+// has no attribute of that name, or $$name.
+func (r reader) isAccountProperty(text string) bool {
+	name, ok := strings.CutPrefix(text, "$")
+	if name, double := strings.CutPrefix(name, "$"); double {
+		return ok && !slices.Contains(variables, text) && slices.Contains(r.defs.properties, name)
+	}
+	return ok && r.class.Property(name) == nil && slices.Contains(r.defs.properties, name)
 }
 
 // keepsObjects reports whether constants of the type may be objects.
@@ -156,10 +170,7 @@ func (a *assignment) computeValue(ctx context.Context, c *engine.Class, it *engi
 		v = data.Now()
 	case a.variable != "":
 		if account := engine.AccountFrom(ctx); account != nil {
-			v = account.ID
-			if a.variable == "$$name" {
-				v = account.Name
-			}
+			v, _ = account.Variable(strings.TrimLeft(a.variable, "$"))
 		}
 	default:
 		return a.bindConstant(c)
