@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
 )
 
 // widened is an application with objects on which an account without grants has rights
@@ -68,10 +70,10 @@ func faultyDefinitions() (all []faultyDefinition) {
 	return all
 }
 
-// allowed starts a server with a definition and returns the permissions of the account
-// on all objects.
-func (d faultyDefinition) allowed(t *testing.T) map[string]bool {
-	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), vars: vars{}}
+// allowed starts a server with a definition on a database, SQLite if db is empty, and
+// returns the permissions of the account on all objects.
+func (d faultyDefinition) allowed(t *testing.T, db string) map[string]bool {
+	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: db, vars: vars{}}
 	defer c.stopServer()
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -117,21 +119,29 @@ func (d faultyDefinition) allowed(t *testing.T) map[string]bool {
 // TestFaultyDefinitionsGiveNothing compares the permissions of an account with and
 // without each faulty definition: a faulty definition must not add permissions.
 func TestFaultyDefinitionsGiveNothing(t *testing.T) {
-	without := faultyDefinition{}.allowed(t)
-	if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {
-		t.Fatalf("without a faulty definition, the account must be able to change pets and nothing else: %v", without)
+	databases := map[string]func(*testing.T) string{"sqlite": func(*testing.T) string { return "" }}
+	if !raceDetector {
+		databases["postgres"] = func(t *testing.T) string { return pgtest.Database(t) }
 	}
-	// The probes notice a right that is given.
-	if with := (faultyDefinition{roles: `, "keeper": {"sids": ["anonymous"]}`}).allowed(t); !with["DELETE /rest/crud/pet@a/p1 "] {
-		t.Fatal("a definition that is right gives nothing")
-	}
-	for _, d := range faultyDefinitions() {
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			for what, may := range d.allowed(t) {
-				if may && !without[what] {
-					t.Errorf("with %s the account may do more: %s", d, what)
-				}
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			without := faultyDefinition{}.allowed(t, database(t))
+			if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {
+				t.Fatalf("without a faulty definition, the account must be able to change pets and nothing else: %v", without)
+			}
+			// The probes notice a right that is given.
+			if with := (faultyDefinition{roles: `, "keeper": {"sids": ["anonymous"]}`}).allowed(t, database(t)); !with["DELETE /rest/crud/pet@a/p1 "] {
+				t.Fatal("a definition without a mistake gives no rights")
+			}
+			for _, d := range faultyDefinitions() {
+				t.Run("", func(t *testing.T) {
+					t.Parallel()
+					for what, may := range d.allowed(t, database(t)) {
+						if may && !without[what] {
+							t.Errorf("with %s the account may do more: %s", d, what)
+						}
+					}
+				})
 			}
 		})
 	}
