@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// keptClasses are class files without mistakes.
+var keptClasses = map[string]string{
+	"meta/names.class.json": `{"name": "names", "isStruct": true, "properties": [{"name": "first", "type": 0, "nullable": true}, {"name": "last", "type": 0, "nullable": true}]}`,
+	"meta/owner.class.json": `{"name": "owner", "key": ["id"], "properties": [{"name": "id", "type": 0}, {"name": "code", "type": 0, "nullable": true},
+ {"name": "pets", "type": 14, "itemsClass": "pet", "backRef": "owner"}]}`,
+	"meta/toy.class.json": `{"name": "toy", "key": ["id"], "properties": [{"name": "id", "type": 0}, {"name": "users", "type": 14, "itemsClass": "pet", "backColl": "toys"}]}`,
+	"meta/pet.class.json": `{"name": "pet", "key": ["id"], "creationTracker": "born", "compositeIndexes": [{"properties": ["age", "weight"]}], "properties": [
+ {"name": "id", "type": 0},
+ {"name": "note", "type": 0, "nullable": true},
+ {"name": "age", "type": 6, "orderNumber": 10, "nullable": true},
+ {"name": "weight", "type": 8, "nullable": true},
+ {"name": "born", "type": 9, "nullable": true},
+ {"name": "any", "type": 17, "nullable": true},
+ {"name": "name", "type": 16, "refClass": "names"},
+ {"name": "owner", "type": 13, "refClass": "owner", "nullable": true},
+ {"name": "friends", "type": 14, "itemsClass": "pet"},
+ {"name": "toys", "type": 14, "itemsClass": "toy", "backColl": "users"},
+ {"name": "label", "type": 0, "cached": true, "formula": {"concat": ["$id", "!"]}}]}`,
+	"meta/cat.class.json": `{"name": "cat", "ancestor": "pet", "properties": [{"name": "lives", "type": 6, "nullable": true}, {"name": "nick", "type": 0, "nullable": true}]}`,
+}
+
+// keptObjects have a value for each attribute that is stored.
+const keptObjects = `[{"_class": "owner@a", "id": "o1", "code": "c1"}, {"_class": "toy@a", "id": "t1"}, {"_class": "toy@a", "id": "t2"},
+ {"_class": "pet@a", "id": "p1", "note": "n", "age": 1, "weight": "1.50", "born": "2020-01-02T03:04:05.006Z", "any": {"a": [1, null]}, "name$first": "Rex", "name$last": "R", "owner": "o1", "toys": ["t1", "t2"]},
+ {"_class": "cat@a", "id": "c1", "note": "n", "age": 2, "weight": "2", "born": "2021-01-02T03:04:05.006Z", "any": 5, "name$first": "Tom", "owner": "o1", "friends": ["p1", "c1"], "toys": ["t2"], "lives": 7, "nick": "Tommy"}]`
+
+// keptMistakes are mistakes in the class files that concern columns or tables of links:
+// the code of the rule, the file, and the part of it that is replaced.
+var keptMistakes = []struct{ code, file, good, bad string }{
+	{"attribute-shape", "pet", `{"name": "weight", "type": 8, "nullable": true}`, `"weight"`},
+	{"attribute-name", "pet", `"name": "note"`, `"name": "no.te"`},
+	{"attribute-name", "pet", `"name": "note"`, `"name": "_id"`},
+	{"attribute-name", "pet", `"name": "age"`, `"name": null`},
+	{"attribute-twice", "pet", `{"name": "weight",`, `{"name": "age", "type": 0, "unique": true}, {"name": "weight",`},
+	{"attribute-twice", "pet", `{"name": "weight",`, `{"name": "age", "type": 0, "orderNumber": 20}, {"name": "weight",`},
+	{"attribute-case", "pet", `{"name": "weight",`, `{"name": "Age", "type": 0, "nullable": true}, {"name": "weight",`},
+	{"part-twice", "pet", `{"name": "weight",`, `{"name": "name$first", "type": 6, "nullable": true}, {"name": "weight",`},
+	{"type-missing", "pet", `"name": "any", "type": 17,`, `"name": "any",`},
+	{"type-missing", "pet", `"name": "age", "type": 6,`, `"name": "age",`},
+	{"type-unknown", "pet", `"name": "any", "type": 17,`, `"name": "any", "type": 99,`},
+	{"type-unknown", "pet", `"name": "note", "type": 0,`, `"name": "note", "type": "0",`},
+	{"type-unknown", "pet", `"name": "weight", "type": 8,`, `"name": "weight", "type": {},`},
+	{"structure-class", "pet", `"refClass": "names"`, `"refClass": "nams"`},
+	{"structure-circle", "names", `{"name": "last", "type": 0,`, `{"name": "last", "type": 16, "refClass": "names",`},
+	{"tree-type", "cat", `{"name": "nick",`, `{"name": "age", "type": 0, "nullable": true}, {"name": "nick",`},
+	{"tree-case", "cat", `{"name": "nick",`, `{"name": "NOTE", "type": 0, "nullable": true}, {"name": "nick",`},
+	{"tree-key", "cat", `{"name": "nick",`, `{"name": "id", "type": 6}, {"name": "nick",`},
+	{"class-shape", "cat", keptClasses["meta/cat.class.json"], `[]`},
+	{"class-name", "cat", `"name": "cat"`, `"name": "c@t"`},
+	{"ancestor-missing", "cat", `"ancestor": "pet"`, `"ancestor": "pets"`},
+	{"ancestor-missing", "cat", `"ancestor": "pet"`, `"ancestor": 5`},
+	{"ancestor-circle", "pet", `"key": ["id"]`, `"key": ["id"], "ancestor": "cat"`},
+	{"properties-missing", "owner", `"properties": [`, `"properties": {}, "other": [`},
+	{"properties-missing", "cat", `"properties": [`, `"other": [`},
+	{"key-missing", "owner", `"key": ["id"], `, ``},
+	{"key-missing", "owner", `"key": ["id"]`, `"key": 5`},
+	{"key-unknown", "owner", `{"name": "id", "type": 0}, `, ``},
+	{"key-unknown", "owner", `"key": ["id"]`, `"key": ["nosuch"]`},
+	{"key-twice", "owner", `"key": ["id"]`, `"key": ["id", "id"]`},
+	{"key-text", "owner", `"name": "id", "type": 0`, `"name": "id", "type": 1`},
+	{"key-real", "owner", `"name": "id", "type": 0`, `"name": "id", "type": 7`},
+	{"key-type", "owner", `"name": "id", "type": 0`, `"name": "id", "type": 5`},
+	{"key-calculated", "owner", `"name": "id", "type": 0`, `"name": "id", "type": 0, "formula": {"concat": ["x"]}`},
+	{"key-of-descendant", "cat", `"ancestor": "pet"`, `"ancestor": "pet", "key": ["nick"]`},
+	{"tracker-type", "pet", `"creationTracker": "born"`, `"creationTracker": "age"`},
+	{"tracker-text", "pet", `"creationTracker": "born"`, `"creationTracker": "note"`},
+	{"index-unknown", "pet", `["age", "weight"]`, `["age", "wait"]`},
+	{"not-array", "pet", `[{"properties": ["age", "weight"]}]`, `{"properties": ["age"]}`},
+	{"not-flag", "pet", `"name": "note", "type": 0, "nullable": true`, `"name": "note", "type": 0, "nullable": 1`},
+	{"not-number", "pet", `"name": "note", "type": 0,`, `"name": "note", "type": 0, "size": -1,`},
+	{"reference-class", "pet", `"refClass": "owner"`, `"refClass": "ownr"`},
+	{"reference-class", "pet", `"refClass": "owner"`, `"refClass": {}`},
+	{"backref-unknown", "pet", `"refClass": "owner"`, `"refClass": "owner", "backRef": "nosuch"`},
+	{"collection-class", "pet", `"name": "friends", "type": 14, "itemsClass": "pet"`, `"name": "friends", "type": 14, "itemsClass": "dog"`},
+	{"collection-class-backref", "owner", `"itemsClass": "pet"`, `"itemsClass": "pat"`},
+	{"backref-unknown", "owner", `"backRef": "owner"`, `"backRef": "onwer"`},
+	{"backref-type", "owner", `"backRef": "owner"`, `"backRef": "age"`},
+	{"binding-unknown", "owner", `"backRef": "owner"`, `"backRef": "owner", "binding": "nosuch"`},
+	{"other-side-unknown", "pet", `"backColl": "users"`, `"backColl": "user"`},
+	{"other-side-type", "pet", `"backColl": "users"`, `"backColl": "id"`},
+	{"subclass-unknown", "pet", `"refClass": "owner"`, `"refClass": "owner", "allowedSubclasses": ["nosuch"]`},
+	{"formula-invalid", "pet", `{"concat": ["$id", "!"]}`, `{"concatenate": ["$id", "!"]}`},
+	{"formula-attribute", "pet", `{"concat": ["$id", "!"]}`, `{"concat": ["$id", "!", "$nosuch"]}`},
+	{"formula-invalid", "pet", `"name": "note", "type": 0,`, `"name": "note", "type": 0, "cached": true, "formula": {"nosuch": []},`},
+	{"formula-invalid", "pet", `"name": "age", "type": 6,`, `"name": "age", "type": 6, "formula": {"nosuch": []},`},
+	{"default-value", "pet", `"name": "age", "type": 6,`, `"name": "age", "type": 6, "defaultValue": "many",`},
+}
+
+// TestNothingIsLost makes each of the mistakes beside a running server, reloads it, writes
+// to the objects, and takes the mistake back: everything that was stored is still there.
+// The same again with restarts instead of reloads.
+func TestNothingIsLost(t *testing.T) {
+	databases := map[string]func(*testing.T) string{"sqlite": func(*testing.T) string { return "" }}
+	if !raceDetector {
+		databases["postgres"] = func(t *testing.T) string { return pgtest.Database(t) }
+	}
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := &keeper{T: t, dir: t.TempDir(), db: database(t)}
+			k.write("deploy.json", `{"namespace": "a", "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"},
+ "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}}, "authMode": {"crud": "none", "acceptor": "none"}}}}}`)
+			k.write("acl/open.json", openACL)
+			for file, text := range keptClasses {
+				k.write(file, text)
+			}
+			k.start()
+			if status, body := k.ask("POST", "/rest/acceptor", keptObjects); status != 200 {
+				t.Fatalf("the objects are not saved: %d %s", status, body)
+			}
+			k.touch()
+			want := k.export()
+			for _, again := range []struct {
+				how  string
+				load func() bool
+			}{{"reload", k.reload}, {"restart", k.restart}} {
+				for _, m := range keptMistakes {
+					k.play(fmt.Sprintf("%s with %s in %s", again.how, m.code, m.file), "meta/"+m.file+".class.json", m.code, m.good, m.bad, again.load, want)
+				}
+			}
+			k.process.stop(t)
+		})
+	}
+}
+
+// keeper runs a server on an application.
+type keeper struct {
+	*testing.T
+	dir, db string
+	process *process
+}
+
+// play makes a mistake and takes it back.
+func (k *keeper) play(what, file, code, good, bad string, load func() bool, want []string) {
+	k.Helper()
+	text := keptClasses[file]
+	if strings.Count(text, good) != 1 {
+		k.Fatalf("%s: the file has %q %d times", what, good, strings.Count(text, good))
+	}
+	k.write(file, strings.Replace(text, good, bad, 1))
+	process, before := k.process, len(k.process.log())
+	loaded := load()
+	if k.process != process {
+		before = 0
+	}
+	if loaded {
+		if rule := ruleOf(code); rule == nil || !strings.Contains(k.process.log()[before:], rule.Resolution) && code != "subclass-unknown" {
+			k.Errorf("%s: the log does not have the mistake", what)
+		}
+		k.touch()
+	} else if !strings.Contains(k.process.log()[before:], "values") && !strings.Contains(k.process.log()[before:], "links") &&
+		!strings.Contains(k.process.log()[before:], "type") && !strings.Contains(k.process.log()[before:], "key") && !strings.Contains(k.process.log()[before:], "root") {
+		k.Errorf("%s: the refusal does not say what is in the database:\n%s", what, k.process.log()[before:])
+	}
+	k.write(file, text)
+	if !loaded && strings.HasPrefix(what, "reload") {
+		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the files are those that the server goes on with: it logs nothing
+	} else if !load() {
+		k.Fatalf("%s: the server does not load the files again after the mistake was taken back:\n%s", what, k.process.log())
+	}
+	k.touch()
+	if got := k.export(); !slices.Equal(got, want) {
+		k.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// touch writes values that objects have already, as far as they can be written.
+func (k *keeper) touch() {
+	k.ask("PATCH", "/rest/crud/pet@a/p1", `{"note": "n"}`)
+	k.ask("PATCH", "/rest/crud/cat@a/c1", `{"lives": 7}`)
+}
+
+func (k *keeper) write(name, text string) {
+	k.Helper()
+	file := filepath.Join(k.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		k.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k *keeper) start() {
+	k.Helper()
+	k.process = start(k.T, k.dir, k.flags()...)
+}
+
+func (k *keeper) flags() []string {
+	if k.db == "" {
+		return nil
+	}
+	return []string{"-db", k.db}
+}
+
+// reload has the server read the application again. It reports whether the server has
+// taken it over.
+func (k *keeper) reload() (taken bool) {
+	k.Helper()
+	before := len(k.process.log())
+	if err := k.process.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		k.Fatal(err)
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		log := k.process.log()[before:]
+		if taken = strings.Contains(log, "application reloaded"); taken || strings.Contains(log, "goes on as it was") {
+			return taken
+		}
+	}
+	k.Fatalf("the server does not reload the application:\n%s", k.process.log())
+	return false
+}
+
+// restart starts the server again. A server that does not start leaves the process of
+// the last one.
+func (k *keeper) restart() (taken bool) {
+	k.Helper()
+	select {
+	case <-k.process.done:
+	default:
+		k.process.stop(k.T)
+	}
+	k.process = launch(k.T, k.dir, k.flags()...)
+	select {
+	case a := <-k.process.addr:
+		k.process.url = "http://" + a
+		return true
+	case <-k.process.done:
+		return false
+	}
+}
+
+func (k *keeper) ask(method, path, body string) (int, string) {
+	k.Helper()
+	select {
+	case <-k.process.done:
+		return 0, ""
+	default:
+	}
+	status, text, err := k.process.request(method, path, "application/json", body)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return status, text
+}
+
+// export returns what restsrv export writes, a line each, sorted.
+func (k *keeper) export() []string {
+	k.Helper()
+	var out, failed bytes.Buffer
+	args := append([]string{"export", "-config", filepath.Join(k.dir, "deploy.json")}, k.flags()...)
+	if err := run(context.Background(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &failed, Env: func(string) string { return "" }}); err != nil {
+		k.Fatalf("restsrv export: %v\n%s", err, failed.String())
+	}
+	all := lines(out.String())
+	slices.Sort(all)
+	return all
+}
