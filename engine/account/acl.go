@@ -3,6 +3,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"restsrv/engine"
@@ -66,7 +67,39 @@ func (a *ACL) readAccount(o jsonfile.Object) {
 		in.Properties = properties.Fields
 	}
 	if len(*o.Faults) == before {
+		in.check(o)
+	}
+	if len(*o.Faults) == before {
 		a.Accounts = append(a.Accounts, in)
+	}
+}
+
+// check adds a fault if the account could not be stored as it is.
+func (a ACLAccount) check(o jsonfile.Object) {
+	field := "id"
+	if o.Name("id") == "" && o.Value("name") != nil {
+		field = "name"
+	}
+	wrong := func(err error, path, found, expected string) bool {
+		var e *engine.Error
+		if errors.As(err, &e) {
+			o.Fault(path, found, expected+": "+e.Message)
+		}
+		return err != nil
+	}
+	if strings.HasPrefix(a.ID, "@") {
+		o.Fault(o.At(field), "", "the name of an account")
+		return
+	}
+	if wrong(checkID(a.ID), o.At(field), engine.Quote(a.ID), "the name of an account") {
+		return
+	}
+	wrong(checkText("name", a.Name, maxID), o.At("name"), engine.Quote(a.Name), "a name")
+	for i, role := range a.Roles {
+		wrong(checkRoles([]string{role}), jsonfile.Element(o.At("roles"), i), engine.Quote(role), "the id of a role")
+	}
+	if a.Hash != "" && parseHash(a.Hash).algorithm == malformed {
+		o.Fault(jsonfile.Member(o.At("pwd"), "hash"), "text", "a hash: argon2id or pbkdf2$iterations$hash$salt")
 	}
 }
 

@@ -3,6 +3,7 @@ package acl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"restsrv/engine"
@@ -47,6 +48,11 @@ func (f *File) Read(file jsonfile.Object) {
 			id := o.Name("id")
 			in := FileResource{o.Where(), Resource{id, captionOr(o.Name("name"), withoutPrefix(id))}}
 			if len(*o.Faults) == before {
+				refuse(o, checkCaption(in.Name), o.At("name"), in.Name, "a name")
+				_, err := CheckResource(id)
+				refuse(o, err, o.At("id"), id, "a resource")
+			}
+			if len(*o.Faults) == before {
 				f.Resources = append(f.Resources, in)
 			}
 		}
@@ -67,13 +73,28 @@ func withoutPrefix(resource string) string {
 	return resource
 }
 
+// refuse adds a fault for an error that a check has returned, and reports whether it
+// has returned one.
+func refuse(o jsonfile.Object, err error, path, found, expected string) bool {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		o.Fault(path, engine.Quote(found), expected+": "+e.Message)
+	}
+	return err != nil
+}
+
 func (f *File) readRole(o jsonfile.Object) {
 	before := len(*o.Faults)
 	id := o.Name("id")
 	in := FileRole{Where: o.Where(), Role: Role{id, captionOr(o.Name("name"), id)}}
+	if len(*o.Faults) == before && !refuse(o, CheckRole(id), o.At("id"), id, "the id of a role") {
+		refuse(o, checkCaption(in.Name), o.At("name"), in.Name, "a name")
+	}
 	given, _ := o.Child("permissions")
 	for _, field := range given.Fields {
 		g := engine.Grant{Subject: id, Resource: field.Name}
+		_, err := CheckResource(field.Name)
+		refuse(o, err, given.At(field.Name), field.Name, "a resource")
 		for i, v := range given.List(field.Name) {
 			name, _ := v.(string)
 			bits, ok := engine.ParsePermission(name)
