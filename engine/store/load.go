@@ -89,7 +89,7 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 			if !seen[it.Class] {
 				seen[it.Class] = true
 				for _, l := range it.Class.Needs() {
-					merged = mergeLoad(merged, l)
+					merged = mergeLoad(merged, served(it.Class, l, merged))
 				}
 			}
 		}
@@ -139,6 +139,34 @@ func sameProperty(a, b *engine.Property) bool {
 	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target && (a.Back == nil) == (b.Back == nil)
 }
 
+// declaresAgain reports whether c declares again a plain reference of an ancestor, to the same class.
+func declaresAgain(c *engine.Class, reference *engine.Property) bool {
+	plain := func(p *engine.Property) bool {
+		return p != nil && p.Type == engine.Reference && p.Back == nil && p.Formula == nil && p.Target == reference.Target
+	}
+	if !plain(reference) || !plain(c.Property(reference.Name)) {
+		return false
+	}
+	for c = c.Ancestor; c != nil; c = c.Ancestor {
+		if p := c.Property(reference.Name); p != nil && sameProperty(p, reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// served returns a load of class c as part of one of the others that loads the same for c.
+func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load {
+	for _, other := range others {
+		if other.Property.Name == l.Property.Name && !sameProperty(other.Property, l.Property) && declaresAgain(c, other.Property) {
+			as := *l
+			as.Property = other.Property
+			return &as
+		}
+	}
+	return l
+}
+
 // owners are the items with a property to load. They are indexed by the text of the value that
 // identifies the loaded items.
 type owners struct {
@@ -153,7 +181,7 @@ func collectOwners(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
 		p := it.Class.Property(l.Property.Name)
-		if p == nil || !sameProperty(p, l.Property) {
+		if p == nil || !sameProperty(p, l.Property) && !declaresAgain(it.Class, l.Property) {
 			continue
 		}
 		if it.Links == nil {

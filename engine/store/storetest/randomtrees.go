@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -13,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// randomTrees compares a repository with a model that has a map for each object. The classes of its
-// random trees declare attributes again with other types and letter case. TREES is the number of
-// trees.
+// randomTrees compares trees whose classes declare attributes again, with types, letter
+// case, targets of references and unique values chosen at random, with a model that keeps
+// a map for each object. TREES is the number of trees.
 func randomTrees(t *testing.T, open Open) {
 	rounds, err := strconv.Atoi(os.Getenv("TREES"))
 	if err != nil {
@@ -25,7 +26,8 @@ func randomTrees(t *testing.T, open Open) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			g := &grove{T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 15)), objects: map[string]*leaf{}}
 			g.grow()
-			g.Repository = open(t, g.classes)
+			g.Repository = open(t, append(slices.Clone(g.classes), g.targets...))
+			g.settle()
 			for step := 0; step < 120 && !t.Failed(); step++ {
 				g.step()
 			}
@@ -42,6 +44,8 @@ type grove struct {
 	classes []*engine.Class
 	objects map[string]*leaf
 	created int
+	targets []*engine.Class         // of references: with a key of text, and with a number
+	there   map[*engine.Class][]any // keys of their objects
 }
 
 // leaf is the model of an item.
@@ -51,14 +55,22 @@ type leaf struct {
 	sequence int
 }
 
-var groveTypes = []engine.PropertyType{engine.String, engine.Text, engine.GUID, engine.Int, engine.DecimalNum, engine.Boolean}
+var groveTypes = []engine.PropertyType{engine.String, engine.Text, engine.GUID, engine.Int, engine.DecimalNum, engine.Boolean, engine.Reference}
 
 func (g *grove) grow() {
+	g.targets = []*engine.Class{NewClass("spot", Prop("id", engine.String), Prop("name", engine.String)), NewClass("lot", Prop("no", engine.Int), Prop("name", engine.String))}
+	g.there = map[*engine.Class][]any{}
 	properties := func(own ...*engine.Property) []*engine.Property {
 		for _, name := range []string{"x", "y", "z", "X"} {
-			if g.IntN(2) == 0 {
-				own = append(own, Prop(name, groveTypes[g.IntN(len(groveTypes))], func(p *engine.Property) { p.Indexed = g.IntN(3) == 0 }))
+			if g.IntN(2) > 0 {
+				continue
 			}
+			p := Prop(name, groveTypes[g.IntN(len(groveTypes))])
+			p.Indexed, p.Unique = g.IntN(3) == 0, p.Type != engine.Text && g.IntN(8) == 0
+			if p.Type == engine.Reference {
+				p.Target = g.targets[g.IntN(2)]
+			}
+			own = append(own, p)
 		}
 		return own
 	}
@@ -67,6 +79,69 @@ func (g *grove) grow() {
 		ancestor := g.classes[g.IntN(len(g.classes))]
 		g.classes = append(g.classes, Extend(ancestor, fmt.Sprint("c", i), properties()...))
 	}
+	Link(append(slices.Clone(g.classes), g.targets...)...)
+}
+
+// settle creates the objects that references may point at.
+func (g *grove) settle() {
+	for _, key := range []any{"1", "true"} {
+		g.found(g.targets[0], key)
+	}
+	for _, key := range []any{int64(0), int64(1)} {
+		g.found(g.targets[1], key)
+	}
+}
+
+func (g *grove) found(c *engine.Class, key any) {
+	create(g.T, g, c, c.Key[0], key)
+	g.there[c] = append(g.there[c], key)
+}
+
+// unique returns the columns that have unique values: those of attributes of which one
+// declaration of the same storage says so.
+func (g *grove) unique() map[string]bool {
+	all := map[string]bool{}
+	for _, c := range g.classes {
+		for _, p := range c.Properties {
+			if p.Unique {
+				all[column(p)] = true
+			}
+		}
+	}
+	return all
+}
+
+// column names what is stored together: values of one name and kind.
+func column(p *engine.Property) string { return p.Name + " " + kindOf(p.ValueType()) }
+
+// differ reports whether unique values differ if some objects have other values.
+func (g *grove) differ(changed map[string]*leaf) bool {
+	unique, seen := g.unique(), map[string]bool{}
+	count := func(o *leaf) bool {
+		for _, p := range o.class.Properties {
+			value := o.values[p.Name]
+			if p.Name == "id" || value == nil || !unique[column(p)] {
+				continue
+			}
+			key := fmt.Sprint(column(p), " ", value)
+			if seen[key] {
+				return false
+			}
+			seen[key] = true
+		}
+		return true
+	}
+	for id, o := range g.objects {
+		if changed[id] == nil && !count(o) {
+			return false
+		}
+	}
+	for _, o := range changed {
+		if !count(o) {
+			return false
+		}
+	}
+	return true
 }
 
 // above returns a random class that is c or above it.
@@ -82,7 +157,7 @@ func (g *grove) value(p *engine.Property) any {
 		return nil
 	}
 	n := g.IntN(4)
-	switch p.Type {
+	switch p.ValueType() {
 	case engine.Int:
 		return int64(n)
 	case engine.DecimalNum:
@@ -115,7 +190,7 @@ func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 		if v[i] == engine.Absent || p.Name == "id" {
 			continue
 		}
-		value, ok := castAgain(v[i], p.Type, o.class.Property(p.Name).Type)
+		value, ok := castAgain(v[i], p.ValueType(), o.class.Property(p.Name).ValueType())
 		if !ok {
 			return nil, false
 		}
@@ -156,7 +231,11 @@ func kindOf(t engine.PropertyType) string {
 }
 
 func (g *grove) step() {
-	switch g.IntN(10) {
+	switch g.IntN(12) {
+	case 10:
+		g.rekey()
+	case 11:
+		g.unsettle()
 	case 0, 1, 2:
 		g.write(true)
 	case 3, 4, 5:
@@ -184,6 +263,7 @@ func (g *grove) write(fresh bool) {
 	}
 	v := g.given(c)
 	after, fits := o.asOwn(c, v)
+	fits = fits && g.differ(map[string]*leaf{id: {class: o.class, values: after}})
 	var it *engine.Item
 	var err error
 	if fresh || g.IntN(2) == 0 {
@@ -243,23 +323,76 @@ func (g *grove) writeAll() {
 	if !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
 		return
 	}
-	after := map[string]map[string]any{}
+	after := map[string]*leaf{}
 	fits := true
 	for id, o := range g.objects {
 		if below(o.class, c) {
 			all, ok := o.asOwn(c, v)
-			after[id], fits = all, fits && ok
+			after[id], fits = &leaf{o.class, all, o.sequence}, fits && ok
 		}
 	}
+	fits = fits && g.differ(after)
 	n, err := g.UpdateAll(g.Context(), all(c), v)
 	if fits != (err == nil) || fits && int(n) != len(after) {
 		g.Fatalf("writing %v to all of %s: got %d, %v, want %d, an error: %t", v, c.Name, n, err, len(after), !fits)
 	}
 	if err == nil {
-		for id, values := range after {
-			g.objects[id].values = values
+		for id, o := range after {
+			g.objects[id] = o
 		}
 	}
+}
+
+// rekey changes the key of an object that references may point at: those follow, and
+// values that are no references to it stay.
+func (g *grove) rekey() {
+	c := g.targets[g.IntN(2)]
+	if len(g.there[c]) == 0 {
+		return
+	}
+	at := g.IntN(len(g.there[c]))
+	old := g.there[c][at]
+	key := g.value(c.Properties[0])
+	if key == nil || key == old {
+		return
+	}
+	after := map[string]*leaf{}
+	for id, o := range g.objects {
+		values := maps.Clone(o.values)
+		for _, p := range o.class.Properties {
+			if p.Type == engine.Reference && p.Target == c && values[p.Name] == old {
+				values[p.Name] = key
+				after[id] = &leaf{o.class, values, o.sequence}
+			}
+		}
+	}
+	fits := !slices.Contains(g.there[c], key) && g.differ(after)
+	_, err := g.Update(g.Context(), c, fmt.Sprint(old), values(c, c.Key[0], key), engine.WriteOptions{})
+	if fits != (err == nil) {
+		g.Fatalf("changing the key of %s %v to %v: got error %v, want one: %t", c.Name, old, key, err, !fits)
+	}
+	if err == nil {
+		g.there[c] = slices.Replace(g.there[c], at, at+1, key)
+		maps.Copy(g.objects, after)
+	}
+}
+
+// unsettle deletes an object that references may point at, or creates one: values that
+// point at it stay.
+func (g *grove) unsettle() {
+	c := g.targets[g.IntN(2)]
+	key := g.value(c.Properties[0])
+	if key == nil {
+		return
+	}
+	if at := slices.Index(g.there[c], key); at >= 0 {
+		if err := g.Delete(g.Context(), c, fmt.Sprint(key), nil); err != nil {
+			g.Fatal(err)
+		}
+		g.there[c] = slices.Delete(g.there[c], at, at+1)
+		return
+	}
+	g.found(c, key)
 }
 
 func (g *grove) remove() {
@@ -280,7 +413,7 @@ func below(c, ancestor *engine.Class) bool {
 // seen returns the value of an attribute as it appears in a class above the object's own. It is
 // null if the object's own class stores the attribute in another column.
 func (o *leaf) seen(p *engine.Property) any {
-	if kindOf(o.class.Property(p.Name).Type) != kindOf(p.Type) {
+	if kindOf(o.class.Property(p.Name).ValueType()) != kindOf(p.ValueType()) {
 		return nil
 	}
 	return o.values[p.Name]
@@ -347,6 +480,31 @@ func (g *grove) compare() {
 		same(g.T, "objects of "+c.Name, ids(g.T, g, all(c)), want)
 		for _, id := range want {
 			g.match(id, get(g.T, g, c, id))
+		}
+		for _, p := range c.Properties {
+			if p.Type == engine.Reference {
+				g.load(c, p)
+			}
+		}
+	}
+}
+
+// load compares what a reference of a class leads to. The objects of a class that declares
+// the attribute otherwise have no such reference.
+func (g *grove) load(c *engine.Class, p *engine.Property) {
+	q := all(c)
+	q.Load = []*engine.Load{{Property: p, Shown: true}}
+	for id, it := range listed(g.T, g, q) {
+		own := it.Class.Property(p.Name)
+		var got, want any
+		if target := it.Link(own).Item; target != nil {
+			got = target.Get(p.Target.Key[0])
+		}
+		if v := g.objects[id].values[p.Name]; own.Type == engine.Reference && own.Target == p.Target && slices.Contains(g.there[p.Target], v) {
+			want = v
+		}
+		if got != want {
+			g.Errorf("%s of %s, %s through %s leads to %v, want %v", p.Name, id, it.Class.Name, c.Name, got, want)
 		}
 	}
 }
