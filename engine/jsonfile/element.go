@@ -6,7 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Where names the object in a message: its file, and where in that it stands.
+// Where returns the position of the object for use in a message: its file and its
+// JSON path.
 func (o Object) Where() string {
 	if o.Path == "" {
 		return o.File
@@ -14,8 +15,8 @@ func (o Object) Where() string {
 	return o.File + ": " + o.Path
 }
 
-// Element reads an element of an array that must be an object; ok is false, and
-// the fault told, when it is none.
+// Element reads element i of the array in a field. If the element is not an
+// object, Element adds a fault and ok is false.
 func (o Object) Element(name string, i int) (element Object, ok bool) {
 	v := o.List(name)[i]
 	element = o.Within(Element(o.At(name), i), nil)
@@ -25,8 +26,8 @@ func (o Object) Element(name string, i int) (element Object, ok bool) {
 	return element, ok
 }
 
-// Name reads text, or a number as YAML makes one of digits; "" when there is
-// neither.
+// Name reads a name. It accepts a number too, since YAML decodes an unquoted name
+// of digits as a number. It returns "" if the field holds neither.
 func (o Object) Name(name string) string {
 	if n, ok := o.Value(name).(json.Number); ok {
 		return string(n)

@@ -1,10 +1,12 @@
-// Package jsonfile reads JSON files that people write, field by field, and
-// collects every mistake in them as an engine.Fault: it owns how fields are
-// read, how JSON paths are written and how messages name what is there and
-// what was meant. It also owns the YAML library, and reads YAML as the JSON it
-// stands for. It is not for bytes of JSON (engine/wire decodes them), not for
-// JSON that programs send, and knows no file: which names, ranges and defaults
-// one has belongs to its reader.
+// Package jsonfile reads hand-written JSON files field by field, and collects
+// every mistake in them as an engine.Fault. It defines how fields are read, how
+// JSON paths are written, and how messages describe the value that was found and
+// the value that was expected. It is also the only package that uses the YAML
+// library: it decodes YAML into the equivalent JSON.
+//
+// Use engine/wire to decode bytes of JSON, and to read JSON that programs send.
+// The package does not know any particular file: the names, ranges and defaults
+// of a file belong to the package that reads it.
 package jsonfile
 
 import (
@@ -16,19 +18,19 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Object reads one JSON object field by field and collects what is wrong with
-// it. A field that is null counts as absent, one of the wrong type is a fault
-// and reads as absent; of fields with one name the last counts. The zero Object
-// reads as empty; any other needs Faults.
+// Object reads one JSON object field by field and collects its faults. If a field
+// is null, it counts as absent. If it has the wrong type, that is a fault, and the
+// field counts as absent. If several fields have the same name, the last one
+// counts. The zero Object is empty; any other Object must have Faults.
 type Object struct {
-	File    string // as faults give it
+	File    string // name of the file in faults
 	Path    string // JSON path of the object, "" for the whole file
 	Fields  engine.Fields
 	Faults  *engine.Faults // where faults are added
 	Lenient bool           // values of the wrong type are mistakes with a rule, not fatal
 }
 
-// Within returns an Object for fields that stand at the JSON path in the same file.
+// Within returns an Object for the fields at a JSON path of the same file.
 func (o Object) Within(path string, fields engine.Fields) Object {
 	o.Path, o.Fields = path, fields
 	return o
@@ -37,18 +39,19 @@ func (o Object) Within(path string, fields engine.Fields) Object {
 // At returns the JSON path of a field.
 func (o Object) At(name string) string { return Member(o.Path, name) }
 
-// Fault adds a mistake that stands at the JSON path; found and expected are as
-// in engine.Fault.
+// Fault adds a fatal fault at the JSON path. For found and expected see
+// engine.Fault.
 func (o Object) Fault(path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected})
 }
 
-// Warn is Fault for what does not keep the server from starting.
+// Warn adds a warning, which does not prevent the server from starting.
 func (o Object) Warn(path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
 }
 
-// Report adds a fault for which there is a rule. The caller does what the rule says.
+// Report adds a fault that has a rule. The caller should then apply the
+// resolution of the rule.
 func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{
 		File: o.File, Path: path, Found: found, Expected: expected,
@@ -56,7 +59,8 @@ func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
 	})
 }
 
-// mistyped adds the fault that a field has the wrong type.
+// mistyped adds a fault for a field that has the wrong type. The rule is used
+// only if the Object is lenient.
 func (o Object) mistyped(rule *mistake.Rule, name, expected string) {
 	if o.Lenient {
 		o.Report(rule, o.At(name), Describe(o.Value(name)), expected)
@@ -65,13 +69,13 @@ func (o Object) mistyped(rule *mistake.Rule, name, expected string) {
 	}
 }
 
-// Value returns what a field holds, as decoded, nil when it is absent.
+// Value returns the decoded value of a field, or nil if the field is absent.
 func (o Object) Value(name string) any {
 	v, _ := o.Fields.Get(name)
 	return v
 }
 
-// Text reads a text, "" when there is none.
+// Text reads a string. It returns "" if the field is absent.
 func (o Object) Text(name string) string {
 	v := o.Value(name)
 	s, ok := v.(string)
@@ -99,8 +103,8 @@ func (o Object) Flag(name string, def bool) bool {
 	return b
 }
 
-// Whole reads a whole number from min to max, both included; ok is false when
-// there is none.
+// Whole reads a whole number from min to max, both included. If the field does
+// not hold such a number, ok is false.
 func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 	v := o.Value(name)
 	if v == nil {
@@ -116,7 +120,7 @@ func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 	return 0, false
 }
 
-// List reads an array, nil when there is none.
+// List reads an array. It returns nil if the field is absent.
 func (o Object) List(name string) []any {
 	v := o.Value(name)
 	list, ok := v.([]any)
@@ -126,8 +130,8 @@ func (o Object) List(name string) []any {
 	return list
 }
 
-// Child reads an object; ok is false when there is none, and the child then
-// reads as empty.
+// Child reads an object. If the field does not hold one, ok is false and the
+// child is empty.
 func (o Object) Child(name string) (child Object, ok bool) {
 	v := o.Value(name)
 	fields, ok := v.(engine.Fields)
@@ -137,7 +141,7 @@ func (o Object) Child(name string) (child Object, ok bool) {
 	return o.Within(o.At(name), fields), ok
 }
 
-// truthy converts a JSON value to a flag as JavaScript does.
+// truthy converts a JSON value to a boolean as JavaScript does.
 func truthy(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -151,7 +155,8 @@ func truthy(v any) bool {
 	return v != nil
 }
 
-// WarnRepeated warns of names that are given twice, since only the last counts.
+// WarnRepeated adds a warning for each name that appears again, since only the
+// last field of a name counts.
 func (o Object) WarnRepeated() {
 	seen := make(map[string]bool, len(o.Fields))
 	for _, f := range o.Fields {
@@ -162,7 +167,7 @@ func (o Object) WarnRepeated() {
 	}
 }
 
-// WarnUnknown warns of fields that are not among the known ones.
+// WarnUnknown adds a warning for each field whose name is not in known.
 func (o Object) WarnUnknown(known []string) {
 	for _, f := range o.Fields {
 		if slices.Contains(known, f.Name) {

@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// maxDepth is how deep documents may be nested, as in engine/wire.
+// maxDepth is the maximum nesting depth of a document, as in engine/wire.
 const maxDepth = 512
 
-// Locate returns the places of JSON paths in a document and of the values around
-// them, nil if the document is malformed. A path that the document does not have has
-// no place; see Places.Of.
+// Locate returns the places of the given JSON paths and of the values that
+// contain them. It returns nil if the document is malformed. A path that does not
+// exist in the document has no place; use Places.Of to get the nearest one.
 func Locate(data []byte, paths []string) Places {
 	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(Places), line: 1}
 	for _, path := range paths {
@@ -30,11 +30,11 @@ func Locate(data []byte, paths []string) Places {
 type walker struct {
 	data   []byte
 	src    *json.Decoder
-	around map[string]bool // the paths that are looked for, and those of what they are in
+	around map[string]bool // the wanted paths and the paths of the values that contain them
 	places Places
-	offset int // what was counted in line and start
+	offset int // end of the bytes that line and start already cover
 	line   int
-	start  int // offset at which the line begins
+	start  int // offset of the first byte of the line
 }
 
 // next returns the place of the next token.
@@ -87,8 +87,8 @@ func (w *walker) value(path string, depth int) error {
 	return err
 }
 
-// inner walks through a value within another one, or steps over it when nothing
-// in it is looked for.
+// inner reads a value within an object or an array. It skips the value if no
+// wanted path leads into it.
 func (w *walker) inner(path string, at Place, depth int) error {
 	if w.around[path] {
 		w.places[path] = at

@@ -7,10 +7,11 @@ import (
 	"restsrv/engine"
 )
 
-// position is where an error of DecodeYAML or wire.Decode says that a text is malformed.
+// position matches the line and column in an error of DecodeYAML or wire.Decode.
 var position = regexp.MustCompile(` at line (\d+), column (\d+)`)
 
-// Malformed returns the fault of a file that cannot be decoded. Its place is the one that err names.
+// Malformed returns the fault of a file that cannot be decoded. The fault has the line and column that err
+// contains, or else those of WholeFile.
 func Malformed(file string, err error, expected string) *engine.Fault {
 	text := err.Error()
 	f := WholeFile(file, text, expected)
@@ -22,7 +23,7 @@ func Malformed(file string, err error, expected string) *engine.Fault {
 	return f
 }
 
-// WholeFile returns the fault of a file that holds something else than expected. Its place is the beginning of the file.
+// WholeFile returns a fault that concerns a file as a whole. Its place is the beginning of the file.
 func WholeFile(file, found, expected string) *engine.Fault {
 	return &engine.Fault{File: file, Line: 1, Column: 1, Found: found, Expected: expected}
 }

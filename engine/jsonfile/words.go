@@ -10,8 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// Member returns the JSON path of a field of the object at path. Names that
-// would make the path ambiguous or break its line are quoted.
+// Member returns the JSON path of a field of the object at path. It quotes a name
+// if the name would make the path ambiguous or would contain a line break.
 func Member(path, name string) string {
 	plain := name != "" && len(name) <= 100 && strings.IndexFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-$@:/", r)
@@ -25,14 +25,15 @@ func Member(path, name string) string {
 	return path + "." + name
 }
 
-// Element returns the JSON path of an element of the array at path, i from 0.
+// Element returns the JSON path of element i of the array at path, counted from 0.
 func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Around returns a path without its last step, "" for the whole. A step with a
-// quoted name may take several calls.
+// Around returns a path without its last step, or "" if it has a single step. A
+// step with a quoted name may take several calls.
 func Around(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
-// Describe names a decoded JSON value in one short line.
+// Describe describes a decoded JSON value for a message. Long numbers are
+// shortened.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -49,8 +50,8 @@ func Describe(v any) string {
 	return string(engine.AppendValue(nil, v))
 }
 
-// Choice words what is expected instead of a name nobody knows: the nearest
-// known name, or the known ones when none is near.
+// Choice describes the names that are expected instead of an unknown name: the
+// nearest known name or, if no known name is similar, a list of the known names.
 func Choice(name string, known []string) string {
 	const most = 20
 	switch near := Nearest(name, known); {
@@ -64,9 +65,9 @@ func Choice(name string, known []string) string {
 	return "one of " + strings.Join(known, ", ")
 }
 
-// Nearest returns the known name that takes the fewest edits to reach, letter
-// case aside, the first of equals; "" when it would take so many that it is
-// another word.
+// Nearest returns the known name with the smallest edit distance to name, and the
+// first one if several are equally near. Letter case does not count. It returns ""
+// if every known name differs in more than a third of the letters of name.
 func Nearest(name string, known []string) string {
 	wanted := []rune(strings.ToLower(name))
 	if len(wanted) > 100 {
@@ -81,7 +82,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, replace or swap.
+// distance returns the number of letters to insert, delete, replace or swap in
+// order to turn a into b.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -104,12 +106,13 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// NameRule words ValidName, as what a fault expects.
+// NameRule describes the names that ValidName accepts. Faults use it as their
+// expected value.
 const NameRule = "a name of letters, digits, _, -, $ and spaces, that does not begin with -, $ or a space, at most 100 characters"
 
-// ValidName reports whether s can name a class, an attribute or a namespace.
-// Left out is whatever has a meaning in paths, filters, addresses and columns:
-// dots, @, #, |, quotes, commas, control characters.
+// ValidName reports whether s can name a class, an attribute or a namespace. It
+// rejects characters that have a meaning in paths, filters, URLs or column names,
+// such as dots, @, #, |, quotes, commas and control characters.
 func ValidName(s string) bool {
 	if s == "" || utf8.RuneCountInString(s) > 100 || strings.HasSuffix(s, " ") {
 		return false

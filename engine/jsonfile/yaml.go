@@ -12,14 +12,15 @@ import (
 	"restsrv/engine"
 )
 
-// Place is where something stands in a file, both numbers from 1.
+// Place is a position in a file. Both numbers count from 1.
 type Place struct{ Line, Column int }
 
-// Places are the places of a document by JSON path: of a member where its name
-// stands, of an element where it begins.
+// Places maps JSON paths of a document to places. The place of a member is that
+// of its name, and the place of an element is that of its first character.
 type Places map[string]Place
 
-// Of returns the place of a path, or of the nearest thing around it.
+// Of returns the place of a path or, if it has no place, that of the nearest value
+// that contains it.
 func (p Places) Of(path string) Place {
 	for {
 		if at, ok := p[path]; ok || path == "" {
@@ -29,16 +30,17 @@ func (p Places) Of(path string) Place {
 	}
 }
 
-// Limits of a YAML document, against anchors that multiply.
+// Limits of a YAML document. They stop documents that use nested anchors to expand
+// to a huge number of values.
 const (
 	maxYAMLDepth = 100
 	maxYAMLNodes = 100_000
 )
 
-// DecodeYAML reads one YAML document as the JSON it stands for, in the form of
-// decoded JSON (see engine.Fields), and tells where everything stands. Dates
-// are text as written. The error is Invalid with reason "yaml" and tells the
-// line.
+// DecodeYAML decodes one YAML document into the equivalent JSON (see
+// engine.Fields), and returns the places of its values. Dates stay text as they
+// are written. If the document is malformed, the error is Invalid with reason
+// "yaml" and contains the line and the column.
 func DecodeYAML(data []byte) (any, Places, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
@@ -98,8 +100,8 @@ func (d *yamlDecoder) value(n *yaml.Node, path string, depth int) (any, error) {
 	return nil, refused(n, "something that is no value")
 }
 
-// object reads a mapping. Its own members count more than what a merge key
-// brings in.
+// object reads a mapping. If a member exists both in the mapping and behind a merge
+// key, that of the mapping counts.
 func (d *yamlDecoder) object(n *yaml.Node, path string, depth int) (any, error) {
 	fields := engine.Fields{}
 	var merged engine.Fields
@@ -140,7 +142,7 @@ func (d *yamlDecoder) merge(n *yaml.Node, path string, depth int) (engine.Fields
 	switch v := v.(type) {
 	case engine.Fields:
 		return v, nil
-	case []any: // the first that has a name counts
+	case []any: // if several objects have a member, that of the first one counts
 		var all engine.Fields
 		for _, one := range v {
 			fields, ok := one.(engine.Fields)
@@ -154,7 +156,7 @@ func (d *yamlDecoder) merge(n *yaml.Node, path string, depth int) (engine.Fields
 	return nil, refused(n, "<< takes an object or an array of objects")
 }
 
-// scalar reads a plain value as JSON has it.
+// scalar decodes a scalar into the equivalent JSON value.
 func scalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":
@@ -179,7 +181,8 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, refused(n, "%s, a value of type %s", engine.Quote(n.Value), engine.Quote(n.Tag))
 }
 
-// float keeps every digit that is written.
+// float decodes a number without losing digits. It returns an error if the number
+// is infinite or NaN.
 func float(n *yaml.Node) (any, error) {
 	if d, ok := engine.ParseDecimal(n.Value); ok {
 		return json.Number(d), nil
