@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// check looks at what a class says of its own attributes.
+// check checks the fields of a class that name attributes of the same class.
 func (l *linker) check(d *draft) {
 	d.checkTrackers()
 	d.checkContainer()
@@ -17,8 +17,8 @@ func (l *linker) check(d *draft) {
 	d.checkDependencies()
 }
 
-// checkTrackers drops the trackers that cannot record a time or an account. Inherited
-// ones are reported where they are written.
+// checkTrackers removes a tracker if its attribute cannot record a time or an account.
+// It reports an inherited tracker only in the class that declares it.
 func (d *draft) checkTrackers() {
 	c := d.class
 	for _, t := range []struct {
@@ -61,7 +61,8 @@ func (d *draft) checkTrackers() {
 	}
 }
 
-// checkContainer warns only: the container matters to forms.
+// checkContainer removes an invalid container. It only warns, since just forms use the
+// container.
 func (d *draft) checkContainer() {
 	name := d.class.Container
 	if name == "" {
@@ -73,7 +74,8 @@ func (d *draft) checkContainer() {
 	}
 }
 
-// checkIndexes leaves out the indexes of what cannot be indexed.
+// checkIndexes removes an index if one of its attributes is missing or cannot be
+// indexed.
 func (d *draft) checkIndexes() {
 	kept := d.class.Indexes[:0]
 	for i, index := range d.class.Indexes {
@@ -98,8 +100,8 @@ func (d *draft) checkIndexes() {
 	d.class.Indexes = kept
 }
 
-// leftOut reports whether the class declares an attribute of that name which is left
-// out.
+// leftOut reports whether the class declares an attribute with this name that is left
+// out because of a mistake.
 func (d *draft) leftOut(name string) bool {
 	list, _ := d.Value("properties").([]any)
 	for i, v := range list {
@@ -112,8 +114,8 @@ func (d *draft) leftOut(name string) bool {
 	return false
 }
 
-// checkDependencies leaves out the paths that do not lead through references and
-// collections.
+// checkDependencies removes a path if one of its steps is not a reference or a
+// collection.
 func (d *draft) checkDependencies() {
 	c := d.class
 	kept := c.Dependencies[:0]
@@ -127,8 +129,9 @@ func (d *draft) checkDependencies() {
 	c.Dependencies = kept
 }
 
-// leads follows a path of references and collections. It returns the first name that
-// is none, and the class that lacks it; nil if the path leads somewhere.
+// leads follows a path of references and collections. If a step is not a reference or
+// a collection, it returns the name of the step and the class in which it was looked
+// up. Otherwise at is nil.
 func leads(c *engine.Class, path []string) (name string, at *engine.Class) {
 	for _, name := range path {
 		p := c.Property(name)
@@ -140,7 +143,7 @@ func leads(c *engine.Class, path []string) (name string, at *engine.Class) {
 	return "", nil
 }
 
-// inheritDependencies adds the paths of all ancestors.
+// inheritDependencies adds the dependencies of all ancestors of c.
 func inheritDependencies(c *engine.Class) {
 	for a := c.Ancestor; a != nil; a = a.Ancestor {
 		for _, path := range a.Dependencies {

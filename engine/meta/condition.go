@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The operations of a condition list, by their numbers: those on an attribute,
-// and those without one.
+// The operations of a condition list by number. attributeOperations apply if the
+// condition names an attribute, and operations apply if it does not.
 var (
 	attributeOperations = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 	operations          = []string{
@@ -19,10 +19,10 @@ var (
 	}
 )
 
-// conditions turns the conditions of a class file into the function style of
-// formulas: an object is in it already, a list of {"property", "operation",
-// "value", "nestedConditions"} is translated and joined by and. c is the class
-// that the conditions speak of. A value may be $$now, $$today or $name, an
+// conditions translates the conditions of a class file into a formula in function
+// style. An object is such a formula already. A list of {"property", "operation",
+// "value", "nestedConditions"} is translated and joined with and. c is the class
+// to which the conditions apply. A value may be $$now, $$today, or $name for an
 // attribute of the item itself.
 func conditions(c *engine.Class, v any) (engine.Fields, error) {
 	switch v := v.(type) {
@@ -86,7 +86,7 @@ func condition(c *engine.Class, v any) (engine.Fields, error) {
 	return call(names[op], append(args, values...)...), nil
 }
 
-// conditionValues returns the right sides of a condition.
+// conditionValues returns the right operands of a condition.
 func conditionValues(fields engine.Fields) []any {
 	v, _ := fields.Get("value")
 	list, ok := v.([]any)
@@ -128,8 +128,9 @@ func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine
 	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
 }
 
-// contains is about the members of a collection, given as conditions or as
-// ids, or about a text.
+// contains translates the operation contains. If the attribute is a collection, the
+// operation takes conditions on its members or their ids. Otherwise it searches
+// the text of the attribute.
 func contains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
 	p := c.Property(name)
 	if p == nil || p.Type != engine.Collection || p.Target == nil {

@@ -8,11 +8,11 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// piece is what a display string takes for the path of an attribute.
+// piece matches a part of a display string that is the path of an attribute.
 var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$`)
 
-// checkDisplay warns of names in a display string of items of c that are shown
-// as they are written though they look like attributes.
+// checkDisplay checks the display string of items of class c. It adds a warning if a
+// part looks like the name of an attribute but would be shown as literal text.
 func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	if source == "" {
 		return
@@ -44,7 +44,7 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 // display compiles the display strings of references and collections.
 func (l *linker) display(usable []*draft) {
 	for _, d := range usable {
-		source, _ := d.Value("semantic").(string) // what is inherited is checked where it stands
+		source, _ := d.Value("semantic").(string) // an inherited display string is checked in its own class
 		l.checkDisplay(&attribute{Object: d.Object}, d.class, source)
 		for _, p := range d.class.Properties {
 			a := l.attribute(p)
@@ -53,7 +53,7 @@ func (l *linker) display(usable []*draft) {
 			case empty(a.Value("semantic")):
 			case !text:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
-			case p.Nowhere || p.Type == engine.Custom && a.target != "": // of a class that does not exist: reported already
+			case p.Nowhere || p.Type == engine.Custom && a.target != "": // its class does not exist, which is already reported
 			case p.Type != engine.Reference && p.Type != engine.Collection:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
 			case p.Target != nil && !l.byName[p.Target.FullName].faulty:

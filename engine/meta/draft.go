@@ -10,28 +10,28 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// draft is a class while it is read and linked.
+// draft holds a class while it is read and linked.
 type draft struct {
 	jsonfile.Object
 	inline       bool
 	class        *engine.Class
-	own          []*attribute  // those of a struct attribute stand in its place once linked
-	ancestor     string        // as written, "" for none
-	parent       *draft        // of the ancestor; nil for none, and if it is left out
-	label        engine.Fields // the display string as a formula, own or inherited
-	labelled     *draft        // that label is written in
+	own          []*attribute  // attributes that the class declares; link replaces structures by their parts
+	ancestor     string        // name of the ancestor as written, "" if the class has no ancestor
+	parent       *draft        // draft of the ancestor; nil if the class has no ancestor or it does not exist
+	label        engine.Fields // the display string if it is a formula, own or inherited
+	labelled     *draft        // the draft that declares label
 	keyGiven     bool
-	otherKey     []string // the key as written, if it is not that of the ancestor
+	otherKey     []string // the key as written, if it differs from the key of the ancestor
 	indexAt      []string // JSON paths of the composite indexes
-	dependencyAt []string // and of the paths in cacheDependencies
+	dependencyAt []string // JSON paths of the entries of cacheDependencies
 	state        linkState
-	faulty       bool                  // something stops the start: what depends on it is not checked
-	resolved     map[int]engine.Fields // entries of properties that are not used as written, by position; nil for those left out
+	faulty       bool                  // the class has a fatal fault, so dependent classes are not checked
+	resolved     map[int]engine.Fields // replacements of entries of properties, by position; nil if the entry is left out
 }
 
-// classFields are the names that have a meaning in a class. history and
-// metaVersion say nothing about data; display strings are always computed,
-// whatever semanticCached says.
+// classFields are the known fields of a class. history and metaVersion do not
+// concern data. semanticCached has no effect, since display strings are always
+// computed.
 var classFields = []string{
 	"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
 	"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
@@ -52,8 +52,8 @@ func empty(v any) bool {
 	return false
 }
 
-// head reads the name, namespace and version of a class. It returns nil if there is
-// no usable name: the class is left out.
+// head reads the name, namespace and version of a class. If the class has no usable
+// name, head returns nil and the class is left out.
 func head(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
 	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}, inline: s.Inline}
@@ -78,7 +78,8 @@ func head(s Source, namespace string, faults *engine.Faults) *draft {
 	return d
 }
 
-// body reads everything else that a class says by itself.
+// body reads the remaining fields of a class as far as they do not depend on other
+// classes.
 func (d *draft) body(types userTypes) {
 	c := d.class
 	d.WarnRepeated()
@@ -109,9 +110,9 @@ func (d *draft) body(types userTypes) {
 	d.parseProperties(types)
 }
 
-// parseAncestor takes a name. Something else that JavaScript counts as true leaves
-// the class out, as a name of no class does, since key, table and permissions of
-// the class come from its ancestor.
+// parseAncestor reads the name of the ancestor. If the value is not text but counts
+// as true in JavaScript, the class is left out, as if it named a class that does not
+// exist: the key, the table and the permissions of a class come from its ancestor.
 func (d *draft) parseAncestor() {
 	v := d.Value("ancestor")
 	switch _, text := v.(string); {
@@ -123,7 +124,7 @@ func (d *draft) parseAncestor() {
 	}
 }
 
-// parseSemantic takes text, or a formula as an object.
+// parseSemantic reads the display string: text, or a formula if it is an object.
 func (d *draft) parseSemantic() {
 	if v, ok := d.Value("semantic").(engine.Fields); ok {
 		if len(v) > 0 {
@@ -134,8 +135,8 @@ func (d *draft) parseSemantic() {
 	d.class.Semantic = d.Text("semantic")
 }
 
-// parseKey takes an array of names or one bare name. A value of another type
-// counts as absent.
+// parseKey reads an array of names or a single name. If the value has another type,
+// it counts as absent.
 func (d *draft) parseKey() {
 	switch v := d.Value("key").(type) {
 	case string:
@@ -160,8 +161,8 @@ func (d *draft) parseKey() {
 	d.keyGiven = len(d.class.Key) > 0
 }
 
-// texts reads an array of texts, each of which is what one says. Other elements
-// count as absent.
+// texts reads an array of texts. If an element is not a text or is empty, texts reports
+// it and ignores it; one is the description of a valid element in the report.
 func texts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {
@@ -201,8 +202,8 @@ func (d *draft) parseIndexes() {
 	}
 }
 
-// validName reads the field name; ok is false, and the rule reported, if the value
-// cannot be a name.
+// validName reads the field name. If the value cannot be a name, validName reports the
+// rule and ok is false.
 func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	v := o.Value("name")
 	name, _ = v.(string)
@@ -217,8 +218,8 @@ func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	return name, false
 }
 
-// describe makes the description of the class say what the server takes for what was
-// written.
+// describe updates Source, the description of the class in the service meta, if the
+// server uses other values than the written ones.
 func (d *draft) describe() {
 	c, said := d.class, slices.Clone(d.Fields)
 	if list, ok := d.Value("properties").([]any); ok && len(d.resolved) > 0 {

@@ -12,11 +12,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// legacy is the old text form of a formula, next(counter).
+// legacy matches a formula in the old text form, such as next(counter).
 var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 
-// compileAll compiles what the classes say in formulas, each class for itself,
-// since what an attribute is called may mean another one in a descendant.
+// compileAll compiles the formulas of all classes. It compiles an inherited formula
+// again for each descendant, since a name may refer to another attribute there.
 func (l *linker) compileAll(usable []*draft) {
 	for _, d := range usable {
 		if d.label != nil {
@@ -38,8 +38,8 @@ func (l *linker) compileAll(usable []*draft) {
 	}
 }
 
-// drop takes a field out of what the service meta shows of a property. It is done when
-// all descendants have read the field.
+// drop removes a field from the description of a property in the service meta. The
+// removal takes place when all classes are compiled, since descendants read the field.
 func (l *linker) drop(p *engine.Property, field string) {
 	l.dropped = append(l.dropped, func() {
 		if v, _ := p.Source.Get(field); v != nil {
@@ -48,8 +48,8 @@ func (l *linker) drop(p *engine.Property, field string) {
 	})
 }
 
-// formula compiles one formula. It is nil, and a mistake under the rule, if that is not
-// possible: a part of a formula could say the opposite of the whole.
+// formula compiles one formula. If the formula cannot be compiled as a whole, formula
+// reports the rule and returns nil: a part of a formula could mean the opposite.
 func (l *linker) formula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
 	f, notes, err := formula.CompileLenient(d.class, a.within(d.class, source), l.find)
@@ -70,7 +70,7 @@ func (l *linker) formula(d *draft, a *attribute, rule *mistake.Rule, field strin
 	return f
 }
 
-// find is engine.MetaRepository.Class while there is no repository yet.
+// find replaces engine.MetaRepository.Class while the repository does not exist yet.
 func (l *linker) find(name string) (*engine.Class, error) {
 	if d := l.byName[name]; d != nil {
 		return d.class, nil
@@ -78,8 +78,9 @@ func (l *linker) find(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// within lets the formula of a part of a structure speak of the other parts:
-// "$number" becomes "$passport$number" where the class has such an attribute.
+// within resolves names in the formula of a part of a structure, so that they can
+// refer to other parts of the structure: "$number" becomes "$passport$number" if the
+// class has such an attribute.
 func (a *attribute) within(c *engine.Class, v any) any {
 	if a.prefix == "" {
 		return v
@@ -108,8 +109,8 @@ func (a *attribute) within(c *engine.Class, v any) any {
 	return v
 }
 
-// initial reads defaultValue: a plain value, a variable or a formula. Without the
-// default that a class file means, an object may be created without a value.
+// initial reads defaultValue: a plain value, a variable or a formula. If the default
+// cannot be used, an object may be created without a value.
 func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("defaultValue"), a.At("defaultValue")
 	if empty(v) {
@@ -163,11 +164,11 @@ func structured(t engine.PropertyType) bool {
 	return false
 }
 
-// ofAccount are the variables that name a property of the account.
+// ofAccount matches variables that name a property of the account.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
-// variable returns the default that a variable stands for, nil if the attribute cannot
-// have it. A property that accounts do not have leaves the attribute empty.
+// variable returns the default for a variable, or nil if the attribute cannot hold its
+// value. If an account does not have the named property, the attribute stays empty.
 func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
@@ -186,22 +187,23 @@ func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.
 	return variable(name)
 }
 
-// accountProperty is a default that is a property of the account that makes the
-// item: one that is stored of it, or that customProfile finds in the data.
+// accountProperty is a default that is a property of the account that creates the
+// item. The property is stored with the account, or customProfile reads it from the
+// data.
 type accountProperty struct {
 	name string
-	of   *engine.Property // whose default it is
+	of   *engine.Property // the attribute with this default
 }
 
-// Needs is nothing.
+// Needs implements engine.Formula.
 func (accountProperty) Needs() [][]*engine.Property { return nil }
 
-// String is how class files write it.
+// String returns the variable as it is written in class files.
 func (v accountProperty) String() string { return "$$" + v.name }
 
-// Eval returns the property's value; null when nobody asks, for an account that
-// has none, and for a value that the attribute cannot have: who makes the item
-// could not mend that.
+// Eval returns the property of the account. It returns null if the request has no
+// account, if the account does not have the property, and if the attribute cannot
+// hold the value, since the caller that creates the item could not correct that.
 func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.FormulaData) (any, error) {
 	account := engine.AccountFrom(ctx)
 	if account == nil {
@@ -215,14 +217,15 @@ func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.Form
 	return value, nil
 }
 
-// variable is a default that is known when an item is made: $$now, or $$uid and
-// $$name of the account that makes it.
+// variable is a default that is known when an item is created: $$now, or $$uid and
+// $$name of the account that creates it.
 type variable string
 
-// Needs is nothing.
+// Needs implements engine.Formula.
 func (variable) Needs() [][]*engine.Property { return nil }
 
-// Eval returns the variable's value, null when nobody asks.
+// Eval returns the value of the variable. If the request has no account, $$uid and
+// $$name are null.
 func (v variable) Eval(ctx context.Context, _ *engine.Item, data engine.FormulaData) (any, error) {
 	if v == "$$now" {
 		return data.Now(), nil

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// inheritKey fills in the key of a class that names none. All classes of a tree have
-// one key, since their items share a table: another key of a descendant becomes a
-// unique index.
+// inheritKey sets the key of a class that does not declare one. All classes of a tree
+// have the same key, since their items share a table. If a descendant declares another
+// key, that becomes a unique index.
 func (d *draft) inheritKey() {
 	c := d.class
 	if a := c.Ancestor; a != nil {
@@ -39,8 +39,8 @@ func (d *draft) inheritKey() {
 	d.addKey("id", engine.GUID)
 }
 
-// assignID lets the server make the key of a class that declares its id but says
-// nothing of keys.
+// assignID lets the server generate the ids of a class that declares the attribute id
+// but no key. It does so if id is a guid or a string without the field autoassigned.
 func (d *draft) assignID(id *attribute) {
 	p := id.property
 	if !id.assigning && (p.Type == engine.GUID || p.Type == engine.String) {
@@ -48,7 +48,7 @@ func (d *draft) assignID(id *attribute) {
 	}
 }
 
-// addKey adds an attribute before all others, whose values the server generates.
+// addKey adds an attribute before all others. The server generates its values.
 func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: t, Autoassigned: true, Definition: d.class.FullName}
 	for _, own := range d.own {
@@ -59,7 +59,8 @@ func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	return p
 }
 
-// declared returns the attribute of that name that the class declares itself.
+// declared returns the attribute with this name if the class itself declares it, or
+// else nil.
 func (d *draft) declared(name string) *attribute {
 	for _, a := range d.own {
 		if a.property.Name == name {
@@ -69,8 +70,8 @@ func (d *draft) declared(name string) *attribute {
 	return nil
 }
 
-// checkKey makes the attributes of the key such that they identify items. A class
-// for which that is impossible is left out.
+// checkKey changes the attributes of the key so that they identify items. If that is
+// impossible, the class is left out.
 func (d *draft) checkKey() {
 	c := d.class
 	switch {
@@ -96,7 +97,7 @@ func (d *draft) checkKey() {
 	for _, name := range d.otherKey {
 		p := d.property(name)
 		if p == nil || !indexable(p.Type) || d.virtual(name) {
-			return // it names nothing that could be unique
+			return // an attribute is missing or cannot be unique
 		}
 	}
 	for _, name := range d.otherKey {
@@ -105,8 +106,8 @@ func (d *draft) checkKey() {
 	c.Indexes, d.indexAt = append(c.Indexes, index), append(d.indexAt, d.At("key"))
 }
 
-// checkKeyPart changes one attribute of the key into what makes ids, or adds it; ok
-// is false if that is impossible.
+// checkKeyPart checks one attribute of the key. It adds a missing attribute, and changes
+// an attribute that cannot be part of an id. If that is impossible, ok is false.
 func (d *draft) checkKeyPart(name string) (ok bool) {
 	p, own := d.property(name), d.declared(name)
 	if p == nil && slices.ContainsFunc(d.class.Properties, func(q *engine.Property) bool { return strings.HasPrefix(q.Name, name+partSeparator) }) {
@@ -123,7 +124,7 @@ func (d *draft) checkKeyPart(name string) (ok bool) {
 		return true
 	}
 	if own == nil {
-		return true // as the ancestor has it
+		return true // an inherited attribute stays as the ancestor declares it
 	}
 	if d.virtual(name) {
 		d.Report(mistake.KeyCalculated, d.At("key"), engine.Quote(name)+", whose value is not kept", "an attribute that is neither calculated nor a back reference")
@@ -144,8 +145,8 @@ func (d *draft) checkKeyPart(name string) (ok bool) {
 	return true
 }
 
-// store makes an ordinary attribute of one that is calculated or a back reference:
-// its formula becomes its default value.
+// store turns a calculated attribute or a back reference into an ordinary attribute.
+// If the attribute has no default value, its formula becomes the default value.
 func (a *attribute) store(d *draft) {
 	formula := a.Value("formula")
 	if !empty(formula) {
@@ -160,14 +161,14 @@ func (a *attribute) store(d *draft) {
 	}
 }
 
-// virtual reports whether an attribute that the class declares keeps no value of its
-// own, or one that changes with others.
+// virtual reports whether an attribute that the class declares is a back reference or
+// calculated: its value is not stored, or changes when other values change.
 func (d *draft) virtual(name string) bool {
 	a := d.declared(name)
 	return a != nil && (a.backRef != "" || !empty(a.Value("formula")))
 }
 
-// identifies reports whether values of the type make ids.
+// identifies reports whether values of the type can be part of an id.
 func identifies(t engine.PropertyType) bool {
 	switch t {
 	case engine.String, engine.GUID, engine.Int, engine.DecimalNum, engine.DateTime, engine.Boolean, engine.URL, engine.User, engine.Reference:
@@ -176,9 +177,9 @@ func identifies(t engine.PropertyType) bool {
 	return false
 }
 
-// checkKeyCircle finds keys that are made of each other: a reference holds the key
-// of what it points at. The reference that closes a circle holds text instead. It
-// must run before anything asks for ValueType.
+// checkKeyCircle finds keys that depend on themselves, since a reference holds the key
+// of its target. The reference that closes a circle becomes an attribute of text. It
+// must run before the first call of ValueType.
 func (l *linker) checkKeyCircle(d *draft) {
 	met := []*engine.Class{d.class}
 	for c := d.class; len(c.Key) == 1; {

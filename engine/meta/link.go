@@ -38,8 +38,8 @@ func newLinker(drafts []*draft, faults *engine.Faults) *linker {
 	return l
 }
 
-// fullName completes the name of a class that a field of d gives: a name without a
-// namespace is in that of d.
+// fullName completes the name of a class in a field of d. If the name has no
+// namespace, it gets the namespace of d.
 func (d *draft) fullName(name string) string {
 	if strings.Contains(name, "@") {
 		return name
@@ -47,8 +47,9 @@ func (d *draft) fullName(name string) string {
 	return engine.FullName(name, d.class.Namespace)
 }
 
-// lookup finds the class that a field of d names. If there is none, it reports the
-// rule; a class that is left out is missing without a further report.
+// lookup finds the class that a field of d names. If the class does not exist, lookup
+// reports the rule. It returns nil without a report if the class is left out, since
+// the reason is already reported.
 func (l *linker) lookup(d *draft, rule *mistake.Rule, o jsonfile.Object, path, written string) *draft {
 	name := d.fullName(written)
 	found := l.byName[name]
@@ -61,8 +62,8 @@ func (l *linker) lookup(d *draft, rule *mistake.Rule, o jsonfile.Object, path, w
 	return found
 }
 
-// findAncestors finds the ancestor of each class. Classes in a circle, classes whose
-// ancestor is missing, and their descendants are left out.
+// findAncestors finds the ancestor of each class. A class is left out if its ancestor
+// is missing or if it descends from itself, and so are its descendants.
 func (l *linker) findAncestors() {
 	for _, d := range l.drafts {
 		if d.ancestor == "" {
@@ -94,13 +95,13 @@ func (l *linker) findAncestors() {
 	}
 }
 
-// circle returns the classes from d through its ancestors back to d, nil if d does
+// circle returns the classes from d through its ancestors back to d, or nil if d does
 // not descend from itself.
 func (d *draft) circle() []*draft {
 	circle := []*draft{d}
 	for a := d.parent; a != nil && a != d; a = a.parent {
 		if slices.Contains(circle, a) {
-			return nil // a circle of others
+			return nil // a circle without d
 		}
 		circle = append(circle, a)
 		if a.parent == d {
@@ -113,9 +114,9 @@ func (d *draft) circle() []*draft {
 	return nil
 }
 
-// link takes over the attributes of the ancestor of d and of its structures, and the
-// ancestor's key, display string and trackers. chain holds the classes that asked for
-// it.
+// link copies the attributes of the ancestor of d and of its structures to d, and the
+// key, display string and trackers of the ancestor. chain holds the names of the classes
+// that are being linked and need d.
 func (l *linker) link(d *draft, chain []string) {
 	if d.state != unlinked {
 		return
@@ -138,8 +139,8 @@ func (l *linker) link(d *draft, chain []string) {
 	d.checkAttributeCase()
 }
 
-// inherit fills in the display string and the trackers of a class that names
-// none.
+// inherit copies the display string and the trackers of the ancestor if the class does
+// not declare them.
 func (l *linker) inherit(d *draft) {
 	c, a := d.class, d.class.Ancestor
 	if a == nil {
@@ -159,9 +160,9 @@ func (l *linker) inherit(d *draft) {
 	}
 }
 
-// flatten fills in the properties: those of the ancestor, then the class's
-// own; one of the same name takes the ancestor's place. A property without
-// orderNumber follows the one written before it.
+// flatten sets the properties of the class: those of the ancestor, followed by its own.
+// If both declare a name, the own property replaces the inherited one. A property
+// without orderNumber follows the property that is written before it.
 func (d *draft) flatten() {
 	c := d.class
 	order := 0
@@ -204,8 +205,8 @@ func (d *draft) property(name string) *engine.Property {
 	return nil
 }
 
-// keyless reports whether the class is a structure that describes a part of
-// others only: without a key it has no items of its own.
+// keyless reports whether the class is a structure without a key. Such a class only
+// describes parts of other classes and has no items of its own.
 func (d *draft) keyless() bool {
 	root := d.class.Root()
 	return root.Struct && len(root.Key) == 0 && !d.keyGiven

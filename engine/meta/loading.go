@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// loading reads which members of a collection are loaded and in which order.
-// For references the same fields only narrow the choice in forms.
+// loading reads the conditions and the order of the members of collections. It ignores
+// these fields of references, where forms use them to narrow the choice.
 func (l *linker) loading(usable []*draft) {
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
@@ -55,11 +55,11 @@ func (l *linker) sorting(a *attribute, p *engine.Property) {
 	}
 }
 
-// one is what parseInt of JavaScript takes for 1.
+// one matches text for which parseInt of JavaScript returns 1.
 var one = regexp.MustCompile(`^\s*\+?0*1(\D|$)`)
 
-// descending reports whether a mode of selSorting is descending, as in IONDV: one that
-// parseInt makes 1 of.
+// descending reports whether a mode of selSorting means descending order. As in IONDV,
+// it does if parseInt returns 1 for the mode.
 func descending(mode any) bool {
 	switch mode := mode.(type) {
 	case bool:
@@ -73,8 +73,8 @@ func descending(mode any) bool {
 	return false
 }
 
-// conditions reads the conditions on the members of a collection. Members must not
-// appear because of a mistake, so that what cannot be evaluated finds none.
+// conditions reads the conditions on the members of a collection. If they cannot be
+// evaluated, the collection is empty: a mistake must not reveal members.
 func (l *linker) conditions(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("selConditions"), a.At("selConditions")
 	if empty(v) {
@@ -98,7 +98,7 @@ func (l *linker) conditions(d *draft, a *attribute, p *engine.Property) {
 	p.Conditions = f
 }
 
-// message is what an error tells people.
+// message returns the text of an error for people.
 func message(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

@@ -15,7 +15,7 @@ const (
 	validatorsDir = "validators"
 )
 
-// described is something that has a name and of which nothing else is known.
+// described is a named object of a file. The server does not use its other fields.
 type described struct {
 	name string
 	said engine.Fields
@@ -44,8 +44,8 @@ func readNamed(r *presentationReader, dir, what string) []described {
 	return all
 }
 
-// builtinValidators are what the server looks at in everything that is written,
-// as expressions that forms evaluate: viewValue is what was put in.
+// builtinValidators returns the checks that the server applies to every written value,
+// as expressions for use in forms. viewValue is the value that the user entered.
 func builtinValidators() []described {
 	var all []described
 	for _, v := range []struct{ name, caption, expression string }{
@@ -73,7 +73,7 @@ func readValidators(r *presentationReader) []described {
 	return all
 }
 
-// Mask is engine.Presentation's.
+// Mask implements engine.Presentation.
 func (p *Presentation) Mask(name string) (engine.Fields, error) {
 	all, err := p.masks.get(p, "the masks of the application", readMasks)
 	for _, m := range all {
@@ -84,7 +84,7 @@ func (p *Presentation) Mask(name string) (engine.Fields, error) {
 	return engine.Fields{}, err
 }
 
-// Validators is engine.Presentation's.
+// Validators implements engine.Presentation.
 func (p *Presentation) Validators() ([]engine.Fields, error) {
 	all, err := p.validators.get(p, "the validators of the application", readValidators)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// navigationDir holds a file <name>.section.json for each section, and in a
-// folder of the name of each section a file for each of its nodes.
+// navigationDir holds a file <name>.section.json for each section, and a folder
+// <name> with a file for each node of the section.
 const navigationDir = "navigation"
 
-// navigation is the tree of what an application shows.
+// navigation is the tree of sections and nodes of an application.
 type navigation struct {
 	sections []*engine.NavigationSection
 	nodes    map[string]*engine.NavigationNode   // by namespace@code
-	roots    map[string][]*engine.NavigationNode // by section, "" for all
+	roots    map[string][]*engine.NavigationNode // topmost nodes by section, "" for all sections
 	lists    map[string]*engine.NavigationNode   // by class
 }
 
@@ -76,7 +76,7 @@ func readNavigation(r *presentationReader) *navigation {
 	return n
 }
 
-// nodeKey names a section or a node in full.
+// nodeKey returns the full name of a section or a node.
 func nodeKey(namespace, name string) string { return namespace + "@" + name }
 
 func (n *navigation) section(r *presentationReader, file string) {
@@ -99,7 +99,8 @@ func (n *navigation) section(r *presentationReader, file string) {
 	n.sections = append(n.sections, s)
 }
 
-// readNode reads a node in the folder of a section; nil when it has no code.
+// readNode reads a node in the folder of a section. It returns nil if the node has no
+// code.
 func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.NavigationNode {
 	node := &engine.NavigationNode{Code: r.name(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if node.Code == "" {
@@ -124,9 +125,9 @@ func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.N
 	return node
 }
 
-// fullNode completes the name of a section or a node. The namespace stands
-// first; where it is the application's it may also stand last, as in the names
-// of classes.
+// fullNode returns the full name of a section or a node. The namespace comes first. If
+// it is own, the namespace of the application, it may also come last, as in the names of
+// classes.
 func fullNode(name, namespace, own string) string {
 	first, last, ok := strings.Cut(name, "@")
 	switch {
@@ -142,8 +143,8 @@ func (p *Presentation) navigate() (*navigation, error) {
 	return p.navigation.get(p, "the navigation of the application", readNavigation)
 }
 
-// Sections returns the sections of the navigation, ordered by name. The caller
-// must not change what it gets; so for the other methods.
+// Sections returns the sections of the navigation, ordered by name. The caller must
+// not change the result of this method or of the other ones.
 func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
 	n, err := p.navigate()
 	if err != nil {
@@ -152,7 +153,7 @@ func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
 	return n.sections, nil
 }
 
-// Section is engine.Presentation's.
+// Section implements engine.Presentation.
 func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
 	n, err := p.navigate()
 	if err != nil {
@@ -167,7 +168,7 @@ func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
 	return nil, nil
 }
 
-// Nodes is engine.Presentation's.
+// Nodes implements engine.Presentation.
 func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, error) {
 	n, err := p.navigate()
 	if err != nil {
@@ -186,7 +187,7 @@ func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, 
 	return node.Children, nil
 }
 
-// Node is engine.Presentation's.
+// Node implements engine.Presentation.
 func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
 	n, err := p.navigate()
 	if err != nil {

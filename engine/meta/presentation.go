@@ -14,15 +14,15 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// PresentationDirs returns the folders of an application that its presentation
-// is read from, with all that is below them.
+// PresentationDirs returns the folders that contain the presentation of an
+// application. Their subfolders belong to it too.
 func PresentationDirs() []string {
 	return []string{navigationDir, viewsDir, workflowsDir, stateViewsDir, masksDir, validatorsDir}
 }
 
-// Presentation is an engine.Presentation that reads the folders of an application
-// when it is asked, each file once. What it does not know it keeps: it is the
-// application's.
+// Presentation is an engine.Presentation that reads the folders of an application on
+// first use, and each file once. It keeps fields that it does not know, since the
+// application may use them.
 type Presentation struct {
 	root      fs.FS
 	namespace string
@@ -36,14 +36,14 @@ type Presentation struct {
 
 var _ engine.Presentation = (*Presentation)(nil)
 
-// NewPresentation is the presentation of the application in a folder, of that
-// namespace. It reads nothing yet.
+// NewPresentation returns the presentation of the application in a folder. namespace
+// is that of the application. Files are not read before they are used.
 func NewPresentation(root fs.FS, namespace string) *Presentation {
 	return &Presentation{root: root, namespace: namespace}
 }
 
-// Check reads all there is besides workflows, keeping none of it, and returns what is
-// wrong with it, also with the names of classes and attributes.
+// Check reads all files except workflows and returns their faults, including unknown
+// names of classes and attributes. It does not store the result of reading.
 func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	r := &presentationReader{root: p.root, namespace: p.namespace, classes: classes}
 	readNavigation(r)
@@ -55,13 +55,14 @@ func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	return placed(r.faults, r.sources)
 }
 
-// lazy is read when it is asked for. What fails is read again the next time.
+// lazy is a value that is read on first use. If reading fails, the next use tries
+// again.
 type lazy[T any] struct {
 	mu    sync.Mutex
 	value T
 	done  bool
 
-	faults engine.Faults // of the reading; none of them is fatal
+	faults engine.Faults // faults of the reading, without fatal ones
 }
 
 func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReader) T) (T, error) {
@@ -81,18 +82,18 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 	return value, nil
 }
 
-// presentationReader reads files and collects what is wrong with them.
+// presentationReader reads files and collects their faults.
 type presentationReader struct {
 	root      fs.FS
 	namespace string
-	classes   engine.MetaRepository // nil for not to look at the names in the files
+	classes   engine.MetaRepository // used to check names in the files; nil if they are not checked
 	faults    engine.Faults
-	sources   []Source // those with places
+	sources   []Source // the sources with places, which are YAML files
 }
 
-// walk visits the JSON and YAML files below a folder, in the order of their
-// names, with the names of the folders on the way. What begins with a dot is
-// passed over.
+// walk visits the JSON and YAML files below a folder in the order of their names.
+// folders are the names of the folders between dir and the file. It skips files and
+// folders whose names begin with a dot.
 func (r *presentationReader) walk(dir string, visit func(file string, folders []string)) {
 	err := fs.WalkDir(r.root, dir, func(file string, e fs.DirEntry, err error) error {
 		switch {
@@ -117,8 +118,8 @@ func (r *presentationReader) walk(dir string, visit func(file string, folders []
 	}
 }
 
-// unreadable reports a folder that cannot be read. Workflows may keep attributes from
-// accounts, so theirs is fatal.
+// unreadable reports a folder that cannot be read. The fault is fatal if the folder
+// contains workflows, since these may restrict the attributes that accounts can use.
 func (r *presentationReader) unreadable(dir, folder string, err error) {
 	o := jsonfile.Object{File: folder, Faults: &r.faults}
 	if dir == workflowsDir {
@@ -128,8 +129,8 @@ func (r *presentationReader) unreadable(dir, folder string, err error) {
 	}
 }
 
-// object reads a file that holds one object; ok is false when it does not. The rule
-// is that for such files; without one they are fatal.
+// object reads a file that holds one object. If that fails, ok is false and object
+// adds a fault, which has the given rule or is fatal if rule is nil.
 func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
 	if fault == nil {
@@ -149,8 +150,8 @@ func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o js
 	return o, false
 }
 
-// name reads the name of what a file describes, "" when it has none: the file is left
-// out.
+// name reads the name of the object in a file. If it has no name, name reports that and
+// returns "", and the caller should leave the file out.
 func (r *presentationReader) name(o jsonfile.Object, field string) string {
 	name, _ := o.Value(field).(string)
 	if name == "" {
@@ -166,8 +167,8 @@ func found(v any) string {
 	return jsonfile.Describe(v)
 }
 
-// className completes the name of a class; a class that is not there is told
-// of at the JSON path.
+// className completes the name of a class. If the class does not exist, className adds
+// a warning at the JSON path.
 func (r *presentationReader) className(o jsonfile.Object, at, name, namespace string) string {
 	if name != "" && !strings.Contains(name, "@") {
 		name = engine.FullName(name, namespace)
@@ -185,7 +186,7 @@ func (r *presentationReader) className(o jsonfile.Object, at, name, namespace st
 	return name
 }
 
-// textOr is a text field, or def without one.
+// textOr returns a text field, or def if the field is absent, empty or not text.
 func textOr(fields engine.Fields, name, def string) string {
 	v, _ := fields.Get(name)
 	if s, ok := v.(string); ok && s != "" {
@@ -194,8 +195,8 @@ func textOr(fields engine.Fields, name, def string) string {
 	return def
 }
 
-// orderNumber is where something stands among its like, 0 when that is not
-// said.
+// orderNumber returns the position of an object among its siblings, or 0 if it has no
+// orderNumber.
 func orderNumber(fields engine.Fields) float64 {
 	v, _ := fields.Get("orderNumber")
 	n, _ := v.(json.Number)
@@ -203,5 +204,5 @@ func orderNumber(fields engine.Fields) float64 {
 	return f
 }
 
-// base is the name of a file without its ending.
+// base returns the name of a file without its folder and extension.
 func base(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }

@@ -12,19 +12,19 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// attribute is a property while it is read and linked.
+// attribute holds a property while it is read and linked.
 type attribute struct {
-	jsonfile.Object        // what describes it; for a part of a structure that of the structure's own attribute
-	home            *draft // that it is part of: names of classes are meant in its namespace
+	jsonfile.Object        // the description; for a part of a structure, that of the attribute in the structure
+	home            *draft // the draft with the description; names of classes use its namespace
 	property        *engine.Property
-	at              jsonfile.Object // where it stands in its class
-	numbered        bool            // orderNumber was given
-	assigning       bool            // autoassigned was given
+	at              jsonfile.Object // the entry in the class that has the attribute
+	numbered        bool            // orderNumber is given
+	assigning       bool            // autoassigned is given
 	typed           bool            // the type is one of class metadata
-	prefix          string          // of a part of a structure: "attribute$"
-	position        int             // of the entry in properties, -1 for none
+	prefix          string          // "attribute$" if this is a part of a structure
+	position        int             // index in properties, -1 if the server added the attribute
 
-	target     string // name of the class it points at, or of a structure
+	target     string // name of the target class or of the structure
 	backRef    string
 	backColl   string
 	binding    string
@@ -39,10 +39,10 @@ var (
 		"backColl", "binding", "semantic", "selConditions", "selSorting", "indexSearch", "eagerLoading", "cached",
 	}
 
-	// envelopeNames are what an item's JSON says besides its attributes.
+	// envelopeNames are the fields in the JSON of an item that are not attributes.
 	envelopeNames = []string{"_id", "_creator", "_editor", "_class", "_classVer", "__string", "__class", "__classTitle"}
 
-	// allTypes are in the order of their numbers, for messages.
+	// allTypes holds the types in the order of their numbers, for use in messages.
 	allTypes = []engine.PropertyType{
 		engine.String, engine.Text, engine.HTML, engine.URL, engine.Image, engine.File, engine.Int, engine.Real,
 		engine.DecimalNum, engine.DateTime, engine.Boolean, engine.Password, engine.GUID, engine.Reference,
@@ -69,9 +69,9 @@ func (d *draft) parseProperties(types userTypes) {
 	d.Report(mistake.PropertiesMissing, path, found, "an array of attributes")
 }
 
-// attributesThatCount returns the position of the attribute that counts for each
-// name: the one with the highest orderNumber, or the last one if these are equal or
-// one has none.
+// attributesThatCount returns, for each name, the position of the attribute that
+// counts. This is the attribute with the highest orderNumber, or the last one if the
+// numbers are equal or one is missing.
 func attributesThatCount(list []any) map[string]int {
 	counts := map[string]int{}
 	orders := map[string]json.Number{}
@@ -96,7 +96,7 @@ func attributesThatCount(list []any) map[string]int {
 	return counts
 }
 
-// parseProperty reads the attribute at a position; ok is false if it is left out.
+// parseProperty reads the attribute at a position. If it is left out, ok is false.
 func (d *draft) parseProperty(position int, v any, counts map[string]int, types userTypes) (ok bool) {
 	path := jsonfile.Element(d.At("properties"), position)
 	fields, ok := v.(engine.Fields)
@@ -138,8 +138,8 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	return true
 }
 
-// resolve notes what the server takes for the entry of properties at a position,
-// nil if it is left out: descriptions of the class show that.
+// resolve records the fields that replace the entry of properties at a position in
+// descriptions of the class. If fields is nil, the entry is left out.
 func (d *draft) resolve(position int, fields engine.Fields) {
 	if d.resolved == nil {
 		d.resolved = map[int]engine.Fields{}
@@ -147,7 +147,7 @@ func (d *draft) resolve(position int, fields engine.Fields) {
 	d.resolved[position] = fields
 }
 
-// set replaces a field of an attribute by what the server takes for it.
+// set replaces the value of a field with the value that the server uses instead.
 func (a *attribute) set(d *draft, field string, value any) {
 	a.Fields = slices.Clone(a.Fields).With(field, value)
 	a.property.Source = a.Fields
@@ -173,7 +173,7 @@ func (a *attribute) parseFlags(inline bool) {
 	p.Eager = a.Flag("eagerLoading", false)
 	p.Cached = a.Flag("cached", false)
 	if p.Type == engine.Collection || !empty(a.Value("formula")) {
-		p.Nullable = true // the server makes the value: none is required of the client
+		p.Nullable = true // the server computes the value, so clients need not send one
 	}
 }
 
@@ -200,7 +200,7 @@ func (a *attribute) parseNumbers() {
 	}
 }
 
-// orderFraction returns an orderNumber that is not whole, rounded down.
+// orderFraction returns an orderNumber rounded down if it is not a whole number.
 func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	n, _ := a.Value(field).(json.Number)
 	if field != "orderNumber" || n == "" {
@@ -213,7 +213,7 @@ func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	return int(math.Floor(f)), true
 }
 
-// parseFileTypes takes an array of extensions, or text that lists them.
+// parseFileTypes reads an array of extensions, or text that lists them.
 func parseFileTypes(o jsonfile.Object) []string {
 	s, ok := o.Value("allowedFileTypes").(string)
 	if !ok {
@@ -222,24 +222,24 @@ func parseFileTypes(o jsonfile.Object) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 }
 
-// parseRelation reads what references, collections and structures say of other
-// classes. Other types leave these fields empty, or are warned of.
+// parseRelation reads the fields of references, collections and structures that name
+// other classes. For other types it only checks that these fields are text.
 func (a *attribute) parseRelation() {
 	a.backRef, a.backColl, a.binding = a.Text("backRef"), a.Text("backColl"), a.Text("binding")
 	a.subclasses = texts(a.Object, "allowedSubclasses", "the name of a class")
 	switch a.property.Type {
 	case engine.Reference, engine.Struct, engine.Collection:
-		a.target, _ = a.Value(a.targetField()).(string) // what is no text is reported with the class
+		a.target, _ = a.Value(a.targetField()).(string) // if it is not text, findTarget or structure reports it
 	default:
 		a.Text("refClass")
 		a.Text("itemsClass")
 	}
 	if a.property.Type == engine.Reference && a.backRef != "" {
-		a.property.Nullable = true // nothing is stored in it
+		a.property.Nullable = true // the attribute has no stored value
 	}
 }
 
-// targetField is the field that names the class an attribute points at.
+// targetField returns the name of the field that names the target class.
 func (a *attribute) targetField() string {
 	if a.property.Type == engine.Collection {
 		return "itemsClass"
@@ -247,7 +247,8 @@ func (a *attribute) targetField() string {
 	return "refClass"
 }
 
-// parseType reads the type of an attribute.
+// parseType reads the type of an attribute. If the type is missing or unknown, the
+// attribute takes any JSON.
 func (a *attribute) parseType() {
 	v := a.Value("type")
 	if a.property.Type, a.typed = typeOf(v); a.typed {
@@ -261,8 +262,7 @@ func (a *attribute) parseType() {
 	a.setType(a.home, engine.Custom)
 }
 
-// typeOf returns the type that a number or a name stands for; ok is false if there
-// is none.
+// typeOf returns the type with a number or a name. If no type has it, ok is false.
 func typeOf(v any) (t engine.PropertyType, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -306,7 +306,8 @@ func checkAutoassigned(o jsonfile.Object, p *engine.Property) {
 	}
 }
 
-// checkUniqueFlag drops what has no effect, as the ancestor does silently.
+// checkUniqueFlag removes the flag unique, with a warning, if it has no effect on the
+// type. IONDV ignores the flag without a message.
 func checkUniqueFlag(o jsonfile.Object, p *engine.Property) {
 	if p.Unique && !indexable(p.Type) {
 		o.Warn(o.At("unique"), "true for type "+p.Type.String(), "false: it has no effect on this type")
@@ -314,7 +315,7 @@ func checkUniqueFlag(o jsonfile.Object, p *engine.Property) {
 	}
 }
 
-// indexable reports whether values of the type can be unique and keys of
+// indexable reports whether values of the type can be unique and can be used in
 // indexes.
 func indexable(t engine.PropertyType) bool {
 	switch t {

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// findTargets finds the classes that references and collections point at. Those
-// without a class hold what is written in them, or are left out.
+// findTargets finds the target classes of references and collections. If the class of
+// an attribute does not exist, the attribute holds plain values or is left out.
 func (l *linker) findTargets() {
 	left := map[*attribute]bool{}
 	for _, d := range l.drafts {
@@ -38,8 +38,8 @@ func (l *linker) findTargets() {
 	}
 }
 
-// findTarget finds the class of one attribute of d. An attribute that is to be left
-// out is added to left.
+// findTarget finds the target class of one attribute of d. If the attribute should be
+// left out, findTarget adds it to left.
 func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map[*attribute]bool) {
 	rule, path := mistake.ReferenceClass, a.At(a.targetField())
 	switch {
@@ -77,7 +77,7 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 	}
 }
 
-// noTarget describes what stands instead of the name of a class.
+// noTarget describes the value that replaces the name of a class.
 func (a *attribute) noTarget() string {
 	field := a.targetField()
 	if v := a.Value(field); !empty(v) {
@@ -104,7 +104,7 @@ func (l *linker) findSubclasses(a *attribute, p *engine.Property) {
 	}
 }
 
-// descends reports whether d is the class or descends from it.
+// descends reports whether d is class c or descends from it.
 func (d *draft) descends(c *engine.Class) bool {
 	for ; d != nil; d = d.parent {
 		if d.class == c {
@@ -114,7 +114,7 @@ func (d *draft) descends(c *engine.Class) bool {
 	return false
 }
 
-// holdText makes a reference hold ids as text.
+// holdText turns a reference into an attribute that holds ids as text.
 func (l *linker) holdText(a *attribute) {
 	for _, d := range l.drafts {
 		for _, p := range d.class.Properties {
@@ -126,7 +126,7 @@ func (l *linker) holdText(a *attribute) {
 	a.set(l.byName[a.property.Definition], "type", json.Number("0"))
 }
 
-// detach makes an attribute virtual that is always null or empty.
+// detach turns an attribute into a calculated one that is always null or empty.
 func (l *linker) detach(p *engine.Property) {
 	p.Target, p.Subclasses, p.Nowhere, p.Nullable = nil, nil, true, true
 	p.Formula = null{}
@@ -141,14 +141,14 @@ func (null) Needs() [][]*engine.Property { return nil }
 // Eval implements engine.Formula.
 func (null) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) { return nil, nil }
 
-// place names a property by where it is declared.
+// place identifies a property by the class that declares it and by its name.
 type place struct{ class, name string }
 
-// relater resolves what attributes say of attributes of other classes, once
-// all classes know theirs.
+// relater resolves the fields that name attributes of other classes. Use it when the
+// attributes of all classes are known.
 type relater struct {
 	*linker
-	mirrors map[place]*engine.Property // the other side of a collection, by what names it in backColl
+	mirrors map[place]*engine.Property // collections by the place of the collection that their backColl names
 }
 
 // relate resolves back references, bindings and mirrored collections.
@@ -176,8 +176,8 @@ func (l *linker) relate(usable []*draft) {
 	}
 }
 
-// report adds a fault for which there is a rule unless the same was found there
-// before: what a class inherits is looked at again for each descendant.
+// report adds a fault that has a rule. It ignores a fault that is already reported,
+// since inherited fields are checked again for each descendant.
 func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expected string) {
 	var one engine.Faults
 	o.Faults = &one
@@ -206,7 +206,8 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// find returns an attribute that a field names.
+// find returns the attribute that a field names. If class c has no such attribute, it
+// reports the rule and returns nil.
 func (r *relater) find(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {
@@ -215,8 +216,9 @@ func (r *relater) find(a *attribute, rule *mistake.Rule, field, name string, c *
 	return p
 }
 
-// bind finds the attribute that a back reference holds instead of the key. A
-// part of a structure may name another part, or an attribute beside it.
+// bind finds the attribute whose value is compared with the back reference instead of
+// the key. A part of a structure may name another part of it, or an attribute of the
+// class. If the attribute is missing or cannot be compared, ok is false.
 func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	named := engine.Quote(a.binding)
 	switch {
@@ -242,8 +244,9 @@ func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	return true
 }
 
-// back finds the attribute of the other class that points here: the attribute
-// is then virtual. It must hold what is compared with it.
+// back finds the attribute of the target class that points back to this class. If there
+// is one, the own attribute has no stored value. ok is false if the attribute does not
+// hold values that can be compared with the key or the binding.
 func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
 		return true
@@ -269,8 +272,8 @@ func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	return false
 }
 
-// virtual reports whether a reference is a back reference itself, or a value is
-// not stored.
+// virtual reports whether the attribute has no stored value: it is a back reference, or
+// it is calculated and not cached.
 func (r *relater) virtual(p *engine.Property) bool {
 	a := r.attribute(p)
 	return p.Type == engine.Reference && a.backRef != "" || !empty(a.Value("formula")) && !p.Cached
@@ -283,8 +286,8 @@ func keyType(c *engine.Class) engine.PropertyType {
 	return engine.String
 }
 
-// mirror finds the other side of a collection. Either side may name the other;
-// both know each other afterwards.
+// mirror finds the other side of a collection. It is enough if one side names the other
+// in backColl; both sides are then linked.
 func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
 	if a.backColl == "" || p.Back != nil {
 		return

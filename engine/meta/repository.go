@@ -1,12 +1,13 @@
-// Package meta makes classes of class metadata: it owns the shape of class
-// files, their defaults and every check of them, links ancestors, structures
-// and relations, and finds classes by name. It is not for reading deploy.json
-// (engine/deploy) and knows nothing of how items are stored.
+// Package meta reads class metadata. It defines the format of class files, their
+// defaults and their checks, links ancestors, structures and relations, and finds
+// classes by name. Use engine/deploy to read deploy.json. The package does not know
+// how items are stored.
 //
-// Reading order: source.go (files), draft.go and property.go (what one class
-// says), version.go (which of several files counts), link.go and structure.go
-// (what it takes over), relation.go, display.go, loading.go and formula.go
-// (what it says of others), repository.go (the whole).
+// If you are new to the package, read the files in this order: source.go (files),
+// draft.go and property.go (a class by itself), version.go (the choice if several files
+// describe a class), link.go and structure.go (inherited attributes and parts of
+// structures), relation.go, display.go, loading.go and formula.go (fields that refer to
+// other classes), repository.go (Load).
 package meta
 
 import (
@@ -26,7 +27,7 @@ type Repository struct {
 
 var _ engine.MetaRepository = (*Repository)(nil)
 
-// Class returns the class of that full name.
+// Class returns the class with the full name.
 func (r *Repository) Class(name string) (*engine.Class, error) {
 	if c := r.byName[name]; c != nil {
 		return c, nil
@@ -38,12 +39,12 @@ func (r *Repository) Class(name string) (*engine.Class, error) {
 // change the slice.
 func (r *Repository) Classes() []*engine.Class { return r.all }
 
-// Load makes the classes of the sources, ready for use: ancestors and relations
-// linked, structures flattened, keys and display strings inherited, formulas
-// compiled, Init and Link called. namespace is that of a class without its own,
-// thumbnails are what answers show of images.
-// Mistakes are found in one pass as far as they do not follow from others;
-// when one of them is more than a warning, the repository is nil.
+// Load creates the classes of the sources, ready for use: ancestors and relations are
+// linked, structures are expanded, keys and display strings are inherited, formulas
+// are compiled, and Init and Link are called. A class without a namespace gets the
+// given one. thumbnails are the kinds of thumbnails of images in responses.
+// Load reports all mistakes at once, except those that follow from other mistakes. If
+// a fault is fatal, the repository is nil.
 func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind) (*Repository, engine.Faults) {
 	var faults engine.Faults
 	l := newLinker(read(sources, namespace, &faults), &faults)
@@ -71,7 +72,7 @@ func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind
 	return r, placed(faults, sources)
 }
 
-// read parses the sources and chooses one for each class.
+// read parses the sources and, if several describe one class, chooses one of them.
 func read(sources []Source, namespace string, faults *engine.Faults) []*draft {
 	types := make(userTypes)
 	var drafts []*draft
@@ -90,8 +91,8 @@ func read(sources []Source, namespace string, faults *engine.Faults) []*draft {
 	return drafts
 }
 
-// finish does what needs all classes linked: whatever looks at another class.
-// Classes with faults are left out, and so is what depends on them.
+// finish does the checks and the linking that need all classes to be linked. It skips
+// classes with fatal faults and the classes that depend on them.
 func (l *linker) finish() {
 	for _, d := range l.drafts {
 		if d.state == linked {
@@ -112,8 +113,8 @@ func (l *linker) finish() {
 	l.compileAll(usable)
 }
 
-// initialise calls Init of the classes without faults, and tells each who
-// descends from it.
+// initialise calls Init of the classes without fatal faults, and sets the descendants
+// of each class.
 func (l *linker) initialise() []*draft {
 	l.findFaulty()
 	var usable []*draft
@@ -143,8 +144,8 @@ func (l *linker) initialise() []*draft {
 	return usable
 }
 
-// findFaulty marks the drafts with a fault, and those that take attributes
-// from one.
+// findFaulty marks a draft if it has a fatal fault or takes attributes from a marked
+// draft.
 func (l *linker) findFaulty() {
 	errs, _ := l.faults.Split(false)
 	for _, d := range l.drafts {
@@ -169,8 +170,8 @@ func (l *linker) takesFromFaulty(d *draft) bool {
 	return slices.ContainsFunc(d.own, func(a *attribute) bool { return a.home.faulty })
 }
 
-// placed fills in where the faults of YAML files stand. Those of JSON files are
-// found by engine/deploy, together with those of deploy.json.
+// placed sets the line and column of faults in YAML files. engine/deploy does that for
+// faults in JSON files, together with those of deploy.json.
 func placed(faults engine.Faults, sources []Source) engine.Faults {
 	places := make(map[string]jsonfile.Places)
 	for _, s := range sources {

@@ -7,7 +7,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// selection reads the values offered for an attribute and their labels.
+// selection reads the values that forms should offer for an attribute, and their
+// labels.
 func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
 	v := a.Value("selectionProvider")
 	if empty(v) {
@@ -78,7 +79,8 @@ func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine
 	return f
 }
 
-// strictFormula compiles a formula whose attributes all exist.
+// strictFormula compiles a formula. It returns an error if an attribute in the formula
+// does not exist.
 func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
 	f, err := formula.Compile(d.class, a.within(d.class, source))
 	if err != nil {

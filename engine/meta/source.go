@@ -12,24 +12,24 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Source is one class as decoded JSON, and where it was written.
+// Source is one class as decoded JSON, with its file.
 type Source struct {
-	File   string // as the user knows it, relative to the application directory
+	File   string // file name relative to the application directory
 	Path   string // JSON path of the class in File, "" for the whole file
-	Value  any    // as wire.Decode returns it
-	Inline bool   // the defaults of deploy.json hold, not those of class files
-	Type   bool   // it is not a class but a type for attributes of type custom
+	Value  any    // the result of wire.Decode
+	Inline bool   // use the defaults of deploy.json, not those of class files
+	Type   bool   // the source describes a type for attributes of type custom, not a class
 
-	Places jsonfile.Places // where things stand in File, when it is YAML
+	Places jsonfile.Places // places of the values if File is YAML
 }
 
-// typesDir is the folder of user types within that of the classes.
+// typesDir is the folder of user types within the folder of the classes.
 const typesDir = "types"
 
 // ReadDir decodes the class files of a folder, *.class.json and *.class.yml,
 // and the types in its folder types, *.type.json and *.type.yml, in the order
-// of their names. A folder that is not there has none. A file that cannot be
-// read or is malformed is a fault and left out.
+// of their names. A missing folder counts as empty. If a file cannot be read or
+// is malformed, that is a fault, and the file is left out.
 func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
 	classes, faults := readKind(root, dir, ".class")
 	types, more := readKind(root, path.Join(dir, typesDir), ".type")
@@ -64,8 +64,8 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	return sources, faults
 }
 
-// Names returns the full names of the classes, whatever else is wrong with
-// them; complete is false when one has no name that can be read.
+// Names returns the full names of the classes, even if they contain mistakes. If a
+// class has no readable name, complete is false.
 func Names(sources []Source, namespace string) (names []string, complete bool) {
 	complete = true
 	for _, s := range sources {
@@ -89,7 +89,8 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-// readFile decodes a file that describes a class, or what else is said.
+// readFile decodes a JSON or YAML file. what names its contents in faults, such as "a
+// class".
 func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
@@ -108,7 +109,7 @@ func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 	return s, nil
 }
 
-// written are the names that JSON and YAML files end with.
+// written reports whether the name of the file is that of a JSON or YAML file.
 func written(file string) bool {
 	switch path.Ext(file) {
 	case ".json", ".yml", ".yaml":

@@ -12,11 +12,11 @@ import (
 // partSeparator joins the name of a struct attribute and that of its part.
 const partSeparator = "$"
 
-// expandStructures puts the parts of each struct attribute in its place, in the
-// structure's order: "passport" becomes "passport$number" and so on. A part is what the structure
-// says of it, with these differences: it may be null and is read-only where
-// the whole may be or is; and a key of the structure does not identify
-// anything here, so that two items may have equal ones.
+// expandStructures replaces each struct attribute by its parts, in the order of the
+// structure: "passport" becomes "passport$number" and so on. A part is as the structure
+// describes it, with these differences: it may be null or is read-only if the struct
+// attribute may be or is, and a key of the structure need not be unique, since it does
+// not identify items here.
 func (l *linker) expandStructures(d *draft, chain []string) {
 	var expanded []*attribute
 	for _, a := range d.own {
@@ -49,8 +49,9 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 	}
 }
 
-// partNamed returns the part of a structure that counts instead of the attribute at i,
-// because it has the same name and the other is no part, or an earlier one.
+// partNamed returns the part of a structure that replaces the attribute at i, or nil. A
+// part replaces an attribute of the same name if that is not a part or is an earlier
+// part.
 func partNamed(all []*attribute, i int) *attribute {
 	for j, b := range all {
 		if b.prefix != "" && b.property.Name == all[i].property.Name && (all[i].prefix == "" || j > i) {
@@ -60,8 +61,8 @@ func partNamed(all []*attribute, i int) *attribute {
 	return nil
 }
 
-// structure finds the class of a struct attribute; nil if there is none, and the
-// attribute is left out.
+// structure finds the class of a struct attribute. If it cannot be used, structure
+// returns nil and the attribute is left out.
 func (l *linker) structure(d *draft, a *attribute, chain []string) *draft {
 	if a.target == "" {
 		a.at.Report(mistake.StructureClass, a.at.Path, a.noTarget(), "the name of a class")
@@ -84,8 +85,8 @@ func (l *linker) structure(d *draft, a *attribute, chain []string) *draft {
 	return s
 }
 
-// part is one part of a struct attribute. Its relations are as its own
-// description says, its place is that of the whole.
+// part returns one part of a struct attribute. The part keeps the relations of its
+// description in the structure, and gets the place of the struct attribute.
 func (l *linker) part(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
 	described := l.attribute(p)
 	part := *described
@@ -106,7 +107,7 @@ func (l *linker) part(d *draft, whole *attribute, s *draft, p *engine.Property) 
 	return &part
 }
 
-// attribute returns what was read of a property.
+// attribute returns the attribute from which a property was read.
 func (l *linker) attribute(p *engine.Property) *attribute {
 	for _, a := range l.byName[p.Definition].own {
 		if a.property.Name == p.Name {
@@ -116,7 +117,7 @@ func (l *linker) attribute(p *engine.Property) *attribute {
 	panic("meta: property " + p.Name + " of class " + p.Definition + " has no description")
 }
 
-// checkAttributeCase reports names that differ in letter case only.
+// checkAttributeCase reports attributes if their names differ only in letter case.
 func (d *draft) checkAttributeCase() {
 	first := make(map[string]*attribute, len(d.own))
 	for _, a := range d.own {

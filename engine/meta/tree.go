@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// checkTrees reports attributes of classes of one tree that have one name and values of
-// different storage, or names that differ in letter case only. The items of a tree
-// share a table.
+// checkTrees compares the attributes of the classes of each tree, since the items of a
+// tree share a table. It reports attributes that have the same name but are stored
+// differently, and attributes if their names differ only in letter case.
 func (l *linker) checkTrees(usable []*draft) {
 	type name struct {
 		root *engine.Class
@@ -47,8 +47,8 @@ func (l *linker) checkTrees(usable []*draft) {
 	}
 }
 
-// compareTypes reports an attribute whose values are not stored as those of another
-// attribute of its name.
+// compareTypes reports the attribute if its values are stored differently from those of
+// q, another attribute with the same name.
 func (a *attribute) compareTypes(q *engine.Property) {
 	p := a.property
 	declared := ", as class " + q.Definition + " of the same tree declares " + engine.Quote(q.Name)
@@ -60,8 +60,9 @@ func (a *attribute) compareTypes(q *engine.Property) {
 	}
 }
 
-// keepKeyType gives a part of the key of the tree, which a class declares again, the
-// type that its ancestor declares: ids of all items of a tree are in one column.
+// keepKeyType handles a class that declares a part of the key of its tree again. If the
+// type is stored differently, the attribute gets the type that the ancestor declares,
+// since the ids of all items of a tree are in one column.
 func (d *draft) keepKeyType(a *attribute, inherited *engine.Property) {
 	p := a.property
 	if !slices.Contains(d.class.Key, p.Name) || p.Type.Storage() == inherited.Type.Storage() {

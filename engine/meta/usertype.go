@@ -9,16 +9,17 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// userTypes are the types of meta/types by their bare names: a plain type with
-// a size and decimals, that attributes of type custom may take by its name. Types
-// that are left out are nil.
+// userTypes holds the types of meta/types by name without namespace. A user type is a
+// plain type with a size and decimals, for use in attributes of type custom. If a type
+// is left out, its entry is nil.
 type userTypes map[string]*engine.Property
 
-// The fields of a type file. mask, maskName and validators serve forms.
+// typeFields are the known fields of a type file. Forms use mask, maskName and
+// validators.
 var typeFields = []string{"name", "namespace", "caption", "type", "mask", "maskName", "size", "decimals", "validators", "version", "metaVersion"}
 
-// parseUserType adds the type of one file; a later one of the same name takes
-// its place.
+// parseUserType adds the type of one file. If a later file has a type of the same name,
+// that type replaces it.
 func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	fields, ok := s.Value.(engine.Fields)
 	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}
@@ -48,8 +49,8 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	}
 }
 
-// apply replaces type custom by the type that the attribute names, as name or
-// name@namespace. Without a name, custom takes any JSON.
+// apply replaces type custom by the user type that the attribute names, as name or
+// name@namespace. If the attribute does not name a type, it takes any JSON.
 func (types userTypes) apply(a *attribute) {
 	p := a.property
 	refClass, _ := a.Value("refClass").(string)

@@ -9,10 +9,10 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// choose keeps one draft for each class. Of several versions it is the last in
-// ascending order: items of older versions are read as the latest one has its
-// attributes. Of several files of one version it is the last. The others are
-// named in warnings and not looked at any further.
+// choose selects one draft for each class. If a class has several versions, choose
+// selects the latest one, and items of older versions are read with its attributes. If
+// several files have the same version, the last file counts. choose adds a warning for
+// each file that is not used, and these files are not checked further.
 func choose(all []*draft) []*draft {
 	chosen := make(map[string]*draft, len(all))
 	for _, d := range all {
@@ -38,7 +38,7 @@ func choose(all []*draft) []*draft {
 	return kept
 }
 
-// pass says that other is taken instead of d.
+// pass warns that d is not used because other is used instead.
 func (d *draft) pass(other *draft) {
 	name := "class " + engine.Quote(d.class.FullName)
 	if d.class.Version == other.class.Version {
@@ -56,8 +56,8 @@ func (d *draft) where() string {
 	return d.File + " " + d.Path
 }
 
-// compareVersions compares part by part, numbers as numbers: 1.9 comes before
-// 1.10, "" before everything.
+// compareVersions compares versions part by part, and compares parts as numbers if both
+// are numbers: 1.9 comes before 1.10. "" comes before all other versions.
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
@@ -77,8 +77,8 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// checkCase reports names that differ in letter case only: tables are named after
-// classes.
+// checkCase reports classes if their names differ only in letter case, since tables are
+// named after classes.
 func checkCase(all []*draft) {
 	first := make(map[string]*draft, len(all))
 	for _, d := range all {

@@ -11,22 +11,22 @@ import (
 )
 
 // viewsDir holds <class>/<kind>.json, and <node>/<class>/<kind>.json for a class
-// at a node of the navigation; stateViewsDir <workflow>/<state>/<class>.json.
-// oldStateViews is where the latter stood before, within viewsDir.
+// at a node of the navigation. stateViewsDir holds <workflow>/<state>/<class>.json.
+// oldStateViews is the former folder of state views, within viewsDir.
 const (
 	viewsDir      = "views"
 	stateViewsDir = "wfviews"
 	oldStateViews = "workflows"
 )
 
-// models are the view models of an application. Which there are, the names of
-// the files say; each is read when it is asked for.
+// models holds the view models of an application. The list comes from the names of the
+// files; each file is read on first use.
 type models struct {
 	all   []*model // in the order of the files
 	byKey map[modelKey]*model
 }
 
-// modelKey is what a view model is for.
+// modelKey identifies a view model.
 type modelKey struct {
 	kind  engine.ViewKind
 	class string // full name
@@ -79,7 +79,8 @@ func (m *models) addState(r *presentationReader, file string, folders []string) 
 	m.add(r, file, modelKey{kind: engine.ItemView, class: base(file), path: statePath(folders[0], folders[1], r.namespace)})
 }
 
-// statePath is the path of the view models of a state, which isStatePath knows.
+// statePath returns the path in the keys of the view models of a state. Use isStatePath
+// to recognise it.
 func statePath(workflow, state, namespace string) string {
 	if !strings.Contains(workflow, "@") {
 		workflow = engine.FullName(workflow, namespace)
@@ -104,7 +105,7 @@ func (m *models) add(r *presentationReader, file string, key modelKey) {
 	m.all = append(m.all, one)
 }
 
-// read reads the file of a view model, nil when it is none.
+// read reads the file of a view model. It returns nil if the file does not hold one.
 func (m *model) read(r *presentationReader) *engine.ViewModel {
 	o, ok := r.object(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
@@ -113,19 +114,19 @@ func (m *model) read(r *presentationReader) *engine.ViewModel {
 	r.className(o, "", m.key.class, "")
 	var class *engine.Class
 	if r.classes != nil {
-		class, _ = r.classes.Class(m.key.class) // its absence was told
+		class, _ = r.classes.Class(m.key.class) // className has reported a missing class
 	}
 	said := arrangeParts(o, class)
 	said = said.With("type", string(m.key.kind)).With("className", m.key.class).With("path", m.key.path)
 	if _, captioned := said.Get("caption"); !captioned && (m.key.kind != engine.ItemView || isStatePath(m.key.path)) {
-		said = said.With("caption", "") // as in the ancestor, which translates those of all but items
+		said = said.With("caption", "") // as in IONDV, which translates the captions of all views except item views
 	}
 	return &engine.ViewModel{Class: m.key.class, Said: said}
 }
 
-// arrangeParts orders the parts of a view, and of parts of it, by orderNumber,
-// and looks whether they are what they should be. class is what they show, nil
-// when that is not looked at.
+// arrangeParts sorts the parts of a view by orderNumber, including nested parts, and
+// checks them. The parts show attributes of class. If class is nil, the names of
+// attributes are not checked.
 func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	for i, f := range o.Fields {
 		ordered := f.Name == "columns" || f.Name == "fields" || f.Name == "fullFields" || f.Name == "shortFields"
@@ -156,9 +157,9 @@ func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	return o.Fields
 }
 
-// shownBy is the class whose attributes the parts of a part show: the one that
-// its attribute leads to, else the same. It tells of an attribute that is not
-// there.
+// shownBy returns the class for the parts within a part: the target class if the
+// attribute of the part has one, and otherwise class. If class has no such attribute,
+// shownBy adds a warning and returns nil.
 func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	name := part.Text("property")
 	if name == "" || class == nil {
@@ -178,8 +179,8 @@ func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	return class
 }
 
-// isStructure reports whether a class has parts of a struct attribute of that
-// name, which views show as a whole.
+// isStructure reports whether a class has a struct attribute with this name. Views show
+// such an attribute as a whole, but the class has only its parts.
 func isStructure(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+partSeparator) })
 }
@@ -196,12 +197,12 @@ func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
 	return m.lazy.get(p, "a view of class "+key.class, m.read)
 }
 
-// instead is the kind of view that serves where there is none of a kind.
+// instead maps a kind of view to the kind that is used if a class has no view of it.
 var instead = map[engine.ViewKind]engine.ViewKind{
 	engine.CollectionView: engine.ListView, engine.CreateView: engine.ItemView, engine.DetailView: engine.ItemView,
 }
 
-// ViewModel is engine.Presentation's.
+// ViewModel implements engine.Presentation.
 func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node string) (*engine.ViewModel, error) {
 	if node != "" {
 		node = fullNode(node, p.namespace, p.namespace)
@@ -219,7 +220,7 @@ func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node str
 	return nil, nil
 }
 
-// StateViewModel is engine.Presentation's.
+// StateViewModel implements engine.Presentation.
 func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*engine.ViewModel, error) {
 	return p.viewModel(modelKey{engine.ItemView, c.FullName, statePath(c.InNamespace(workflow), state, p.namespace)})
 }

@@ -30,7 +30,7 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		w := &engine.Workflow{Name: textOr(o.Fields, "name", ""), Namespace: textOr(o.Fields, "namespace", namespace), File: file, Written: o.Fields}
 		class := textOr(o.Fields, "wfClass", "")
 		if class == "" {
-			// Its states may keep attributes from accounts.
+			// This is fatal because states may restrict the attributes that accounts can use.
 			o.Fault(o.At("wfClass"), found(o.Value("wfClass")), "the class of the workflow")
 			return
 		}
@@ -61,7 +61,7 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 	return all
 }
 
-// namedEntries returns the elements of an array that are objects with names.
+// namedEntries returns the elements of an array that are objects with a name.
 func namedEntries(v any) []any {
 	list, _ := v.([]any)
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool {
@@ -70,8 +70,9 @@ func namedEntries(v any) []any {
 	})
 }
 
-// AllWorkflows returns those of all classes, ordered by these, and what is wrong with
-// their files. What they name, in the classes and in themselves, has not been looked at.
+// AllWorkflows returns the workflows of all classes, ordered by class, and the faults of
+// their files. It does not check the names that workflows use, of classes and attributes
+// or of their own states.
 func (p *Presentation) AllWorkflows() (found []*engine.Workflow, faults engine.Faults) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	if err != nil && !errors.As(err, &faults) {
@@ -86,7 +87,7 @@ func (p *Presentation) AllWorkflows() (found []*engine.Workflow, faults engine.F
 	return found, faults
 }
 
-// Workflows is engine.Presentation's.
+// Workflows implements engine.Presentation.
 func (p *Presentation) Workflows(c *engine.Class) (found []*engine.Workflow, err error) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	for ; c != nil && err == nil; c = c.Ancestor {
