@@ -1,8 +1,8 @@
-// Package deploy reads deploy.json: it owns the shape of that file, the
-// defaults of every setting in it, where modules are found, and all checks of
-// both. It is not for what the file hands on: classes go to engine/meta,
-// scripts to engine/script, and references to components stay text until
-// Resolve is given the components.
+// Package deploy reads deploy.json. It defines the format of that file, the defaults
+// of all settings, the places where modules are looked up, and the checks of both.
+// It does not use the contents of the file itself: engine/meta reads the classes,
+// engine/script runs the scripts, and references to components stay text until
+// Resolve replaces them.
 package deploy
 
 import (
@@ -16,66 +16,66 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Config is everything that one deploy.json says, with defaults filled in.
+// Config holds the contents of a deploy.json, with the defaults of missing settings.
 type Config struct {
-	Dir       string // the application directory, absolute; every relative path starts there
-	File      string // name of the file within Dir, as faults give it; what other files add goes by its name, too
-	Namespace string // of classes without their own, "" for none
+	Dir       string // absolute path of the application directory; relative paths start there
+	File      string // name of the file within Dir; faults use it for the merged configuration too
+	Namespace string // namespace of classes that do not have one, or ""
 
 	Services []Service // in the order of the file; token is always among them
 	Classes  []Class   // inline classes, for engine/meta
 	Objects  []Object  // created when the database is new; see Records
 
-	OAuth    *Plugin       // what makes the server an OAuth2 provider; nil without it
-	MetaMap  *Plugin       // aclMetaMap: who accounts are besides themselves; nil without it
-	Profiles []Plugin      // customProfile: what is added to the properties of accounts
-	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
+	OAuth    *Plugin       // the OAuth2 provider; nil if the application has none
+	MetaMap  *Plugin       // aclMetaMap: further identities of accounts; nil if the application has none
+	Profiles []Plugin      // customProfile: additional properties of accounts
+	RoleMap  engine.Fields // option of securedDataRepo: classes with their roles
 	Gateways []Gateway
-	Read     []string // files besides *.ini that are read for it, absolute; also those that cannot be
+	Read     []string // absolute paths of the configuration files except *.ini, even if they cannot be read
 
 	RoleMapPath          string            // JSON path of RoleMap in File
-	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case
-	Components           map[string]string // other names of components, "" for one that no service calls; see AddNames
+	CaseInsensitiveLogin bool              // names of accounts compare equal if they differ only in letter case
+	Components           map[string]string // other names of components, "" if services do not call the component; see AddNames
 
 	DB              string        // sqlite:PATH, PATH as written, or postgres://...; default sqlite:restsrv.db
 	Pool            int           // connections to PostgreSQL; 0 leaves it at its default
-	Synchronous     string        // full (default) or normal: when SQLite waits for the disk
+	Synchronous     string        // full (default) or normal: how often SQLite waits for the disk
 	Addr            string        // host:port; default 127.0.0.1:8888
-	TokenLifetime   time.Duration // of issued tokens; default 30 days
-	ShutdownTimeout time.Duration // for requests to finish; default 10 s
-	HeaderTimeout   time.Duration // for a request's headers to arrive; default 10 s
-	IdleTimeout     time.Duration // of a kept connection; default 120 s
-	QueryTimeout    time.Duration // for a query of the database; default 30 s, 0 for no limit
-	LockTimeout     time.Duration // for a lock that another transaction of PostgreSQL holds; default 10 s, 0 for no limit
-	Shares          Shares        // of the database
-	MaxHeaderBytes  int           // of a request; default 64 KiB
-	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
-	MinAnswerRate   int           // bytes a second at which a client must read its answers; default 1 KiB
-	AnswerBytes     Bytes         // of answers in memory; default 128 MiB, 64 MiB for one account
-	BodyBytes       Bytes         // of bodies in memory; default 64 MiB, 32 MiB for one account
-	FileBytes       Bytes         // of stored files and uploads under way; default 512 GiB, 64 GiB per account
-	Limits          Limits        // of every script; Service.Limits has them already
-	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
-	Scripts         Scripts       // what scripts reach outside of the application
-	Values          engine.Fields // what the file says by name, for scripts; see values
+	TokenLifetime   time.Duration // lifetime of issued tokens; default 30 days
+	ShutdownTimeout time.Duration // maximum time for running requests to finish; default 10 s
+	HeaderTimeout   time.Duration // maximum time until the headers of a request arrive; default 10 s
+	IdleTimeout     time.Duration // maximum idle time of a connection; default 120 s
+	QueryTimeout    time.Duration // maximum time of a database query; default 30 s, 0 for no limit
+	LockTimeout     time.Duration // maximum wait for a lock of another PostgreSQL transaction; default 10 s, 0 for no limit
+	Shares          Shares        // limits of accounts in the use of the database
+	MaxHeaderBytes  int           // maximum size of the headers of a request; default 64 KiB
+	MinBodyRate     int           // bytes per second at which a client must send a request body; default 1 KiB
+	MinAnswerRate   int           // bytes per second at which a client must read responses; default 1 KiB
+	AnswerBytes     Bytes         // limits of responses in memory; default 128 MiB, 64 MiB for one account
+	BodyBytes       Bytes         // limits of request bodies in memory; default 64 MiB, 32 MiB for one account
+	FileBytes       Bytes         // limits of stored files and running uploads; default 512 GiB, 64 GiB per account
+	Limits          Limits        // limits of all scripts; Service.Limits includes them
+	HeapBytes       int64         // if the heap of the process exceeds it, the longest script is ended; 0 for the default
+	Scripts         Scripts       // access of scripts to resources outside of the application
+	Values          engine.Fields // settings by name, for use in scripts; see values
 
-	PublicURL          string         // scheme://host[:port] by which clients reach the server; "" when not given
-	TrustedProxies     []netip.Prefix // who is believed about whom it forwards requests of
-	SessionIdle        time.Duration  // after which an unused browser session ends; default 30 minutes
-	SessionLifetime    time.Duration  // after which any ends; default 12 hours
-	SessionsPerAccount int            // of which a further one ends the oldest; 0 means the default
-	SessionsOfAll      int            // of which a further one ends the oldest of the account with the most; 0 means the default
-	Idempotency        Idempotency    // what is stored for an Idempotency-Key
-	SignIn             SignIn         // what failed sign-ins lead to
-	Audit              Audit          // where events are kept
-	ChangesKept        time.Duration  // for how long records of the journal are kept; 0, the default, for ever
+	PublicURL          string         // scheme://host[:port] by which clients reach the server, or ""
+	TrustedProxies     []netip.Prefix // proxies that the server trusts to name the client of a request
+	SessionIdle        time.Duration  // time after which an unused browser session ends; default 30 minutes
+	SessionLifetime    time.Duration  // time after which every browser session ends; default 12 hours
+	SessionsPerAccount int            // sessions of one account; when exceeded, the oldest one ends; 0 means the default
+	SessionsOfAll      int            // all sessions; when exceeded, the oldest of the account with the most ends; 0 means the default
+	Idempotency        Idempotency    // limits of the responses that are stored for an Idempotency-Key
+	SignIn             SignIn         // limits of failed sign-ins
+	Audit              Audit          // storage of audit events
+	ChangesKept        time.Duration  // time after which records of the journal are deleted; default 0: never
 	Images             Images         // thumbnails
 
-	Unused  []Unused // what has no effect here, which restsrv check tells
-	Skipped []string // modules that are not here
+	Unused  []Unused // parts of the configuration without effect, which restsrv check lists
+	Skipped []string // modules that restsrv does not have
 
-	first  string  // the file in which is what merged does not say otherwise
-	merged *merger // of the files of the configuration; nil before they are read
+	first  string  // the file that a value comes from if merged has no origin for it
+	merged *merger // the merged files of the configuration; nil before they are read
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -83,32 +83,32 @@ type Service struct {
 	Name    string
 	Builtin string          // name of the builtin module, "" for a script
 	Script  string          // file of the script, relative to Dir with slashes, "" for a builtin
-	Missing bool            // Script does not exist: it is the first place looked at
-	Broken  bool            // it answers 503, because of a mistake in its entry
-	Options engine.Fields   // as written; Resolve replaces references in them
-	Mode    engine.AuthMode // as written, also when no such mode exists
-	Limits  Limits          // of a script
+	Missing bool            // the script does not exist; Script is the name that it should have
+	Broken  bool            // the service answers 503 because of a mistake in its entry
+	Options engine.Fields   // the options as written; use Resolve to replace references in them
+	Mode    engine.AuthMode // the mode as written, even if it does not exist
+	Limits  Limits          // limits of a script
 	Path    string          // JSON path of the entry in File
 }
 
-// Scripts is what scripts may reach outside of the application, "scripts" in the
-// file. The zero value, which is the default, lets them reach nothing.
+// Scripts configures the access of scripts to resources outside of the application.
+// It is "scripts" in the file. The zero value is the default and allows no access.
 type Scripts struct {
-	NodeModules  bool          // packages in node_modules of the application directory
-	Env          []string      // names of variables in process.env
-	FetchHosts   []string      // host, host:port, *.domain, or * for all
-	FetchPrivate bool          // addresses of this machine and of private networks, too
-	FetchTimeout time.Duration // of one request; 0 for the default
-	FetchBytes   int64         // of an answer; 0 for the default
+	NodeModules  bool          // scripts can use packages in node_modules of the application directory
+	Env          []string      // names of the environment variables in process.env
+	FetchHosts   []string      // hosts that fetch can reach: host, host:port, *.domain, or * for all
+	FetchPrivate bool          // fetch can also reach this machine and private networks
+	FetchTimeout time.Duration // maximum time of one request; 0 for the default
+	FetchBytes   int64         // maximum size of a response; 0 for the default
 }
 
-// Bytes is a bound on memory.
+// Bytes limits a number of bytes.
 type Bytes struct {
-	All        int64 // of all requests together
-	PerAccount int64 // of the requests of one account, or of one network without accounts
+	All        int64 // limit for all requests together
+	PerAccount int64 // limit for the requests of one account, or of one network if there is no account
 }
 
-// Class is an inline class: decoded JSON and where it stands.
+// Class is an inline class: decoded JSON with its place.
 type Class struct {
 	File  string
 	Path  string
@@ -118,24 +118,24 @@ type Class struct {
 // Object is an inline object.
 type Object struct {
 	Class  string // full name
-	ID     string // its "_id", "" when not given
+	ID     string // the value of "_id", or ""
 	Values engine.Fields
 	Path   string // JSON path in File
 }
 
-// Known are the names that the server can resolve.
+// Known holds the names that the server can resolve.
 type Known struct {
 	Builtins   []string            // modules written in Go
-	Components []string            // what ion://name and lazy://name may name
-	Lacking    []string            // of these, those that are known by name alone
-	Options    map[string][]string // what builtins take, of those whose options are known
-	// Env looks placeholders up; nil means the environment of the process.
+	Components []string            // components for use in ion://name and lazy://name
+	Lacking    []string            // those of Components that restsrv does not implement
+	Options    map[string][]string // option names of builtins; a builtin is missing if its options are not known
+	// Env looks up placeholders. If it is nil, the environment of the process is used.
 	Env func(name string) (value string, ok bool)
 }
 
-// Load reads a deploy.json. It returns every mistake in it, in file order; the
-// configuration may be used only when all of them are warnings, but is never
-// nil and always has Dir, so that the class files beside it can be checked too.
+// Load reads a deploy.json. It returns all mistakes in file order. Callers should
+// use the configuration only if none of the faults stops the start. It is never nil
+// and always has Dir, so that the class files beside it can be checked too.
 func Load(file string, known Known) (*Config, engine.Faults) {
 	c := defaults()
 	abs, err := filepath.Abs(file)
@@ -186,7 +186,7 @@ func defaults() *Config {
 	}
 }
 
-// read reads the sources of the configuration and what they say together.
+// read reads the sources of the configuration, merges them and loads the result.
 func (c *Config) read(files []string, known Known) engine.Faults {
 	var faults engine.Faults
 	places := map[string]placer{}
@@ -225,8 +225,8 @@ func (c *Config) read(files []string, known Known) engine.Faults {
 	return faults
 }
 
-// trace has faults of the configuration name the file, of several, that they are
-// in.
+// trace replaces the file and path of faults in the merged configuration by those of
+// the source file.
 func (c *Config) trace(faults engine.Faults) {
 	for i, f := range faults {
 		if f.File != c.File || f.Path == "" || f.Line > 0 || c.merged == nil {
@@ -240,7 +240,8 @@ func (c *Config) trace(faults engine.Faults) {
 	}
 }
 
-// Abs returns the path that a relative one of the configuration stands for.
+// Abs returns an absolute path. It resolves a relative path of the configuration
+// against the application directory.
 func (c *Config) Abs(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -253,12 +254,12 @@ type loader struct {
 	config    *Config
 	known     Known
 	faults    *engine.Faults
-	lacks     map[string]string // placeholders that nothing fills in, by JSON path
-	effective []string          // JSON paths of what has an effect; see read
+	lacks     map[string]string // placeholders without a value, by JSON path
+	effective []string          // JSON paths of values that have an effect; see read
 }
 
-// What the top of the file and modules.rest may hold; deployer, import and
-// statics belong to the ancestor and have no effect.
+// The known names at the top of the file and in modules.rest. deployer, import and
+// statics are used by IONDV and have no effect here.
 var (
 	topNames  = []string{"namespace", "parametrised", "globals", "modules", "classes", "objects", "deployer"}
 	restNames = []string{"globals", "import", "statics"}
@@ -305,8 +306,8 @@ func (l *loader) load(top jsonfile.Object) {
 	}
 }
 
-// part reads an object that counts as absent if it is something else. What it holds
-// is read as what o holds.
+// part reads an object. If the value has another type, it counts as absent. The child
+// is lenient if o is.
 func part(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
 	lenient := o.Lenient
 	o.Lenient = true

@@ -10,9 +10,9 @@ import (
 )
 
 // Directory returns the file system of an application directory. It follows symbolic
-// links to files inside of the directory, as in Kubernetes volumes, whose files are
-// links; dir may be a link itself. It refuses a link that leaves the directory with
-// engine.ErrOutside: an application from elsewhere must not read other files of this
+// links to files inside of the directory, since the files of Kubernetes volumes are
+// links; dir may be a link itself. If a link leaves the directory, the error is
+// engine.ErrOutside, since an untrusted application must not read other files of this
 // machine.
 func Directory(dir string) fs.FS { return directory(dir) }
 
@@ -50,9 +50,9 @@ func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(os.DirFS(string(d)), name)
 }
 
-// check returns engine.ErrOutside for a name behind a link that leaves the
-// directory. It returns nil for a name that does not exist, which the caller's
-// operation reports.
+// check returns engine.ErrOutside if a name leads through a link that leaves the
+// directory. If the name does not exist, check returns nil and the operation of the
+// caller reports the error.
 func (d directory) check(what, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}

@@ -15,33 +15,34 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Gateway lends browser sessions the authority of one account at chosen paths
+// Gateway lets browser sessions act with the rights of one account at chosen paths
 // (module modules/rest/client/GateWay).
 type Gateway struct {
-	Name      string // of the entry
+	Name      string // name of the entry
 	Path      string // JSON path of the entry in File
-	Base      string // what stands before its paths, such as /api, without a slash at its end
-	Endpoint  string // scheme and host of the server that is asked, and perhaps a path; "" for this one
-	Account   string // that acts there
-	Secret    string // its password
-	TokenPath string // where that account gets tokens, "" for none
+	Base      string // prefix of its paths, such as /api, without a slash at the end
+	Endpoint  string // URL of the target server, with scheme, host and an optional path; "" for this server
+	Account   string // the account that acts at the target server
+	Secret    string // password of the account
+	TokenPath string // path at which the account gets tokens, or ""
 	Routes    []GatewayRoute
 }
 
-// GatewayRoute is one path of a Gateway; parts of it in braces stand for
-// anything without a slash.
+// GatewayRoute is one path of a Gateway. A part of the path in braces matches any
+// text without a slash.
 type GatewayRoute struct {
 	Path    string
-	Methods []string // in capitals
+	Methods []string // in upper case
 }
 
-// gatewayNames are its options; the last belongs to the ancestor.
+// gatewayNames are the known options of a gateway. IONDV uses log, which has no effect
+// here.
 var gatewayNames = []string{"definition", "clientId", "clientSecret", "tokenPath", "base", "endPoint", "log"}
 
-// maxDefinition bounds a file that says what a gateway has, in bytes.
+// maxDefinition is the maximum size of a definition file, in bytes.
 const maxDefinition = 4 << 20
 
-// gateways reads those of the modules that are not ours.
+// gateways reads the gateways in modules other than rest.
 func (l *loader) gateways(modules jsonfile.Object) {
 	for i, f := range modules.Fields {
 		section, ok := f.Value.(engine.Fields)
@@ -68,8 +69,8 @@ func (l *loader) gateways(modules jsonfile.Object) {
 	}
 }
 
-// gateway reads an entry. A gateway that has no credentials to act with, or wrong
-// options, is left out.
+// gateway reads an entry. If the gateway has no credentials or wrong options, it is
+// left out.
 func (l *loader) gateway(e jsonfile.Object, name string) {
 	before := len(*l.faults)
 	o, _ := e.Child("options")
@@ -103,7 +104,8 @@ func (l *loader) gateway(e jsonfile.Object, name string) {
 	l.config.Gateways = append(l.config.Gateways, g)
 }
 
-// secretText reads a text that may look like a number, and is not told.
+// secretText reads a text that may look like a number. Faults do not contain its
+// value, since it may be secret.
 func secretText(o jsonfile.Object, name string) string {
 	switch v := o.Value(name).(type) {
 	case nil:
@@ -117,7 +119,8 @@ func secretText(o jsonfile.Object, name string) string {
 	return ""
 }
 
-// localPath reads a path of this server, without a slash at its end; "/" is "".
+// localPath reads a path of this server. It returns the path without a slash at the
+// end, so that "/" becomes "".
 func (l *loader) localPath(o jsonfile.Object, name string) string {
 	p := o.Text(name)
 	if p == "" {
@@ -130,7 +133,7 @@ func (l *loader) localPath(o jsonfile.Object, name string) string {
 	return strings.TrimSuffix(p, "/")
 }
 
-// plainPath reports whether each part of a path is written in a URL as it is.
+// plainPath reports whether each part of a path can be used in a URL without escaping.
 func plainPath(p string) bool {
 	for _, part := range strings.Split(strings.Trim(p, "/"), "/") {
 		if !pathSegment(part) {
@@ -153,8 +156,8 @@ func endpoint(o jsonfile.Object) string {
 	return strings.TrimSuffix(text, "/")
 }
 
-// definition reads paths and methods: an object in the form of OpenAPI's, or
-// the file in the application directory that holds one.
+// definition reads paths and methods from an object in the format of OpenAPI. If the
+// value is text, it names a file in the application directory with such an object.
 func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
 	at, v := o.At("definition"), o.Value("definition")
 	if file, ok := v.(string); ok {
@@ -191,7 +194,8 @@ func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
 	return routes
 }
 
-// definitionFile reads the file of a definition; faults in it have its name.
+// definitionFile reads the file of a definition. It returns the name of the file for
+// use in faults.
 func (l *loader) definitionFile(o jsonfile.Object, written string) (file string, v any, ok bool) {
 	file = written
 	if l.config.Namespace != "" {
@@ -222,7 +226,7 @@ func (l *loader) definitionFile(o jsonfile.Object, written string) (file string,
 	return file, v, true
 }
 
-// gatewayMethods are the methods of a path; its other members say nothing here.
+// gatewayMethods returns the HTTP methods of a path. It ignores other members.
 func gatewayMethods(verbs jsonfile.Object) []string {
 	var methods []string
 	for _, f := range verbs.Fields {
@@ -234,7 +238,7 @@ func gatewayMethods(verbs jsonfile.Object) []string {
 	return methods
 }
 
-// templatePath reports whether p is a path, parts of which may be {names}.
+// templatePath reports whether p is a path. Parts of the path may be {names}.
 func templatePath(p string) bool {
 	if !strings.HasPrefix(p, "/") || p == "/" {
 		return false

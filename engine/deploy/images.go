@@ -8,10 +8,10 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Images is how thumbnails are made: the options of the plug-in imageStorage.
+// Images configures thumbnails. It holds the options of the plug-in imageStorage.
 type Images struct {
 	Thumbnails []engine.ThumbnailKind // default tiny, small, medium and preview: 50, 100, 300 and 500 pixels
-	Memory     int64                  // bytes that unpacked pictures may take at once; 0 for the default
+	Memory     int64                  // limit of the bytes that decoded pictures use together; 0 for the default
 }
 
 func defaultImages() Images {
@@ -24,9 +24,9 @@ func defaultImages() Images {
 // maxSide is the longest side of a thumbnail.
 const maxSide = 4096
 
-// images reads the options of imageStorage: thumbnails, which add to the ones
-// that there are, or change them, and memory. Where the ancestor keeps them is
-// its own business.
+// images reads the options of imageStorage. An entry of thumbnails adds a kind, or
+// replaces the default kind if it has the same name. memory limits the use of memory.
+// The options for the place of the files in IONDV have no effect.
 func (l *loader) images(entries jsonfile.Object) {
 	options := optionsOf(entries, "imageStorage")
 	l.read(options.Path)
@@ -51,7 +51,7 @@ func (l *loader) images(entries jsonfile.Object) {
 	}
 }
 
-// thumbnail adds a kind, or changes what one says.
+// thumbnail adds a kind of thumbnails. If a kind of that name exists, it is replaced.
 func (l *loader) thumbnail(kind engine.ThumbnailKind) {
 	all := &l.config.Images.Thumbnails
 	i := slices.IndexFunc(*all, func(k engine.ThumbnailKind) bool { return k.Name == kind.Name })

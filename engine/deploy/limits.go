@@ -7,29 +7,29 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Limits bound what the scripts of a service may use, "limits" in the file; 0
-// leaves a limit at its default, which engine/script owns.
+// Limits holds the limits of the scripts of a service, "limits" in the file. If a
+// limit is 0, engine/script uses its default.
 type Limits struct {
-	CPUTime         time.Duration // of one turn
-	WallTime        time.Duration // of one request
-	TransactionTime time.Duration // of one transaction
-	LoadTime        time.Duration // CPU of loading
-	Idle            time.Duration // after which a VM that is not needed is dropped
+	CPUTime         time.Duration // CPU time of one turn
+	WallTime        time.Duration // time of one request
+	TransactionTime time.Duration // time of one transaction
+	LoadTime        time.Duration // CPU time of loading
+	Idle            time.Duration // idle time after which a VM is discarded
 	CallDepth       int
 	VMs             int
-	InFlight        int // requests at once in one VM
+	InFlight        int // concurrent requests in one VM
 	Queue           int // requests that wait for a VM
 	BodyBytes       int
 	ResponseBytes   int
 	JSONDepth       int
 	Rows            int // items of one list
-	TextBytes       int // that one built-in may allocate
-	Elements        int // that one built-in may walk through
-	Timers          int // of one VM
-	SharedBytes     int // of the store that the VMs share
+	TextBytes       int // bytes that one call of a built-in may allocate
+	Elements        int // elements that one call of a built-in may visit
+	Timers          int // timers of one VM
+	SharedBytes     int // size of the store that the VMs share
 }
 
-// whole is a limit that is a number.
+// whole is a limit that is a whole number.
 type whole struct {
 	name     string
 	to       *int
@@ -45,7 +45,7 @@ func (l *Limits) numbers() []whole {
 	}
 }
 
-// span is a limit that is a time.
+// span is a limit that is a duration.
 type span struct {
 	name string
 	to   *time.Duration
@@ -66,11 +66,11 @@ func limitNames() (names []string) {
 	return names
 }
 
-// heapName is the one limit that all services have in common.
+// heapName is the limit that applies to all services together.
 const heapName = "heapBytes"
 
-// globalLimits reads the limits of all services, and the one on the memory of
-// the process.
+// globalLimits reads the limits of all services and the limit of the heap of the
+// process.
 func (l *loader) globalLimits(o jsonfile.Object) {
 	in, ok := o.Child("limits")
 	if !ok {
@@ -84,7 +84,8 @@ func (l *loader) globalLimits(o jsonfile.Object) {
 	}
 }
 
-// limits reads the limits of an entry; what it leaves out is as in def.
+// limits reads the limits of an entry. If the entry does not set a limit, that of def
+// is used.
 func limits(o jsonfile.Object, def Limits) Limits {
 	in, ok := o.Child("limits")
 	if !ok {

@@ -11,12 +11,13 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// placer returns the places of paths in a file, and of what is around them.
+// placer returns the places of JSON paths in a file, and of the values that contain
+// them.
 type placer func(paths []string) jsonfile.Places
 
-// Locate fills in file, line and column of faults that have a JSON path only,
-// and puts the faults of each file in its order. It reads the files of these
-// again, below Dir; one that has changed or gone leaves its faults as they are.
+// Locate returns the faults with file, line and column, and sorts those of each file by
+// position. It reads the files below Dir again if their faults have only a JSON path. If
+// a file cannot be read any more, its faults stay without a position.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
 	c.trace(located)
@@ -35,8 +36,9 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	return located
 }
 
-// arrange gives faults that lack it their place, and sorts all by it, files in
-// the order in which they come up. A file that open returns nil of has no places.
+// arrange sets the line and column of faults that do not have them, and sorts the
+// faults by file and position. Files come in the order of their first fault. If open
+// returns nil for a file, its faults get no position.
 func arrange(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)

@@ -12,18 +12,19 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// builtinPrefixes are the folders that stand for modules written in Go: ours,
-// then the ancestor's in both spellings.
+// builtinPrefixes are the folders that mean modules written in Go: that of restsrv, then
+// that of IONDV in both spellings.
 var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/rest/lib/impl/"}
 
-// extensions of scripts, in the order in which they are tried.
+// extensions are the extensions of scripts, in the order in which they are tried.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
 // IsScript reports whether a path is that of a script, by its extension.
 func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
 
-// module resolves the module of a service (decisions.md section 1): a builtin,
-// else a file in the application directory. It reports whether it could.
+// module resolves the module of a service: a builtin or a file in the application
+// directory. If the module cannot be used, module reports that and returns false. A
+// script that does not exist is not a mistake here, but sets Missing.
 func (l *loader) module(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {
@@ -66,8 +67,8 @@ func choiceOf(prefix, name string, builtins []string) string {
 	return "one of the builtins " + strings.Join(builtins, ", ")
 }
 
-// findScript returns the file that a path with or without extension stands
-// for; ok is false when there is none, and the file then the likeliest one.
+// findScript returns the file of a script from a path with or without extension. If
+// the file does not exist, ok is false and script is the most likely name.
 func findScript(dir, file string) (script string, ok bool) {
 	candidates := []string{file}
 	for _, ext := range extensions {
@@ -85,8 +86,8 @@ func findScript(dir, file string) (script string, ok bool) {
 	return file + extensions[0], false
 }
 
-// inside reports whether the file, or what there is of the way to it, is in
-// dir once links are followed.
+// inside reports whether the file is in dir after links are followed. If the file does
+// not exist, the nearest existing folder on its path is checked.
 func inside(dir, file string) bool {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -23,7 +23,7 @@ func (l *loader) publicURL(o jsonfile.Object) {
 		strings.Trim(u.EscapedPath(), "/") != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") || strings.HasSuffix(u.Host, ":") {
 		found := engine.Quote(text)
 		if err != nil || u.User != nil {
-			found = "another text" // it may hold a password
+			found = "another text" // the text may contain a password
 		}
 		o.Fault(o.At("publicURL"), found, "https://host or https://host:port, without a path")
 		return
@@ -58,7 +58,7 @@ func (l *loader) trustedProxies(o jsonfile.Object) {
 	}
 }
 
-// session reads how long browser sessions last.
+// session reads the lifetime and the number of browser sessions.
 func (l *loader) session(o jsonfile.Object) {
 	in, ok := o.Child("session")
 	if !ok {
@@ -79,16 +79,16 @@ func (l *loader) session(o jsonfile.Object) {
 	}
 }
 
-// Idempotency bounds the answers that are stored for an Idempotency-Key; 0
-// means the default.
+// Idempotency limits the responses that are stored for an Idempotency-Key. If a
+// limit is 0, the default is used.
 type Idempotency struct {
-	Keys        int   // of one account
-	AnswerBytes int   // of one answer; a longer one is not stored
-	Bytes       int64 // of one account
-	TotalBytes  int64 // of all accounts
+	Keys        int   // keys of one account
+	AnswerBytes int   // size of one response; a longer one is not stored
+	Bytes       int64 // stored bytes of one account
+	TotalBytes  int64 // stored bytes of all accounts
 }
 
-// idempotency reads the bounds of stored answers.
+// idempotency reads the limits of stored responses.
 func (l *loader) idempotency(o jsonfile.Object) {
 	in, ok := o.Child("idempotency")
 	if !ok {

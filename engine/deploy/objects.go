@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// object reads an inline object. One that is no object or has no class is left out.
+// object reads an inline object. It is left out if it is not an object or has no class.
 func (l *loader) object(top jsonfile.Object, path string, v any) {
 	fields, ok := v.(engine.Fields)
 	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
@@ -51,9 +51,9 @@ func (l *loader) object(top jsonfile.Object, path string, v any) {
 	l.config.Objects = append(l.config.Objects, in)
 }
 
-// Records turns the inline objects into records ready to save, in the order of the
-// file. It leaves out objects that their classes do not take, and reports why. places
-// has the JSON path of each record.
+// Records converts the inline objects to records that can be saved, in the order of the
+// file. If an object is not valid for its class, Records leaves it out and reports the
+// reason. places holds the JSON path of each record.
 func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, places []string, faults engine.Faults) {
 	var names []string
 	for _, class := range meta.Classes() {
@@ -80,8 +80,8 @@ func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, p
 	return records, places, faults
 }
 
-// UnknownClasses finds the inline objects of classes that are none of the
-// names. It is what can be said of objects while the classes have faults.
+// UnknownClasses reports inline objects if their class is not in names. Use it instead
+// of Records when the classes have faults.
 func (c *Config) UnknownClasses(names []string) engine.Faults {
 	var faults engine.Faults
 	for _, in := range c.Objects {
@@ -115,7 +115,7 @@ func bind(o jsonfile.Object, class *engine.Class) engine.Values {
 			values[p.Index] = one[p.Index]
 			continue
 		}
-		values[p.Index] = false // given, though wrong
+		values[p.Index] = false // so that checkRequired does not report the attribute again
 		expected := "a value of type " + p.Type.String()
 		if e, ok := err.(*engine.Error); ok && e.Reason == "size" {
 			expected = "at most " + strconv.Itoa(p.Size) + " characters"

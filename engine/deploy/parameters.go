@@ -14,20 +14,20 @@ import (
 	"restsrv/engine/wire"
 )
 
-// placeholder is [[name]] in a text of a parametrised deploy.json.
+// placeholder matches [[name]] in a text of a parametrised deploy.json.
 var placeholder = regexp.MustCompile(`\[\[([A-Za-z0-9_.]+)\]\]`)
 
-// parameters fill placeholders in.
+// parameters replaces placeholders by their values.
 type parameters struct {
 	env   func(name string) (string, bool)
-	files map[string]any    // of *.ini: texts, and lists of them, by name or section.name
-	lacks map[string]string // placeholders that nothing fills in, by the JSON path where they stood
+	files map[string]any    // values of the *.ini files, texts or lists, by name or section.name
+	lacks map[string]string // placeholders without a value, by JSON path
 }
 
-// parametrise fills the placeholders of the whole file in: from the
-// environment, by their name or by the same in capitals with _ for dots, and
-// from the *.ini files beside deploy.json. A text that is only a placeholder
-// becomes what the value looks like, or goes when there is none.
+// parametrise replaces the placeholders of the whole file. The value comes from
+// the environment, under the name itself or the name in upper case with _ for dots, or
+// else from the *.ini files beside deploy.json. If a text is a single placeholder, it
+// gets the type that the value looks like, and is removed if there is no value.
 func (l *loader) parametrise(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {
@@ -40,7 +40,8 @@ func (l *loader) parametrise(top *jsonfile.Object) {
 	l.lacks = p.lacks
 }
 
-// fill returns v with placeholders filled in; ok is false when nothing is left.
+// fill returns v with its placeholders replaced. If v is a placeholder without a value,
+// ok is false.
 func (p *parameters) fill(path string, v any) (filled any, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -91,7 +92,7 @@ func (p *parameters) text(path, s string) (any, bool) {
 	}), true
 }
 
-// value finds what a placeholder stands for.
+// value returns the value of a placeholder.
 func (p *parameters) value(name string) (any, bool) {
 	if s, ok := p.env(name); ok {
 		return typed(s), true
@@ -106,7 +107,7 @@ func (p *parameters) value(name string) (any, bool) {
 	return v, ok
 }
 
-// typed reads a text as what it looks like: a number, true, false, or itself.
+// typed returns a number or a boolean if the text looks like one, or else the text.
 func typed(s string) any {
 	switch v, err := wire.Decode([]byte(s)); v := v.(type) {
 	case bool, json.Number:
@@ -117,9 +118,9 @@ func typed(s string) any {
 	return s
 }
 
-// readParameters reads the *.ini files of a folder, in the order of their
-// names; later ones count more. What cannot be read is left out: who lacks a
-// value is told so.
+// readParameters reads the *.ini files of a folder in the order of their names. If
+// several files have a value, the last one counts. Files that cannot be read are left
+// out, since missing values are reported where they are used.
 func readParameters(dir string) map[string]any {
 	all := map[string]any{}
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.ini")) // the pattern is well-formed
@@ -132,14 +133,14 @@ func readParameters(dir string) map[string]any {
 	return all
 }
 
-// globEscape writes a folder so that it stands for itself in a pattern.
+// globEscape escapes the name of a folder for use in a glob pattern.
 func globEscape(dir string) string {
 	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(dir, `\$0`)
 }
 
 func readINI(text string, into map[string]any) {
 	section := ""
-	fresh := map[string]bool{} // lists that this file has begun
+	fresh := map[string]bool{} // lists that this file has already started
 	for _, line := range strings.Split(strings.TrimPrefix(text, string(byteOrderMark)), "\n") {
 		line = strings.TrimSpace(line)
 		switch {
@@ -171,12 +172,12 @@ func unquote(s string) string {
 	return s
 }
 
-// read notes that what stands at the path has an effect, so that a placeholder
-// there that nothing fills in is worth telling.
+// read records that the value at a JSON path has an effect, so that warnLacking should
+// report placeholders without a value there.
 func (l *loader) read(path string) { l.effective = append(l.effective, path) }
 
-// warnLacking tells the placeholders without a value where that matters. A
-// setting must have one: its default may be another database.
+// warnLacking reports placeholders without a value if they have an effect. In a setting
+// that is fatal, since the default could mean another database.
 func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	l.read("namespace")
 	l.read("classes")
@@ -198,7 +199,7 @@ func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	}
 }
 
-// below reports whether a JSON path leads to one of the others or into it.
+// below reports whether a JSON path is one of the others or leads into one of them.
 func below(path string, others []string) bool {
 	for _, other := range others {
 		if rest, ok := strings.CutPrefix(path, other); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -9,22 +9,22 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Plugin is a component that the application sets up: an entry of
+// Plugin is a component that the application configures: an entry of
 // globals.plugins or of the di of a module.
 type Plugin struct {
-	Name    string        // of the entry
+	Name    string        // name of the entry
 	Path    string        // JSON path of the entry in File
-	Options engine.Fields // as written; references to components stay text
+	Options engine.Fields // options as written; references to components stay text
 }
 
-// pluginModule is a module of the ancestor whose work is done here.
+// pluginModule is a module of IONDV that restsrv replaces.
 type pluginModule struct {
-	path string // as the ancestor names it; its twin has @iondv before, and the same last part
-	is   string // the component that it is an instance of, "" for none that services call
+	path string // path in IONDV; the other spelling begins with @iondv and has the same last part
+	is   string // the component that it implements, "" if services do not call it
 }
 
-// The modules that plug-ins may name. How the ancestor sets those up that are
-// here in another form, its options say nothing about.
+// pluginModules returns the modules that plug-ins can name. restsrv implements some of
+// them differently and does not use their options in IONDV.
 func pluginModules() []pluginModule {
 	return []pluginModule{
 		{path: oauthModule}, {path: metaMapModule, is: "aclProvider"}, {path: profileModule}, {path: gatewayModule},
@@ -38,7 +38,7 @@ func pluginModules() []pluginModule {
 	}
 }
 
-// Modules that do something here, as the ancestor names them.
+// The modules that have an effect, by their path in IONDV.
 const (
 	oauthModule   = "lib/oAuthAdapter"
 	metaMapModule = "core/impl/access/aclMetaMap"
@@ -46,8 +46,8 @@ const (
 	gatewayModule = "modules/rest/client/GateWay"
 )
 
-// ancestorComponents are what an application of the ancestor has without
-// setting it up, so that it may name them or give them options.
+// ancestorComponents are the components that every IONDV application has by default. An
+// application can refer to them or set their options.
 var ancestorComponents = []string{
 	"server", "application", "sysLog", "rtEvents", "dataSources", "Db", "settings", "sequenceProvider", "aclProvider", "roleAccessManager",
 	"accessLogger", "accounts", "notifier", "sessionHandler", "auth", "authLogger", "calculator", "metaRepo", "dbSync", "fileStorage",
@@ -55,8 +55,8 @@ var ancestorComponents = []string{
 	"securedDataRepo", "background", "kvRepo", "scheduler",
 }
 
-// pluginModuleOf finds the module that is written; ok is false for one that is
-// not here.
+// pluginModuleOf finds a module by the path in an entry. If restsrv does not have the
+// module, ok is false.
 func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	written = strings.TrimSuffix(written, ".js")
 	switch written {
@@ -74,8 +74,8 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	return m, false
 }
 
-// plugins reads globals.plugins. What is not here is named and skipped: a
-// component of ours that it would have replaced stays.
+// plugins reads globals.plugins. If restsrv does not have a module, plugins adds a
+// warning and skips the entry, and the server keeps its own component.
 func (l *loader) plugins(globals jsonfile.Object) {
 	entries, _ := part(globals, "plugins")
 	entries.WarnRepeated()
@@ -107,7 +107,7 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")
 		}
 		l.optionsWithoutEffect(e, name)
-		return // its options are of a component that is here in another form, or nowhere
+		return // the options belong to a component that restsrv has in another form or not at all
 	case !here && builtin:
 		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped and the server's own "+name+" stays")
 		return
@@ -154,9 +154,8 @@ func pluginName(e jsonfile.Object) string {
 	return "executable " + jsonfile.Describe(e.Value("executable"))
 }
 
-// accounts reads what plug-ins say of accounts: how names compare, and which
-// profiles are added to them. A profile that is not named there has no effect,
-// in the ancestor neither.
+// accounts reads the options of the plug-in accounts: the comparison of names, and the
+// profiles of accounts. As in IONDV, a profile has no effect if it is not listed there.
 func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
 	options := optionsOf(entries, "accounts")
 	l.read(options.Path)
@@ -209,8 +208,8 @@ func (l *loader) roleMap(entries jsonfile.Object) {
 	l.config.RoleMap, l.config.RoleMapPath = roles.Fields, roles.Path
 }
 
-// optionsOf are the options of an entry; empty when there are none, or what is
-// there is wrong and was told.
+// optionsOf returns the options of an entry. They are empty if the entry has none, or
+// if they have the wrong type, which is already reported.
 func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	fields, _ := entries.Value(name).(engine.Fields)
 	e := jsonfile.Object{File: entries.File, Path: entries.At(name), Fields: fields, Faults: entries.Faults}
@@ -221,9 +220,9 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	return options
 }
 
-// aliases reads di-alias: other names of components. A name that a component
-// has already stays its own, so that none is exchanged for one that checks
-// less.
+// aliases reads di-alias: other names of components. An alias must not have the name of
+// a component, so that it cannot replace a component by one that checks fewer
+// permissions.
 func (l *loader) aliases(in jsonfile.Object) {
 	alias, _ := part(in, "di-alias")
 	alias.WarnRepeated()
@@ -250,7 +249,7 @@ func (l *loader) aliases(in jsonfile.Object) {
 	}
 }
 
-// components are all names that services may use.
+// components returns all names of components that services can use, sorted.
 func (l *loader) components() []string {
 	names := slices.Clone(l.known.Components)
 	for name := range l.config.Components {
@@ -260,8 +259,8 @@ func (l *loader) components() []string {
 	return names
 }
 
-// AddNames adds to components the other names that the configuration gives
-// them, and as nil what it sets up that no service calls.
+// AddNames adds to components the other names in the configuration. If services do not
+// call a configured component, its value is nil. Existing names stay unchanged.
 func (c *Config) AddNames(components map[string]any) {
 	for name, is := range c.Components {
 		if _, taken := components[name]; !taken {
@@ -270,8 +269,8 @@ func (c *Config) AddNames(components map[string]any) {
 	}
 }
 
-// warnUnsecured names the services whose repository checks no permissions, one
-// line each.
+// warnUnsecured adds a warning for each service that uses a repository without
+// permission checks.
 func (l *loader) warnUnsecured(top jsonfile.Object) {
 	for _, s := range l.config.Services {
 		if s.Broken {

@@ -21,8 +21,8 @@ func reference(v any) (name string, ok bool) {
 	return "", false
 }
 
-// checkReferences reports references to components that do not exist. It returns
-// false if there are any.
+// checkReferences reports references to components that do not exist. It returns false
+// if it has found one.
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	known := true
 	eachReference(path, v, func(path, text, name string) {
@@ -34,8 +34,8 @@ func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	return known
 }
 
-// eachReference visits the references in a value, at any depth: where they are,
-// how they are written, and the names of their components.
+// eachReference calls visit for each reference in a value, at any depth, with its JSON
+// path, its text and the name of its component.
 func eachReference(path string, v any, visit func(path, text, name string)) {
 	switch v := v.(type) {
 	case string:
@@ -53,9 +53,9 @@ func eachReference(path string, v any, visit func(path, text, name string)) {
 	}
 }
 
-// Resolve returns options in which every reference, ion://name or lazy://name,
-// at any depth, is replaced by the component of that name. The error is
-// Invalid and names a component that is not among them.
+// Resolve returns the options with every reference, ion://name or lazy://name, at any
+// depth, replaced by the component with that name. If a component does not exist, the
+// error is Invalid and names it.
 func Resolve(options engine.Fields, components map[string]any) (engine.Options, error) {
 	resolved := make(engine.Options, len(options))
 	for _, f := range options {

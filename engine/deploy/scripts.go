@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// scripts reads what scripts may reach outside of the application.
+// scripts reads the access of scripts to resources outside of the application.
 func (l *loader) scripts(o jsonfile.Object) {
 	in, ok := o.Child("scripts")
 	if !ok {
@@ -34,7 +34,8 @@ func (l *loader) scripts(o jsonfile.Object) {
 	}
 }
 
-// names reads a list of texts that are valid.
+// names reads a list of texts. If an element is not valid, names adds a fault and skips
+// it.
 func names(o jsonfile.Object, name, expected string, valid func(string) bool) []string {
 	var all []string
 	for i, v := range o.List(name) {
@@ -48,8 +49,9 @@ func names(o jsonfile.Object, name, expected string, valid func(string) bool) []
 	return all
 }
 
-// fetchHost is a host, perhaps with a port; *. before it stands for all below.
-// Few applications have any, and it takes long to compile.
+// fetchHost matches a host with an optional port. *. at the beginning stands for all
+// subdomains. The expression is compiled on first use, since that is slow and few
+// applications use it.
 var fetchHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\*|(?:\*\.)?[\pL\pN_-]+(?:\.[\pL\pN_-]+)*\.?(?::(\d{1,5}))?|\[[0-9a-fA-F:.]+\](?::(\d{1,5}))?|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)$`)
 })

@@ -9,14 +9,14 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// entryNames are the fields of an entry of di; the last line belongs to the
-// ancestor's components and has no effect.
+// entryNames are the known fields of an entry of di. Those of the last line belong to
+// components of IONDV and have no effect.
 var entryNames = []string{
 	"module", "options", "limits",
 	"executable", "initMethod", "initLevel",
 }
 
-// tokenService is the service that issues tokens; it needs no entry.
+// tokenService is the service that issues tokens. It exists even if it has no entry.
 const tokenService = "token"
 
 func (l *loader) services(inner jsonfile.Object) {
@@ -95,7 +95,7 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 	l.config.Services = append(l.config.Services, s)
 }
 
-// pathSegment reports whether a name is written in a URL as it is.
+// pathSegment reports whether a name can be used in a URL without escaping.
 func pathSegment(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -109,8 +109,8 @@ func pathSegment(name string) bool {
 	return true
 }
 
-// tokenLifetime reads it where the ancestor has it, in the options of wsAuth,
-// and before that in those of the service.
+// tokenLifetime reads the lifetime of tokens. The options of the service token override
+// those of wsAuth, which IONDV uses.
 func (l *loader) tokenLifetime(di jsonfile.Object) {
 	for _, name := range []string{"wsAuth", tokenService} {
 		entry, ok := di.Value(name).(engine.Fields)
@@ -125,7 +125,7 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 	}
 }
 
-// unknownMode is a mode in which a service answers 401 to everyone.
+// unknownMode is a mode in which a service answers every request with 401.
 const unknownMode engine.AuthMode = "?"
 
 func (l *loader) authModes(inner jsonfile.Object) {

@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The settings stand in modules.rest.globals or in globals; the former counts
-// when both have one. globals holds much that is not ours, so a name there is
-// taken for a misspelt one only when it is near.
+// The settings are in modules.rest.globals or in globals. If both have a setting, the
+// former counts. globals also holds settings of other modules, so a name there counts
+// as misspelt only if it is similar to a known one.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "lockTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
@@ -86,10 +86,11 @@ func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	b.PerAccount = min(b.PerAccount, b.All)
 }
 
-// maxSeconds is what no time in the configuration exceeds: 100 years.
+// maxSeconds is the maximum of all times in the configuration: 100 years.
 const maxSeconds = 100 * 366 * 24 * 60 * 60
 
-// seconds reads a time, given in seconds and parts of them.
+// seconds reads a time in seconds, rounded to milliseconds. It returns def if the field
+// is absent or not valid.
 func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Duration {
 	v := o.Value(name)
 	if v == nil {
@@ -105,8 +106,8 @@ func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Dura
 	return def
 }
 
-// database reads an address such as "sqlite:PATH", or {"url": address} beside
-// what goes with the kind of database: "synchronous" or "pool".
+// database reads an address such as "sqlite:PATH", or an object {"url": address} that
+// can also have "synchronous" for SQLite or "pool" for PostgreSQL.
 func (l *loader) database(o jsonfile.Object) {
 	name := "db"
 	if _, ok := o.Value(name).(engine.Fields); ok {
@@ -132,11 +133,11 @@ func (l *loader) database(o jsonfile.Object) {
 	case sqlite && path != "" && !strings.ContainsAny(path, "?#\x00"):
 		l.config.DB = url
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
-		l.config.DB = url // the database says what is wrong with the rest
+		l.config.DB = url // connecting reports mistakes in the rest of the URL
 	case sqlite:
 		o.Fault(o.At(name), engine.Quote(url), "sqlite:PATH, PATH without ? and #")
 	default:
-		// what is there may hold a password
+		// The fault does not contain the value, since it may contain a password.
 		o.Fault(o.At(name), "another kind of address", "sqlite:PATH or postgres://user:password@host:port/database")
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 // Shares limits how accounts may use the database.
 type Shares struct {
-	Scans         int           // long readings that run at the same time; 0 for the default of the database
-	ScansWaiting  int           // long readings of one account that may wait; default 64
-	ScanWait      time.Duration // how long one may wait; default 10 s
-	WritesWaiting int           // writes of one account that may wait; default 1024
+	Scans         int           // concurrent long reads; 0 for the default of the database
+	ScansWaiting  int           // waiting long reads of one account; default 64
+	ScanWait      time.Duration // maximum wait of a long read; default 10 s
+	WritesWaiting int           // waiting writes of one account; default 1024
 }
 
 func defaultShares() Shares {

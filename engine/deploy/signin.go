@@ -7,19 +7,20 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// SignIn limits failed sign-ins; 0 takes a limit away.
+// SignIn limits failed sign-ins. If a value is 0, there is no such limit.
 type SignIn struct {
-	PerAccount int           // failures a minute of an account from one address; default 20
-	PerAddress int           // failures a minute from one address; default 100
-	DelayFrom  int           // failures a minute of an account from anywhere from which on it waits; default 10
-	MaxDelay   time.Duration // the longest wait; default 5 s
+	PerAccount int           // failures per minute of an account from one address; default 20
+	PerAddress int           // failures per minute from one address; default 100
+	DelayFrom  int           // failures per minute of an account, from all addresses, after which sign-ins are delayed; default 10
+	MaxDelay   time.Duration // the longest delay; default 5 s
 }
 
-// Audit says whether events are kept in the database, beside the log.
+// Audit configures the storage of audit events in the database. They are logged in
+// any case.
 type Audit struct {
-	On   bool          // default false
-	Keep time.Duration // for how long; default 90 days
-	Rows int           // about how many; 0 means the default
+	On   bool          // store events; default false
+	Keep time.Duration // time after which events are deleted; default 90 days
+	Rows int           // approximate maximum of stored events; 0 means the default
 }
 
 const (
@@ -51,7 +52,8 @@ func (l *loader) signIn(o jsonfile.Object) {
 	}
 }
 
-// audit reads true, false, or {"keep": days, "rows": number}, which means true.
+// audit reads a boolean or {"keep": days, "rows": number}. If it is an object, events are
+// stored.
 func (l *loader) audit(o jsonfile.Object) {
 	a := &l.config.Audit
 	if _, is := o.Value("audit").(engine.Fields); !is {

@@ -14,26 +14,28 @@ import (
 	"restsrv/engine/wire"
 )
 
-// A configuration is deploy.yml and deploy.json, the files of the folder deploy,
-// and those of deploy/modules, each for the module that it, or its folder, is
-// named after (iondv-services.md section 5.1). Later ones count more: objects are
-// merged, arrays joined, anything else replaced; null says nothing. *.override.json
-// comes last. A file of another name is a configuration by itself.
+// A configuration consists of deploy.yml and deploy.json, the files of the folder
+// deploy, and those of deploy/modules. A file in deploy/modules configures the module
+// with the name of the file or of its folder. Files are merged in this order: objects
+// are merged, arrays are joined, and other values are replaced; null has no effect.
+// *.override.json files come last. If the file has another name than deploy, it is the
+// whole configuration.
 
 // source is one file of a configuration.
 type source struct {
-	file   string // relative to the application directory, with slashes
-	module string // its content is that of modules.module, "" for the whole
+	file   string // path relative to the application directory, with slashes
+	module string // the module that the file configures, "" for the whole configuration
 	fields engine.Fields
 	places placer
 }
 
-// origin is where something in the merged configuration was written.
+// origin is the file and the JSON path that a value of the merged configuration comes
+// from.
 type origin struct{ file, path string }
 
-// Sources lists the files that a configuration is made of, in the order in which
-// they count, relative to the folder of file, the deploy.json that is asked for.
-// None of them need be that file.
+// Sources lists the files of a configuration in the order in which they are merged,
+// relative to the folder of file, which is the requested deploy.json. The list need
+// not contain that file.
 func Sources(file string) []string {
 	dir, name := filepath.Split(file)
 	if strings.TrimSuffix(name, path.Ext(name)) != "deploy" {
@@ -57,7 +59,7 @@ func Sources(file string) []string {
 	return files
 }
 
-// there are those of the names that are files.
+// there returns the names that exist as regular files.
 func there(dir string, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -65,8 +67,8 @@ func there(dir string, names []string) []string {
 	})
 }
 
-// fragments are the files of a folder, by name; of two that differ in their
-// extension alone YAML comes first.
+// fragments returns the JSON and YAML files of a folder by name. If two names differ only
+// in the extension, YAML comes first.
 func fragments(dir, folder string) []string {
 	entries, _ := os.ReadDir(filepath.Join(dir, folder))
 	var names []string
@@ -86,7 +88,7 @@ func fragments(dir, folder string) []string {
 
 func stemOf(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }
 
-// IsSource reports whether a file may be of a configuration, by its path
+// IsSource reports whether a file can be part of a configuration, given its path
 // relative to the application directory.
 func IsSource(file string) bool {
 	ext := path.Ext(file)
@@ -95,8 +97,8 @@ func IsSource(file string) bool {
 		(stemOf(file) == "deploy" || len(parts) > 1 && parts[0] == "deploy" || len(parts) == 1 && isOverride(file))
 }
 
-// isOverride reports whether a file of that name replaces values of a
-// parametrised configuration, arrays as a whole.
+// isOverride reports whether a file with this name overrides values of a parametrised
+// configuration. Its arrays replace those of other files.
 func isOverride(name string) bool { return strings.HasSuffix(name, ".override.json") }
 
 // readSource reads one file of a configuration.
@@ -128,8 +130,9 @@ func readSource(dir, file string) (s source, fault *engine.Fault) {
 	return s, nil
 }
 
-// decode decodes a file of JSON or YAML, as it is named. The places are found
-// when they are asked for; a malformed file has none.
+// decode decodes a YAML file if its extension says so, and otherwise JSON. Places in
+// JSON are computed when the placer is called. If the file is malformed, it has no
+// places.
 func decode(file string, data []byte) (any, placer, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if ext := path.Ext(file); ext == ".yml" || ext == ".yaml" {
@@ -145,11 +148,11 @@ func decode(file string, data []byte) (any, placer, error) {
 
 // merger merges the sources of a configuration.
 type merger struct {
-	origins map[string]origin // by JSON path in the whole; what is in nothing listed is of the first source
-	replace bool              // arrays, too
+	origins map[string]origin // by JSON path in the merged configuration; other paths come from the first source
+	replace bool              // replace arrays instead of joining them
 }
 
-// add merges a source into what those before it said.
+// add merges a source into the configuration of the earlier sources.
 func (m *merger) add(into engine.Fields, s source) engine.Fields {
 	if s.module == "" {
 		return m.object(into, s.fields, "", origin{file: s.file})
@@ -193,7 +196,7 @@ func (m *merger) object(into, from engine.Fields, path string, at origin) engine
 	return into
 }
 
-// put sets the field of that name, the last one if there are several.
+// put sets the field with this name, or the last one if there are several.
 func put(fields engine.Fields, name string, v any) engine.Fields {
 	for i := len(fields) - 1; i >= 0; i-- {
 		if fields[i].Name == name {
@@ -204,7 +207,8 @@ func put(fields engine.Fields, name string, v any) engine.Fields {
 	return append(fields, engine.Field{Name: name, Value: v})
 }
 
-// of finds where what stands at a path of the whole was written.
+// of returns the origin of the value at a path of the merged configuration. If it comes
+// from the first source, ok is false.
 func (m *merger) of(path string) (o origin, ok bool) {
 	for at := path; at != ""; at = jsonfile.Around(at) {
 		if o, ok := m.origins[at]; ok {

@@ -8,21 +8,21 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Unused is something that the file says and that has no effect here. It is no
-// mistake: the ancestor, or another module of it, has a use for it.
+// Unused is a part of the configuration that has no effect. It is not a mistake, since
+// IONDV or one of its modules uses it.
 type Unused struct {
 	engine.Fault
-	Setting string // by which scripts may ask for it all the same, "" when they cannot
+	Setting string // the name by which scripts can read the setting, "" if they cannot
 }
 
-// unused adds one.
+// unused adds a part of the configuration that has no effect.
 func (l *loader) unused(o jsonfile.Object, path, found, expected string) {
 	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
-// effective names of options of components that an application sets up. The
-// rest of them, if it is more than references to other components, has no
-// effect; of modules that are not listed somebody else says so.
+// effectiveOptions lists the options of components and modules that have an effect. A
+// listed component ignores its other options; they are reported unless they only refer
+// to components. Options of components that are not listed are checked elsewhere.
 var effectiveOptions = map[string][]string{
 	"accounts": {"caseInsensitiveLogin", "plugins"}, "securedDataRepo": {"roleMap"}, profileModule: {"propertyMap"},
 	"core/impl/access/DsAcl": nil, "core/impl/access/DsRoleAccessManager": nil, "core/impl/LocalAccountStorage": {"caseInsensitiveLogin", "plugins"},
@@ -34,7 +34,7 @@ var effectiveOptions = map[string][]string{
 	"sessionHandler": nil, "notifier": nil, "authLogger": nil, "accessLogger": nil, "background": nil, "scheduler": nil,
 }
 
-// optionsWithoutEffect finds the options of a plug-in that do nothing here.
+// optionsWithoutEffect reports the options of a plug-in that have no effect.
 func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
 	effective, listed := effectiveOptions[is]
 	options, _ := e.Value("options").(engine.Fields)
@@ -50,7 +50,7 @@ func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
 	}
 }
 
-// wired reports whether a value is no more than references to components.
+// wired reports whether a value consists only of references to components.
 func wired(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -64,8 +64,8 @@ func wired(v any) bool {
 	return false
 }
 
-// usage finds what of the file has no effect: modules that are not here, and
-// settings of theirs.
+// usage reports the parts of the file that have no effect: modules that restsrv does not
+// have, and unknown settings.
 func (l *loader) usage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
@@ -104,7 +104,8 @@ func (l *loader) hasGateway(path string) bool {
 	return slices.ContainsFunc(l.config.Gateways, func(g Gateway) bool { return strings.HasPrefix(g.Path, path+".") })
 }
 
-// serviceUsage finds what a service is given and has no use for.
+// serviceUsage reports options that a service does not use, and references to components
+// that restsrv does not have.
 func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 	options := e.At("options")
 	l.lackingComponents(e, options, s.Options)
@@ -120,7 +121,8 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 	}
 }
 
-// lackingComponents finds references to components that are known by name alone.
+// lackingComponents reports references to components that restsrv knows but does not
+// implement.
 func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
 	eachReference(path, v, func(path, text, name string) {
 		if slices.Contains(l.known.Lacking, name) {

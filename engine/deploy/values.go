@@ -7,14 +7,14 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// wiring is what the file says of how the server is put together rather than of
-// the application: where the database is, and the options of services, plugins,
-// gateways and jobs. There may be passwords and secrets of clients in it.
+// wiring lists the settings that configure the server instead of the application: the
+// address of the database and the options of services, plug-ins, gateways and jobs.
+// Scripts cannot read them, since they may contain passwords and client secrets.
 var wiring = []string{"db", "di", "jobs", "plugins"}
 
-// values collects what the file says by name, for scripts: members of globals
-// go by their names, those of modules.m.globals have m and a dot before them.
-// The wiring is left out.
+// values collects the settings by name for use in scripts. A member of globals has its
+// own name, and a member of modules.m.globals is prefixed with m and a dot. The
+// settings in wiring are left out.
 func (l *loader) values(globals, modules jsonfile.Object) {
 	add := func(before string, fields engine.Fields) {
 		for _, f := range fields {
