@@ -9,16 +9,17 @@ import (
 // aggregation is one of sum, avg, min, max, count and merge.
 type aggregation struct {
 	name      string
-	attribute judge // of an element; the element itself when not given
+	attribute judge // value to take of an element; if not given, the element itself
 	member    string
 	condition judge
-	unique    node // each element once
-	separator node // of merge, " " when null
+	unique    node // if true, use each element once
+	separator node // for merge; if null, " " is used
 }
 
-// aggregate compiles fn(list, attribute, condition, unique, separator), in
-// which all but the list may be left out or null, and for count the attribute
-// altogether; or the same over a class, see aggregateClass.
+// aggregate compiles fn(list, attribute, condition, unique, separator). Arguments
+// after the list are optional and may be null. count may also omit the attribute
+// and take the condition as its second argument. If the first argument is the name
+// of a class, aggregateClass compiles the call.
 func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node, error) {
 	if class, ok := className(args[0]); ok {
 		return b.aggregateClass(name, class, args[1:], s, depth)
@@ -46,8 +47,8 @@ func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node,
 	}}, nil
 }
 
-// takesOfElements reports whether the second argument of an aggregate says what
-// to take of an element, so that the element itself is not taken.
+// takesOfElements reports whether v, the second argument of an aggregate, selects a
+// value of each element. Otherwise the aggregate uses the elements themselves.
 func takesOfElements(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -60,8 +61,8 @@ func takesOfElements(v any) bool {
 	return false
 }
 
-// className is what stands where a list is expected when a class is meant: a
-// text that is no path.
+// className returns the name of a class that is used in place of a list: a text
+// that is not a path.
 func className(v any) (string, bool) {
 	if q, ok := v.(quoted); ok {
 		return string(q), q != ""
@@ -70,7 +71,7 @@ func className(v any) (string, bool) {
 	return s, ok && s != "" && s[0] != '$'
 }
 
-// compile reads the arguments behind the list.
+// compile compiles the arguments after the list.
 func (a *aggregation) compile(b *compiler, rest []any, list node, s scope, depth int) (err error) {
 	if a.attribute, a.member, err = b.elementValue(a.name, argument(rest, 0), list, depth); err != nil {
 		return err
@@ -103,7 +104,7 @@ func argument(args []any, i int) any {
 	return nil
 }
 
-// elementValue compiles what is taken of each element: an attribute or a path,
+// elementValue compiles the value to take of each element: an attribute or a path,
 // with or without "$", or a call.
 func (b *compiler) elementValue(function string, source any, list node, depth int) (judge, string, error) {
 	if q, ok := source.(quoted); ok {
@@ -128,7 +129,7 @@ func (b *compiler) elementValue(function string, source any, list node, depth in
 	return judge{node: n, given: true}, member, err
 }
 
-// value is what is taken of an element.
+// value returns the value to aggregate for one element.
 func (a *aggregation) value(e *env, v any) (any, error) {
 	if !a.attribute.given {
 		return v, nil
@@ -180,8 +181,8 @@ func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
 	return reduce(a.name, values, separator)
 }
 
-// first reports whether an element was not met before: an item of that id, or
-// a value of that text.
+// first reports whether v is not in seen yet, and adds it. Items are compared by tree and id,
+// other values by kind and text.
 func first(seen map[any]bool, v any) bool {
 	type key struct {
 		class *engine.Class
@@ -198,8 +199,8 @@ func first(seen map[any]bool, v any) bool {
 	return true
 }
 
-// reduce makes one value of many, none of them null. Of none the sum and the
-// count are 0, the text is "", and everything else is null.
+// reduce applies the aggregate to values, which contain no null. If there are no
+// values, sum and count give 0, merge gives "", and the others give null.
 func reduce(name string, values []any, separator any) (any, error) {
 	switch name {
 	case "count":

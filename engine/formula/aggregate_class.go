@@ -12,12 +12,12 @@ import (
 type classAggregation struct {
 	aggregation
 	class      string
-	path       string // attribute, "" for none
+	path       string // attribute, or "" when only items are counted
 	conditions []classCondition
 }
 
 // classCondition is one member of {attribute: value} or
-// {attribute: [operator, value]}; the value may be computed from the formula's
+// {attribute: [operator, value]}. The value may use attributes of the formula's
 // item.
 type classCondition struct {
 	attribute, operator string
@@ -25,7 +25,7 @@ type classCondition struct {
 }
 
 // aggregateClass compiles fn("class", "attribute", conditions, unique,
-// separator); count may do without the attribute.
+// separator). count may omit the attribute.
 func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth int) (node, error) {
 	a := &classAggregation{aggregation: aggregation{name: name}, class: class}
 	if _, is := argument(rest, 0).(engine.Fields); is && name == "count" {
@@ -107,8 +107,8 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 	return nil
 }
 
-// pairs makes {"a": 1, "b": ["gt", 2]} of {"obj": ["a", 1, "b", ["gt", 2]]}, which the
-// text form has to write.
+// pairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. The text
+// form uses obj because it cannot express objects.
 func pairs(source engine.Fields) (engine.Fields, error) {
 	if len(source) != 1 || source[0].Name != "obj" {
 		return source, nil
@@ -167,8 +167,8 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	return a.read(e, it, q, p)
 }
 
-// withoutReading has the database find the least and the greatest value, and
-// count values.
+// withoutReading lets the database compute min, max and count. done is false if the
+// aggregate must read the items.
 func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Property) (v any, done bool, err error) {
 	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
 		return nil, false, nil

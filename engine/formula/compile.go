@@ -13,16 +13,16 @@ import (
 // node is a compiled part of a formula.
 type node struct {
 	eval    func(e *env, it *engine.Item) (any, error)
-	literal any    // the value, when constant
-	fixed   bool   // it is a literal
-	items   *scope // what the items are that it gives; nil when it gives other values, or unknown ones
+	literal any    // the value if the node is constant
+	fixed   bool   // the node is a literal
+	items   *scope // the scope of the items that eval returns; nil if it returns other values, or if they are unknown
 }
 
-// scope is what "$" stands for: an item of a class, and how it is reached from
-// the formula's own item.
+// scope is the meaning of "$" in an expression: an item of a class, and the paths
+// that lead to it from the formula's own item.
 type scope struct {
-	class    *engine.Class        // nil when it is only known when evaluated
-	prefixes [][]*engine.Property // paths from the formula's item; none when class is nil
+	class    *engine.Class        // nil if it is known only during evaluation
+	prefixes [][]*engine.Property // paths from the formula's item; empty if class is nil
 }
 
 type compiler struct {
@@ -31,12 +31,12 @@ type compiler struct {
 	needs   [][]*engine.Property
 	lookups []*lookup
 	counts  bool
-	missing *[]error // attributes that do not exist are added here; nil refuses them
+	missing *[]error // collects attributes that do not exist; if nil, they are errors
 	mention mention
-	next    use // of the expression that is compiled next
+	next    use // how the value of the next expression is used
 }
 
-// quoted is a literal of the text form that no "$" makes a path.
+// quoted is a literal of the text form. It is never a path, even if it begins with "$".
 type quoted string
 
 func constant(v any) node {
@@ -98,7 +98,7 @@ func (b *compiler) expressions(source []any, s scope, depth int) ([]node, error)
 	return nodes, nil
 }
 
-// arguments are the expressions that a function takes.
+// arguments compiles the arguments of function name.
 func (b *compiler) arguments(name string, source []any, s scope, depth int) ([]node, error) {
 	nodes := make([]node, len(source))
 	for i, a := range source {
@@ -125,7 +125,8 @@ func evalAll(args []node, e *env, it *engine.Item) ([]any, error) {
 	return values, nil
 }
 
-// callOf splits {"fn":[arguments]}; one argument may stand without brackets.
+// callOf splits {"fn":[arguments]} into name and arguments. The brackets around a single
+// argument are optional.
 func callOf(f engine.Fields) (name string, args []any, err error) {
 	if len(f) != 1 {
 		return "", nil, invalid(`a call is an object with one function, such as {"add":["$a",1]}, found one with %d names`, len(f))
@@ -204,7 +205,8 @@ func plainCall(name string, fn function, args []node) node {
 	return n
 }
 
-// noteGet notes what get looks up, for Check; nil if that is not known yet.
+// noteGet records the class and attributes that get looks up, so that Check resolves them. It returns
+// nil if the class is known only during evaluation.
 func (b *compiler) noteGet(args []node) *lookup {
 	class, ok := args[0].literal.(string)
 	if !ok {
@@ -220,7 +222,7 @@ func (b *compiler) noteGet(args []node) *lookup {
 	return l
 }
 
-// lacks notes an attribute that does not exist.
+// lacks records that an attribute does not exist.
 func (b *compiler) lacks(err error) {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*b.missing, known) {
@@ -228,7 +230,7 @@ func (b *compiler) lacks(err error) {
 	}
 }
 
-// named puts the function in front of an error, unless it has a class of its own.
+// named prefixes a formula error with the function name. It returns other errors unchanged.
 func named(name string, err error) error {
 	if e, ok := err.(*engine.Error); ok && e.Code == engine.Invalid && e.Reason == "formula" {
 		return invalid("%s: %s", name, e.Message)
@@ -236,8 +238,8 @@ func named(name string, err error) error {
 	return err
 }
 
-// commonItems is the scope of items that come from several places, nil when
-// they are of different classes.
+// commonItems returns the scope of items that come from several arguments, or nil
+// if their classes differ.
 func commonItems(args []node) *scope {
 	var all *scope
 	for _, a := range args {
@@ -255,7 +257,7 @@ func commonItems(args []node) *scope {
 	return all
 }
 
-// need notes a path that must be loaded, from every place that s stands for.
+// need records that a path must be loaded for every prefix of s.
 func (b *compiler) need(s scope, path []*engine.Property) error {
 	for _, prefix := range s.prefixes {
 		full := slices.Concat(prefix, path)
@@ -270,7 +272,7 @@ func (b *compiler) need(s scope, path []*engine.Property) error {
 	return nil
 }
 
-// below is the scope of the items at the end of a path from s.
+// below returns the scope of the items of class c at the end of a path from s.
 func (s scope) below(path []*engine.Property, c *engine.Class) (*scope, error) {
 	if len(s.prefixes) > maxNeeds {
 		return nil, invalid("a formula reads at most %d paths", maxNeeds)
@@ -294,7 +296,7 @@ func unknownFunction(name string) error {
 	return invalid("there is no function %s, expected %s", engine.Quote(name), jsonfile.Choice(name, names))
 }
 
-// arity is how many arguments a function takes; max is negative for any number.
+// arity is the number of arguments that a function takes. If max is negative, there is no upper limit.
 type arity struct{ min, max int }
 
 func (a arity) check(name string, n int) error {

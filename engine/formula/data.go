@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// maxFound is how many items an aggregate over a class reads, unless the
-// database can do without reading them.
+// maxFound is the maximum number of items that an aggregate over a class reads. It
+// does not apply when the database computes the aggregate.
 const maxFound = 100_000
 
 // classByName finds the class that a formula names.
@@ -19,9 +19,10 @@ func (e *env) classByName(name string) (*engine.Class, error) {
 	return c, err
 }
 
-// get finds one item: get(class, id), get(class, attribute, value, ...), the
-// first in insertion order. A list at the end names what to load with it. An
-// item given instead of the class is the result itself.
+// get implements get(class, id) and get(class, attribute, value, ...). If several
+// items match, it returns the first in insertion order. A list as last argument
+// contains paths to load with the item. If the first argument is an item, get
+// returns it.
 func get(e *env, args []any) (any, error) {
 	if it, ok := args[0].(*engine.Item); ok {
 		return it, nil
@@ -57,7 +58,7 @@ func get(e *env, args []any) (any, error) {
 	return found[0], nil
 }
 
-// getFilter is nil when no item can be meant.
+// getFilter returns the condition for get. It is nil if no item can match.
 func getFilter(e *env, c *engine.Class, args []any) (*engine.Filter, error) {
 	if len(args) == 1 {
 		return idFilter(c, text(itemID(args[0])))
@@ -87,11 +88,11 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 	return &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(engine.ItemID), Right: engine.Constant(engine.String, id)}, nil
 }
 
-// operators are those of a condition on a class, in the filter language that
-// never takes a value for a path.
+// operators maps the operators of class conditions to those of the filter language
+// in which a value is never interpreted as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
-// filter makes one condition on an attribute of a class.
+// filter returns one condition on an attribute of a class.
 func (e *env) filter(c *engine.Class, attribute, operator string, v any) (*engine.Filter, error) {
 	if operator == "empty" || operator == "nempty" {
 		return e.parseFilter(c, engine.Fields{{Name: operator, Value: []any{"$" + attribute}}})
@@ -115,7 +116,7 @@ func (e *env) parseFilter(c *engine.Class, f engine.Fields) (*engine.Filter, err
 	return engine.ParseFilter(c, f, e.data.Now().Time())
 }
 
-// filterValue is a value of a formula as one of decoded JSON.
+// filterValue converts a value of a formula to decoded JSON.
 func filterValue(v any) (any, error) {
 	switch v := v.(type) {
 	case *engine.Item:
@@ -137,7 +138,7 @@ func filterValue(v any) (any, error) {
 	return v, nil
 }
 
-// eager turns paths into what to load.
+// eager returns the loads for paths of items of c.
 func eager(c *engine.Class, paths []any) ([]*engine.Load, error) {
 	var loads []*engine.Load
 	for _, v := range paths {

@@ -11,11 +11,11 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Times are computed in UTC, in the proleptic Gregorian calendar, within the
-// years 0000 to 9999; what leaves them is null.
+// Times are computed in UTC, in the proleptic Gregorian calendar, from year 0000 to
+// 9999. If a result is outside these years, it is null.
 
-// calendarUnits are the names of units, as dateAdd and dateDiff take them:
-// months when they have no fixed length, else milliseconds.
+// calendarUnits lists the unit names of dateAdd and dateDiff. Units of fixed length
+// are in milliseconds, others in months.
 var calendarUnits = map[string]struct{ months, millis int64 }{
 	"y": {12, 0}, "year": {12, 0}, "years": {12, 0},
 	"Q": {3, 0}, "quarter": {3, 0}, "quarters": {3, 0},
@@ -52,7 +52,7 @@ func verifyUnit(i int) func([]node) error {
 	}
 }
 
-// instant is a value as a time: a time, milliseconds, or ISO 8601.
+// instant converts a time, a number of milliseconds or ISO 8601 text to a time.
 func instant(v any) (engine.Instant, bool) {
 	switch v := v.(type) {
 	case engine.Instant:
@@ -65,7 +65,7 @@ func instant(v any) (engine.Instant, bool) {
 	return 0, false
 }
 
-// instantAt is the time of that many milliseconds, if it is within bounds.
+// instantAt returns the time at millis since 1970. ok is false outside the years 0000 to 9999.
 func instantAt(millis float64) (engine.Instant, bool) {
 	const earliest, latest = -62167219200000, 253402300799999
 	if !(millis >= earliest && millis <= latest) {
@@ -74,8 +74,8 @@ func instantAt(millis float64) (engine.Instant, bool) {
 	return engine.Instant(math.Floor(millis)), true
 }
 
-// date reads a time: as the format says, else ISO 8601 or milliseconds. What is
-// no time is null.
+// date parses a time. If a format is given, text must match it; otherwise date
+// accepts ISO 8601 and milliseconds. It returns null for other values.
 func date(_ *env, args []any) (any, error) {
 	if s, ok := args[0].(string); ok && len(args) > 1 && args[1] != nil {
 		i, ok := parseMoment(s, text(args[1]), localeOf(args, 2))
@@ -128,7 +128,7 @@ func dateAdd(_ *env, args []any) (any, error) {
 	return at, nil
 }
 
-// addMonths keeps the day, or takes the last of a shorter month.
+// addMonths keeps the day of the month, or uses the last day if the month is shorter.
 func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	t := i.Time()
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -136,8 +136,8 @@ func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	return instantAt(float64(first.AddDate(0, 0, day-1).UnixMilli()))
 }
 
-// dateDiff is d1 - d2 in whole units, cut towards zero; a date that is not
-// given is now, one that is null makes the result null.
+// dateDiff returns d1 - d2 in whole units, truncated towards zero. A missing date
+// means the current time. If a date is null, so is the result.
 func dateDiff(e *env, args []any) (any, error) {
 	name := "days"
 	if args[0] != nil {
@@ -176,7 +176,7 @@ func wholeMonths(a, b engine.Instant) int {
 	return n
 }
 
-// dateFormat is a time as people read it.
+// dateFormat formats a time with a layout; if there is no layout, it uses the short date of the language.
 func dateFormat(args []any) any {
 	at, ok := instant(args[0])
 	if !ok {

@@ -2,13 +2,13 @@
 // calculated attributes, computed defaults, display strings and conditions.
 //
 // A formula is a call, {"fn":[arguments]} or fn(arguments), or a value. An
-// argument is a call, a path to an attribute of the item ("$town.name", which
-// through a collection gives a list), such a path with @ behind it for the
-// value as people read it ("$town@"), or a literal.
+// argument is a call, a literal or a path. A path such as "$town.name" leads to
+// an attribute; it gives a list if it passes through a collection. A path that
+// ends in @, such as "$town@", gives the value as it is displayed.
 //
-// A formula reads its item and what engine.FormulaData finds, and nothing else:
-// the same input gives the same value. It has no loops but over what was
-// loaded, and its depth, size and steps are limited, so that it ends.
+// A formula reads only its item and the data that engine.FormulaData finds, so
+// the same input gives the same value. Every formula ends: it loops only over
+// loaded data, and its depth, size and steps are limited.
 package formula
 
 import (
@@ -18,21 +18,21 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a formula. What a class file needs is far below them.
+// Limits of a formula. The formulas of class files stay far below them.
 const (
-	maxDepth  = 32        // of calls in calls
+	maxDepth  = 32        // nested calls
 	maxNodes  = 2000      // calls, paths and literals
 	maxSource = 64 << 10  // bytes of the text form
 	maxNeeds  = 1000      // different paths
 	maxPath   = 16        // attributes in a path
-	maxSteps  = 5_000_000 // of one evaluation
-	maxText   = 4 << 20   // bytes of a text that a function makes
+	maxSteps  = 5_000_000 // steps of one evaluation
+	maxText   = 4 << 20   // bytes of a text that a function returns
 )
 
-// Compile reads a formula for items of c: decoded JSON (see engine.Fields), or
-// the text form. It may look at the classes that c's attributes point at, so
-// that all classes must have been through Init. The error is Invalid and names
-// the function or the attribute that does not suit, and the nearest known one.
+// Compile compiles a formula for items of c. source is decoded JSON (see
+// engine.Fields) or the text form. Call it when all classes have been through
+// Init, because it follows references to other classes. The error is Invalid. It
+// names the unknown function or attribute, and the nearest known name.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	f, skipped, err := (&compiler{class: c}).compile(source)
 	if err == nil && len(skipped) > 0 {
@@ -44,14 +44,15 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	return f, nil
 }
 
-// Notes are what CompileLenient passed over.
+// Notes lists the mistakes that CompileLenient accepted.
 type Notes struct {
-	Missing []error  // attributes that do not exist, and paths that lead nowhere: they are null
-	Skipped []string // of the text form: brackets that close nothing, and what stands behind the end
+	Missing []error  // attributes and paths that do not exist; the formula reads null for them
+	Skipped []string // of the text form: surplus closing brackets, and text after the end
 }
 
-// CompileLenient is Compile and Check for formulas as IONDV takes them. The formula of
-// a condition that grants something must not be compiled so, since null may satisfy it.
+// CompileLenient does the work of Compile and Check, and accepts the mistakes that IONDV
+// accepts. Do not use it for conditions that grant access: a missing attribute is null,
+// and null may satisfy the condition.
 func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
 	b := &compiler{class: c, missing: &[]error{}}
 	f, skipped, err := b.compile(source)
@@ -88,8 +89,8 @@ func (b *compiler) compile(source any) (*program, []string, error) {
 	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts, mention: b.mention}, skipped, nil
 }
 
-// Check resolves the classes that f looks up by name, and the attributes that
-// it uses of them, which Compile cannot: not all classes are known by then.
+// Check resolves the classes that f looks up by name and the attributes that it uses
+// of them. Compile cannot do this, because not all classes are known when it runs.
 // find is engine.MetaRepository.Class. The error is Invalid.
 func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 	p, ok := f.(*program)
@@ -116,7 +117,7 @@ func (l *lookup) find(of *engine.Class, find func(string) (*engine.Class, error)
 	return c, nil
 }
 
-// check returns an error if class c does not have the attributes.
+// check returns an error if class c lacks one of the attributes.
 func (l *lookup) check(c *engine.Class) error {
 	for _, name := range l.attributes {
 		if _, err := resolve(c, name); err != nil {
@@ -126,14 +127,14 @@ func (l *lookup) check(c *engine.Class) error {
 	return nil
 }
 
-// Counts reports whether f takes numbers from counters. Only what is computed
-// when an item is written may: defaults, and attributes that are cached.
+// Counts reports whether f takes numbers from counters. Only formulas that are
+// computed when an item is written should: defaults and cached attributes.
 func Counts(f engine.Formula) bool {
 	p, ok := f.(*program)
 	return ok && p.counts
 }
 
-// program is a compiled formula. It is never written after Compile.
+// program is a compiled formula. It is immutable, so goroutines may share it.
 type program struct {
 	class   *engine.Class
 	source  any
@@ -144,14 +145,14 @@ type program struct {
 	mention mention
 }
 
-// lookup is a class that a formula names, with attributes that it names of it.
+// lookup is a class that a formula names, with the attributes of that class that the formula uses.
 type lookup struct {
 	function, class string
 	attributes      []string
-	missing         bool // one of the attributes does not exist: what is looked up is null
+	missing         bool // one of the attributes does not exist, so the result of the lookup is null
 }
 
-// unless makes n null if an attribute of the lookup is missing.
+// unless returns a node that evaluates n, or gives null if an attribute of the lookup is missing.
 func (l *lookup) unless(n node) node {
 	eval := n.eval
 	n.eval = func(e *env, it *engine.Item) (any, error) {
@@ -163,7 +164,7 @@ func (l *lookup) unless(n node) node {
 	return n
 }
 
-// String is the formula as the class file has it, behind the name of its class.
+// String returns the name of the class and the formula as written in the class file.
 func (p *program) String() string {
 	return string(engine.AppendValue([]byte(p.class.FullName+":"), p.source))
 }
@@ -182,7 +183,8 @@ func (p *program) Eval(ctx context.Context, it *engine.Item, data engine.Formula
 	return v, nil
 }
 
-// itemList turns a list into []*engine.Item when that is what it is made of.
+// itemList converts a list to []*engine.Item if it contains only items. items reports
+// whether an empty list is one of items.
 func itemList(list []any, items bool) any {
 	if len(list) == 0 && !items {
 		return list
@@ -202,13 +204,13 @@ func itemList(list []any, items bool) any {
 type env struct {
 	ctx   context.Context
 	data  engine.FormulaData
-	class *engine.Class // whose formula it is
+	class *engine.Class // the class that the formula belongs to
 	steps int
-	check int // steps at which the context is looked at again
+	check int // number of steps at which the context is checked again
 }
 
-// step counts the work, and ends it when there is too much of it or nobody
-// waits any more.
+// step counts one step. It returns an error if the evaluation has taken too many
+// steps, or if its context has ended.
 func (e *env) step() error {
 	if e.steps++; e.steps > maxSteps {
 		return invalid("the formula takes more than %d steps: what it reads is too much", maxSteps)
@@ -222,7 +224,7 @@ func (e *env) step() error {
 	return nil
 }
 
-// charge counts a text as the work that it makes for whoever takes it.
+// charge counts one step, and for a text one more for every 16 bytes, because functions read it.
 func (e *env) charge(v any) error {
 	if s, ok := v.(string); ok {
 		e.steps += len(s) / 16
@@ -234,7 +236,7 @@ func invalid(format string, args ...any) *engine.Error {
 	return engine.Errorf(engine.Invalid, "formula", format, args...)
 }
 
-// findClass finds a class by its name, first in the namespace of c.
+// findClass finds a class by its name. It searches the namespace of c first.
 func findClass(c *engine.Class, name string, find func(string) (*engine.Class, error)) (*engine.Class, error) {
 	if c != nil && c.Namespace != "" && !strings.Contains(name, "@") {
 		if found, err := find(engine.FullName(name, c.Namespace)); err == nil {

@@ -10,14 +10,14 @@ import (
 	"restsrv/engine"
 )
 
-// function is one whose arguments are all evaluated before it.
+// function is a function of the formula language that receives evaluated arguments.
 type function struct {
 	arity
 	apply  func(e *env, args []any) (any, error)
-	verify func(args []node) error // of literal arguments, when compiled; nil for none
+	verify func(args []node) error // checks literal arguments when the formula is compiled; may be nil
 }
 
-// functions are those of iondv-data.md 4.7; special has the others.
+// functions lists the functions of IONDV that receive evaluated arguments. See special for the others.
 var functions = map[string]function{
 	"eq":  compare(looseEqual),
 	"ne":  compare(func(a, b any) bool { return !strictEqual(a, b) }),
@@ -62,7 +62,7 @@ var functions = map[string]function{
 	"next": {arity: arity{1, 1}, apply: next},
 }
 
-// pure is a function of its arguments alone.
+// pure returns a function whose result depends only on its arguments.
 func pure(min, max int, f func(args []any) any) function {
 	return function{arity: arity{min, max}, apply: func(_ *env, args []any) (any, error) { return f(args), nil }}
 }
@@ -71,7 +71,7 @@ func compare(f func(a, b any) bool) function {
 	return pure(2, 2, func(a []any) any { return f(a[0], a[1]) })
 }
 
-// empty reports null and the empty list. "" is not empty.
+// empty reports whether v is null or an empty list. "" is not empty.
 func empty(v any) bool {
 	list, ok := v.([]any)
 	return v == nil || ok && len(list) == 0
@@ -85,8 +85,8 @@ func foldLeft(op arithmetic, args []any) any {
 	return op.fold(first, args[1:])
 }
 
-// integer is an argument as a whole number of at most limit, towards zero, or
-// otherwise when it is missing, null or none.
+// integer returns argument i truncated to a whole number between -limit and limit. It
+// returns otherwise if the argument is missing, null or not a number.
 func integer(args []any, i, otherwise, limit int) int {
 	if i >= len(args) || args[i] == nil {
 		return otherwise
@@ -114,8 +114,8 @@ func concat(_ *env, args []any) (any, error) {
 
 func tooLong() error { return invalid("the text would be longer than %d bytes", maxText) }
 
-// substr counts as JavaScript does, in UTF-16 units; a negative start counts
-// from the end.
+// substr counts in UTF-16 units, as JavaScript does. A negative start counts from
+// the end.
 func substr(args []any) any {
 	s := utf16.Encode([]rune(text(args[0])))
 	from := integer(args, 1, 0, math.MaxInt32)
@@ -128,8 +128,8 @@ func substr(args []any) any {
 	return string(utf16.Decode(s[from : from+length]))
 }
 
-// pad adds ch as many times as the text is shorter than n: on the left, or
-// with 'r' on the right.
+// pad repeats a character until the text has the given length. It pads on the left, or
+// on the right if the last argument is 'r'.
 func pad(_ *env, args []any) (any, error) {
 	s, ch := text(args[0]), "0"
 	if len(args) > 2 {
@@ -145,7 +145,7 @@ func pad(_ *env, args []any) (any, error) {
 	return strings.Repeat(ch, missing) + s, nil
 }
 
-// units is the length of a text as JavaScript counts it.
+// units returns the length of a text in UTF-16 units, as in JavaScript.
 func units(s string) int {
 	n := 0
 	for _, r := range s {
@@ -179,9 +179,9 @@ func verifyPattern(args []node) error {
 	return err
 }
 
-// like reports whether the text has a match of the pattern, in its case. The
-// pattern of a literal is compiled again in every evaluation, which is cheap
-// beside what surrounds it.
+// like reports whether the pattern matches a part of the text. Letter case matters.
+// It compiles the pattern in every evaluation, even if it is a literal: compared with
+// the rest of a request this is cheap.
 func like(_ *env, args []any) (any, error) {
 	if args[1] == nil {
 		return false, nil
@@ -203,7 +203,7 @@ func size(args []any) any {
 	return int64(units(text(args[0])))
 }
 
-// in looks for a value in a list, which may stand as one argument or as many.
+// in reports whether values contain v. The values may be one list or separate arguments.
 func in(v any, values []any) bool {
 	for _, w := range flatten(nil, values) {
 		if looseEqual(v, w) {
@@ -238,7 +238,7 @@ func collect(args []any) any {
 	return list
 }
 
-// object makes an object of names and values in turn.
+// object returns an object; the arguments are alternately names and values.
 func object(args []any) any {
 	fields := engine.Fields{}
 	for i := 0; i < len(args); i += 2 {

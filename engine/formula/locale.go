@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// locale is how a language writes times.
+// locale contains the words and layouts of times in one language.
 type locale struct {
-	layouts         map[string]string // of L and its kin
-	months          [12]string        // alone
-	monthsAfterDay  [12]string        // behind a day
+	layouts         map[string]string // expansions of L, LT and similar tokens
+	months          [12]string        // names without a day
+	monthsAfterDay  [12]string        // names after a day
 	shortMonths     [12]string
 	shortAfterDay   [12]string
 	days, shortDays [7]string // Sunday first
@@ -19,8 +19,8 @@ type locale struct {
 	partOfDay       func(hour int) string
 }
 
-// localeOf is the language that an argument names: Russian, as in IONDV, when
-// none is given or it is another than English.
+// localeOf returns the locale that argument i names. It is Russian, as in IONDV, if
+// the argument is missing or names a language other than English.
 func localeOf(args []any, i int) *locale {
 	if i < len(args) && strings.HasPrefix(strings.ToLower(text(args[i])), "en") {
 		return english
@@ -49,8 +49,8 @@ func (l *locale) meridiem(hour int, lower bool) string {
 	return s
 }
 
-// findMonth reads the name of a month, long or short, from the head of s; 0
-// when there is none.
+// findMonth reads the name of a month, long or short, at the start of s. month is 0
+// if there is no name.
 func (l *locale) findMonth(s string) (month int, rest string) {
 	lower, best := strings.ToLower(s), 0
 	for _, names := range []*[12]string{&l.months, &l.monthsAfterDay, &l.shortMonths, &l.shortAfterDay} {

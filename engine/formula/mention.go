@@ -2,20 +2,20 @@ package formula
 
 import "restsrv/engine"
 
-// mention is what a formula was found to be made of when it was compiled. What
-// it names of classes that it looks up by name is among the lookups.
+// mention lists the inputs of a formula that are known when it is compiled. Attributes
+// of classes that the formula looks up by name are in program.lookups.
 type mention struct {
 	engine.Mentions
-	displays []string // classes looked up by name, of whose items the display string may count
-	gives    []string // classes looked up by name whose items are the value itself
+	displays []string // classes looked up by name, if the display string of an item may be an input
+	gives    []string // classes looked up by name, if an item is the value of the formula
 }
 
-// bare are the functions that take an item for its id, so that its display
-// string does not count.
+// bare lists the functions that use an item only by its id, so that its display
+// string is not an input.
 var bare = map[string]bool{"eq": true, "ne": true, "lt": true, "lte": true, "gt": true, "gte": true, "in": true,
 	"not": true, "empty": true, "nempty": true, "get": true}
 
-// Mentions is engine.Mentioner's.
+// Mentions implements engine.Mentioner.
 func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class, error)) {
 	for property := range p.mention.Values {
 		m.Value(property)
@@ -47,8 +47,8 @@ func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class,
 	}
 }
 
-// mentions adds the attributes that a lookup names. One that does not resolve
-// fails when it is evaluated.
+// mentions adds the attributes that a lookup uses. It skips attributes that do not
+// resolve: their evaluation fails.
 func (l lookup) mentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
@@ -64,8 +64,8 @@ func (l lookup) mentions(m *engine.Mentions, of *engine.Class, find func(string)
 	}
 }
 
-// mention adds what a path from items of c reads. textual says that an item at
-// its end may be taken for its display string.
+// mention adds the attributes that a path reads from items of c. If textual is set,
+// the display string of an item at the end of the path is an input too.
 func (p *path) mention(m *engine.Mentions, c *engine.Class, textual bool) {
 	end, last := c, len(p.props)-1
 	for _, property := range p.props {
@@ -83,7 +83,7 @@ func (p *path) mention(m *engine.Mentions, c *engine.Class, textual bool) {
 	}
 }
 
-// mentionEnvelope adds what a name that is no attribute stands for.
+// mentionEnvelope adds the inputs of an envelope name such as _creator, which is not an attribute.
 func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
 	tracker := func(c *engine.Class, attribute string) {
 		if p := c.Property(attribute); p != nil {
@@ -100,13 +100,13 @@ func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
 	}
 }
 
-// use is what becomes of the value of an expression.
+// use describes how the value of an expression is used.
 type use struct {
-	bare bool // an item counts for its id
-	top  bool // it is the value of the formula
+	bare bool // only the id of an item matters
+	top  bool // the value is the value of the formula
 }
 
-// mentionUnknown adds a path from items whose class is not known yet.
+// mentionUnknown adds a path from items when their class is not known at compilation.
 func mentionUnknown(m *engine.Mentions, names []string) {
 	for i, name := range names {
 		m.Name(name)
@@ -117,8 +117,8 @@ func mentionUnknown(m *engine.Mentions, names []string) {
 	}
 }
 
-// mentionGet adds what get looks up; u is what becomes of the item that it
-// finds.
+// mentionGet adds the inputs of a call of get. u describes how the found item is
+// used.
 func (b *compiler) mentionGet(args []node, u use) {
 	class, ok := args[0].literal.(string)
 	if !ok {

@@ -13,18 +13,19 @@ import (
 	"restsrv/engine"
 )
 
-// Layouts of times are those of the moment library: YYYY-MM-DD HH:mm:ss, text
-// in brackets as it is, L and its kin as the language has them.
+// Layouts of times are those of the moment library: tokens such as YYYY-MM-DD HH:mm:ss,
+// literal text in brackets, and L, LT and similar tokens, which depend on the language.
 
-// maxLayout bounds a layout in bytes.
+// maxLayout is the maximum length of a layout in bytes.
 const maxLayout = 1000
 
 var layoutTokens = regexp.MustCompile(`\[[^\]]*\]|Mo|MM?M?M?|Do|DDDo|DD?D?D?|ddd?d?|do|w[ow]?|W[oW]?|Qo|Q|YYYY|YY|Y|gggg|gg|GGGG|GG|E|e|A|a|HH?|hh?|kk?|mm?|ss?|S{1,9}|ZZ?|X|x|LTS|LT|LL?L?L?|ll?l?l?|.`)
 
-// longForm are the tokens that stand for a layout of the language.
+// longForm matches the tokens that expand to a layout of the language. It also matches bracketed text,
+// so that the tokens in it are not expanded.
 var longForm = regexp.MustCompile(`\[[^\]]*\]|LTS|LT|LL?L?L?|ll?l?l?`)
 
-// splitLayout cuts a layout into tokens, those of the language spelt out.
+// splitLayout expands the tokens that depend on the language and splits a layout into tokens.
 func splitLayout(layout string, l *locale) []string {
 	layout = longForm.ReplaceAllStringFunc(layout, func(token string) string {
 		if spelt, ok := l.layouts[token]; ok {
@@ -55,9 +56,9 @@ func formatMoment(at engine.Instant, layout string, l *locale) string {
 	return b.String()
 }
 
-// afterDay reports whether a day of the month stands before what comes next,
-// with nothing but blanks and bracketed text between: names of months then
-// have another case in some languages.
+// afterDay reports whether the tokens end with a day of the month. Blanks and
+// bracketed text after the day are skipped. Some languages use another
+// grammatical case for the name of a month after a day.
 func afterDay(before []string) bool {
 	for _, token := range slices.Backward(before) {
 		switch {
@@ -130,7 +131,7 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	return "", false
 }
 
-// sundayWeek counts weeks from Sunday, the first with January 1st in it.
+// sundayWeek returns the week number when weeks begin on Sunday and week 1 contains January 1st.
 func sundayWeek(t time.Time) (year, week int) {
 	saturday := t.AddDate(0, 0, 6-int(t.Weekday()))
 	return saturday.Year(), (saturday.YearDay()-1)/7 + 1
@@ -168,8 +169,8 @@ func timeToken(t time.Time, token string, l *locale) (string, bool) {
 	return "", false
 }
 
-// parts are what a layout has found in a text; the default is the first day of
-// year 1 but for what is not given, as below.
+// parts are the values that parseMoment finds in a text. A missing month or day is
+// 1, a missing year is an error.
 type parts struct {
 	year, month, day, hour, minute, second, millis int
 	offset                                         int // minutes east of UTC
@@ -177,9 +178,9 @@ type parts struct {
 	instant                                        int64
 }
 
-// parseMoment reads a time as layout says. Where the layout has a separator any
-// one fits, and what the text lacks at its end is the smallest; a text that goes
-// on behind the layout is no time.
+// parseMoment parses a time by a layout. Any separator matches a separator of the
+// layout. If the text ends early, the remaining parts get their smallest value. ok is
+// false if text remains after the layout.
 func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	if len(layout) > maxLayout || len(s) > maxLayout {
 		return 0, false
@@ -207,7 +208,7 @@ func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	return p.time()
 }
 
-// take reads one token from the head of s and returns the rest.
+// take parses one token at the start of s and returns the rest.
 func (p *parts) take(s, token string, l *locale) (string, bool) {
 	switch token {
 	case "MMMM", "MMM":
@@ -301,7 +302,7 @@ func (p *parts) takeOffset(s string) (string, bool) {
 	return s[len(m[0]):], true
 }
 
-// time checks what was found: there is no 31st of April.
+// time returns the parsed time. ok is false if the parts are out of range, as in April 31st.
 func (p *parts) time() (engine.Instant, bool) {
 	if p.unix {
 		return instantAt(float64(p.instant))

@@ -9,17 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// Numbers are int64, engine.Decimal or float64. Sums, differences and products
-// of the first two are exact: int64 when all operands are and it fits, else a
-// decimal. With a float64 operand everything is float64, as in JavaScript.
-// There is no NaN and no infinity: null stands for them.
+// Numbers are int64, engine.Decimal or float64. Sums, differences and products of
+// int64 and decimals are exact: the result is int64 if all operands are int64 and
+// it fits, otherwise a decimal. If an operand is float64, so is the result, as in
+// JavaScript. Null replaces NaN and infinity.
 
-// maxFraction is how many digits a quotient of decimals has behind its point
-// when it has no end, or one further off.
+// maxFraction is the maximum number of decimal places of a quotient of decimals.
+// Quotients with more places are rounded.
 const maxFraction = 20
 
-// number is what a value counts as: null and "" are 0, true is 1, a time its
-// milliseconds. ok is false where JavaScript has NaN.
+// number converts a value to a number: null and "" are 0, true is 1, a time is its
+// milliseconds. ok is false if the conversion gives NaN in JavaScript.
 func number(v any) (n any, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -45,7 +45,7 @@ func number(v any) (n any, ok bool) {
 	return nil, false
 }
 
-// parseNumber reads a number as JSON writes it, as int64 if it is one, else as
+// parseNumber parses a JSON number. It returns an int64 if the number fits, otherwise
 // a decimal.
 func parseNumber(s string) (any, bool) {
 	d, ok := engine.ParseDecimal(s)
@@ -65,7 +65,7 @@ func float(n any) float64 {
 	case float64:
 		return n
 	case engine.Decimal:
-		f, _ := strconv.ParseFloat(string(n), 64) // out of range is infinite, and found by finite
+		f, _ := strconv.ParseFloat(string(n), 64) // infinite if out of range; finite rejects it
 		return f
 	}
 	return math.NaN()
@@ -90,8 +90,8 @@ func rational(n any) *big.Rat {
 	return new(big.Rat)
 }
 
-// decimal is a rational as int64 when whole is asked for and it fits, else as a
-// decimal: exact if it has an end within places digits, else rounded to them.
+// decimal converts a rational to an int64 if whole is set and it fits, otherwise to a
+// decimal. It rounds if the exact value needs more than places decimal places.
 func decimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()
@@ -106,13 +106,13 @@ func decimal(r *big.Rat, whole bool, places int) any {
 	return nil
 }
 
-// exactPlaces keeps every digit that a decimal may have.
+// exactPlaces is more decimal places than a decimal can have, so that results are not rounded.
 const exactPlaces = 1000
 
 // arithmetic is one of add, sub, mul and div of two numbers.
 type arithmetic struct {
-	ints   func(a, b int64) (any, bool) // ok is false when the exact way must be gone
-	exact  func(r, a, b *big.Rat) bool  // false when there is no result
+	ints   func(a, b int64) (any, bool) // ok is false if exact must be used instead
+	exact  func(r, a, b *big.Rat) bool  // false if there is no result
 	floats func(a, b float64) float64
 	places int
 }
@@ -145,8 +145,8 @@ var (
 		floats: func(a, b float64) float64 { return a * b },
 		places: exactPlaces,
 	}
-	// dividing ints gives an int when it comes out even, else a float64, as in
-	// JavaScript.
+	// dividing two ints gives an int if there is no remainder, otherwise a float64, as
+	// in JavaScript.
 	dividing = arithmetic{
 		ints: func(a, b int64) (any, bool) {
 			switch {
@@ -171,7 +171,7 @@ var (
 	}
 )
 
-// of computes with two values; nil when one of them is no number.
+// of applies the operation to two values. It returns nil if one of them is not a number.
 func (op arithmetic) of(a, b any) any {
 	x, ok := number(a)
 	if !ok {
@@ -200,7 +200,7 @@ func (op arithmetic) of(a, b any) any {
 	return decimal(r, xInt && yInt, op.places)
 }
 
-// fold computes from the left. A value that is no number makes the whole null.
+// fold applies the operation from the left. If a value is not a number, the result is nil.
 func (op arithmetic) fold(start any, values []any) any {
 	result := start
 	for _, v := range values {
@@ -240,8 +240,9 @@ func compareNumbers(a, b any) int {
 	return 0
 }
 
-// round rounds half away from zero, to places digits behind the point (before
-// it, when negative). A float64 is rounded as the decimal it is written as.
+// round rounds half away from zero to the given number of decimal places. If places
+// is negative, it rounds to tens, hundreds and so on. It rounds the shortest decimal
+// representation of a float64, not its exact binary value.
 func round(v any, places int) any {
 	n, ok := number(v)
 	if !ok || v == nil {

@@ -8,18 +8,18 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// path leads from an item to values: through references and collections to an
-// attribute. Its attributes are found by name in the item met, since that may
-// be of a descendant, where they have other places.
+// path leads from an item through references and collections to the values of an
+// attribute. Each attribute is looked up by name in the item's own class: that may
+// be a descendant, in which the attribute has another index.
 type path struct {
 	names   []string
-	props   []*engine.Property // as far as known when compiled; nil for a path that is resolved when evaluated
-	system  string             // name of the envelope at the end, instead of an attribute; "" for none
-	display bool               // the value as people read it
-	many    bool               // passes or ends in a collection: gives a list
+	props   []*engine.Property // known when compiled; nil if the path is resolved during evaluation
+	system  string             // envelope name at the end instead of an attribute, or ""
+	display bool               // give the value as it is displayed
+	many    bool               // passes through or ends in a collection, so it gives a list
 }
 
-// envelope are the names at the end of a path that are no attributes.
+// envelope lists names that a path may end in although they are not attributes.
 var envelope = map[string]func(*engine.Item) any{
 	"_id":          func(it *engine.Item) any { return it.ID },
 	"_class":       func(it *engine.Item) any { return it.Class.FullName },
@@ -37,8 +37,8 @@ func orNil(s string) any {
 	return s
 }
 
-// path compiles a path from the item that s stands for; u is what becomes of its
-// value.
+// path compiles a path from the items of s. u describes how its value is
+// used.
 func (b *compiler) path(dotted string, s scope, u use) (node, error) {
 	p := &path{}
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
@@ -84,13 +84,13 @@ func longPath(dotted string) error {
 	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
 }
 
-// hasStruct reports whether the class has parts of a structure of that name.
+// hasStruct reports whether the class has a structure called name.
 func hasStruct(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
 }
 
-// resolve finds the attributes of a path. The attribute may be one of a
-// descendant: items of other classes then have no value there.
+// resolve finds the attributes of a path. They may belong to descendants of the
+// class: for items of other classes the value is null.
 func resolve(c *engine.Class, dotted string) (*path, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
@@ -103,7 +103,7 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 		}
 		name, first := names[i], names[i]
 		property := attribute(c, name)
-		for property == nil && i+1 < len(names) { // a part of a struct
+		for property == nil && i+1 < len(names) { // part of a struct
 			i++
 			name += "$" + names[i]
 			property = attribute(c, name)
@@ -128,7 +128,7 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 	return p, nil
 }
 
-// attribute finds a property of the class or of a class below it.
+// attribute finds a property of the class or of one of its descendants.
 func attribute(c *engine.Class, name string) *engine.Property {
 	if p := c.Property(name); p != nil {
 		return p
@@ -151,8 +151,8 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// loads is the part of the path that must be loaded: not the target of a
-// reference when only its key is asked for, which the reference holds.
+// loads returns the part of the path that must be loaded. The target of a reference
+// is omitted when the path reads only its key, because the reference contains the key.
 func (p *path) loads() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]
@@ -160,7 +160,7 @@ func (p *path) loads() []*engine.Property {
 	return p.props
 }
 
-// keyOf reports whether name is the key of what a stored reference points at.
+// keyOf reports whether ref is a stored reference and name is the only key attribute of its target class.
 func keyOf(ref *engine.Property, name string) bool {
 	if ref == nil || ref.Type != engine.Reference || ref.Target == nil || ref.Back != nil {
 		return false
@@ -188,7 +188,7 @@ func (p *path) eval(e *env, it *engine.Item) (any, error) {
 	return w.list[0], nil
 }
 
-// walk is one way along a path.
+// walk is one evaluation of a path. It collects the values in list.
 type walk struct {
 	path *path
 	env  *env
@@ -245,7 +245,7 @@ func (w *walk) from(it *engine.Item, i int) error {
 	return nil
 }
 
-// value emits what an item has for its own property.
+// value emits the value of a property of the item's class.
 func (w *walk) value(it *engine.Item, own *engine.Property) error {
 	switch {
 	case own.Type == engine.Password:

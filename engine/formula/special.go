@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// special are the functions that evaluate their arguments themselves: some of
-// them not at all, or for other items than the formula's.
+// special lists the functions that control the evaluation of their arguments: they
+// skip some of them, or evaluate them for items other than the formula's.
 var special = map[string]arity{
 	"and": {1, -1}, "or": {1, -1}, "if": {2, 3},
 	"contains": {2, 2},
@@ -34,7 +34,7 @@ func (b *compiler) special(name string, args []any, s scope, depth int) (node, e
 	return b.aggregate(name, args, s, depth)
 }
 
-// logic gives the first argument that decides, or the last.
+// logic returns the first argument whose truth equals until, or the last argument.
 func logic(args []node, until bool) node {
 	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
 		for _, a := range args {
@@ -67,15 +67,15 @@ func choice(args []node) node {
 	}}
 }
 
-// judge is an expression about one element of a list, with the element's
-// attributes as paths.
+// judge is an expression that is evaluated for each element of a list. Its paths start
+// at the element.
 type judge struct {
 	node
 	given bool
 }
 
-// elementOf is what the paths of an element's expression start from: the items
-// that list gives, or items that are only known when evaluated.
+// elementOf returns the scope of the elements of list. Its class is nil if the
+// items are known only during evaluation.
 func elementOf(list node) scope {
 	if list.items != nil {
 		return *list.items
@@ -83,7 +83,7 @@ func elementOf(list node) scope {
 	return scope{}
 }
 
-// condition compiles a call, {"fn":[..]} or {"&fn":[..]}, about an element.
+// condition compiles a call, {"fn":[..]} or {"&fn":[..]}, that is evaluated for each element.
 func (b *compiler) condition(source engine.Fields, list node, depth int) (judge, error) {
 	name, args, err := callOf(source)
 	if err != nil {
@@ -101,14 +101,14 @@ func (c judge) holds(e *env, v any) (bool, error) {
 	}
 	it, ok := v.(*engine.Item)
 	if !ok {
-		return false, nil // a condition speaks of attributes
+		return false, nil // only items have attributes to test
 	}
 	result, err := c.eval(e, it)
 	return engine.Truthy(result), err
 }
 
-// contains asks of a list whether a condition holds for an element, or whether
-// it has a value; of a text, whether a text is part of it.
+// contains compiles a call that checks whether a list has a given value or an element
+// for which a condition holds, or whether a text contains another text.
 func (b *compiler) contains(args []any, s scope, depth int) (node, error) {
 	call, isCall := args[1].(engine.Fields)
 	b.next = use{bare: isCall}
@@ -149,7 +149,7 @@ func anyHolds(e *env, list []any, cond judge) (any, error) {
 	return false, nil
 }
 
-// has looks for a value, or any of a list of values, in a list or a text.
+// has reports whether a list, a text or an item contains v. If v is a list, one of its values suffices.
 func has(in, v any) bool {
 	values := flatten(nil, []any{v})
 	for _, v := range values {
@@ -174,7 +174,7 @@ func has(in, v any) bool {
 	return false
 }
 
-// asList is a value as the list of one, null as none.
+// asList returns a list unchanged, a null as an empty list, and any other value as a list with one element.
 func asList(v any) []any {
 	switch v := v.(type) {
 	case nil:

@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// parseText turns the text form, next(ord) or concat($a, ' ', lower($b)), into
-// decoded JSON. Words are literals, as are 'texts' and "texts"; a quote is
-// doubled or escaped by a backslash within them. Brackets that close nothing and what
-// stands behind the last bracket are skipped, as IONDV does: in add(sub($a, $b)), 1) the
-// last bracket closes add. skipped lists them.
+// parseText converts the text form, such as next(ord) or concat($a, ' ', lower($b)), to
+// decoded JSON. Words, 'texts' and "texts" are literals. To use a quote within a text,
+// double it or put a backslash before it. Like IONDV, parseText skips surplus closing
+// brackets and text after the last bracket: in add(sub($a, $b)), 1) the last bracket
+// closes add. skipped lists the skipped parts.
 func parseText(s string) (v any, skipped []string, err error) {
 	if len(s) > maxSource {
 		return nil, nil, invalid("a formula has at most %d bytes", maxSource)
@@ -22,14 +22,14 @@ func parseText(s string) (v any, skipped []string, err error) {
 
 type textParser struct{ skipped []string }
 
-// leave skips text.
+// leave records text that is skipped.
 func (p *textParser) leave(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		p.skipped = append(p.skipped, text)
 	}
 }
 
-// value reads a call or a literal. The last bracket of a call closes it.
+// value parses a call or a literal. The last bracket of a call closes it.
 func (p *textParser) value(source string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, invalid("a formula is nested at most %d levels deep", maxDepth)
@@ -81,8 +81,9 @@ func (p *textParser) value(source string, depth int) (any, error) {
 	return engine.Fields{{Name: word, Value: args}}, nil
 }
 
-// argument cuts the first argument of a function off; more reports whether others
-// follow. A call ends with its bracket: what is behind it is skipped up to the comma.
+// argument splits off the first argument of a function. more reports whether others
+// follow. If the argument is a call, text between its closing bracket and the next comma
+// is skipped.
 func (p *textParser) argument(function, source string) (one, rest string, more bool, err error) {
 	end, comma, unclosed := len(source), len(source), 0
 	scan(source, func(i int, c byte, open int) bool {
@@ -112,11 +113,11 @@ func (p *textParser) argument(function, source string) (one, rest string, more b
 	return source[:end], rest, more, nil
 }
 
-// scan visits the brackets and commas of a text outside of quotes until visit returns
-// false. open is how many brackets are open after it. It returns the text in quotes that
-// do not close, if there is one.
+// scan calls visit for each bracket and comma outside of quotes until visit returns
+// false. open is the number of open brackets after that character. If a quoted text has
+// no closing quote, scan returns it.
 func scan(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
-	open, start := 0, true // start: a value begins here
+	open, start := 0, true // start is true where a value may begin
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		switch c {
@@ -161,7 +162,7 @@ func literalWord(word string) any {
 	return quoted(word)
 }
 
-// text reads a literal in quotes.
+// text parses a literal in quotes.
 func (p *textParser) text(source string) (any, error) {
 	v, n, ok := quotedText(source)
 	if !ok {
@@ -174,7 +175,7 @@ func (p *textParser) text(source string) (any, error) {
 	return quoted(v), nil
 }
 
-// quotedText reads the text in quotes that source begins with; n is how long it is.
+// quotedText parses the quoted text at the start of source. n is its length in bytes, with the quotes.
 func quotedText(source string) (v string, n int, ok bool) {
 	quote := source[0]
 	var b strings.Builder

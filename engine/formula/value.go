@@ -9,11 +9,11 @@ import (
 )
 
 // Values in a formula are those of engine.Values, *engine.Item, []any and
-// engine.Fields. Functions treat them as JavaScript would, since class files
-// were written for it.
+// engine.Fields. Functions convert and compare them as JavaScript does, because
+// class files are written for it.
 
-// plain makes a stored value one of a formula: lists kept as JSON become lists,
-// and what an input has besides values (see engine.Values) is null.
+// plain converts a stored value to a value of a formula. JSON arrays become lists. The
+// other types that engine.Values allows in inputs become null.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:
@@ -52,7 +52,7 @@ func jsonList(text string) ([]any, bool) {
 	return list, true
 }
 
-// text is a value as text; null is "".
+// text converts a value to text. null gives "".
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -75,7 +75,7 @@ func text(v any) string {
 	return engine.ValueText(v)
 }
 
-// appendJSON is for objects made by obj, whose members may be items.
+// appendJSON appends v as JSON. Use it for objects made by obj, because their members may be items.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -104,8 +104,8 @@ func appendJSON(b []byte, v any) []byte {
 	return engine.AppendValue(b, v)
 }
 
-// looseEqual is the == of JavaScript, with items equal to their id and times
-// to their texts.
+// looseEqual implements == of JavaScript. In addition, an item equals its id and a
+// time equals its text.
 func looseEqual(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -145,8 +145,8 @@ func equalLists(x, y []any) bool {
 	return true
 }
 
-// strictEqual is ===: values of different kinds differ. An item is equal to the
-// same item and to its id, a time to the same number.
+// strictEqual implements === of JavaScript: values of different kinds differ. In
+// addition, an item equals the same item and its id, and a time equals its number.
 func strictEqual(a, b any) bool {
 	if same, both := sameItem(a, b); both {
 		return same
@@ -200,9 +200,10 @@ func textual(v any) (string, bool) {
 	return "", false
 }
 
-// order compares two values as < does: texts by their characters, anything
-// else as numbers (null is 0, times are milliseconds); ok is false when one of
-// them is no number, so that nothing holds.
+// order compares two values like < in JavaScript: texts by their characters, a time and
+// a text as times if possible, other values as numbers (null is 0, a time its
+// milliseconds). If one of them is not a number, ok is false and every comparison
+// should be false.
 func order(a, b any) (n int, ok bool) {
 	a, b = itemID(a), itemID(b)
 	s, aText := textual(a)
@@ -239,7 +240,7 @@ func orderTime(i engine.Instant, s string) (int, bool) {
 	return compareNumbers(int64(i), n), true
 }
 
-// flatten makes one list of values and lists in lists.
+// flatten appends values to into, with the elements of nested lists in place of the lists.
 func flatten(into, values []any) []any {
 	for _, v := range values {
 		if list, ok := v.([]any); ok {
