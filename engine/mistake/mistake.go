@@ -1,12 +1,14 @@
-// Package mistake lists the mistakes in applications that have a rule: what the
-// server does with each, and whether it refuses to start. IONDV starts
-// applications with mistakes, and most applications contain some, so a mistake is
-// resolved and reported wherever that cannot lose data or grant anything.
+// Package mistake lists the mistakes in applications for which the server has a
+// rule. The rule states how the server resolves the mistake and whether it refuses
+// to start. IONDV starts applications with mistakes, and most applications contain
+// some. So the server resolves and reports a mistake if that cannot lose data or
+// grant access.
 //
-// It is a table only. The readers of class files, deploy.json, workflows and data
-// files find the mistakes, report them with [jsonfile.Object.Report], and do what
-// the rule says. MISTAKES.md in this folder shows the table to people who move an
-// application from IONDV; a test keeps it in step.
+// The package is only a table. The readers of class files, deploy.json, workflows
+// and data files find the mistakes, report them with [jsonfile.Object.Report], and
+// apply the resolution of the rule. MISTAKES.md in this folder shows the table to
+// people when they move an application from IONDV. A test checks that the page
+// matches the table.
 //
 // [jsonfile.Object.Report]: restsrv/engine/jsonfile
 package mistake
@@ -21,15 +23,15 @@ import (
 
 // Rule is one kind of mistake.
 type Rule struct {
-	Code       string       // identifies the rule in reports, such as "ancestor-missing"; it never changes
-	Section    Section      // where such mistakes are made
-	Level      engine.Level // Mistake unless the table says otherwise
-	Mistake    string       // what is wrong, for the page
-	Resolution string       // what the server does instead, for the page and for reports
+	Code       string       // identifies the rule in reports, such as "ancestor-missing"; a code should never change
+	Section    Section      // part of the application that contains the mistake
+	Level      engine.Level // Mistake or Warning
+	Mistake    string       // description of the mistake, for the page
+	Resolution string       // action of the server instead, for the page and for reports
 }
 
-// Apply gives those of the faults that are fatal the level and the resolution of the
-// rule, and reports whether there are any.
+// Apply changes each fatal fault: it gets the level, code and resolution of the
+// rule. Apply reports whether it changed a fault.
 func (r *Rule) Apply(faults engine.Faults) bool {
 	applied := false
 	for i, f := range faults {
@@ -41,7 +43,7 @@ func (r *Rule) Apply(faults engine.Faults) bool {
 	return applied
 }
 
-// Section is a part of an application.
+// Section is a part of an application. The page has a section for each.
 type Section string
 
 // The sections, in the order of the page.
@@ -60,12 +62,12 @@ var sections = []Section{Files, Classes, Attributes, Relations, Values, Deploy, 
 
 var all []*Rule
 
-// rule adds a mistake to the table.
-func rule(section Section, code, mistake, resolution string) *Rule {
-	return leveled(engine.Mistake, section, code, mistake, resolution)
+// addRule adds a rule to the table and returns it. Use addLeveled if its level is not Mistake.
+func addRule(section Section, code, mistake, resolution string) *Rule {
+	return addLeveled(engine.Mistake, section, code, mistake, resolution)
 }
 
-func leveled(level engine.Level, section Section, code, mistake, resolution string) *Rule {
+func addLeveled(level engine.Level, section Section, code, mistake, resolution string) *Rule {
 	r := &Rule{Code: code, Section: section, Level: level, Mistake: mistake, Resolution: resolution}
 	all = append(all, r)
 	return r
@@ -91,7 +93,7 @@ func Page() string {
 	for _, r := range All() {
 		if r.Section != section {
 			section = r.Section
-			fmt.Fprintf(&b, "\n## %s\n\n| Mistake | What restsrv does | Level | Code |\n| --- | --- | --- | --- |\n", section)
+			fmt.Fprintf(&b, "\n## %s\n\n| Mistake | Resolution | Level | Code |\n| --- | --- | --- | --- |\n", section)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", r.Mistake, r.Resolution, r.Level, r.Code)
 	}
@@ -100,22 +102,25 @@ func Page() string {
 
 const pageHead = `# Mistakes in applications
 
-IONDV starts applications whose files contain mistakes. restsrv starts them too. It
-reports each mistake once, at the start and at each reload, with its place and with
-what it does instead:
+IONDV starts applications even if their files contain mistakes. restsrv starts them
+too. It reports each mistake once, when it starts and when it reloads the
+application. The report contains the place and the resolution:
 
     meta/person.class.json:7:12: ancestor: found "human", a class that does not exist, expected "person": the class and its descendants are left out
 
-` + "`restsrv check`" + ` lists all mistakes without starting anything. With ` + "`-json`" + ` it prints one
+` + "`restsrv check`" + ` lists all mistakes without starting the server. Use ` + "`-json`" + ` to print one
 JSON object a line: file, line, column, path, level, code, found, expected and
-resolution. With ` + "`-strict`" + `, the server, ` + "`restsrv import`" + ` and ` + "`restsrv check`" + ` refuse an
-application with mistakes.
+resolution. If ` + "`-strict`" + ` is set, the server, ` + "`restsrv import`" + ` and ` + "`restsrv check`" + ` refuse
+an application with mistakes.
 
-- A **mistake** is resolved by default and refused with ` + "`-strict`" + `.
+- A **mistake** is resolved by default. It is refused if ` + "`-strict`" + ` is set.
 - A **warning** is never refused.
-- What is **fatal** is always refused: nobody could know what was meant.
+- A **fatal** mistake is always refused, because its intention is unclear.
 
-Something that is left out is treated as missing everywhere. No resolution deletes
-stored values or changes their type: if a definition would, the server refuses to
-start and says what to do.
+If a definition is left out, it is treated as missing everywhere. No resolution deletes
+stored values or changes their type: if a definition would do that, the server refuses to
+start and reports how to continue.
+
+Use the code to find a report in this page. When you correct a definition, run
+` + "`restsrv check`" + ` again: a definition that was left out may contain further mistakes.
 `

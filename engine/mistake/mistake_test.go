@@ -20,7 +20,7 @@ func TestPageShowsTheTable(t *testing.T) {
 	}
 	page, err := os.ReadFile("MISTAKES.md")
 	if err != nil || string(page) != mistake.Page() {
-		t.Errorf("MISTAKES.md is not what the table says (%v): run go test ./engine/mistake -update", err)
+		t.Errorf("MISTAKES.md differs from the table (%v): run go test ./engine/mistake -update", err)
 	}
 }
 
