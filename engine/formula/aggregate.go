@@ -16,16 +16,16 @@ type aggregation struct {
 	separator node // for merge; if null, " " is used
 }
 
-// aggregate compiles fn(list, attribute, condition, unique, separator). Arguments
+// compileAggregate compiles fn(list, attribute, condition, unique, separator). Arguments
 // after the list are optional and may be null. count may also omit the attribute
 // and take the condition as its second argument. If the first argument is the name
 // of a class, aggregateClass compiles the call.
-func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node, error) {
+func (b *compiler) compileAggregate(name string, args []any, s scope, depth int) (node, error) {
 	if class, ok := className(args[0]); ok {
 		return b.aggregateClass(name, class, args[1:], s, depth)
 	}
-	b.next = use{bare: name == "count" || name == "sum" || name == "avg" || takesOfElements(argument(args, 1))}
-	list, err := b.expression(args[0], s, depth+1)
+	b.next = use{bare: name == "count" || name == "sum" || name == "avg" || takesOfElements(argumentAt(args, 1))}
+	list, err := b.compileExpression(args[0], s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
@@ -35,7 +35,7 @@ func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node,
 			rest = append([]any{nil}, rest...)
 		}
 	}
-	if err := a.compile(b, rest, list, s, depth); err != nil {
+	if err := a.compileArguments(b, rest, list, s, depth); err != nil {
 		return node{}, err
 	}
 	return node{eval: func(e *env, it *engine.Item) (any, error) {
@@ -43,7 +43,7 @@ func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node,
 		if err != nil {
 			return nil, err
 		}
-		return a.over(e, it, asList(v))
+		return a.aggregateList(e, it, asList(v))
 	}}, nil
 }
 
@@ -71,14 +71,14 @@ func className(v any) (string, bool) {
 	return s, ok && s != "" && s[0] != '$'
 }
 
-// compile compiles the arguments after the list.
-func (a *aggregation) compile(b *compiler, rest []any, list node, s scope, depth int) (err error) {
-	if a.attribute, a.member, err = b.elementValue(a.name, argument(rest, 0), list, depth); err != nil {
+// compileArguments compiles the arguments after the list.
+func (a *aggregation) compileArguments(b *compiler, rest []any, list node, s scope, depth int) (err error) {
+	if a.attribute, a.member, err = b.elementValue(a.name, argumentAt(rest, 0), list, depth); err != nil {
 		return err
 	}
-	switch cond := argument(rest, 1).(type) {
+	switch cond := argumentAt(rest, 1).(type) {
 	case engine.Fields:
-		if a.condition, err = b.condition(cond, list, depth); err != nil {
+		if a.condition, err = b.compileCondition(cond, list, depth); err != nil {
 			return err
 		}
 	default:
@@ -90,14 +90,14 @@ func (a *aggregation) compile(b *compiler, rest []any, list node, s scope, depth
 }
 
 func (a *aggregation) compileEnd(b *compiler, rest []any, s scope, depth int) (err error) {
-	if a.unique, err = b.expression(argument(rest, 2), s, depth+1); err != nil {
+	if a.unique, err = b.compileExpression(argumentAt(rest, 2), s, depth+1); err != nil {
 		return err
 	}
-	a.separator, err = b.expression(argument(rest, 3), s, depth+1)
+	a.separator, err = b.compileExpression(argumentAt(rest, 3), s, depth+1)
 	return err
 }
 
-func argument(args []any, i int) any {
+func argumentAt(args []any, i int) any {
 	if i < len(args) {
 		return args[i]
 	}
@@ -120,17 +120,17 @@ func (b *compiler) elementValue(function string, source any, list node, depth in
 		if member = strings.TrimPrefix(v, "$"); member == "" {
 			return judge{}, "", nil
 		}
-		n, err = b.expression("$"+member, elementOf(list), depth+1)
+		n, err = b.compileExpression("$"+member, elementOf(list), depth+1)
 	case engine.Fields:
-		n, err = b.expression(v, elementOf(list), depth+1)
+		n, err = b.compileExpression(v, elementOf(list), depth+1)
 	default:
 		return judge{}, "", invalid("%s takes the name of an attribute as its second argument", function)
 	}
 	return judge{node: n, given: true}, member, err
 }
 
-// value returns the value to aggregate for one element.
-func (a *aggregation) value(e *env, v any) (any, error) {
+// valueOf returns the value to aggregate for one element.
+func (a *aggregation) valueOf(e *env, v any) (any, error) {
 	if !a.attribute.given {
 		return v, nil
 	}
@@ -144,8 +144,8 @@ func (a *aggregation) value(e *env, v any) (any, error) {
 	return nil, nil
 }
 
-// over aggregates the elements of a list.
-func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
+// aggregateList aggregates the elements of a list.
+func (a *aggregation) aggregateList(e *env, it *engine.Item, list []any) (any, error) {
 	unique, err := a.unique.eval(e, it)
 	if err != nil {
 		return nil, err
@@ -157,10 +157,10 @@ func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
 	seen := map[any]bool{}
 	var values []any
 	for _, element := range list {
-		if err := e.step(); err != nil {
+		if err := e.countStep(); err != nil {
 			return nil, err
 		}
-		if element == nil || engine.Truthy(unique) && !first(seen, element) {
+		if element == nil || engine.Truthy(unique) && !isFirst(seen, element) {
 			continue
 		}
 		if ok, err := a.condition.holds(e, element); err != nil {
@@ -168,7 +168,7 @@ func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
 		} else if !ok {
 			continue
 		}
-		v, err := a.value(e, element)
+		v, err := a.valueOf(e, element)
 		if err != nil {
 			return nil, err
 		}
@@ -178,17 +178,17 @@ func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
 			}
 		}
 	}
-	return reduce(a.name, values, separator)
+	return reduceValues(a.name, values, separator)
 }
 
-// first reports whether v is not in seen yet, and adds it. Items are compared by tree and id,
+// isFirst reports whether v is not in seen yet, and adds it. Items are compared by tree and id,
 // other values by kind and text.
-func first(seen map[any]bool, v any) bool {
+func isFirst(seen map[any]bool, v any) bool {
 	type key struct {
 		class *engine.Class
 		text  string
 	}
-	k := key{text: kind(v) + " " + text(itemID(v))}
+	k := key{text: kindOf(v) + " " + toText(itemID(v))}
 	if it, ok := v.(*engine.Item); ok {
 		k.class = it.Class.Root()
 	}
@@ -199,9 +199,9 @@ func first(seen map[any]bool, v any) bool {
 	return true
 }
 
-// reduce applies the aggregate to values, which contain no null. If there are no
+// reduceValues applies the aggregate to values, which contain no null. If there are no
 // values, sum and count give 0, merge gives "", and the others give null.
-func reduce(name string, values []any, separator any) (any, error) {
+func reduceValues(name string, values []any, separator any) (any, error) {
 	switch name {
 	case "count":
 		return int64(len(values)), nil
@@ -217,7 +217,7 @@ func reduce(name string, values []any, separator any) (any, error) {
 		}
 		return dividing.of(sum, int64(len(values))), nil
 	case "merge":
-		return merge(values, separator)
+		return mergeTexts(values, separator)
 	}
 	var best any
 	for _, v := range values {
@@ -225,21 +225,21 @@ func reduce(name string, values []any, separator any) (any, error) {
 			best = v
 			continue
 		}
-		if n, ok := order(v, best); ok && (n < 0) == (name == "min") && n != 0 {
+		if n, ok := orderValues(v, best); ok && (n < 0) == (name == "min") && n != 0 {
 			best = v
 		}
 	}
 	return best, nil
 }
 
-func merge(values []any, separator any) (any, error) {
+func mergeTexts(values []any, separator any) (any, error) {
 	between := " "
 	if separator != nil {
-		between = text(separator)
+		between = toText(separator)
 	}
 	var b strings.Builder
 	for _, v := range values {
-		s := text(v)
+		s := toText(v)
 		if s == "" || v == false {
 			continue
 		}

@@ -28,10 +28,10 @@ type classCondition struct {
 // separator). count may omit the attribute.
 func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth int) (node, error) {
 	a := &classAggregation{aggregation: aggregation{name: name}, class: class}
-	if _, is := argument(rest, 0).(engine.Fields); is && name == "count" {
+	if _, is := argumentAt(rest, 0).(engine.Fields); is && name == "count" {
 		rest = append([]any{nil}, rest...)
 	}
-	switch v := argument(rest, 0).(type) {
+	switch v := argumentAt(rest, 0).(type) {
 	case nil:
 	case string:
 		a.path = v
@@ -46,7 +46,7 @@ func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth
 	if a.path == "" && name != "count" {
 		return node{}, invalid("%s over a class takes an attribute of the class as its second argument", name)
 	}
-	switch v := argument(rest, 1).(type) {
+	switch v := argumentAt(rest, 1).(type) {
 	case engine.Fields:
 		if err := a.compileConditions(b, v, s, depth); err != nil {
 			return node{}, err
@@ -67,10 +67,10 @@ func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth
 		l.attributes = append(l.attributes, c.attribute)
 	}
 	b.lookups = append(b.lookups, l)
-	return l.unless(node{eval: func(e *env, it *engine.Item) (any, error) {
+	return l.nullIfMissing(node{eval: func(e *env, it *engine.Item) (any, error) {
 		v, err := a.eval(e, it)
 		if err != nil {
-			return nil, named(name, err)
+			return nil, prefixName(name, err)
 		}
 		return v, nil
 	}}), nil
@@ -82,7 +82,7 @@ func unknownOperator(name string) error {
 }
 
 func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, s scope, depth int) error {
-	source, err := pairs(source)
+	source, err := expandPairs(source)
 	if err != nil {
 		return invalid("%s: %s", a.name, err.Error())
 	}
@@ -90,16 +90,16 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 		c := classCondition{attribute: f.Name, operator: "eq"}
 		value := f.Value
 		if pair, ok := value.([]any); ok {
-			operator, isText := argument(pair, 0).(string)
+			operator, isText := argumentAt(pair, 0).(string)
 			if !isText || len(pair) > 2 {
 				return invalid("%s: the condition on %s takes a value or [operator, value]", a.name, engine.Quote(f.Name))
 			}
 			if operators[operator] == "" && operator != "empty" && operator != "nempty" {
 				return unknownOperator(operator)
 			}
-			c.operator, value = operator, argument(pair, 1)
+			c.operator, value = operator, argumentAt(pair, 1)
 		}
-		if c.value, err = b.expression(value, s, depth+1); err != nil {
+		if c.value, err = b.compileExpression(value, s, depth+1); err != nil {
 			return err
 		}
 		a.conditions = append(a.conditions, c)
@@ -107,9 +107,9 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 	return nil
 }
 
-// pairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. The text
+// expandPairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. The text
 // form uses obj because it cannot express objects.
-func pairs(source engine.Fields) (engine.Fields, error) {
+func expandPairs(source engine.Fields) (engine.Fields, error) {
 	if len(source) != 1 || source[0].Name != "obj" {
 		return source, nil
 	}
@@ -129,7 +129,7 @@ func pairs(source engine.Fields) (engine.Fields, error) {
 		if !ok || text == "" || text[0] == '$' {
 			return nil, invalid("the names of obj are written out in a condition")
 		}
-		all = all.With(text, argument(args, i+1))
+		all = all.With(text, argumentAt(args, i+1))
 	}
 	return all, nil
 }
@@ -145,7 +145,7 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := e.filter(c, condition.attribute, condition.operator, v)
+		f, err := e.conditionFilter(c, condition.attribute, condition.operator, v)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	}
 	var p *path
 	if a.path != "" {
-		if p, err = resolve(c, a.path); err != nil {
+		if p, err = resolvePath(c, a.path); err != nil {
 			return nil, err
 		}
 		if c.Property(a.path) != nil {
@@ -164,7 +164,7 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	} else {
 		return e.data.Count(e.ctx, q)
 	}
-	return a.read(e, it, q, p)
+	return a.aggregateItems(e, it, q, p)
 }
 
 // withoutReading lets the database compute min, max and count. done is false if the
@@ -176,7 +176,7 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 	if a.name != "count" && a.name != "min" && a.name != "max" {
 		return nil, false, nil
 	}
-	given, err := e.filter(q.Class, p.Name, "ne", nil)
+	given, err := e.conditionFilter(q.Class, p.Name, "ne", nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -192,14 +192,14 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 		if err != nil || len(found) == 0 {
 			return nil, true, err
 		}
-		return plain(found[0].Get(p.Name)), true, nil
+		return formulaValue(found[0].Get(p.Name)), true, nil
 	}
 }
 
-// read aggregates by reading the items.
-func (a *classAggregation) read(e *env, it *engine.Item, q *engine.Query, p *path) (any, error) {
+// aggregateItems aggregates by reading the items.
+func (a *classAggregation) aggregateItems(e *env, it *engine.Item, q *engine.Query, p *path) (any, error) {
 	q.Count = maxFound + 1
-	q.Load = addLoads(nil, p.loads())
+	q.Load = addLoads(nil, p.pathToLoad())
 	found, err := e.data.Find(e.ctx, q)
 	if err != nil {
 		return nil, err
@@ -213,5 +213,5 @@ func (a *classAggregation) read(e *env, it *engine.Item, q *engine.Query, p *pat
 	}
 	a2 := a.aggregation
 	a2.attribute = judge{node: node{eval: p.eval}, given: true}
-	return a2.over(e, it, list)
+	return a2.aggregateList(e, it, list)
 }

@@ -39,11 +39,11 @@ type compiler struct {
 // quoted is a literal of the text form. It is never a path, even if it begins with "$".
 type quoted string
 
-func constant(v any) node {
+func constantNode(v any) node {
 	return node{literal: v, fixed: true, eval: func(*env, *engine.Item) (any, error) { return v, nil }}
 }
 
-func (b *compiler) expression(source any, s scope, depth int) (node, error) {
+func (b *compiler) compileExpression(source any, s scope, depth int) (node, error) {
 	if b.nodes++; b.nodes > maxNodes {
 		return node{}, invalid("a formula has at most %d calls, paths and literals", maxNodes)
 	}
@@ -54,30 +54,30 @@ func (b *compiler) expression(source any, s scope, depth int) (node, error) {
 	}
 	switch v := source.(type) {
 	case nil, bool, int64, float64, engine.Decimal, engine.Instant:
-		return constant(v), nil
+		return constantNode(v), nil
 	case quoted:
-		return constant(string(v)), nil
+		return constantNode(string(v)), nil
 	case json.Number:
 		n, ok := parseNumber(string(v))
 		if !ok {
 			return node{}, invalid("number %s is out of range", engine.Quote(string(v)))
 		}
-		return constant(n), nil
+		return constantNode(n), nil
 	case string:
 		if len(v) > 1 && v[0] == '$' {
-			return b.path(v[1:], s, u)
+			return b.compilePath(v[1:], s, u)
 		}
-		return constant(v), nil
+		return constantNode(v), nil
 	case []any:
-		return b.list(v, s, depth)
+		return b.compileList(v, s, depth)
 	case engine.Fields:
-		return b.call(v, s, depth, u)
+		return b.compileCall(v, s, depth, u)
 	}
 	return node{}, invalid("a formula is made of JSON values")
 }
 
-func (b *compiler) list(source []any, s scope, depth int) (node, error) {
-	args, err := b.expressions(source, s, depth+1)
+func (b *compiler) compileList(source []any, s scope, depth int) (node, error) {
+	args, err := b.compileExpressions(source, s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
@@ -87,24 +87,24 @@ func (b *compiler) list(source []any, s scope, depth int) (node, error) {
 	}}, nil
 }
 
-func (b *compiler) expressions(source []any, s scope, depth int) ([]node, error) {
+func (b *compiler) compileExpressions(source []any, s scope, depth int) ([]node, error) {
 	nodes := make([]node, len(source))
 	for i, a := range source {
 		var err error
-		if nodes[i], err = b.expression(a, s, depth); err != nil {
+		if nodes[i], err = b.compileExpression(a, s, depth); err != nil {
 			return nil, err
 		}
 	}
 	return nodes, nil
 }
 
-// arguments compiles the arguments of function name.
-func (b *compiler) arguments(name string, source []any, s scope, depth int) ([]node, error) {
+// compileArguments compiles the arguments of function name.
+func (b *compiler) compileArguments(name string, source []any, s scope, depth int) ([]node, error) {
 	nodes := make([]node, len(source))
 	for i, a := range source {
 		var err error
 		b.next = use{bare: bare[name]}
-		if nodes[i], err = b.expression(a, s, depth); err != nil {
+		if nodes[i], err = b.compileExpression(a, s, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -118,7 +118,7 @@ func evalAll(args []node, e *env, it *engine.Item) ([]any, error) {
 		if values[i], err = a.eval(e, it); err != nil {
 			return nil, err
 		}
-		if err := e.charge(values[i]); err != nil {
+		if err := e.chargeValue(values[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +141,7 @@ func callOf(f engine.Fields) (name string, args []any, err error) {
 	return f[0].Name, args, nil
 }
 
-func (b *compiler) call(f engine.Fields, s scope, depth int, u use) (node, error) {
+func (b *compiler) compileCall(f engine.Fields, s scope, depth int, u use) (node, error) {
 	name, args, err := callOf(f)
 	if err != nil {
 		return node{}, err
@@ -150,19 +150,19 @@ func (b *compiler) call(f engine.Fields, s scope, depth int, u use) (node, error
 		return node{}, invalid("%s: a function is passed on only where one is taken: as the condition of contains and of the aggregates", engine.Quote(name))
 	}
 	if limits, ok := special[name]; ok {
-		if err := limits.check(name, len(args)); err != nil {
+		if err := limits.checkCount(name, len(args)); err != nil {
 			return node{}, err
 		}
-		return b.special(name, args, s, depth)
+		return b.compileSpecial(name, args, s, depth)
 	}
 	fn, ok := functions[name]
 	if !ok {
 		return node{}, unknownFunction(name)
 	}
-	if err := fn.check(name, len(args)); err != nil {
+	if err := fn.checkCount(name, len(args)); err != nil {
 		return node{}, err
 	}
-	nodes, err := b.arguments(name, args, s, depth+1)
+	nodes, err := b.compileArguments(name, args, s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
@@ -175,7 +175,7 @@ func (b *compiler) call(f engine.Fields, s scope, depth int, u use) (node, error
 	switch name {
 	case "get":
 		if l := b.noteGet(nodes); l != nil {
-			n = l.unless(n)
+			n = l.nullIfMissing(n)
 		}
 		b.mentionGet(nodes, u)
 	case "next":
@@ -192,7 +192,7 @@ func plainCall(name string, fn function, args []node) node {
 		}
 		v, err := fn.apply(e, values)
 		if err != nil {
-			return nil, named(name, err)
+			return nil, prefixName(name, err)
 		}
 		return v, nil
 	}}
@@ -222,16 +222,16 @@ func (b *compiler) noteGet(args []node) *lookup {
 	return l
 }
 
-// lacks records that an attribute does not exist.
-func (b *compiler) lacks(err error) {
+// addMissing records that an attribute does not exist.
+func (b *compiler) addMissing(err error) {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*b.missing, known) {
 		*b.missing = append(*b.missing, err)
 	}
 }
 
-// named prefixes a formula error with the function name. It returns other errors unchanged.
-func named(name string, err error) error {
+// prefixName prefixes a formula error with the function name. It returns other errors unchanged.
+func prefixName(name string, err error) error {
 	if e, ok := err.(*engine.Error); ok && e.Code == engine.Invalid && e.Reason == "formula" {
 		return invalid("%s: %s", name, e.Message)
 	}
@@ -257,8 +257,8 @@ func commonItems(args []node) *scope {
 	return all
 }
 
-// need records that a path must be loaded for every prefix of s.
-func (b *compiler) need(s scope, path []*engine.Property) error {
+// addNeed records that a path must be loaded for every prefix of s.
+func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	for _, prefix := range s.prefixes {
 		full := slices.Concat(prefix, path)
 		if len(full) == 0 || slices.ContainsFunc(b.needs, func(p []*engine.Property) bool { return slices.Equal(p, full) }) {
@@ -272,8 +272,8 @@ func (b *compiler) need(s scope, path []*engine.Property) error {
 	return nil
 }
 
-// below returns the scope of the items of class c at the end of a path from s.
-func (s scope) below(path []*engine.Property, c *engine.Class) (*scope, error) {
+// itemsBelow returns the scope of the items of class c at the end of a path from s.
+func (s scope) itemsBelow(path []*engine.Property, c *engine.Class) (*scope, error) {
 	if len(s.prefixes) > maxNeeds {
 		return nil, invalid("a formula reads at most %d paths", maxNeeds)
 	}
@@ -299,7 +299,7 @@ func unknownFunction(name string) error {
 // arity is the number of arguments that a function takes. If max is negative, there is no upper limit.
 type arity struct{ min, max int }
 
-func (a arity) check(name string, n int) error {
+func (a arity) checkCount(name string, n int) error {
 	if n >= a.min && (a.max < 0 || n <= a.max) {
 		return nil
 	}

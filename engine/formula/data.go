@@ -19,11 +19,11 @@ func (e *env) classByName(name string) (*engine.Class, error) {
 	return c, err
 }
 
-// get implements get(class, id) and get(class, attribute, value, ...). If several
+// getItem implements get(class, id) and get(class, attribute, value, ...). If several
 // items match, it returns the first in insertion order. A list as last argument
 // contains paths to load with the item. If the first argument is an item, get
 // returns it.
-func get(e *env, args []any) (any, error) {
+func getItem(e *env, args []any) (any, error) {
 	if it, ok := args[0].(*engine.Item); ok {
 		return it, nil
 	}
@@ -42,7 +42,7 @@ func get(e *env, args []any) (any, error) {
 	q := &engine.Query{Class: c, Count: 1}
 	if n := len(args); n > 0 {
 		if paths, ok := args[n-1].([]any); ok {
-			if q.Load, err = eager(c, paths); err != nil {
+			if q.Load, err = loadsOf(c, paths); err != nil {
 				return nil, err
 			}
 			args = args[:n-1]
@@ -61,14 +61,14 @@ func get(e *env, args []any) (any, error) {
 // getFilter returns the condition for get. It is nil if no item can match.
 func getFilter(e *env, c *engine.Class, args []any) (*engine.Filter, error) {
 	if len(args) == 1 {
-		return idFilter(c, text(itemID(args[0])))
+		return idFilter(c, toText(itemID(args[0])))
 	}
 	if len(args) == 0 || len(args)%2 == 1 {
 		return nil, invalid("takes a class and an id, or a class and pairs of attribute and value")
 	}
 	var all []*engine.Filter
 	for i := 0; i < len(args); i += 2 {
-		f, err := e.filter(c, text(args[i]), "eq", args[i+1])
+		f, err := e.conditionFilter(c, toText(args[i]), "eq", args[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +92,8 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 // in which a value is never interpreted as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
-// filter returns one condition on an attribute of a class.
-func (e *env) filter(c *engine.Class, attribute, operator string, v any) (*engine.Filter, error) {
+// conditionFilter returns one condition on an attribute of a class.
+func (e *env) conditionFilter(c *engine.Class, attribute, operator string, v any) (*engine.Filter, error) {
 	if operator == "empty" || operator == "nempty" {
 		return e.parseFilter(c, engine.Fields{{Name: operator, Value: []any{"$" + attribute}}})
 	}
@@ -138,15 +138,15 @@ func filterValue(v any) (any, error) {
 	return v, nil
 }
 
-// eager returns the loads for paths of items of c.
-func eager(c *engine.Class, paths []any) ([]*engine.Load, error) {
+// loadsOf returns the loads for paths of items of c.
+func loadsOf(c *engine.Class, paths []any) ([]*engine.Load, error) {
 	var loads []*engine.Load
 	for _, v := range paths {
 		dotted, ok := v.(string)
 		if !ok {
 			return nil, invalid("the list at the end names what to load: texts")
 		}
-		p, err := resolve(c, dotted)
+		p, err := resolvePath(c, dotted)
 		if err != nil {
 			return nil, err
 		}
@@ -169,9 +169,9 @@ func addLoads(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	return loads
 }
 
-// next takes the next number of a named counter.
-func next(e *env, args []any) (any, error) {
-	name := text(args[0])
+// nextNumber takes the next number of a named counter.
+func nextNumber(e *env, args []any) (any, error) {
+	name := toText(args[0])
 	if name == "" {
 		return nil, invalid("takes the name of a counter")
 	}

@@ -52,15 +52,15 @@ func verifyUnit(i int) func([]node) error {
 	}
 }
 
-// instant converts a time, a number of milliseconds or ISO 8601 text to a time.
-func instant(v any) (engine.Instant, bool) {
+// toInstant converts a time, a number of milliseconds or ISO 8601 text to a time.
+func toInstant(v any) (engine.Instant, bool) {
 	switch v := v.(type) {
 	case engine.Instant:
 		return v, true
 	case string:
 		return engine.ParseInstant(v)
 	case int64, float64, engine.Decimal:
-		return instantAt(float(v))
+		return instantAt(toFloat(v))
 	}
 	return 0, false
 }
@@ -74,35 +74,35 @@ func instantAt(millis float64) (engine.Instant, bool) {
 	return engine.Instant(math.Floor(millis)), true
 }
 
-// date parses a time. If a format is given, text must match it; otherwise date
+// parseDate parses a time. If a format is given, text must match it; otherwise it
 // accepts ISO 8601 and milliseconds. It returns null for other values.
-func date(_ *env, args []any) (any, error) {
+func parseDate(_ *env, args []any) (any, error) {
 	if s, ok := args[0].(string); ok && len(args) > 1 && args[1] != nil {
-		i, ok := parseMoment(s, text(args[1]), localeOf(args, 2))
+		i, ok := parseMoment(s, toText(args[1]), localeOf(args, 2))
 		if !ok {
 			return nil, nil
 		}
 		return i, nil
 	}
-	if i, ok := instant(args[0]); ok {
+	if i, ok := toInstant(args[0]); ok {
 		return i, nil
 	}
 	return nil, nil
 }
 
 func dateAdd(_ *env, args []any) (any, error) {
-	at, ok := instant(args[0])
+	at, ok := toInstant(args[0])
 	if !ok {
 		return nil, nil
 	}
 	amount, name := 0.0, "d"
 	if len(args) > 1 && args[1] != nil {
-		if n, ok := number(args[1]); ok {
-			amount = float(n)
+		if n, ok := toNumber(args[1]); ok {
+			amount = toFloat(n)
 		}
 	}
 	if len(args) > 2 && args[2] != nil {
-		name = text(args[2])
+		name = toText(args[2])
 	}
 	unit, known := calendarUnits[name]
 	if !known {
@@ -141,7 +141,7 @@ func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 func dateDiff(e *env, args []any) (any, error) {
 	name := "days"
 	if args[0] != nil {
-		name = text(args[0])
+		name = toText(args[0])
 	}
 	unit, known := calendarUnits[name]
 	if !known {
@@ -153,7 +153,7 @@ func dateDiff(e *env, args []any) (any, error) {
 			break
 		}
 		var ok bool
-		if at[i], ok = instant(args[i+1]); !ok {
+		if at[i], ok = toInstant(args[i+1]); !ok {
 			return nil, nil
 		}
 	}
@@ -178,13 +178,13 @@ func wholeMonths(a, b engine.Instant) int {
 
 // dateFormat formats a time with a layout; if there is no layout, it uses the short date of the language.
 func dateFormat(args []any) any {
-	at, ok := instant(args[0])
+	at, ok := toInstant(args[0])
 	if !ok {
 		return nil
 	}
 	layout := "L"
 	if len(args) > 1 && args[1] != nil {
-		layout = text(args[1])
+		layout = toText(args[1])
 	}
 	if len(layout) > maxLayout {
 		return nil

@@ -34,7 +34,7 @@ const (
 // Init, because it follows references to other classes. The error is Invalid. It
 // names the unknown function or attribute, and the nearest known name.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
-	f, skipped, err := (&compiler{class: c}).compile(source)
+	f, skipped, err := (&compiler{class: c}).compileFormula(source)
 	if err == nil && len(skipped) > 0 {
 		err = invalid("the formula goes on with %s where it should end", engine.Quote(skipped[0]))
 	}
@@ -55,24 +55,24 @@ type Notes struct {
 // and null may satisfy the condition.
 func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
 	b := &compiler{class: c, missing: &[]error{}}
-	f, skipped, err := b.compile(source)
+	f, skipped, err := b.compileFormula(source)
 	if err != nil {
 		return nil, Notes{}, err
 	}
 	for _, l := range f.lookups {
-		at, err := l.find(c, find)
+		at, err := l.resolveClass(c, find)
 		if err != nil {
 			return nil, Notes{}, err
 		}
-		if err := l.check(at); err != nil {
-			b.lacks(err)
+		if err := l.checkAttributes(at); err != nil {
+			b.addMissing(err)
 			l.missing = true
 		}
 	}
 	return f, Notes{*b.missing, skipped}, nil
 }
 
-func (b *compiler) compile(source any) (*program, []string, error) {
+func (b *compiler) compileFormula(source any) (*program, []string, error) {
 	written := source
 	var skipped []string
 	if s, ok := source.(string); ok {
@@ -82,7 +82,7 @@ func (b *compiler) compile(source any) (*program, []string, error) {
 		}
 	}
 	b.next = use{top: true}
-	n, err := b.expression(source, scope{class: b.class, prefixes: [][]*engine.Property{nil}}, 0)
+	n, err := b.compileExpression(source, scope{class: b.class, prefixes: [][]*engine.Property{nil}}, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,18 +98,18 @@ func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 		return nil
 	}
 	for _, l := range p.lookups {
-		c, err := l.find(p.class, find)
+		c, err := l.resolveClass(p.class, find)
 		if err != nil {
 			return err
 		}
-		if err := l.check(c); err != nil {
+		if err := l.checkAttributes(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *lookup) find(of *engine.Class, find func(string) (*engine.Class, error)) (*engine.Class, error) {
+func (l *lookup) resolveClass(of *engine.Class, find func(string) (*engine.Class, error)) (*engine.Class, error) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
 		return nil, invalid("%s: there is no class %s", l.function, engine.Quote(l.class))
@@ -117,10 +117,10 @@ func (l *lookup) find(of *engine.Class, find func(string) (*engine.Class, error)
 	return c, nil
 }
 
-// check returns an error if class c lacks one of the attributes.
-func (l *lookup) check(c *engine.Class) error {
+// checkAttributes returns an error if class c lacks one of the attributes.
+func (l *lookup) checkAttributes(c *engine.Class) error {
 	for _, name := range l.attributes {
-		if _, err := resolve(c, name); err != nil {
+		if _, err := resolvePath(c, name); err != nil {
 			return err
 		}
 	}
@@ -152,8 +152,8 @@ type lookup struct {
 	missing         bool // one of the attributes does not exist, so the result of the lookup is null
 }
 
-// unless returns a node that evaluates n, or gives null if an attribute of the lookup is missing.
-func (l *lookup) unless(n node) node {
+// nullIfMissing returns a node that evaluates n, or gives null if an attribute of the lookup is missing.
+func (l *lookup) nullIfMissing(n node) node {
 	eval := n.eval
 	n.eval = func(e *env, it *engine.Item) (any, error) {
 		if l.missing {
@@ -209,9 +209,9 @@ type env struct {
 	check int // number of steps at which the context is checked again
 }
 
-// step counts one step. It returns an error if the evaluation has taken too many
+// countStep counts one step. It returns an error if the evaluation has taken too many
 // steps, or if its context has ended.
-func (e *env) step() error {
+func (e *env) countStep() error {
 	if e.steps++; e.steps > maxSteps {
 		return invalid("the formula takes more than %d steps: what it reads is too much", maxSteps)
 	}
@@ -224,12 +224,12 @@ func (e *env) step() error {
 	return nil
 }
 
-// charge counts one step, and for a text one more for every 16 bytes, because functions read it.
-func (e *env) charge(v any) error {
+// chargeValue counts one step, and for a text one more for every 16 bytes, because functions read it.
+func (e *env) chargeValue(v any) error {
 	if s, ok := v.(string); ok {
 		e.steps += len(s) / 16
 	}
-	return e.step()
+	return e.countStep()
 }
 
 func invalid(format string, args ...any) *engine.Error {

@@ -22,13 +22,13 @@ type locale struct {
 // localeOf returns the locale that argument i names. It is Russian, as in IONDV, if
 // the argument is missing or names a language other than English.
 func localeOf(args []any, i int) *locale {
-	if i < len(args) && strings.HasPrefix(strings.ToLower(text(args[i])), "en") {
+	if i < len(args) && strings.HasPrefix(strings.ToLower(toText(args[i])), "en") {
 		return english
 	}
 	return russian
 }
 
-func (l *locale) month(m time.Month, short, afterDay bool) string {
+func (l *locale) monthName(m time.Month, short, afterDay bool) string {
 	names := l.months
 	switch {
 	case short && afterDay:

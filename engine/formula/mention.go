@@ -43,30 +43,30 @@ func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class,
 	named(p.mention.displays, m.DisplayOf)
 	named(p.mention.gives, m.Give)
 	for _, l := range p.lookups {
-		l.mentions(m, p.class, find)
+		l.addMentions(m, p.class, find)
 	}
 }
 
-// mentions adds the attributes that a lookup uses. It skips attributes that do not
+// addMentions adds the attributes that a lookup uses. It skips attributes that do not
 // resolve: their evaluation fails.
-func (l lookup) mentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
+func (l lookup) addMentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
 		return
 	}
 	m.Look(c)
 	for _, name := range l.attributes {
-		found, err := resolve(c, name)
+		found, err := resolvePath(c, name)
 		if err != nil {
 			continue
 		}
-		found.mention(m, c, true)
+		found.addMentions(m, c, true)
 	}
 }
 
-// mention adds the attributes that a path reads from items of c. If textual is set,
+// addMentions adds the attributes that a path reads from items of c. If textual is set,
 // the display string of an item at the end of the path is an input too.
-func (p *path) mention(m *engine.Mentions, c *engine.Class, textual bool) {
+func (p *path) addMentions(m *engine.Mentions, c *engine.Class, textual bool) {
 	end, last := c, len(p.props)-1
 	for _, property := range p.props {
 		m.Value(property)

@@ -93,13 +93,13 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	case "Qo":
 		return l.ordinal((int(t.Month())+2)/3, 'Q'), true
 	case "MMMM", "MMM":
-		return l.month(t.Month(), len(token) == 3, afterDay), true
+		return l.monthName(t.Month(), len(token) == 3, afterDay), true
 	case "MM", "M":
-		return digits(int(t.Month()), len(token)), true
+		return padDigits(int(t.Month()), len(token)), true
 	case "DDDD", "DDD":
-		return digits(t.YearDay(), len(token)/4*3), true
+		return padDigits(t.YearDay(), len(token)/4*3), true
 	case "DD", "D":
-		return digits(t.Day(), len(token)), true
+		return padDigits(t.Day(), len(token)), true
 	case "dddd":
 		return l.days[t.Weekday()], true
 	case "ddd":
@@ -116,7 +116,7 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	case "E":
 		return strconv.Itoa(int(t.Weekday()+6)%7 + 1), true
 	case "W", "WW", "w", "ww":
-		return digits(week, len(token)), true
+		return padDigits(week, len(token)), true
 	case "Mo":
 		return l.ordinal(int(t.Month()), 'M'), true
 	case "Do":
@@ -137,21 +137,21 @@ func sundayWeek(t time.Time) (year, week int) {
 	return saturday.Year(), (saturday.YearDay()-1)/7 + 1
 }
 
-func digits(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
+func padDigits(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
 func timeToken(t time.Time, token string, l *locale) (string, bool) {
 	hour12 := (t.Hour()+11)%12 + 1
 	switch token {
 	case "HH", "H":
-		return digits(t.Hour(), len(token)), true
+		return padDigits(t.Hour(), len(token)), true
 	case "hh", "h":
-		return digits(hour12, len(token)), true
+		return padDigits(hour12, len(token)), true
 	case "kk", "k":
-		return digits((t.Hour()+23)%24+1, len(token)), true
+		return padDigits((t.Hour()+23)%24+1, len(token)), true
 	case "mm", "m":
-		return digits(t.Minute(), len(token)), true
+		return padDigits(t.Minute(), len(token)), true
 	case "ss", "s":
-		return digits(t.Second(), len(token)), true
+		return padDigits(t.Second(), len(token)), true
 	case "A", "a":
 		return l.meridiem(t.Hour(), token == "a"), true
 	case "Z":
@@ -197,7 +197,7 @@ func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 			break
 		}
 		var ok bool
-		if s, ok = p.take(s, token, l); !ok {
+		if s, ok = p.takeToken(s, token, l); !ok {
 			return 0, false
 		}
 		found = true
@@ -205,11 +205,11 @@ func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	if !found || strings.TrimSpace(s) != "" {
 		return 0, false
 	}
-	return p.time()
+	return p.makeInstant()
 }
 
-// take parses one token at the start of s and returns the rest.
-func (p *parts) take(s, token string, l *locale) (string, bool) {
+// takeToken parses one token at the start of s and returns the rest.
+func (p *parts) takeToken(s, token string, l *locale) (string, bool) {
 	switch token {
 	case "MMMM", "MMM":
 		month, rest := l.findMonth(s)
@@ -247,10 +247,10 @@ func (p *parts) take(s, token string, l *locale) (string, bool) {
 	if token == "Do" {
 		rest = strings.TrimLeftFunc(strings.TrimPrefix(rest, "-"), unicode.IsLetter)
 	}
-	return rest, p.set(token, n, end)
+	return rest, p.setPart(token, n, end)
 }
 
-func (p *parts) set(token string, n, width int) bool {
+func (p *parts) setPart(token string, n, width int) bool {
 	switch token {
 	case "YYYY", "Y":
 		p.year = n
@@ -302,8 +302,8 @@ func (p *parts) takeOffset(s string) (string, bool) {
 	return s[len(m[0]):], true
 }
 
-// time returns the parsed time. ok is false if the parts are out of range, as in April 31st.
-func (p *parts) time() (engine.Instant, bool) {
+// makeInstant returns the parsed time. ok is false if the parts are out of range, as in April 31st.
+func (p *parts) makeInstant() (engine.Instant, bool) {
 	if p.unix {
 		return instantAt(float64(p.instant))
 	}

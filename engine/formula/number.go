@@ -18,9 +18,9 @@ import (
 // Quotients with more places are rounded.
 const maxFraction = 20
 
-// number converts a value to a number: null and "" are 0, true is 1, a time is its
+// toNumber converts a value to a number: null and "" are 0, true is 1, a time is its
 // milliseconds. ok is false if the conversion gives NaN in JavaScript.
-func number(v any) (n any, ok bool) {
+func toNumber(v any) (n any, ok bool) {
 	switch v := v.(type) {
 	case nil:
 		return int64(0), true
@@ -58,7 +58,7 @@ func parseNumber(s string) (any, bool) {
 	return d, true
 }
 
-func float(n any) float64 {
+func toFloat(n any) float64 {
 	switch n := n.(type) {
 	case int64:
 		return float64(n)
@@ -71,14 +71,14 @@ func float(n any) float64 {
 	return math.NaN()
 }
 
-func finite(f float64) any {
+func finiteOrNil(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
 	return f
 }
 
-func rational(n any) *big.Rat {
+func toRational(n any) *big.Rat {
 	switch n := n.(type) {
 	case int64:
 		return new(big.Rat).SetInt64(n)
@@ -90,9 +90,9 @@ func rational(n any) *big.Rat {
 	return new(big.Rat)
 }
 
-// decimal converts a rational to an int64 if whole is set and it fits, otherwise to a
+// toDecimal converts a rational to an int64 if whole is set and it fits, otherwise to a
 // decimal. It rounds if the exact value needs more than places decimal places.
-func decimal(r *big.Rat, whole bool, places int) any {
+func toDecimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()
 	}
@@ -157,7 +157,7 @@ var (
 			case b == -1:
 				return nil, false
 			}
-			return finite(float64(a) / float64(b)), true
+			return finiteOrNil(float64(a) / float64(b)), true
 		},
 		exact: func(r, a, b *big.Rat) bool {
 			if b.Sign() == 0 {
@@ -173,18 +173,18 @@ var (
 
 // of applies the operation to two values. It returns nil if one of them is not a number.
 func (op arithmetic) of(a, b any) any {
-	x, ok := number(a)
+	x, ok := toNumber(a)
 	if !ok {
 		return nil
 	}
-	y, ok := number(b)
+	y, ok := toNumber(b)
 	if !ok {
 		return nil
 	}
 	_, xFloat := x.(float64)
 	_, yFloat := y.(float64)
 	if xFloat || yFloat {
-		return finite(op.floats(float(x), float(y)))
+		return finiteOrNil(op.floats(toFloat(x), toFloat(y)))
 	}
 	i, xInt := x.(int64)
 	j, yInt := y.(int64)
@@ -194,17 +194,17 @@ func (op arithmetic) of(a, b any) any {
 		}
 	}
 	r := new(big.Rat)
-	if !op.exact(r, rational(x), rational(y)) {
+	if !op.exact(r, toRational(x), toRational(y)) {
 		return nil
 	}
-	return decimal(r, xInt && yInt, op.places)
+	return toDecimal(r, xInt && yInt, op.places)
 }
 
 // fold applies the operation from the left. If a value is not a number, the result is nil.
 func (op arithmetic) fold(start any, values []any) any {
 	result := start
 	for _, v := range values {
-		if _, ok := number(v); !ok {
+		if _, ok := toNumber(v); !ok {
 			return nil
 		}
 		if result = op.of(result, v); result == nil {
@@ -229,9 +229,9 @@ func compareNumbers(a, b any) int {
 	_, aFloat := a.(float64)
 	_, bFloat := b.(float64)
 	if !aFloat && !bFloat {
-		return rational(a).Cmp(rational(b))
+		return toRational(a).Cmp(toRational(b))
 	}
-	switch x, y := float(a), float(b); {
+	switch x, y := toFloat(a), toFloat(b); {
 	case x < y:
 		return -1
 	case x > y:
@@ -240,11 +240,11 @@ func compareNumbers(a, b any) int {
 	return 0
 }
 
-// round rounds half away from zero to the given number of decimal places. If places
+// roundNumber rounds half away from zero to the given number of decimal places. If places
 // is negative, it rounds to tens, hundreds and so on. It rounds the shortest decimal
 // representation of a float64, not its exact binary value.
-func round(v any, places int) any {
-	n, ok := number(v)
+func roundNumber(v any, places int) any {
+	n, ok := toNumber(v)
 	if !ok || v == nil {
 		return nil
 	}
@@ -255,9 +255,9 @@ func round(v any, places int) any {
 		if !ok {
 			return nil
 		}
-		r = rational(d)
+		r = toRational(d)
 	} else {
-		r = rational(n)
+		r = toRational(n)
 	}
 	shift := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(places, -places))), nil))
 	if places < 0 {
@@ -267,9 +267,9 @@ func round(v any, places int) any {
 	whole, _ := new(big.Rat).SetString(r.FloatString(0)) // rounds half away from zero
 	whole.Quo(whole, shift)
 	_, isInt := n.(int64)
-	result := decimal(whole, isInt, exactPlaces)
+	result := toDecimal(whole, isInt, exactPlaces)
 	if isFloat && result != nil {
-		return finite(float(result))
+		return finiteOrNil(toFloat(result))
 	}
 	return result
 }

@@ -37,15 +37,15 @@ func orNil(s string) any {
 	return s
 }
 
-// path compiles a path from the items of s. u describes how its value is
+// compilePath compiles a path from the items of s. u describes how its value is
 // used.
-func (b *compiler) path(dotted string, s scope, u use) (node, error) {
+func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 	p := &path{}
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
 		dotted = strings.TrimSuffix(dotted, "@")
 	}
 	if s.class != nil && s.class.Nowhere(dotted) {
-		return constant(nil), nil
+		return constantNode(nil), nil
 	}
 	if s.class == nil {
 		p.names = strings.Split(dotted, ".")
@@ -55,22 +55,22 @@ func (b *compiler) path(dotted string, s scope, u use) (node, error) {
 		mentionUnknown(&b.mention.Mentions, p.names)
 		return node{eval: p.eval}, nil
 	}
-	found, err := resolve(s.class, dotted)
+	found, err := resolvePath(s.class, dotted)
 	if err != nil {
 		if b.missing == nil {
 			return node{}, err
 		}
-		b.lacks(err)
-		return constant(nil), nil
+		b.addMissing(err)
+		return constantNode(nil), nil
 	}
 	found.display = p.display
-	found.mention(&b.mention.Mentions, s.class, !u.bare && !u.top)
-	if err := b.need(s, found.loads()); err != nil {
+	found.addMentions(&b.mention.Mentions, s.class, !u.bare && !u.top)
+	if err := b.addNeed(s, found.pathToLoad()); err != nil {
 		return node{}, err
 	}
 	n := node{eval: found.eval}
 	if last := len(found.props) - 1; last >= 0 && found.system == "" && !p.display && found.props[last].Target != nil {
-		if n.items, err = s.below(found.props, found.props[last].Target); err != nil {
+		if n.items, err = s.itemsBelow(found.props, found.props[last].Target); err != nil {
 			return node{}, err
 		}
 		if u.top {
@@ -89,9 +89,9 @@ func hasStruct(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
 }
 
-// resolve finds the attributes of a path. They may belong to descendants of the
+// resolvePath finds the attributes of a path. They may belong to descendants of the
 // class: for items of other classes the value is null.
-func resolve(c *engine.Class, dotted string) (*path, error) {
+func resolvePath(c *engine.Class, dotted string) (*path, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
 		return nil, longPath(dotted)
@@ -102,11 +102,11 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 			return nil, invalid("path %s goes on behind attribute %s, which is neither a reference nor a collection", engine.Quote(dotted), engine.Quote(names[i-1]))
 		}
 		name, first := names[i], names[i]
-		property := attribute(c, name)
+		property := findAttribute(c, name)
 		for property == nil && i+1 < len(names) { // part of a struct
 			i++
 			name += "$" + names[i]
-			property = attribute(c, name)
+			property = findAttribute(c, name)
 		}
 		switch {
 		case property == nil && i == len(names)-1 && envelope[names[i]] != nil && name == names[i]:
@@ -128,8 +128,8 @@ func resolve(c *engine.Class, dotted string) (*path, error) {
 	return p, nil
 }
 
-// attribute finds a property of the class or of one of its descendants.
-func attribute(c *engine.Class, name string) *engine.Property {
+// findAttribute finds a property of the class or of one of its descendants.
+func findAttribute(c *engine.Class, name string) *engine.Property {
 	if p := c.Property(name); p != nil {
 		return p
 	}
@@ -151,9 +151,9 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// loads returns the part of the path that must be loaded. The target of a reference
+// pathToLoad returns the part of the path that must be loaded. The target of a reference
 // is omitted when the path reads only its key, because the reference contains the key.
-func (p *path) loads() []*engine.Property {
+func (p *path) pathToLoad() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]
 	}
@@ -174,7 +174,7 @@ func (p *path) eval(e *env, it *engine.Item) (any, error) {
 		return nil, nil
 	}
 	w := walk{path: p, env: e, many: p.many}
-	if err := w.from(it, 0); err != nil {
+	if err := w.followFrom(it, 0); err != nil {
 		return nil, err
 	}
 	switch {
@@ -204,8 +204,8 @@ func (w *walk) emit(v any) {
 	w.list = append(w.list, v)
 }
 
-func (w *walk) from(it *engine.Item, i int) error {
-	if err := w.env.step(); err != nil {
+func (w *walk) followFrom(it *engine.Item, i int) error {
+	if err := w.env.countStep(); err != nil {
 		return err
 	}
 	p := w.path
@@ -224,36 +224,36 @@ func (w *walk) from(it *engine.Item, i int) error {
 		w.emit(nil)
 		return nil
 	case last && p.system == "":
-		return w.value(it, own)
+		return w.emitValue(it, own)
 	}
 	link := it.Link(own)
 	switch {
 	case own.Type == engine.Collection:
 		w.many = true
 		for _, element := range link.Items {
-			if err := w.from(element, i+1); err != nil {
+			if err := w.followFrom(element, i+1); err != nil {
 				return err
 			}
 		}
 	case link.Item != nil:
-		return w.from(link.Item, i+1)
+		return w.followFrom(link.Item, i+1)
 	case !last && i+2 == len(p.names) && p.system == "" && keyOf(own, p.names[i+1]):
-		w.emit(plain(it.Values[own.Index]))
+		w.emit(formulaValue(it.Values[own.Index]))
 	default:
 		w.emit(nil)
 	}
 	return nil
 }
 
-// value emits the value of a property of the item's class.
-func (w *walk) value(it *engine.Item, own *engine.Property) error {
+// emitValue emits the value of a property of the item's class.
+func (w *walk) emitValue(it *engine.Item, own *engine.Property) error {
 	switch {
 	case own.Type == engine.Password:
 		w.emit(nil)
 	case own.Type == engine.Collection:
 		w.many = true
 		for _, element := range it.Link(own).Items {
-			if err := w.env.step(); err != nil {
+			if err := w.env.countStep(); err != nil {
 				return err
 			}
 			if w.path.display {
@@ -267,7 +267,7 @@ func (w *walk) value(it *engine.Item, own *engine.Property) error {
 	case own.Target != nil && it.Link(own).Item != nil:
 		w.emit(it.Link(own).Item)
 	case own.Index < len(it.Values):
-		w.emit(plain(it.Values[own.Index]))
+		w.emit(formulaValue(it.Values[own.Index]))
 	default:
 		w.emit(nil)
 	}

@@ -14,31 +14,31 @@ var special = map[string]arity{
 	"sum":      {1, 5}, "avg": {1, 5}, "min": {1, 5}, "max": {1, 5}, "count": {1, 5}, "merge": {1, 5},
 }
 
-func (b *compiler) special(name string, args []any, s scope, depth int) (node, error) {
+func (b *compiler) compileSpecial(name string, args []any, s scope, depth int) (node, error) {
 	switch name {
 	case "and", "or":
-		nodes, err := b.expressions(args, s, depth+1)
+		nodes, err := b.compileExpressions(args, s, depth+1)
 		if err != nil {
 			return node{}, err
 		}
-		return logic(nodes, name == "or"), nil
+		return logicNode(nodes, name == "or"), nil
 	case "if":
-		nodes, err := b.expressions(args, s, depth+1)
+		nodes, err := b.compileExpressions(args, s, depth+1)
 		if err != nil {
 			return node{}, err
 		}
-		return choice(nodes), nil
+		return choiceNode(nodes), nil
 	case "contains":
-		return b.contains(args, s, depth)
+		return b.compileContains(args, s, depth)
 	}
-	return b.aggregate(name, args, s, depth)
+	return b.compileAggregate(name, args, s, depth)
 }
 
-// logic returns the first argument whose truth equals until, or the last argument.
-func logic(args []node, until bool) node {
+// logicNode returns the first argument whose truth equals until, or the last argument.
+func logicNode(args []node, until bool) node {
 	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
 		for _, a := range args {
-			if err := e.step(); err != nil {
+			if err := e.countStep(); err != nil {
 				return nil, err
 			}
 			if v, err = a.eval(e, it); err != nil || engine.Truthy(v) == until {
@@ -49,9 +49,9 @@ func logic(args []node, until bool) node {
 	}}
 }
 
-func choice(args []node) node {
+func choiceNode(args []node) node {
 	return node{eval: func(e *env, it *engine.Item) (any, error) {
-		if err := e.step(); err != nil {
+		if err := e.countStep(); err != nil {
 			return nil, err
 		}
 		v, err := args[0].eval(e, it)
@@ -83,14 +83,14 @@ func elementOf(list node) scope {
 	return scope{}
 }
 
-// condition compiles a call, {"fn":[..]} or {"&fn":[..]}, that is evaluated for each element.
-func (b *compiler) condition(source engine.Fields, list node, depth int) (judge, error) {
+// compileCondition compiles a call, {"fn":[..]} or {"&fn":[..]}, that is evaluated for each element.
+func (b *compiler) compileCondition(source engine.Fields, list node, depth int) (judge, error) {
 	name, args, err := callOf(source)
 	if err != nil {
 		return judge{}, err
 	}
 	call := engine.Fields{{Name: strings.TrimPrefix(name, "&"), Value: args}}
-	n, err := b.expression(call, elementOf(list), depth+1)
+	n, err := b.compileExpression(call, elementOf(list), depth+1)
 	return judge{node: n, given: true}, err
 }
 
@@ -107,18 +107,18 @@ func (c judge) holds(e *env, v any) (bool, error) {
 	return engine.Truthy(result), err
 }
 
-// contains compiles a call that checks whether a list has a given value or an element
+// compileContains compiles a call that checks whether a list has a given value or an element
 // for which a condition holds, or whether a text contains another text.
-func (b *compiler) contains(args []any, s scope, depth int) (node, error) {
+func (b *compiler) compileContains(args []any, s scope, depth int) (node, error) {
 	call, isCall := args[1].(engine.Fields)
 	b.next = use{bare: isCall}
-	list, err := b.expression(args[0], s, depth+1)
+	list, err := b.compileExpression(args[0], s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
 	passed := isCall && len(call) == 1 && strings.HasPrefix(call[0].Name, "&")
 	if isCall && (passed || list.items != nil) {
-		cond, err := b.condition(call, list, depth)
+		cond, err := b.compileCondition(call, list, depth)
 		if err != nil {
 			return node{}, err
 		}
@@ -130,16 +130,16 @@ func (b *compiler) contains(args []any, s scope, depth int) (node, error) {
 			return anyHolds(e, asList(v), cond)
 		}}, nil
 	}
-	value, err := b.expression(args[1], s, depth+1)
+	value, err := b.compileExpression(args[1], s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
-	return plainCall("contains", pure(2, 2, func(a []any) any { return has(a[0], a[1]) }), []node{list, value}), nil
+	return plainCall("contains", pureFunction(2, 2, func(a []any) any { return hasValue(a[0], a[1]) }), []node{list, value}), nil
 }
 
 func anyHolds(e *env, list []any, cond judge) (any, error) {
 	for _, v := range list {
-		if err := e.step(); err != nil {
+		if err := e.countStep(); err != nil {
 			return nil, err
 		}
 		if ok, err := cond.holds(e, v); ok || err != nil {
@@ -149,8 +149,8 @@ func anyHolds(e *env, list []any, cond judge) (any, error) {
 	return false, nil
 }
 
-// has reports whether a list, a text or an item contains v. If v is a list, one of its values suffices.
-func has(in, v any) bool {
+// hasValue reports whether a list, a text or an item contains v. If v is a list, one of its values suffices.
+func hasValue(in, v any) bool {
 	values := flatten(nil, []any{v})
 	for _, v := range values {
 		switch in := in.(type) {
@@ -166,7 +166,7 @@ func has(in, v any) bool {
 				return true
 			}
 		default:
-			if v != nil && strings.Contains(text(in), text(v)) {
+			if v != nil && strings.Contains(toText(in), toText(v)) {
 				return true
 			}
 		}

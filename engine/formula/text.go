@@ -16,27 +16,27 @@ func parseText(s string) (v any, skipped []string, err error) {
 		return nil, nil, invalid("a formula has at most %d bytes", maxSource)
 	}
 	var p textParser
-	v, err = p.value(s, 0)
+	v, err = p.parseValue(s, 0)
 	return v, p.skipped, err
 }
 
 type textParser struct{ skipped []string }
 
-// leave records text that is skipped.
-func (p *textParser) leave(text string) {
+// addSkipped records text that is skipped.
+func (p *textParser) addSkipped(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		p.skipped = append(p.skipped, text)
 	}
 }
 
-// value parses a call or a literal. The last bracket of a call closes it.
-func (p *textParser) value(source string, depth int) (any, error) {
+// parseValue parses a call or a literal. The last bracket of a call closes it.
+func (p *textParser) parseValue(source string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, invalid("a formula is nested at most %d levels deep", maxDepth)
 	}
 	source = strings.TrimSpace(source)
 	if source != "" && (source[0] == '\'' || source[0] == '"') {
-		return p.text(source)
+		return p.parseQuoted(source)
 	}
 	open := strings.IndexByte(source, '(')
 	if open < 0 {
@@ -45,12 +45,12 @@ func (p *textParser) value(source string, depth int) (any, error) {
 			return nil, invalid("the formula goes on with %s where it should end", engine.Quote(word[strings.Index(word, ","):]))
 		}
 		if len(word) < len(source) {
-			p.leave(")" + more)
+			p.addSkipped(")" + more)
 		}
 		return literalWord(strings.TrimSpace(word)), nil
 	}
 	word, end := strings.TrimSpace(source[:open]), -1
-	unclosed := scan(source, func(i int, c byte, _ int) bool {
+	unclosed := scanBrackets(source, func(i int, c byte, _ int) bool {
 		if c == ')' {
 			end = i
 		}
@@ -62,16 +62,16 @@ func (p *textParser) value(source string, depth int) (any, error) {
 	case end < open:
 		return nil, invalid("the arguments of %s do not end: expected , or ), found %s", engine.Quote(word), engine.Quote(source[open+1:]))
 	}
-	p.leave(source[end+1:])
+	p.addSkipped(source[end+1:])
 	args := []any{}
 	if rest := source[open+1 : end]; strings.TrimSpace(rest) != "" {
 		for more := true; more; {
 			var one string
 			var err error
-			if one, rest, more, err = p.argument(word, rest); err != nil {
+			if one, rest, more, err = p.cutArgument(word, rest); err != nil {
 				return nil, err
 			}
-			v, err := p.value(one, depth+1)
+			v, err := p.parseValue(one, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -81,12 +81,12 @@ func (p *textParser) value(source string, depth int) (any, error) {
 	return engine.Fields{{Name: word, Value: args}}, nil
 }
 
-// argument splits off the first argument of a function. more reports whether others
+// cutArgument splits off the first argument of a function. more reports whether others
 // follow. If the argument is a call, text between its closing bracket and the next comma
 // is skipped.
-func (p *textParser) argument(function, source string) (one, rest string, more bool, err error) {
+func (p *textParser) cutArgument(function, source string) (one, rest string, more bool, err error) {
 	end, comma, unclosed := len(source), len(source), 0
-	scan(source, func(i int, c byte, open int) bool {
+	scanBrackets(source, func(i int, c byte, open int) bool {
 		unclosed = open
 		switch {
 		case c == ')' && open < 0, c == ')' && open == 0:
@@ -106,17 +106,17 @@ func (p *textParser) argument(function, source string) (one, rest string, more b
 			comma, more = end+i, true
 		}
 	}
-	p.leave(source[end:comma])
+	p.addSkipped(source[end:comma])
 	if more {
 		rest = source[comma+1:]
 	}
 	return source[:end], rest, more, nil
 }
 
-// scan calls visit for each bracket and comma outside of quotes until visit returns
+// scanBrackets calls visit for each bracket and comma outside of quotes until visit returns
 // false. open is the number of open brackets after that character. If a quoted text has
-// no closing quote, scan returns it.
-func scan(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
+// no closing quote, scanBrackets returns it.
+func scanBrackets(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
 	open, start := 0, true // start is true where a value may begin
 	for i := 0; i < len(source); i++ {
 		c := source[i]
@@ -162,8 +162,8 @@ func literalWord(word string) any {
 	return quoted(word)
 }
 
-// text parses a literal in quotes.
-func (p *textParser) text(source string) (any, error) {
+// parseQuoted parses a literal in quotes.
+func (p *textParser) parseQuoted(source string) (any, error) {
 	v, n, ok := quotedText(source)
 	if !ok {
 		return nil, invalid("the text %s has no closing quote", engine.Quote(source))
@@ -171,7 +171,7 @@ func (p *textParser) text(source string) (any, error) {
 	if rest := strings.TrimSpace(source[n:]); strings.Trim(rest, ") ") != "" {
 		return nil, invalid("the formula goes on with %s where it should end", engine.Quote(rest))
 	}
-	p.leave(source[n:])
+	p.addSkipped(source[n:])
 	return quoted(v), nil
 }
 

@@ -12,9 +12,9 @@ import (
 // engine.Fields. Functions convert and compare them as JavaScript does, because
 // class files are written for it.
 
-// plain converts a stored value to a value of a formula. JSON arrays become lists. The
+// formulaValue converts a stored value to a value of a formula. JSON arrays become lists. The
 // other types that engine.Values allows in inputs become null.
-func plain(v any) any {
+func formulaValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:
 		return v
@@ -52,8 +52,8 @@ func jsonList(text string) ([]any, bool) {
 	return list, true
 }
 
-// text converts a value to text. null gives "".
-func text(v any) string {
+// toText converts a value to text. null gives "".
+func toText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -66,7 +66,7 @@ func text(v any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {
-			parts[i] = text(e)
+			parts[i] = toText(e)
 		}
 		return strings.Join(parts, ",")
 	case engine.Fields:
@@ -124,12 +124,12 @@ func looseEqual(a, b any) bool {
 	case bList:
 		return len(y) == 1 && looseEqual(a, y[0])
 	}
-	if s, ok := textual(a); ok {
-		if t, ok := textual(b); ok {
+	if s, ok := asString(a); ok {
+		if t, ok := asString(b); ok {
 			return s == t
 		}
 	}
-	n, ok := order(a, b)
+	n, ok := orderValues(a, b)
 	return ok && n == 0
 }
 
@@ -152,13 +152,13 @@ func strictEqual(a, b any) bool {
 		return same
 	}
 	a, b = itemID(a), itemID(b)
-	if kind(a) != kind(b) {
+	if kindOf(a) != kindOf(b) {
 		return false
 	}
 	return looseEqual(a, b)
 }
 
-func kind(v any) string {
+func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -190,7 +190,7 @@ func itemID(v any) any {
 	return v
 }
 
-func textual(v any) (string, bool) {
+func asString(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
@@ -200,14 +200,14 @@ func textual(v any) (string, bool) {
 	return "", false
 }
 
-// order compares two values like < in JavaScript: texts by their characters, a time and
+// orderValues compares two values like < in JavaScript: texts by their characters, a time and
 // a text as times if possible, other values as numbers (null is 0, a time its
 // milliseconds). If one of them is not a number, ok is false and every comparison
 // should be false.
-func order(a, b any) (n int, ok bool) {
+func orderValues(a, b any) (n int, ok bool) {
 	a, b = itemID(a), itemID(b)
-	s, aText := textual(a)
-	t, bText := textual(b)
+	s, aText := asString(a)
+	t, bText := asString(b)
 	if aText && bText {
 		return strings.Compare(s, t), true
 	}
@@ -218,11 +218,11 @@ func order(a, b any) (n int, ok bool) {
 		n, ok := orderTime(i, s)
 		return -n, ok
 	}
-	x, ok := number(a)
+	x, ok := toNumber(a)
 	if !ok {
 		return 0, false
 	}
-	y, ok := number(b)
+	y, ok := toNumber(b)
 	if !ok {
 		return 0, false
 	}
@@ -233,7 +233,7 @@ func orderTime(i engine.Instant, s string) (int, bool) {
 	if j, ok := engine.ParseInstant(s); ok {
 		return compareNumbers(int64(i), int64(j)), true
 	}
-	n, ok := number(s)
+	n, ok := toNumber(s)
 	if !ok {
 		return 0, false
 	}
