@@ -59,9 +59,9 @@ func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
 	})
 }
 
-// mistyped adds a fault for a field that has the wrong type. The rule is used
+// reportType adds a fault for a field that has the wrong type. The rule is used
 // only if the Object is lenient.
-func (o Object) mistyped(rule *mistake.Rule, name, expected string) {
+func (o Object) reportType(rule *mistake.Rule, name, expected string) {
 	if o.Lenient {
 		o.Report(rule, o.At(name), Describe(o.Value(name)), expected)
 	} else {
@@ -80,7 +80,7 @@ func (o Object) Text(name string) string {
 	v := o.Value(name)
 	s, ok := v.(string)
 	if !ok && v != nil {
-		o.mistyped(mistake.NotText, name, "text")
+		o.reportType(mistake.NotText, name, "text")
 	}
 	return s
 }
@@ -94,9 +94,9 @@ func (o Object) Flag(name string, def bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		o.mistyped(mistake.NotFlag, name, "true or false")
+		o.reportType(mistake.NotFlag, name, "true or false")
 		if o.Lenient {
-			return truthy(v)
+			return isTruthy(v)
 		}
 		return def
 	}
@@ -116,7 +116,7 @@ func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 			return n, true
 		}
 	}
-	o.mistyped(mistake.NotNumber, name, "a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
+	o.reportType(mistake.NotNumber, name, "a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
 	return 0, false
 }
 
@@ -125,7 +125,7 @@ func (o Object) List(name string) []any {
 	v := o.Value(name)
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		o.mistyped(mistake.NotArray, name, "an array")
+		o.reportType(mistake.NotArray, name, "an array")
 	}
 	return list
 }
@@ -136,13 +136,13 @@ func (o Object) Child(name string) (child Object, ok bool) {
 	v := o.Value(name)
 	fields, ok := v.(engine.Fields)
 	if !ok && v != nil {
-		o.mistyped(mistake.NotObject, name, "an object")
+		o.reportType(mistake.NotObject, name, "an object")
 	}
 	return o.Within(o.At(name), fields), ok
 }
 
-// truthy converts a JSON value to a boolean as JavaScript does.
-func truthy(v any) bool {
+// isTruthy converts a JSON value to a boolean as JavaScript does.
+func isTruthy(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return v

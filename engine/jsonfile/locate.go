@@ -20,8 +20,8 @@ func Locate(data []byte, paths []string) Places {
 		}
 	}
 	w.src.UseNumber()
-	w.places[""] = w.next()
-	if err := w.value("", 0); err != nil {
+	w.places[""] = w.nextPlace()
+	if err := w.walkValue("", 0); err != nil {
 		return nil
 	}
 	return w.places
@@ -37,8 +37,8 @@ type walker struct {
 	start  int // offset of the first byte of the line
 }
 
-// next returns the place of the next token.
-func (w *walker) next() Place {
+// nextPlace returns the place of the next token.
+func (w *walker) nextPlace() Place {
 	at := int(w.src.InputOffset())
 	for at < len(w.data) && bytes.IndexByte([]byte(" \t\r\n,:"), w.data[at]) >= 0 {
 		at++
@@ -54,7 +54,7 @@ func (w *walker) next() Place {
 
 var errTooDeep = errors.New("nested too deep")
 
-func (w *walker) value(path string, depth int) error {
+func (w *walker) walkValue(path string, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
 	}
@@ -65,18 +65,18 @@ func (w *walker) value(path string, depth int) error {
 	switch token {
 	case json.Delim('{'):
 		for w.src.More() {
-			at := w.next()
+			at := w.nextPlace()
 			name, err := w.src.Token()
 			if err != nil {
 				return err
 			}
-			if err := w.inner(Member(path, name.(string)), at, depth+1); err != nil {
+			if err := w.walkInner(Member(path, name.(string)), at, depth+1); err != nil {
 				return err
 			}
 		}
 	case json.Delim('['):
 		for i := 0; w.src.More(); i++ {
-			if err := w.inner(Element(path, i), w.next(), depth+1); err != nil {
+			if err := w.walkInner(Element(path, i), w.nextPlace(), depth+1); err != nil {
 				return err
 			}
 		}
@@ -87,12 +87,12 @@ func (w *walker) value(path string, depth int) error {
 	return err
 }
 
-// inner reads a value within an object or an array. It skips the value if no
+// walkInner reads a value within an object or an array. It skips the value if no
 // wanted path leads into it.
-func (w *walker) inner(path string, at Place, depth int) error {
+func (w *walker) walkInner(path string, at Place, depth int) error {
 	if w.around[path] {
 		w.places[path] = at
-		return w.value(path, depth)
+		return w.walkValue(path, depth)
 	}
 	var skipped json.RawMessage
 	return w.src.Decode(&skipped)

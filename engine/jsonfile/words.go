@@ -75,16 +75,16 @@ func Nearest(name string, known []string) string {
 	}
 	best, limit := "", len(wanted)/3+1
 	for _, k := range known {
-		if d := distance(wanted, []rune(strings.ToLower(k))); d < limit {
+		if d := editDistance(wanted, []rune(strings.ToLower(k))); d < limit {
 			best, limit = k, d
 		}
 	}
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap in
+// editDistance returns the number of letters to insert, delete, replace or swap in
 // order to turn a into b.
-func distance(a, b []rune) int {
+func editDistance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

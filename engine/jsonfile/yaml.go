@@ -44,17 +44,17 @@ const (
 func DecodeYAML(data []byte) (any, Places, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
-		return nil, nil, malformed(err)
+		return nil, nil, describeMalformed(err)
 	}
 	d := yamlDecoder{places: make(Places)}
 	if root.Kind == 0 || len(root.Content) == 0 {
 		return nil, d.places, nil
 	}
-	v, err := d.value(root.Content[0], "", 0)
+	v, err := d.decodeValue(root.Content[0], "", 0)
 	return v, d.places, err
 }
 
-func malformed(err error) error {
+func describeMalformed(err error) error {
 	line, column, message := 0, 0, "it cannot be read"
 	var load *yaml.LoadError
 	if errors.As(err, &load) {
@@ -68,24 +68,24 @@ type yamlDecoder struct {
 	nodes  int
 }
 
-func refused(n *yaml.Node, format string, args ...any) error {
+func refuseNode(n *yaml.Node, format string, args ...any) error {
 	return engine.Errorf(engine.Invalid, "yaml", "malformed YAML at line %d, column %d: %s", n.Line, n.Column, fmt.Sprintf(format, args...))
 }
 
-func (d *yamlDecoder) value(n *yaml.Node, path string, depth int) (any, error) {
+func (d *yamlDecoder) decodeValue(n *yaml.Node, path string, depth int) (any, error) {
 	if d.nodes++; depth > maxYAMLDepth || d.nodes > maxYAMLNodes {
-		return nil, refused(n, "more than %d levels or %d values", maxYAMLDepth, maxYAMLNodes)
+		return nil, refuseNode(n, "more than %d levels or %d values", maxYAMLDepth, maxYAMLNodes)
 	}
 	if _, ok := d.places[path]; !ok {
 		d.places[path] = Place{n.Line, n.Column}
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
-		return d.value(n.Alias, path, depth+1)
+		return d.decodeValue(n.Alias, path, depth+1)
 	case yaml.SequenceNode:
 		list := make([]any, 0, len(n.Content))
 		for i, e := range n.Content {
-			v, err := d.value(e, Element(path, i), depth+1)
+			v, err := d.decodeValue(e, Element(path, i), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -93,22 +93,22 @@ func (d *yamlDecoder) value(n *yaml.Node, path string, depth int) (any, error) {
 		}
 		return list, nil
 	case yaml.MappingNode:
-		return d.object(n, path, depth)
+		return d.decodeObject(n, path, depth)
 	case yaml.ScalarNode:
-		return scalar(n)
+		return decodeScalar(n)
 	}
-	return nil, refused(n, "something that is no value")
+	return nil, refuseNode(n, "something that is no value")
 }
 
-// object reads a mapping. If a member exists both in the mapping and behind a merge
+// decodeObject reads a mapping. If a member exists both in the mapping and behind a merge
 // key, that of the mapping counts.
-func (d *yamlDecoder) object(n *yaml.Node, path string, depth int) (any, error) {
+func (d *yamlDecoder) decodeObject(n *yaml.Node, path string, depth int) (any, error) {
 	fields := engine.Fields{}
 	var merged engine.Fields
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.ShortTag() == "!!merge" {
-			more, err := d.merge(value, path, depth)
+			more, err := d.decodeMerge(value, path, depth)
 			if err != nil {
 				return nil, err
 			}
@@ -116,11 +116,11 @@ func (d *yamlDecoder) object(n *yaml.Node, path string, depth int) (any, error) 
 			continue
 		}
 		if key.Kind != yaml.ScalarNode {
-			return nil, refused(key, "a name that is no text")
+			return nil, refuseNode(key, "a name that is no text")
 		}
 		inner := Member(path, key.Value)
 		d.places[inner] = Place{key.Line, key.Column}
-		v, err := d.value(value, inner, depth+1)
+		v, err := d.decodeValue(value, inner, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -134,8 +134,8 @@ func (d *yamlDecoder) object(n *yaml.Node, path string, depth int) (any, error) 
 	return fields, nil
 }
 
-func (d *yamlDecoder) merge(n *yaml.Node, path string, depth int) (engine.Fields, error) {
-	v, err := d.value(n, path, depth+1)
+func (d *yamlDecoder) decodeMerge(n *yaml.Node, path string, depth int) (engine.Fields, error) {
+	v, err := d.decodeValue(n, path, depth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -147,24 +147,24 @@ func (d *yamlDecoder) merge(n *yaml.Node, path string, depth int) (engine.Fields
 		for _, one := range v {
 			fields, ok := one.(engine.Fields)
 			if !ok {
-				return nil, refused(n, "<< takes an object or an array of objects")
+				return nil, refuseNode(n, "<< takes an object or an array of objects")
 			}
 			all = append(all, fields...)
 		}
 		return all, nil
 	}
-	return nil, refused(n, "<< takes an object or an array of objects")
+	return nil, refuseNode(n, "<< takes an object or an array of objects")
 }
 
-// scalar decodes a scalar into the equivalent JSON value.
-func scalar(n *yaml.Node) (any, error) {
+// decodeScalar decodes a scalar into the equivalent JSON value.
+func decodeScalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":
 		return nil, nil
 	case "!!bool":
 		var b bool
 		if err := n.Decode(&b); err != nil {
-			return nil, refused(n, "%s is neither true nor false", engine.Quote(n.Value))
+			return nil, refuseNode(n, "%s is neither true nor false", engine.Quote(n.Value))
 		}
 		return b, nil
 	case "!!int":
@@ -172,24 +172,24 @@ func scalar(n *yaml.Node) (any, error) {
 		if err := n.Decode(&i); err == nil {
 			return json.Number(strconv.FormatInt(i, 10)), nil
 		}
-		return nil, refused(n, "%s is no whole number of 64 bits", engine.Quote(n.Value))
+		return nil, refuseNode(n, "%s is no whole number of 64 bits", engine.Quote(n.Value))
 	case "!!float":
-		return float(n)
+		return decodeFloat(n)
 	case "!!str", "!!timestamp":
 		return n.Value, nil
 	}
-	return nil, refused(n, "%s, a value of type %s", engine.Quote(n.Value), engine.Quote(n.Tag))
+	return nil, refuseNode(n, "%s, a value of type %s", engine.Quote(n.Value), engine.Quote(n.Tag))
 }
 
-// float decodes a number without losing digits. It returns an error if the number
+// decodeFloat decodes a number without losing digits. It returns an error if the number
 // is infinite or NaN.
-func float(n *yaml.Node) (any, error) {
+func decodeFloat(n *yaml.Node) (any, error) {
 	if d, ok := engine.ParseDecimal(n.Value); ok {
 		return json.Number(d), nil
 	}
 	var f float64
 	if err := n.Decode(&f); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, refused(n, "%s is no finite number", engine.Quote(n.Value))
+		return nil, refuseNode(n, "%s is no finite number", engine.Quote(n.Value))
 	}
 	return json.Number(engine.AppendFloat(nil, f)), nil
 }
