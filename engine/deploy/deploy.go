@@ -137,7 +137,7 @@ type Known struct {
 // use the configuration only if none of the faults stops the start. It is never nil
 // and always has Dir, so that the class files beside it can be checked too.
 func Load(file string, known Known) (*Config, engine.Faults) {
-	c := defaults()
+	c := defaultConfig()
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		abs = file
@@ -155,10 +155,10 @@ func Load(file string, known Known) (*Config, engine.Faults) {
 	if !slices.Contains(sources, c.File) {
 		c.File = sources[0]
 	}
-	return c, c.read(sources, known)
+	return c, c.readFiles(sources, known)
 }
 
-func defaults() *Config {
+func defaultConfig() *Config {
 	return &Config{
 		Components: map[string]string{},
 
@@ -186,8 +186,8 @@ func defaults() *Config {
 	}
 }
 
-// read reads the sources of the configuration, merges them and loads the result.
-func (c *Config) read(files []string, known Known) engine.Faults {
+// readFiles reads the sources of the configuration, merges them and loads the result.
+func (c *Config) readFiles(files []string, known Known) engine.Faults {
 	var faults engine.Faults
 	places := map[string]placer{}
 	m := &merger{origins: map[string]origin{}}
@@ -204,7 +204,7 @@ func (c *Config) read(files []string, known Known) engine.Faults {
 			whole, c.first = slices.Clone(s.fields), file
 			return
 		}
-		whole = m.add(whole, s)
+		whole = m.addSource(whole, s)
 	}
 	for _, file := range files {
 		if m.replace = isOverride(file); m.replace {
@@ -220,19 +220,19 @@ func (c *Config) read(files []string, known Known) engine.Faults {
 		l := loader{config: c, known: known, faults: &faults}
 		l.load(jsonfile.Object{File: c.File, Fields: whole, Faults: &faults})
 	}
-	c.trace(faults)
-	arrange(faults, func(file string) placer { return places[file] })
+	c.traceFaults(faults)
+	arrangeFaults(faults, func(file string) placer { return places[file] })
 	return faults
 }
 
-// trace replaces the file and path of faults in the merged configuration by those of
+// traceFaults replaces the file and path of faults in the merged configuration by those of
 // the source file.
-func (c *Config) trace(faults engine.Faults) {
+func (c *Config) traceFaults(faults engine.Faults) {
 	for i, f := range faults {
 		if f.File != c.File || f.Path == "" || f.Line > 0 || c.merged == nil {
 			continue
 		}
-		if o, ok := c.merged.of(f.Path); ok {
+		if o, ok := c.merged.originOf(f.Path); ok {
 			faults[i].File, faults[i].Path = o.file, o.path
 		} else {
 			faults[i].File = c.first
@@ -270,30 +270,30 @@ func (l *loader) load(top jsonfile.Object) {
 	lenient := top
 	lenient.Lenient = true
 	if lenient.Flag("parametrised", false) {
-		l.parametrise(&top)
+		l.replacePlaceholders(&top)
 	}
 	if l.config.Namespace = top.Text("namespace"); l.config.Namespace != "" && !jsonfile.ValidName(l.config.Namespace) {
 		top.Fault("namespace", engine.Quote(l.config.Namespace), jsonfile.NameRule)
 	}
-	globals, _ := part(top, "globals")
-	modules, _ := part(top, "modules")
-	rest, ok := part(modules, "rest")
+	globals, _ := childOf(top, "globals")
+	modules, _ := childOf(top, "modules")
+	rest, ok := childOf(modules, "rest")
 	if ok {
 		rest.WarnRepeated()
 		rest.WarnUnknown(restNames)
 	}
-	inner, _ := part(rest, "globals")
+	inner, _ := childOf(rest, "globals")
 	for _, o := range []jsonfile.Object{globals, modules, inner} {
 		o.WarnRepeated()
 	}
-	l.settings(globals, inner)
-	l.values(globals, modules)
-	l.plugins(globals)
-	l.aliases(globals)
-	l.aliases(inner)
-	l.services(inner)
-	l.gateways(modules)
-	l.usage(top, globals, modules, rest)
+	l.readSettings(globals, inner)
+	l.collectValues(globals, modules)
+	l.readPlugins(globals)
+	l.readAliases(globals)
+	l.readAliases(inner)
+	l.readServices(inner)
+	l.readGateways(modules)
+	l.reportUsage(top, globals, modules, rest)
 	l.warnUnsecured(top)
 	l.warnLacking(top, globals)
 	lenient = top // with placeholders filled in
@@ -302,13 +302,13 @@ func (l *loader) load(top jsonfile.Object) {
 		l.config.Classes = append(l.config.Classes, Class{File: top.File, Path: jsonfile.Element("classes", i), Value: v})
 	}
 	for i, v := range lenient.List("objects") {
-		l.object(top, jsonfile.Element("objects", i), v)
+		l.readObject(top, jsonfile.Element("objects", i), v)
 	}
 }
 
-// part reads an object. If the value has another type, it counts as absent. The child
+// childOf reads an object. If the value has another type, it counts as absent. The child
 // is lenient if o is.
-func part(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
+func childOf(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
 	lenient := o.Lenient
 	o.Lenient = true
 	child, ok = o.Child(name)

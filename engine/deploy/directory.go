@@ -20,7 +20,7 @@ type directory string
 
 // Open implements fs.FS.
 func (d directory) Open(name string) (fs.File, error) {
-	if err := d.check("open", name); err != nil {
+	if err := d.checkFile("open", name); err != nil {
 		return nil, err
 	}
 	return os.DirFS(string(d)).Open(name)
@@ -28,7 +28,7 @@ func (d directory) Open(name string) (fs.File, error) {
 
 // Stat implements fs.StatFS.
 func (d directory) Stat(name string) (fs.FileInfo, error) {
-	if err := d.check("stat", name); err != nil {
+	if err := d.checkFile("stat", name); err != nil {
 		return nil, err
 	}
 	return fs.Stat(os.DirFS(string(d)), name)
@@ -36,7 +36,7 @@ func (d directory) Stat(name string) (fs.FileInfo, error) {
 
 // ReadFile implements fs.ReadFileFS.
 func (d directory) ReadFile(name string) ([]byte, error) {
-	if err := d.check("read", name); err != nil {
+	if err := d.checkFile("read", name); err != nil {
 		return nil, err
 	}
 	return fs.ReadFile(os.DirFS(string(d)), name)
@@ -44,16 +44,16 @@ func (d directory) ReadFile(name string) ([]byte, error) {
 
 // ReadDir implements fs.ReadDirFS.
 func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
-	if err := d.check("read", name); err != nil {
+	if err := d.checkFile("read", name); err != nil {
 		return nil, err
 	}
 	return fs.ReadDir(os.DirFS(string(d)), name)
 }
 
-// check returns engine.ErrOutside if a name leads through a link that leaves the
-// directory. If the name does not exist, check returns nil and the operation of the
+// checkFile returns engine.ErrOutside if a name leads through a link that leaves the
+// directory. If the name does not exist, checkFile returns nil and the operation of the
 // caller reports the error.
-func (d directory) check(what, name string) error {
+func (d directory) checkFile(what, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}
 	}
@@ -71,7 +71,7 @@ func (d directory) check(what, name string) error {
 	if !linked {
 		return nil
 	}
-	if !inside(string(d), name) {
+	if !isInside(string(d), name) {
 		return &fs.PathError{Op: what, Path: name, Err: engine.ErrOutside}
 	}
 	return nil

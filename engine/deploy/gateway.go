@@ -42,11 +42,11 @@ var gatewayNames = []string{"definition", "clientId", "clientSecret", "tokenPath
 // maxDefinition is the maximum size of a definition file, in bytes.
 const maxDefinition = 4 << 20
 
-// gateways reads the gateways in modules other than rest.
-func (l *loader) gateways(modules jsonfile.Object) {
+// readGateways reads the gateways in modules other than rest.
+func (l *loader) readGateways(modules jsonfile.Object) {
 	for i, f := range modules.Fields {
 		section, ok := f.Value.(engine.Fields)
-		if !ok || f.Name == "rest" || given(modules.Fields[i+1:], f.Name) {
+		if !ok || f.Name == "rest" || isGiven(modules.Fields[i+1:], f.Name) {
 			continue
 		}
 		m := jsonfile.Object{File: modules.File, Path: modules.At(f.Name), Fields: section, Faults: modules.Faults}
@@ -58,24 +58,24 @@ func (l *loader) gateways(modules jsonfile.Object) {
 			fields, ok := e.Value.(engine.Fields)
 			written, _ := fields.Get("module")
 			name, _ := written.(string)
-			if module, here := pluginModuleOf(name); !ok || !here || module.path != gatewayModule || given(di[j+1:], e.Name) {
+			if module, here := pluginModuleOf(name); !ok || !here || module.path != gatewayModule || isGiven(di[j+1:], e.Name) {
 				continue
 			}
-			entry, _ := part(entries, e.Name)
+			entry, _ := childOf(entries, e.Name)
 			entry.WarnRepeated()
 			entry.WarnUnknown(entryNames)
-			l.gateway(entry, e.Name)
+			l.readGateway(entry, e.Name)
 		}
 	}
 }
 
-// gateway reads an entry. If the gateway has no credentials or wrong options, it is
+// readGateway reads an entry. If the gateway has no credentials or wrong options, it is
 // left out.
-func (l *loader) gateway(e jsonfile.Object, name string) {
+func (l *loader) readGateway(e jsonfile.Object, name string) {
 	before := len(*l.faults)
 	o, _ := e.Child("options")
 	for _, must := range []string{"definition", "clientId", "clientSecret", "base"} {
-		l.read(o.At(must))
+		l.markRead(o.At(must))
 	}
 	o.WarnRepeated()
 	o.WarnUnknown(gatewayNames)
@@ -85,8 +85,8 @@ func (l *loader) gateway(e jsonfile.Object, name string) {
 		o.Fault(o.Path, "no base", `what the paths of the gateway begin with, such as "/api"`)
 	}
 	g.TokenPath = l.localPath(o, "tokenPath")
-	g.Endpoint = endpoint(o)
-	g.Routes = l.definition(o)
+	g.Endpoint = readEndpoint(o)
+	g.Routes = l.readDefinition(o)
 	for _, reserved := range []string{"/rest", "/auth", "/oauth2", "/files", "/images", "/livez", "/readyz", "/.well-known"} {
 		if g.Base == reserved || strings.HasPrefix(g.Base, reserved+"/") {
 			o.Fault(o.At("base"), engine.Quote(g.Base), "a path that is not the server's own")
@@ -143,7 +143,7 @@ func plainPath(p string) bool {
 	return true
 }
 
-func endpoint(o jsonfile.Object) string {
+func readEndpoint(o jsonfile.Object) string {
 	text := o.Text("endPoint")
 	if text == "" {
 		return ""
@@ -156,9 +156,9 @@ func endpoint(o jsonfile.Object) string {
 	return strings.TrimSuffix(text, "/")
 }
 
-// definition reads paths and methods from an object in the format of OpenAPI. If the
+// readDefinition reads paths and methods from an object in the format of OpenAPI. If the
 // value is text, it names a file in the application directory with such an object.
-func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
+func (l *loader) readDefinition(o jsonfile.Object) []GatewayRoute {
 	at, v := o.At("definition"), o.Value("definition")
 	if file, ok := v.(string); ok {
 		o.File, v, ok = l.definitionFile(o, file)
@@ -176,7 +176,7 @@ func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
 	paths.WarnRepeated()
 	var routes []GatewayRoute
 	for i, f := range paths.Fields {
-		if f.Value == nil || given(paths.Fields[i+1:], f.Name) {
+		if f.Value == nil || isGiven(paths.Fields[i+1:], f.Name) {
 			continue
 		}
 		if !templatePath(f.Name) {
@@ -202,7 +202,7 @@ func (l *loader) definitionFile(o jsonfile.Object, written string) (file string,
 		file = strings.TrimPrefix(file, "applications/"+l.config.Namespace+"/")
 	}
 	file = path.Clean(file)
-	if !filepath.IsLocal(filepath.FromSlash(file)) || !inside(l.config.Dir, file) {
+	if !filepath.IsLocal(filepath.FromSlash(file)) || !isInside(l.config.Dir, file) {
 		o.Fault(o.At("definition"), engine.Quote(written), "a path inside the application directory")
 		return o.File, nil, false
 	}

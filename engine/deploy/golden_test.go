@@ -109,7 +109,7 @@ func report(c *Config, faults engine.Faults) string {
 	fmt.Fprintf(&b, "namespace %q db %s synchronous %s pool %d addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Pool, c.Addr)
 	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v query %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,
 		c.HeaderTimeout, c.IdleTimeout, c.QueryTimeout, c.MaxHeaderBytes, c.MinBodyRate)
-	if usual := defaults(); c.PublicURL != "" || c.TrustedProxies != nil || c.SessionIdle != usual.SessionIdle || c.SessionLifetime != usual.SessionLifetime {
+	if usual := defaultConfig(); c.PublicURL != "" || c.TrustedProxies != nil || c.SessionIdle != usual.SessionIdle || c.SessionLifetime != usual.SessionLifetime {
 		fmt.Fprintf(&b, "public %q proxies %v session %v %v\n", c.PublicURL, c.TrustedProxies, c.SessionIdle, c.SessionLifetime)
 	}
 	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
@@ -142,12 +142,12 @@ func report(c *Config, faults engine.Faults) string {
 		if s.Missing {
 			b.WriteString(" missing")
 		}
-		for _, limit := range s.Limits.times() {
+		for _, limit := range s.Limits.timeLimits() {
 			if *limit.to != 0 {
 				fmt.Fprintf(&b, " %s=%v", limit.name, *limit.to)
 			}
 		}
-		for _, limit := range s.Limits.numbers() {
+		for _, limit := range s.Limits.wholeLimits() {
 			if *limit.to != 0 {
 				fmt.Fprintf(&b, " %s=%v", limit.name, *limit.to)
 			}

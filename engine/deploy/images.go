@@ -24,16 +24,16 @@ func defaultImages() Images {
 // maxSide is the longest side of a thumbnail.
 const maxSide = 4096
 
-// images reads the options of imageStorage. An entry of thumbnails adds a kind, or
+// readImages reads the options of imageStorage. An entry of thumbnails adds a kind, or
 // replaces the default kind if it has the same name. memory limits the use of memory.
 // The options for the place of the files in IONDV have no effect.
-func (l *loader) images(entries jsonfile.Object) {
+func (l *loader) readImages(entries jsonfile.Object) {
 	options := optionsOf(entries, "imageStorage")
-	l.read(options.Path)
+	l.markRead(options.Path)
 	if n, ok := options.Whole("memory", 1<<20, 1<<40); ok {
 		l.config.Images.Memory = n
 	}
-	kinds, _ := part(options, "thumbnails")
+	kinds, _ := childOf(options, "thumbnails")
 	kinds.WarnRepeated()
 	for _, f := range kinds.Fields {
 		if f.Value == nil {
@@ -46,13 +46,13 @@ func (l *loader) images(entries jsonfile.Object) {
 		}
 		kind, ok := thumbnailKind(kinds, f.Name)
 		if !mistake.ThumbnailKind.Apply((*l.faults)[before:]) && ok {
-			l.thumbnail(kind)
+			l.addThumbnail(kind)
 		}
 	}
 }
 
-// thumbnail adds a kind of thumbnails. If a kind of that name exists, it is replaced.
-func (l *loader) thumbnail(kind engine.ThumbnailKind) {
+// addThumbnail adds a kind of thumbnails. If a kind of that name exists, it is replaced.
+func (l *loader) addThumbnail(kind engine.ThumbnailKind) {
 	all := &l.config.Images.Thumbnails
 	i := slices.IndexFunc(*all, func(k engine.ThumbnailKind) bool { return k.Name == kind.Name })
 	if i < 0 {

@@ -36,7 +36,7 @@ type whole struct {
 	min, max int64
 }
 
-func (l *Limits) numbers() []whole {
+func (l *Limits) wholeLimits() []whole {
 	return []whole{
 		{"callDepth", &l.CallDepth, 16, 1 << 16}, {"vms", &l.VMs, 1, 1 << 10}, {"inFlight", &l.InFlight, 1, 1 << 20},
 		{"queue", &l.Queue, 1, 1 << 20}, {"bodyBytes", &l.BodyBytes, 1, 1 << 30}, {"responseBytes", &l.ResponseBytes, 1, 1 << 30},
@@ -51,16 +51,16 @@ type span struct {
 	to   *time.Duration
 }
 
-func (l *Limits) times() []span {
+func (l *Limits) timeLimits() []span {
 	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"transactionTime", &l.TransactionTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle}}
 }
 
 func limitNames() (names []string) {
 	var l Limits
-	for _, t := range l.times() {
+	for _, t := range l.timeLimits() {
 		names = append(names, t.name)
 	}
-	for _, n := range l.numbers() {
+	for _, n := range l.wholeLimits() {
 		names = append(names, n.name)
 	}
 	return names
@@ -84,9 +84,9 @@ func (l *loader) globalLimits(o jsonfile.Object) {
 	}
 }
 
-// limits reads the limits of an entry. If the entry does not set a limit, that of def
+// readLimits reads the limits of an entry. If the entry does not set a limit, that of def
 // is used.
-func limits(o jsonfile.Object, def Limits) Limits {
+func readLimits(o jsonfile.Object, def Limits) Limits {
 	in, ok := o.Child("limits")
 	if !ok {
 		return def
@@ -103,10 +103,10 @@ func limits(o jsonfile.Object, def Limits) Limits {
 }
 
 func (l *Limits) read(in jsonfile.Object) {
-	for _, t := range l.times() {
-		*t.to = seconds(in, t.name, time.Millisecond, *t.to)
+	for _, t := range l.timeLimits() {
+		*t.to = readSeconds(in, t.name, time.Millisecond, *t.to)
 	}
-	for _, n := range l.numbers() {
+	for _, n := range l.wholeLimits() {
 		if v, ok := in.Whole(n.name, n.min, n.max); ok {
 			*n.to = int(v)
 		}

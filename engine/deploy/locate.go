@@ -20,8 +20,8 @@ type placer func(paths []string) jsonfile.Places
 // a file cannot be read any more, its faults stay without a position.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
-	c.trace(located)
-	arrange(located, func(file string) placer {
+	c.traceFaults(located)
+	arrangeFaults(located, func(file string) placer {
 		name := filepath.FromSlash(file)
 		if !filepath.IsLocal(name) {
 			return nil
@@ -36,10 +36,10 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	return located
 }
 
-// arrange sets the line and column of faults that do not have them, and sorts the
+// arrangeFaults sets the line and column of faults that do not have them, and sorts the
 // faults by file and position. Files come in the order of their first fault. If open
 // returns nil for a file, its faults get no position.
-func arrange(faults engine.Faults, open func(file string) placer) {
+func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)
 	for _, f := range faults {

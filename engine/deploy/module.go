@@ -22,10 +22,10 @@ var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 // IsScript reports whether a path is that of a script, by its extension.
 func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
 
-// module resolves the module of a service: a builtin or a file in the application
-// directory. If the module cannot be used, module reports that and returns false. A
+// resolveModule resolves the module of a service: a builtin or a file in the application
+// directory. If the module cannot be used, resolveModule reports that and returns false. A
 // script that does not exist is not a mistake here, but sets Missing.
-func (l *loader) module(s *Service, e jsonfile.Object) bool {
+func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {
 		e.Report(mistake.ServiceModule, e.At("module"), jsonfile.Describe(e.Value("module")), `a builtin such as "builtin/crud" or the path of a script`)
@@ -53,7 +53,7 @@ func (l *loader) module(s *Service, e jsonfile.Object) bool {
 	if s.Script, ok = findScript(l.config.Dir, file); !ok {
 		s.Missing = true
 	}
-	if !inside(l.config.Dir, s.Script) {
+	if !isInside(l.config.Dir, s.Script) {
 		e.Report(mistake.ServiceModule, e.At("module"), engine.Quote(written)+", a link that leads elsewhere", "a path inside the application directory")
 		return false
 	}
@@ -86,9 +86,9 @@ func findScript(dir, file string) (script string, ok bool) {
 	return file + extensions[0], false
 }
 
-// inside reports whether the file is in dir after links are followed. If the file does
+// isInside reports whether the file is in dir after links are followed. If the file does
 // not exist, the nearest existing folder on its path is checked.
-func inside(dir, file string) bool {
+func isInside(dir, file string) bool {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return false

@@ -58,8 +58,8 @@ func (l *loader) trustedProxies(o jsonfile.Object) {
 	}
 }
 
-// session reads the lifetime and the number of browser sessions.
-func (l *loader) session(o jsonfile.Object) {
+// readSession reads the lifetime and the number of browser sessions.
+func (l *loader) readSession(o jsonfile.Object) {
 	in, ok := o.Child("session")
 	if !ok {
 		return
@@ -67,8 +67,8 @@ func (l *loader) session(o jsonfile.Object) {
 	in.WarnRepeated()
 	in.WarnUnknown([]string{"idle", "lifetime", "perAccount", "all"})
 	c := l.config
-	c.SessionIdle = seconds(in, "idle", time.Second, c.SessionIdle)
-	c.SessionLifetime = seconds(in, "lifetime", time.Second, c.SessionLifetime)
+	c.SessionIdle = readSeconds(in, "idle", time.Second, c.SessionIdle)
+	c.SessionLifetime = readSeconds(in, "lifetime", time.Second, c.SessionLifetime)
 	if n, ok := in.Whole("perAccount", 1, 1_000_000); ok {
 		c.SessionsPerAccount = int(n)
 	}
@@ -88,8 +88,8 @@ type Idempotency struct {
 	TotalBytes  int64 // stored bytes of all accounts
 }
 
-// idempotency reads the limits of stored responses.
-func (l *loader) idempotency(o jsonfile.Object) {
+// readIdempotency reads the limits of stored responses.
+func (l *loader) readIdempotency(o jsonfile.Object) {
 	in, ok := o.Child("idempotency")
 	if !ok {
 		return

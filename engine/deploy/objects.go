@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// object reads an inline object. It is left out if it is not an object or has no class.
-func (l *loader) object(top jsonfile.Object, path string, v any) {
+// readObject reads an inline object. It is left out if it is not an object or has no class.
+func (l *loader) readObject(top jsonfile.Object, path string, v any) {
 	fields, ok := v.(engine.Fields)
 	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
 	if !ok {
@@ -71,7 +71,7 @@ func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, p
 			continue
 		}
 		before := len(faults)
-		values := bind(o, class)
+		values := bindValues(o, class)
 		checkRequired(o, class, values, in.ID != "")
 		if len(faults) == before {
 			records, places = append(records, engine.Record{Class: class, ID: in.ID, Values: values}), append(places, in.Path)
@@ -96,7 +96,7 @@ func noClass(o jsonfile.Object, name string, names []string) {
 	o.Report(mistake.InlineObject, o.At("_class"), "class "+engine.Quote(name)+", which does not exist", jsonfile.Choice(name, names))
 }
 
-func bind(o jsonfile.Object, class *engine.Class) engine.Values {
+func bindValues(o jsonfile.Object, class *engine.Class) engine.Values {
 	values := engine.NewValues(class)
 	for _, f := range o.Fields {
 		p := class.Property(f.Name)

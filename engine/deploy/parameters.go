@@ -24,32 +24,32 @@ type parameters struct {
 	lacks map[string]string // placeholders without a value, by JSON path
 }
 
-// parametrise replaces the placeholders of the whole file. The value comes from
+// replacePlaceholders replaces the placeholders of the whole file. The value comes from
 // the environment, under the name itself or the name in upper case with _ for dots, or
 // else from the *.ini files beside deploy.json. If a text is a single placeholder, it
 // gets the type that the value looks like, and is removed if there is no value.
-func (l *loader) parametrise(top *jsonfile.Object) {
+func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {
 		env = os.LookupEnv
 	}
 	p := &parameters{env: env, files: readParameters(l.config.Dir), lacks: map[string]string{}}
-	if v, ok := p.fill("", top.Fields); ok {
+	if v, ok := p.fillValue("", top.Fields); ok {
 		top.Fields, _ = v.(engine.Fields)
 	}
 	l.lacks = p.lacks
 }
 
-// fill returns v with its placeholders replaced. If v is a placeholder without a value,
+// fillValue returns v with its placeholders replaced. If v is a placeholder without a value,
 // ok is false.
-func (p *parameters) fill(path string, v any) (filled any, ok bool) {
+func (p *parameters) fillValue(path string, v any) (filled any, ok bool) {
 	switch v := v.(type) {
 	case string:
-		return p.text(path, v)
+		return p.fillText(path, v)
 	case []any:
 		list := make([]any, 0, len(v))
 		for i, e := range v {
-			if e, ok := p.fill(jsonfile.Element(path, i), e); ok {
+			if e, ok := p.fillValue(jsonfile.Element(path, i), e); ok {
 				list = append(list, e)
 			}
 		}
@@ -57,7 +57,7 @@ func (p *parameters) fill(path string, v any) (filled any, ok bool) {
 	case engine.Fields:
 		fields := make(engine.Fields, 0, len(v))
 		for _, f := range v {
-			if value, ok := p.fill(jsonfile.Member(path, f.Name), f.Value); ok {
+			if value, ok := p.fillValue(jsonfile.Member(path, f.Name), f.Value); ok {
 				fields = append(fields, engine.Field{Name: f.Name, Value: value})
 			}
 		}
@@ -66,13 +66,13 @@ func (p *parameters) fill(path string, v any) (filled any, ok bool) {
 	return v, true
 }
 
-func (p *parameters) text(path, s string) (any, bool) {
+func (p *parameters) fillText(path, s string) (any, bool) {
 	whole := placeholder.FindString(s)
 	if whole == "" {
 		return s, true
 	}
 	if whole == s {
-		v, ok := p.value(s[2 : len(s)-2])
+		v, ok := p.lookupValue(s[2 : len(s)-2])
 		if !ok {
 			p.lacks[path] = s
 			return nil, false
@@ -80,7 +80,7 @@ func (p *parameters) text(path, s string) (any, bool) {
 		return v, true
 	}
 	return placeholder.ReplaceAllStringFunc(s, func(one string) string {
-		v, ok := p.value(one[2 : len(one)-2])
+		v, ok := p.lookupValue(one[2 : len(one)-2])
 		if !ok {
 			p.lacks[path] = one
 			return ""
@@ -92,23 +92,23 @@ func (p *parameters) text(path, s string) (any, bool) {
 	}), true
 }
 
-// value returns the value of a placeholder.
-func (p *parameters) value(name string) (any, bool) {
+// lookupValue returns the value of a placeholder.
+func (p *parameters) lookupValue(name string) (any, bool) {
 	if s, ok := p.env(name); ok {
-		return typed(s), true
+		return parseTyped(s), true
 	}
 	if s, ok := p.env(strings.ToUpper(strings.ReplaceAll(name, ".", "_"))); ok {
-		return typed(s), true
+		return parseTyped(s), true
 	}
 	v, ok := p.files[name]
 	if s, text := v.(string); text {
-		return typed(s), ok
+		return parseTyped(s), ok
 	}
 	return v, ok
 }
 
-// typed returns a number or a boolean if the text looks like one, or else the text.
-func typed(s string) any {
+// parseTyped returns a number or a boolean if the text looks like one, or else the text.
+func parseTyped(s string) any {
 	switch v, err := wire.Decode([]byte(s)); v := v.(type) {
 	case bool, json.Number:
 		if err == nil {
@@ -161,7 +161,7 @@ func readINI(text string, into map[string]any) {
 			fresh[name], into[name] = true, []any{}
 		}
 		before, _ := into[name].([]any)
-		into[name] = append(before, typed(value))
+		into[name] = append(before, parseTyped(value))
 	}
 }
 
@@ -172,17 +172,17 @@ func unquote(s string) string {
 	return s
 }
 
-// read records that the value at a JSON path has an effect, so that warnLacking should
+// markRead records that the value at a JSON path has an effect, so that warnLacking should
 // report placeholders without a value there.
-func (l *loader) read(path string) { l.effective = append(l.effective, path) }
+func (l *loader) markRead(path string) { l.effective = append(l.effective, path) }
 
 // warnLacking reports placeholders without a value if they have an effect. In a setting
 // that is fatal, since the default could mean another database.
 func (l *loader) warnLacking(top, globals jsonfile.Object) {
-	l.read("namespace")
-	l.read("classes")
-	l.read("objects")
-	l.read("modules.rest")
+	l.markRead("namespace")
+	l.markRead("classes")
+	l.markRead("objects")
+	l.markRead("modules.rest")
 	var settings []string
 	for _, name := range settingNames {
 		settings = append(settings, globals.At(name), "modules.rest.globals."+name)
@@ -191,16 +191,16 @@ func (l *loader) warnLacking(top, globals jsonfile.Object) {
 		name := written[2 : len(written)-2]
 		expected := "a value in the environment (" + strings.ToUpper(strings.ReplaceAll(name, ".", "_")) + ") or in an *.ini file beside " + top.File
 		switch {
-		case below(path, settings):
+		case isBelow(path, settings):
 			top.Fault(path, engine.Quote(written), expected)
-		case below(path, l.effective):
+		case isBelow(path, l.effective):
 			top.Warn(path, engine.Quote(written)+", which nothing fills in", expected)
 		}
 	}
 }
 
-// below reports whether a JSON path is one of the others or leads into one of them.
-func below(path string, others []string) bool {
+// isBelow reports whether a JSON path is one of the others or leads into one of them.
+func isBelow(path string, others []string) bool {
 	for _, other := range others {
 		if rest, ok := strings.CutPrefix(path, other); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return true

@@ -74,26 +74,26 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	return m, false
 }
 
-// plugins reads globals.plugins. If restsrv does not have a module, plugins adds a
+// readPlugins reads globals.plugins. If restsrv does not have a module, it adds a
 // warning and skips the entry, and the server keeps its own component.
-func (l *loader) plugins(globals jsonfile.Object) {
-	entries, _ := part(globals, "plugins")
+func (l *loader) readPlugins(globals jsonfile.Object) {
+	entries, _ := childOf(globals, "plugins")
 	entries.WarnRepeated()
 	profiles := map[string]Plugin{}
 	for i, f := range entries.Fields {
-		if f.Value == nil || given(entries.Fields[i+1:], f.Name) {
+		if f.Value == nil || isGiven(entries.Fields[i+1:], f.Name) {
 			continue
 		}
-		if e, ok := part(entries, f.Name); ok {
-			l.plugin(e, f.Name, profiles)
+		if e, ok := childOf(entries, f.Name); ok {
+			l.readPlugin(e, f.Name, profiles)
 		}
 	}
-	l.accounts(entries, profiles)
+	l.readAccounts(entries, profiles)
 	l.roleMap(entries)
-	l.images(entries)
+	l.readImages(entries)
 }
 
-func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plugin) {
+func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]Plugin) {
 	builtin := slices.Contains(ancestorComponents, name)
 	written, _ := e.Value("module").(string)
 	m, here := pluginModuleOf(written)
@@ -117,10 +117,10 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 	}
 	e.WarnRepeated()
 	e.WarnUnknown(entryNames)
-	options, _ := part(e, "options")
+	options, _ := childOf(e, "options")
 	options.WarnRepeated()
 	if m.path != gatewayModule {
-		l.read(e.Path)
+		l.markRead(e.Path)
 	}
 	l.optionsWithoutEffect(e, m.path)
 	p := Plugin{Name: name, Path: e.Path, Options: options.Fields}
@@ -140,7 +140,7 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 	case profileModule:
 		profiles[name] = p
 	case gatewayModule:
-		l.gateway(e, name)
+		l.readGateway(e, name)
 	}
 	if !builtin {
 		l.config.Components[name] = m.is
@@ -154,17 +154,17 @@ func pluginName(e jsonfile.Object) string {
 	return "executable " + jsonfile.Describe(e.Value("executable"))
 }
 
-// accounts reads the options of the plug-in accounts: the comparison of names, and the
+// readAccounts reads the options of the plug-in accounts: the comparison of names, and the
 // profiles of accounts. As in IONDV, a profile has no effect if it is not listed there.
-func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
+func (l *loader) readAccounts(entries jsonfile.Object, profiles map[string]Plugin) {
 	options := optionsOf(entries, "accounts")
-	l.read(options.Path)
+	l.markRead(options.Path)
 	lenient := options
 	lenient.Lenient = true
 	l.config.CaseInsensitiveLogin = lenient.Flag("caseInsensitiveLogin", false)
 	used := map[string]bool{}
 	use := func(path string, v any) {
-		name, ok := reference(v)
+		name, ok := parseReference(v)
 		p, found := profiles[name]
 		switch {
 		case !ok:
@@ -193,7 +193,7 @@ func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
 		options.Warn(at, jsonfile.Describe(listed), "an array or object of plug-ins: it is ignored")
 	}
 	for _, f := range entries.Fields {
-		if p, ok := profiles[f.Name]; ok && !used[f.Name] && given(p.Options, "propertyMap") {
+		if p, ok := profiles[f.Name]; ok && !used[f.Name] && isGiven(p.Options, "propertyMap") {
 			entries.Warn(p.Path, "a profile that accounts does not name", `"ion://`+f.Name+`" in globals.plugins.accounts.options.plugins: without that it adds nothing to accounts`)
 			used[f.Name] = true
 		}
@@ -202,8 +202,8 @@ func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
 
 func (l *loader) roleMap(entries jsonfile.Object) {
 	options := optionsOf(entries, "securedDataRepo")
-	l.read(options.Path)
-	roles, _ := part(options, "roleMap")
+	l.markRead(options.Path)
+	roles, _ := childOf(options, "roleMap")
 	roles.WarnRepeated()
 	l.config.RoleMap, l.config.RoleMapPath = roles.Fields, roles.Path
 }
@@ -216,15 +216,15 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	if _, ok := e.Value("options").(engine.Fields); !ok {
 		return jsonfile.Object{File: e.File, Path: e.At("options"), Faults: e.Faults}
 	}
-	options, _ := part(e, "options")
+	options, _ := childOf(e, "options")
 	return options
 }
 
-// aliases reads di-alias: other names of components. An alias must not have the name of
+// readAliases reads di-alias: other names of components. An alias must not have the name of
 // a component, so that it cannot replace a component by one that checks fewer
 // permissions.
-func (l *loader) aliases(in jsonfile.Object) {
-	alias, _ := part(in, "di-alias")
+func (l *loader) readAliases(in jsonfile.Object) {
+	alias, _ := childOf(in, "di-alias")
 	alias.WarnRepeated()
 	for _, f := range alias.Fields {
 		if f.Value == nil {
@@ -244,13 +244,13 @@ func (l *loader) aliases(in jsonfile.Object) {
 				l.config.Components[f.Name] = is
 				break
 			}
-			alias.Warn(path, engine.Quote(target)+", a component that does not exist", jsonfile.Choice(target, l.components())+": it is ignored")
+			alias.Warn(path, engine.Quote(target)+", a component that does not exist", jsonfile.Choice(target, l.componentNames())+": it is ignored")
 		}
 	}
 }
 
-// components returns all names of components that services can use, sorted.
-func (l *loader) components() []string {
+// componentNames returns all names of components that services can use, sorted.
+func (l *loader) componentNames() []string {
 	names := slices.Clone(l.known.Components)
 	for name := range l.config.Components {
 		names = append(names, name)
@@ -281,29 +281,29 @@ func (l *loader) warnUnsecured(top jsonfile.Object) {
 			whom = "everybody, without authentication"
 		}
 		base := jsonfile.Member(s.Path, "options")
-		if path, written := l.unsecured(base, s.Options); path != "" {
+		if path, written := l.findUnsecured(base, s.Options); path != "" {
 			top.Warn(path, engine.Quote(written)+", which checks no permissions", engine.Quote("ion://securedDataRepo")+": service "+engine.Quote(s.Name)+" shows all items to "+whom)
 		}
 	}
 }
 
-// unsecured finds the first reference to dataRepo below path.
-func (l *loader) unsecured(path string, v any) (at, written string) {
+// findUnsecured finds the first reference to dataRepo below path.
+func (l *loader) findUnsecured(path string, v any) (at, written string) {
 	switch v := v.(type) {
 	case string:
-		name, ok := reference(v)
+		name, ok := parseReference(v)
 		if ok && (name == "dataRepo" || l.config.Components[name] == "dataRepo") {
 			return path, v
 		}
 	case []any:
 		for i, e := range v {
-			if at, written = l.unsecured(jsonfile.Element(path, i), e); at != "" {
+			if at, written = l.findUnsecured(jsonfile.Element(path, i), e); at != "" {
 				return at, written
 			}
 		}
 	case engine.Fields:
 		for _, f := range v {
-			if at, written = l.unsecured(jsonfile.Member(path, f.Name), f.Value); at != "" {
+			if at, written = l.findUnsecured(jsonfile.Member(path, f.Name), f.Value); at != "" {
 				return at, written
 			}
 		}

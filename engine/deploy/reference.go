@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// reference returns the name of the component that an option refers to.
-func reference(v any) (name string, ok bool) {
+// parseReference returns the name of the component that an option refers to.
+func parseReference(v any) (name string, ok bool) {
 	s, _ := v.(string)
 	for _, scheme := range []string{"ion://", "lazy://"} {
 		if name, ok = strings.CutPrefix(s, scheme); ok {
@@ -26,8 +26,8 @@ func reference(v any) (name string, ok bool) {
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	known := true
 	eachReference(path, v, func(path, text, name string) {
-		if !slices.Contains(l.components(), name) {
-			o.Report(mistake.ServiceComponent, path, engine.Quote(text)+", a component that does not exist", jsonfile.Choice(name, l.components()))
+		if !slices.Contains(l.componentNames(), name) {
+			o.Report(mistake.ServiceComponent, path, engine.Quote(text)+", a component that does not exist", jsonfile.Choice(name, l.componentNames()))
 			known = false
 		}
 	})
@@ -39,7 +39,7 @@ func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 func eachReference(path string, v any, visit func(path, text, name string)) {
 	switch v := v.(type) {
 	case string:
-		if name, ok := reference(v); ok {
+		if name, ok := parseReference(v); ok {
 			visit(path, v, name)
 		}
 	case []any:
@@ -59,7 +59,7 @@ func eachReference(path string, v any, visit func(path, text, name string)) {
 func Resolve(options engine.Fields, components map[string]any) (engine.Options, error) {
 	resolved := make(engine.Options, len(options))
 	for _, f := range options {
-		v, err := resolve(f.Value, components)
+		v, err := resolveReferences(f.Value, components)
 		if err != nil {
 			return nil, engine.Errorf(engine.Invalid, "unknown-component", "option %s: %v", engine.Quote(f.Name), err)
 		}
@@ -68,10 +68,10 @@ func Resolve(options engine.Fields, components map[string]any) (engine.Options, 
 	return resolved, nil
 }
 
-func resolve(v any, components map[string]any) (any, error) {
+func resolveReferences(v any, components map[string]any) (any, error) {
 	switch v := v.(type) {
 	case string:
-		name, ok := reference(v)
+		name, ok := parseReference(v)
 		if !ok {
 			return v, nil
 		}
@@ -87,7 +87,7 @@ func resolve(v any, components map[string]any) (any, error) {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			r, err := resolve(e, components)
+			r, err := resolveReferences(e, components)
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +97,7 @@ func resolve(v any, components map[string]any) (any, error) {
 	case engine.Fields:
 		fields := make(engine.Fields, len(v))
 		for i, f := range v {
-			r, err := resolve(f.Value, components)
+			r, err := resolveReferences(f.Value, components)
 			if err != nil {
 				return nil, err
 			}

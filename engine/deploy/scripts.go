@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// scripts reads the access of scripts to resources outside of the application.
-func (l *loader) scripts(o jsonfile.Object) {
+// readScripts reads the access of scripts to resources outside of the application.
+func (l *loader) readScripts(o jsonfile.Object) {
 	in, ok := o.Child("scripts")
 	if !ok {
 		return
@@ -19,24 +19,24 @@ func (l *loader) scripts(o jsonfile.Object) {
 	in.WarnUnknown([]string{"nodeModules", "env", "fetch"})
 	s := &l.config.Scripts
 	s.NodeModules = in.Flag("nodeModules", false)
-	s.Env = names(in, "env", "the names of variables", func(name string) bool { return name != "" })
+	s.Env = readNames(in, "env", "the names of variables", func(name string) bool { return name != "" })
 	fetch, ok := in.Child("fetch")
 	if !ok {
 		return
 	}
 	fetch.WarnRepeated()
 	fetch.WarnUnknown([]string{"hosts", "private", "timeout", "maxBytes"})
-	s.FetchHosts = names(fetch, "hosts", `hosts, such as "api.example.com", "*.example.com", "example.com:8443", or "*" for all`, isHost)
+	s.FetchHosts = readNames(fetch, "hosts", `hosts, such as "api.example.com", "*.example.com", "example.com:8443", or "*" for all`, isHost)
 	s.FetchPrivate = fetch.Flag("private", false)
-	s.FetchTimeout = seconds(fetch, "timeout", time.Millisecond, 0)
+	s.FetchTimeout = readSeconds(fetch, "timeout", time.Millisecond, 0)
 	if n, ok := fetch.Whole("maxBytes", 1, 1<<30); ok {
 		s.FetchBytes = n
 	}
 }
 
-// names reads a list of texts. If an element is not valid, names adds a fault and skips
+// readNames reads a list of texts. If an element is not valid, readNames adds a fault and skips
 // it.
-func names(o jsonfile.Object, name, expected string, valid func(string) bool) []string {
+func readNames(o jsonfile.Object, name, expected string, valid func(string) bool) []string {
 	var all []string
 	for i, v := range o.List(name) {
 		text, ok := v.(string)

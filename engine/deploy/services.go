@@ -19,27 +19,27 @@ var entryNames = []string{
 // tokenService is the service that issues tokens. It exists even if it has no entry.
 const tokenService = "token"
 
-func (l *loader) services(inner jsonfile.Object) {
-	di, _ := part(inner, "di")
+func (l *loader) readServices(inner jsonfile.Object) {
+	di, _ := childOf(inner, "di")
 	di.WarnRepeated()
 	for i, f := range di.Fields {
-		if f.Value != nil && !given(di.Fields[i+1:], f.Name) {
-			l.entry(di, f.Name)
+		if f.Value != nil && !isGiven(di.Fields[i+1:], f.Name) {
+			l.readEntry(di, f.Name)
 		}
 	}
-	if l.service(tokenService) == nil {
+	if l.serviceNamed(tokenService) == nil {
 		l.config.Services = append(l.config.Services, Service{Name: tokenService, Builtin: tokenService, Limits: l.config.Limits, Path: di.At(tokenService)})
 	}
 	l.tokenLifetime(di)
 	l.authModes(inner)
 }
 
-func given(fields engine.Fields, name string) bool {
+func isGiven(fields engine.Fields, name string) bool {
 	_, ok := fields.Get(name)
 	return ok
 }
 
-func (l *loader) service(name string) *Service {
+func (l *loader) serviceNamed(name string) *Service {
 	for i := range l.config.Services {
 		if l.config.Services[i].Name == name {
 			return &l.config.Services[i]
@@ -48,8 +48,8 @@ func (l *loader) service(name string) *Service {
 	return nil
 }
 
-func (l *loader) entry(di jsonfile.Object, name string) {
-	e, ok := part(di, name)
+func (l *loader) readEntry(di jsonfile.Object, name string) {
+	e, ok := childOf(di, name)
 	if !ok || name == "wsAuth" {
 		return
 	}
@@ -57,19 +57,19 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 	e.WarnUnknown(entryNames)
 	if written, _ := e.Value("module").(string); written != "" {
 		if m, here := pluginModuleOf(written); here && m.path == gatewayModule {
-			l.gateway(e, name)
+			l.readGateway(e, name)
 			return
 		}
 	}
-	options, _ := part(e, "options")
+	options, _ := childOf(e, "options")
 	options.WarnRepeated()
-	s := Service{Name: name, Options: options.Fields, Limits: limits(e, l.config.Limits), Path: e.Path}
+	s := Service{Name: name, Options: options.Fields, Limits: readLimits(e, l.config.Limits), Path: e.Path}
 	switch {
 	case e.Value("executable") != nil:
 		e.Warn(e.At("executable"), "a component that is no service", "a module: the entry is ignored")
 		return
 	case e.Value("module") != nil:
-		s.Broken = !l.module(&s, e)
+		s.Broken = !l.resolveModule(&s, e)
 	case name == tokenService:
 		s.Builtin = tokenService
 	default:
@@ -120,7 +120,7 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 		e := jsonfile.Object{File: di.File, Path: di.At(name), Fields: entry, Faults: di.Faults}
 		if options, ok := e.Value("options").(engine.Fields); ok {
 			o := jsonfile.Object{File: di.File, Path: e.At("options"), Fields: options, Faults: di.Faults}
-			l.config.TokenLifetime = seconds(o, "tokenLifetime", time.Second, l.config.TokenLifetime)
+			l.config.TokenLifetime = readSeconds(o, "tokenLifetime", time.Second, l.config.TokenLifetime)
 		}
 	}
 }
@@ -129,13 +129,13 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 const unknownMode engine.AuthMode = "?"
 
 func (l *loader) authModes(inner jsonfile.Object) {
-	modes, _ := part(inner, "authMode")
+	modes, _ := childOf(inner, "authMode")
 	modes.WarnRepeated()
 	for i := range l.config.Services {
 		l.config.Services[i].Mode = engine.AuthPwd
 	}
 	for i, f := range modes.Fields {
-		if f.Value == nil || given(modes.Fields[i+1:], f.Name) {
+		if f.Value == nil || isGiven(modes.Fields[i+1:], f.Name) {
 			continue
 		}
 		text, ok := f.Value.(string)
@@ -154,12 +154,12 @@ func (l *loader) authModes(inner jsonfile.Object) {
 		default:
 			modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "none, token, oauth or pwd: any other mode answers 401 to everyone")
 		}
-		if s := l.service(f.Name); s != nil {
+		if s := l.serviceNamed(f.Name); s != nil {
 			s.Mode = mode
 			continue
 		}
 		di, _ := inner.Value("di").(engine.Fields)
-		if !given(di, f.Name) {
+		if !isGiven(di, f.Name) {
 			modes.Warn(modes.At(f.Name), "the mode of a service that is not registered", jsonfile.Choice(f.Name, l.serviceNames()))
 		}
 	}

@@ -22,7 +22,7 @@ var (
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
-func (l *loader) settings(globals, inner jsonfile.Object) {
+func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	inner.WarnUnknown(innerNames)
 	for _, f := range globals.Fields {
 		if near := jsonfile.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
@@ -36,18 +36,18 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 		return globals
 	}
 	c := l.config
-	l.database(in("db"))
-	l.address(in("addr"))
-	c.ShutdownTimeout = seconds(in("shutdownTimeout"), "shutdownTimeout", 0, c.ShutdownTimeout)
-	c.HeaderTimeout = seconds(in("headerTimeout"), "headerTimeout", time.Millisecond, c.HeaderTimeout)
-	c.IdleTimeout = seconds(in("idleTimeout"), "idleTimeout", time.Millisecond, c.IdleTimeout)
-	c.QueryTimeout = seconds(in("queryTimeout"), "queryTimeout", 0, c.QueryTimeout)
-	c.LockTimeout = seconds(in("lockTimeout"), "lockTimeout", 0, c.LockTimeout)
+	l.readDatabase(in("db"))
+	l.readAddress(in("addr"))
+	c.ShutdownTimeout = readSeconds(in("shutdownTimeout"), "shutdownTimeout", 0, c.ShutdownTimeout)
+	c.HeaderTimeout = readSeconds(in("headerTimeout"), "headerTimeout", time.Millisecond, c.HeaderTimeout)
+	c.IdleTimeout = readSeconds(in("idleTimeout"), "idleTimeout", time.Millisecond, c.IdleTimeout)
+	c.QueryTimeout = readSeconds(in("queryTimeout"), "queryTimeout", 0, c.QueryTimeout)
+	c.LockTimeout = readSeconds(in("lockTimeout"), "lockTimeout", 0, c.LockTimeout)
 	if n, ok := in("maxHeaderBytes").Whole("maxHeaderBytes", 1<<10, 16<<20); ok {
 		c.MaxHeaderBytes = int(n)
 	}
 	l.globalLimits(in("limits"))
-	l.scripts(in("scripts"))
+	l.readScripts(in("scripts"))
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 1, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}
@@ -59,12 +59,12 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	inBytes(in("fileBytes"), "fileBytes", 1<<50, &c.FileBytes)
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))
-	l.session(in("session"))
-	l.idempotency(in("idempotency"))
+	l.readSession(in("session"))
+	l.readIdempotency(in("idempotency"))
 	l.signIn(in("signIn"))
-	l.audit(in("audit"))
-	l.changes(in("changes"))
-	l.shares(in("shares"))
+	l.readAudit(in("audit"))
+	l.readChanges(in("changes"))
+	l.readShares(in("shares"))
 }
 
 // inBytes reads {"all": bytes, "perAccount": bytes}; perAccount is at most all.
@@ -89,9 +89,9 @@ func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 // maxSeconds is the maximum of all times in the configuration: 100 years.
 const maxSeconds = 100 * 366 * 24 * 60 * 60
 
-// seconds reads a time in seconds, rounded to milliseconds. It returns def if the field
+// readSeconds reads a time in seconds, rounded to milliseconds. It returns def if the field
 // is absent or not valid.
-func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Duration {
+func readSeconds(o jsonfile.Object, name string, least, def time.Duration) time.Duration {
 	v := o.Value(name)
 	if v == nil {
 		return def
@@ -106,9 +106,9 @@ func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Dura
 	return def
 }
 
-// database reads an address such as "sqlite:PATH", or an object {"url": address} that
+// readDatabase reads an address such as "sqlite:PATH", or an object {"url": address} that
 // can also have "synchronous" for SQLite or "pool" for PostgreSQL.
-func (l *loader) database(o jsonfile.Object) {
+func (l *loader) readDatabase(o jsonfile.Object) {
 	name := "db"
 	if _, ok := o.Value(name).(engine.Fields); ok {
 		o, _ = o.Child(name)
@@ -142,7 +142,7 @@ func (l *loader) database(o jsonfile.Object) {
 	}
 }
 
-func (l *loader) address(o jsonfile.Object) {
+func (l *loader) readAddress(o jsonfile.Object) {
 	addr := o.Text("addr")
 	if addr == "" {
 		return

@@ -18,7 +18,7 @@ func defaultShares() Shares {
 	return Shares{ScansWaiting: 64, ScanWait: 10 * time.Second, WritesWaiting: 1024}
 }
 
-func (l *loader) shares(o jsonfile.Object) {
+func (l *loader) readShares(o jsonfile.Object) {
 	in, ok := o.Child("shares")
 	if !ok {
 		return
@@ -31,5 +31,5 @@ func (l *loader) shares(o jsonfile.Object) {
 			*limit = int(n)
 		}
 	}
-	s.ScanWait = seconds(in, "scanWait", time.Millisecond, s.ScanWait)
+	s.ScanWait = readSeconds(in, "scanWait", time.Millisecond, s.ScanWait)
 }

@@ -46,15 +46,15 @@ func (l *loader) signIn(o jsonfile.Object) {
 			*limit = int(n)
 		}
 	}
-	s.MaxDelay = seconds(in, "maxDelay", 0, s.MaxDelay)
+	s.MaxDelay = readSeconds(in, "maxDelay", 0, s.MaxDelay)
 	if s.MaxDelay > time.Minute {
 		in.Fault(in.At("maxDelay"), jsonfile.Describe(in.Value("maxDelay")), "a number of seconds from 0 to 60")
 	}
 }
 
-// audit reads a boolean or {"keep": days, "rows": number}. If it is an object, events are
+// readAudit reads a boolean or {"keep": days, "rows": number}. If it is an object, events are
 // stored.
-func (l *loader) audit(o jsonfile.Object) {
+func (l *loader) readAudit(o jsonfile.Object) {
 	a := &l.config.Audit
 	if _, is := o.Value("audit").(engine.Fields); !is {
 		a.On = o.Flag("audit", a.On)
@@ -72,8 +72,8 @@ func (l *loader) audit(o jsonfile.Object) {
 	}
 }
 
-// changes reads {"keep": days}.
-func (l *loader) changes(o jsonfile.Object) {
+// readChanges reads {"keep": days}.
+func (l *loader) readChanges(o jsonfile.Object) {
 	in, ok := o.Child("changes")
 	if !ok {
 		return

@@ -39,15 +39,15 @@ type origin struct{ file, path string }
 func Sources(file string) []string {
 	dir, name := filepath.Split(file)
 	if strings.TrimSuffix(name, path.Ext(name)) != "deploy" {
-		return there(dir, []string{name})
+		return existingFiles(dir, []string{name})
 	}
-	files := there(dir, []string{"deploy.yml", "deploy.yaml", "deploy.json"})
-	files = append(files, fragments(dir, "deploy")...)
-	files = append(files, fragments(dir, "deploy/modules")...)
+	files := existingFiles(dir, []string{"deploy.yml", "deploy.yaml", "deploy.json"})
+	files = append(files, listFragments(dir, "deploy")...)
+	files = append(files, listFragments(dir, "deploy/modules")...)
 	modules, _ := os.ReadDir(filepath.Join(dir, "deploy", "modules"))
 	for _, m := range modules {
 		if m.IsDir() {
-			files = append(files, fragments(dir, "deploy/modules/"+m.Name())...)
+			files = append(files, listFragments(dir, "deploy/modules/"+m.Name())...)
 		}
 	}
 	entries, _ := os.ReadDir(dir)
@@ -59,17 +59,17 @@ func Sources(file string) []string {
 	return files
 }
 
-// there returns the names that exist as regular files.
-func there(dir string, names []string) []string {
+// existingFiles returns the names that exist as regular files.
+func existingFiles(dir string, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
 		return err != nil || !info.Mode().IsRegular()
 	})
 }
 
-// fragments returns the JSON and YAML files of a folder by name. If two names differ only
+// listFragments returns the JSON and YAML files of a folder by name. If two names differ only
 // in the extension, YAML comes first.
-func fragments(dir, folder string) []string {
+func listFragments(dir, folder string) []string {
 	entries, _ := os.ReadDir(filepath.Join(dir, folder))
 	var names []string
 	for _, e := range entries {
@@ -83,7 +83,7 @@ func fragments(dir, folder string) []string {
 		}
 		return -strings.Compare(path.Ext(a), path.Ext(b))
 	})
-	return there(dir, names)
+	return existingFiles(dir, names)
 }
 
 func stemOf(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }
@@ -152,10 +152,10 @@ type merger struct {
 	replace bool              // replace arrays instead of joining them
 }
 
-// add merges a source into the configuration of the earlier sources.
-func (m *merger) add(into engine.Fields, s source) engine.Fields {
+// addSource merges a source into the configuration of the earlier sources.
+func (m *merger) addSource(into engine.Fields, s source) engine.Fields {
 	if s.module == "" {
-		return m.object(into, s.fields, "", origin{file: s.file})
+		return m.mergeObject(into, s.fields, "", origin{file: s.file})
 	}
 	modules, _ := into.Get("modules")
 	fields, _ := modules.(engine.Fields)
@@ -165,10 +165,10 @@ func (m *merger) add(into engine.Fields, s source) engine.Fields {
 	if section == nil {
 		m.origins[at] = origin{file: s.file}
 	}
-	return put(into, "modules", put(fields, s.module, m.object(section, s.fields, at, origin{file: s.file})))
+	return setField(into, "modules", setField(fields, s.module, m.mergeObject(section, s.fields, at, origin{file: s.file})))
 }
 
-func (m *merger) object(into, from engine.Fields, path string, at origin) engine.Fields {
+func (m *merger) mergeObject(into, from engine.Fields, path string, at origin) engine.Fields {
 	for _, f := range from {
 		if f.Value == nil {
 			continue
@@ -177,7 +177,7 @@ func (m *merger) object(into, from engine.Fields, path string, at origin) engine
 		before, there := into.Get(f.Name)
 		if old, ok := before.(engine.Fields); ok && there {
 			if fields, ok := f.Value.(engine.Fields); ok {
-				into = put(into, f.Name, m.object(old, fields, inner, of))
+				into = setField(into, f.Name, m.mergeObject(old, fields, inner, of))
 				continue
 			}
 		}
@@ -186,18 +186,18 @@ func (m *merger) object(into, from engine.Fields, path string, at origin) engine
 				for i := range list {
 					m.origins[jsonfile.Element(inner, len(old)+i)] = origin{of.file, jsonfile.Element(of.path, i)}
 				}
-				into = put(into, f.Name, slices.Concat(old, list))
+				into = setField(into, f.Name, slices.Concat(old, list))
 				continue
 			}
 		}
 		m.origins[inner] = of
-		into = put(into, f.Name, f.Value)
+		into = setField(into, f.Name, f.Value)
 	}
 	return into
 }
 
-// put sets the field with this name, or the last one if there are several.
-func put(fields engine.Fields, name string, v any) engine.Fields {
+// setField sets the field with this name, or the last one if there are several.
+func setField(fields engine.Fields, name string, v any) engine.Fields {
 	for i := len(fields) - 1; i >= 0; i-- {
 		if fields[i].Name == name {
 			fields[i].Value = v
@@ -207,9 +207,9 @@ func put(fields engine.Fields, name string, v any) engine.Fields {
 	return append(fields, engine.Field{Name: name, Value: v})
 }
 
-// of returns the origin of the value at a path of the merged configuration. If it comes
+// originOf returns the origin of the value at a path of the merged configuration. If it comes
 // from the first source, ok is false.
-func (m *merger) of(path string) (o origin, ok bool) {
+func (m *merger) originOf(path string) (o origin, ok bool) {
 	for at := path; at != ""; at = jsonfile.Around(at) {
 		if o, ok := m.origins[at]; ok {
 			rest := path[len(at):]

@@ -15,8 +15,8 @@ type Unused struct {
 	Setting string // the name by which scripts can read the setting, "" if they cannot
 }
 
-// unused adds a part of the configuration that has no effect.
-func (l *loader) unused(o jsonfile.Object, path, found, expected string) {
+// addUnused adds a part of the configuration that has no effect.
+func (l *loader) addUnused(o jsonfile.Object, path, found, expected string) {
 	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
@@ -42,45 +42,45 @@ func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
 		return
 	}
 	for _, f := range options {
-		if f.Value == nil || slices.Contains(effective, f.Name) || wired(f.Value) {
+		if f.Value == nil || slices.Contains(effective, f.Name) || isWired(f.Value) {
 			continue
 		}
 		at := jsonfile.Member(e.At("options"), f.Name)
-		l.unused(e, at, "option "+engine.Quote(f.Name)+", which has no effect", "options that restsrv knows: it is ignored")
+		l.addUnused(e, at, "option "+engine.Quote(f.Name)+", which has no effect", "options that restsrv knows: it is ignored")
 	}
 }
 
-// wired reports whether a value consists only of references to components.
-func wired(v any) bool {
+// isWired reports whether a value consists only of references to components.
+func isWired(v any) bool {
 	switch v := v.(type) {
 	case string:
-		_, ok := reference(v)
+		_, ok := parseReference(v)
 		return ok
 	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !wired(e) })
+		return !slices.ContainsFunc(v, func(e any) bool { return !isWired(e) })
 	case engine.Fields:
-		return !slices.ContainsFunc(v, func(f engine.Field) bool { return !wired(f.Value) })
+		return !slices.ContainsFunc(v, func(f engine.Field) bool { return !isWired(f.Value) })
 	}
 	return false
 }
 
-// usage reports the parts of the file that have no effect: modules that restsrv does not
+// reportUsage reports the parts of the file that have no effect: modules that restsrv does not
 // have, and unknown settings.
-func (l *loader) usage(top, globals, modules, rest jsonfile.Object) {
+func (l *loader) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
-		if f.Value == nil || ours || given(globals.Fields[i+1:], f.Name) || jsonfile.Nearest(f.Name, settingNames) != "" {
+		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || jsonfile.Nearest(f.Name, settingNames) != "" {
 			continue
 		}
 		if f.Name == "jobs" {
-			l.unused(globals, globals.At(f.Name), "jobs", "services, which are called: restsrv runs no jobs")
+			l.addUnused(globals, globals.At(f.Name), "jobs", "services, which are called: restsrv runs no jobs")
 			continue
 		}
-		l.unused(globals, globals.At(f.Name), "setting "+engine.Quote(f.Name)+", of which restsrv knows nothing", "settings that it has: this one is there for scripts that ask for it, and does nothing else")
+		l.addUnused(globals, globals.At(f.Name), "setting "+engine.Quote(f.Name)+", of which restsrv knows nothing", "settings that it has: this one is there for scripts that ask for it, and does nothing else")
 		l.config.Unused[len(l.config.Unused)-1].Setting = f.Name
 	}
 	for i, f := range modules.Fields {
-		if f.Value == nil || f.Name == "rest" || given(modules.Fields[i+1:], f.Name) {
+		if f.Value == nil || f.Name == "rest" || isGiven(modules.Fields[i+1:], f.Name) {
 			continue
 		}
 		does := "its pages and services are not there"
@@ -88,15 +88,15 @@ func (l *loader) usage(top, globals, modules, rest jsonfile.Object) {
 			does += ", but for its gateways"
 		}
 		l.config.Skipped = append(l.config.Skipped, f.Name)
-		l.unused(modules, modules.At(f.Name), "module "+engine.Quote(f.Name)+", which restsrv does not have", "the module rest: "+does)
+		l.addUnused(modules, modules.At(f.Name), "module "+engine.Quote(f.Name)+", which restsrv does not have", "the module rest: "+does)
 	}
 	for _, name := range []string{"import", "statics"} {
 		if rest.Value(name) != nil {
-			l.unused(rest, rest.At(name), engine.Quote(name)+" of the module rest", "no such section: restsrv has no use for it, and it is ignored")
+			l.addUnused(rest, rest.At(name), engine.Quote(name)+" of the module rest", "no such section: restsrv has no use for it, and it is ignored")
 		}
 	}
 	if d := top.Value("deployer"); d != nil && d != "built-in" {
-		l.unused(top, top.At("deployer"), "deployer "+jsonfile.Describe(d), `"built-in": no other one is run`)
+		l.addUnused(top, top.At("deployer"), "deployer "+jsonfile.Describe(d), `"built-in": no other one is run`)
 	}
 }
 
@@ -117,7 +117,7 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 		if f.Value == nil || slices.Contains(known, f.Name) {
 			continue
 		}
-		l.unused(e, jsonfile.Member(options, f.Name), "option "+engine.Quote(f.Name)+", which builtin/"+s.Builtin+" does not have", jsonfile.Choice(f.Name, known)+": it is ignored")
+		l.addUnused(e, jsonfile.Member(options, f.Name), "option "+engine.Quote(f.Name)+", which builtin/"+s.Builtin+" does not have", jsonfile.Choice(f.Name, known)+": it is ignored")
 	}
 }
 
@@ -126,7 +126,7 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
 	eachReference(path, v, func(path, text, name string) {
 		if slices.Contains(l.known.Lacking, name) {
-			l.unused(o, path, engine.Quote(text)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")
+			l.addUnused(o, path, engine.Quote(text)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")
 		}
 	})
 }

@@ -12,10 +12,10 @@ import (
 // Scripts cannot read them, since they may contain passwords and client secrets.
 var wiring = []string{"db", "di", "jobs", "plugins"}
 
-// values collects the settings by name for use in scripts. A member of globals has its
+// collectValues collects the settings by name for use in scripts. A member of globals has its
 // own name, and a member of modules.m.globals is prefixed with m and a dot. The
 // settings in wiring are left out.
-func (l *loader) values(globals, modules jsonfile.Object) {
+func (l *loader) collectValues(globals, modules jsonfile.Object) {
 	add := func(before string, fields engine.Fields) {
 		for _, f := range fields {
 			if !slices.Contains(wiring, f.Name) {
