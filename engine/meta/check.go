@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// check checks the fields of a class that name attributes of the same class.
-func (l *linker) check(d *draft) {
+// checkDraft checks the fields of a class that name attributes of the same class.
+func (l *linker) checkDraft(d *draft) {
 	d.checkTrackers()
 	d.checkContainer()
 	d.checkIndexes()
@@ -33,7 +33,7 @@ func (d *draft) checkTrackers() {
 			continue
 		}
 		report := func(rule *mistake.Rule, found, expected string) {
-			if !empty(d.Value(t.field)) {
+			if !isEmpty(d.Value(t.field)) {
 				d.Report(rule, d.At(t.field), found, expected)
 			}
 		}
@@ -88,7 +88,7 @@ func (d *draft) checkIndexes() {
 			case p == nil:
 				d.Report(mistake.IndexUnknown, d.indexAt[i], engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
 				ok = false
-			case !indexable(p.Type) || !p.Stored():
+			case !isIndexable(p.Type) || !p.Stored():
 				d.Warn(d.indexAt[i], engine.Quote(name)+" of type "+p.Type.String(), "attributes whose values can be compared: this index is left out")
 				ok = false
 			}
@@ -120,7 +120,7 @@ func (d *draft) checkDependencies() {
 	c := d.class
 	kept := c.Dependencies[:0]
 	for i, path := range c.Dependencies {
-		if name, at := leads(c, path); at != nil {
+		if name, at := followPath(c, path); at != nil {
 			d.Report(mistake.DependencyUnknown, d.dependencyAt[i], engine.Quote(strings.Join(path, ".")), "a path of references: "+engine.Quote(name)+" is none of class "+at.FullName)
 			continue
 		}
@@ -129,10 +129,10 @@ func (d *draft) checkDependencies() {
 	c.Dependencies = kept
 }
 
-// leads follows a path of references and collections. If a step is not a reference or
+// followPath follows a path of references and collections. If a step is not a reference or
 // a collection, it returns the name of the step and the class in which it was looked
 // up. Otherwise at is nil.
-func leads(c *engine.Class, path []string) (name string, at *engine.Class) {
+func followPath(c *engine.Class, path []string) (name string, at *engine.Class) {
 	for _, name := range path {
 		p := c.Property(name)
 		if p == nil || p.Target == nil {

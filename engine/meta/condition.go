@@ -19,19 +19,19 @@ var (
 	}
 )
 
-// conditions translates the conditions of a class file into a formula in function
+// translateConditions translates the conditions of a class file into a formula in function
 // style. An object is such a formula already. A list of {"property", "operation",
 // "value", "nestedConditions"} is translated and joined with and. c is the class
 // to which the conditions apply. A value may be $$now, $$today, or $name for an
 // attribute of the item itself.
-func conditions(c *engine.Class, v any) (engine.Fields, error) {
+func translateConditions(c *engine.Class, v any) (engine.Fields, error) {
 	switch v := v.(type) {
 	case engine.Fields:
 		return v, nil
 	case []any:
 		all := make([]any, 0, len(v))
 		for _, one := range v {
-			f, err := condition(c, one)
+			f, err := translateCondition(c, one)
 			if err != nil {
 				return nil, err
 			}
@@ -43,16 +43,16 @@ func conditions(c *engine.Class, v any) (engine.Fields, error) {
 		case 1:
 			return all[0].(engine.Fields), nil
 		}
-		return call("and", all...), nil
+		return newCall("and", all...), nil
 	}
 	return nil, errors.New("conditions are an object or an array")
 }
 
-func call(name string, args ...any) engine.Fields {
+func newCall(name string, args ...any) engine.Fields {
 	return engine.Fields{{Name: name, Value: args}}
 }
 
-func condition(c *engine.Class, v any) (engine.Fields, error) {
+func translateCondition(c *engine.Class, v any) (engine.Fields, error) {
 	fields, ok := v.(engine.Fields)
 	if !ok {
 		return nil, errors.New(`a condition is an object such as {"property": "state", "operation": 0, "value": ["new"]}, found ` + jsonfile.Describe(v))
@@ -77,13 +77,13 @@ func condition(c *engine.Class, v any) (engine.Fields, error) {
 	}
 	args := make([]any, 0, len(list)+len(values))
 	for _, one := range list {
-		f, err := condition(c, one)
+		f, err := translateCondition(c, one)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, f)
 	}
-	return call(names[op], append(args, values...)...), nil
+	return newCall(names[op], append(args, values...)...), nil
 }
 
 // conditionValues returns the right operands of a condition.
@@ -97,9 +97,9 @@ func conditionValues(fields engine.Fields) []any {
 	for i, v := range list {
 		switch values[i] = v; v {
 		case "$$now":
-			values[i] = call("now")
+			values[i] = newCall("now")
 		case "$$today":
-			values[i] = call("date", call("format", call("now"), "YYYY-MM-DD"))
+			values[i] = newCall("date", newCall("format", newCall("now"), "YYYY-MM-DD"))
 		}
 	}
 	return values
@@ -109,42 +109,42 @@ func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine
 	attribute := "$" + name
 	switch op {
 	case "empty", "nempty":
-		return call(op, attribute), nil
+		return newCall(op, attribute), nil
 	case "in":
-		return call(op, attribute, values), nil
+		return newCall(op, attribute, values), nil
 	case "contains":
-		return contains(c, name, values, nested)
+		return translateContains(c, name, values, nested)
 	}
 	switch {
 	case len(values) == 1:
-		return call(op, attribute, values[0]), nil
+		return newCall(op, attribute, values[0]), nil
 	case len(values) > 1 && op == "eq":
-		return call("in", attribute, values), nil
+		return newCall("in", attribute, values), nil
 	case len(values) > 1 && op == "ne":
-		return call("not", call("in", attribute, values)), nil
+		return newCall("not", newCall("in", attribute, values)), nil
 	case len(values) == 0 && (op == "eq" || op == "ne"):
-		return call(op, attribute, nil), nil
+		return newCall(op, attribute, nil), nil
 	}
 	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
 }
 
-// contains translates the operation contains. If the attribute is a collection, the
+// translateContains translates the operation contains. If the attribute is a collection, the
 // operation takes conditions on its members or their ids. Otherwise it searches
 // the text of the attribute.
-func contains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
+func translateContains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
 	p := c.Property(name)
 	if p == nil || p.Type != engine.Collection || p.Target == nil {
 		if len(values) != 1 {
 			return nil, errors.New("contains on " + engine.Quote(name) + " takes one value")
 		}
-		return call("like", "$"+name, values[0]), nil
+		return newCall("like", "$"+name, values[0]), nil
 	}
 	if len(nested) > 0 {
-		f, err := conditions(p.Target, nested)
-		return call("contains", "$"+name, f), err
+		f, err := translateConditions(p.Target, nested)
+		return newCall("contains", "$"+name, f), err
 	}
 	if key := p.Target.KeyProperties(); len(key) == 1 && len(values) > 0 {
-		return call("contains", "$"+name, call("in", "$"+key[0].Name, values)), nil
+		return newCall("contains", "$"+name, newCall("in", "$"+key[0].Name, values)), nil
 	}
 	return nil, errors.New("contains on " + engine.Quote(name) + " takes ids or nested conditions")
 }

@@ -41,16 +41,16 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	}
 }
 
-// display compiles the display strings of references and collections.
-func (l *linker) display(usable []*draft) {
+// compileDisplays compiles the display strings of references and collections.
+func (l *linker) compileDisplays(usable []*draft) {
 	for _, d := range usable {
 		source, _ := d.Value("semantic").(string) // an inherited display string is checked in its own class
 		l.checkDisplay(&attribute{Object: d.Object}, d.class, source)
 		for _, p := range d.class.Properties {
-			a := l.attribute(p)
+			a := l.attributeOf(p)
 			source, text := a.Value("semantic").(string)
 			switch {
-			case empty(a.Value("semantic")):
+			case isEmpty(a.Value("semantic")):
 			case !text:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
 			case p.Nowhere || p.Type == engine.Custom && a.target != "": // its class does not exist, which is already reported

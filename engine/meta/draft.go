@@ -38,7 +38,7 @@ var classFields = []string{
 	"container", "history", "journaling", "cacheDependencies", "metaVersion",
 }
 
-func empty(v any) bool {
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -52,9 +52,9 @@ func empty(v any) bool {
 	return false
 }
 
-// head reads the name, namespace and version of a class. If the class has no usable
-// name, head returns nil and the class is left out.
-func head(s Source, namespace string, faults *engine.Faults) *draft {
+// readHead reads the name, namespace and version of a class. If the class has no usable
+// name, readHead returns nil and the class is left out.
+func readHead(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
 	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}, inline: s.Inline}
 	if !ok {
@@ -78,9 +78,9 @@ func head(s Source, namespace string, faults *engine.Faults) *draft {
 	return d
 }
 
-// body reads the remaining fields of a class as far as they do not depend on other
+// readBody reads the remaining fields of a class as far as they do not depend on other
 // classes.
-func (d *draft) body(types userTypes) {
+func (d *draft) readBody(types userTypes) {
 	c := d.class
 	d.WarnRepeated()
 	d.WarnUnknown(classFields)
@@ -144,7 +144,7 @@ func (d *draft) parseKey() {
 			d.class.Key = []string{v}
 		}
 	case []any:
-		for _, name := range texts(d.Object, "key", "the name of an attribute") {
+		for _, name := range readTexts(d.Object, "key", "the name of an attribute") {
 			if slices.Contains(d.class.Key, name) {
 				d.Report(mistake.KeyTwice, d.At("key"), engine.Quote(name)+" again", "each attribute of the key once")
 				continue
@@ -161,9 +161,9 @@ func (d *draft) parseKey() {
 	d.keyGiven = len(d.class.Key) > 0
 }
 
-// texts reads an array of texts. If an element is not a text or is empty, texts reports
+// readTexts reads an array of texts. If an element is not a text or is empty, readTexts reports
 // it and ignores it; one is the description of a valid element in the report.
-func texts(o jsonfile.Object, field, one string) []string {
+func readTexts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {
 		s, ok := v.(string)
@@ -218,9 +218,9 @@ func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	return name, false
 }
 
-// describe updates Source, the description of the class in the service meta, if the
+// updateSource updates Source, the description of the class in the service meta, if the
 // server uses other values than the written ones.
-func (d *draft) describe() {
+func (d *draft) updateSource() {
 	c, said := d.class, slices.Clone(d.Fields)
 	if list, ok := d.Value("properties").([]any); ok && len(d.resolved) > 0 {
 		var own []any
@@ -239,7 +239,7 @@ func (d *draft) describe() {
 	for field, name := range map[string]string{
 		"creationTracker": c.CreationTracker, "changeTracker": c.ChangeTracker, "creatorTracker": c.CreatorTracker, "editorTracker": c.EditorTracker,
 	} {
-		if !empty(d.Value(field)) && name == "" {
+		if !isEmpty(d.Value(field)) && name == "" {
 			said = said.With(field, "")
 		}
 	}

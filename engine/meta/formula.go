@@ -20,17 +20,17 @@ var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 func (l *linker) compileAll(usable []*draft) {
 	for _, d := range usable {
 		if d.label != nil {
-			d.class.Label = l.formula(d, &attribute{Object: d.labelled.Object}, mistake.SemanticFormula, "semantic", d.label)
+			d.class.Label = l.compileFormula(d, &attribute{Object: d.labelled.Object}, mistake.SemanticFormula, "semantic", d.label)
 		}
 		for _, p := range d.class.Properties {
-			a := l.attribute(p)
-			if v := a.Value("formula"); !empty(v) {
-				if p.Formula = l.formula(d, a, mistake.FormulaInvalid, "formula", v); p.Formula == nil {
+			a := l.attributeOf(p)
+			if v := a.Value("formula"); !isEmpty(v) {
+				if p.Formula = l.compileFormula(d, a, mistake.FormulaInvalid, "formula", v); p.Formula == nil {
 					p.Formula = engine.KeepValue{Cached: p.Cached}
 				}
 			}
-			l.selection(d, a, p)
-			l.initial(d, a, p)
+			l.readSelection(d, a, p)
+			l.readDefault(d, a, p)
 		}
 	}
 	for _, drop := range l.dropped {
@@ -38,9 +38,9 @@ func (l *linker) compileAll(usable []*draft) {
 	}
 }
 
-// drop removes a field from the description of a property in the service meta. The
+// dropField removes a field from the description of a property in the service meta. The
 // removal takes place when all classes are compiled, since descendants read the field.
-func (l *linker) drop(p *engine.Property, field string) {
+func (l *linker) dropField(p *engine.Property, field string) {
 	l.dropped = append(l.dropped, func() {
 		if v, _ := p.Source.Get(field); v != nil {
 			p.Source.With(field, nil)
@@ -48,17 +48,17 @@ func (l *linker) drop(p *engine.Property, field string) {
 	})
 }
 
-// formula compiles one formula. If the formula cannot be compiled as a whole, formula
+// compileFormula compiles one formula. If the formula cannot be compiled as a whole, it
 // reports the rule and returns nil: a part of a formula could mean the opposite.
-func (l *linker) formula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
+func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
-	f, notes, err := formula.CompileLenient(d.class, a.within(d.class, source), l.find)
+	f, notes, err := formula.CompileLenient(d.class, a.resolveParts(d.class, source), l.findClass)
 	if err != nil {
-		l.report(a.Object, rule, path, jsonfile.Describe(source), "a formula: "+message(err))
+		l.report(a.Object, rule, path, jsonfile.Describe(source), "a formula: "+errorText(err))
 		return nil
 	}
 	for _, err := range notes.Missing {
-		found, expected, near := strings.Cut(message(err), ", expected ")
+		found, expected, near := strings.Cut(errorText(err), ", expected ")
 		if !near {
 			expected = "an attribute"
 		}
@@ -70,18 +70,18 @@ func (l *linker) formula(d *draft, a *attribute, rule *mistake.Rule, field strin
 	return f
 }
 
-// find replaces engine.MetaRepository.Class while the repository does not exist yet.
-func (l *linker) find(name string) (*engine.Class, error) {
+// findClass replaces engine.MetaRepository.Class while the repository does not exist yet.
+func (l *linker) findClass(name string) (*engine.Class, error) {
 	if d := l.byName[name]; d != nil {
 		return d.class, nil
 	}
 	return nil, engine.NoClass(name)
 }
 
-// within resolves names in the formula of a part of a structure, so that they can
+// resolveParts resolves names in the formula of a part of a structure, so that they can
 // refer to other parts of the structure: "$number" becomes "$passport$number" if the
 // class has such an attribute.
-func (a *attribute) within(c *engine.Class, v any) any {
+func (a *attribute) resolveParts(c *engine.Class, v any) any {
 	if a.prefix == "" {
 		return v
 	}
@@ -96,30 +96,30 @@ func (a *attribute) within(c *engine.Class, v any) any {
 	case []any:
 		inner := make([]any, len(v))
 		for i := range v {
-			inner[i] = a.within(c, v[i])
+			inner[i] = a.resolveParts(c, v[i])
 		}
 		return inner
 	case engine.Fields:
 		inner := make(engine.Fields, len(v))
 		for i, f := range v {
-			inner[i] = engine.Field{Name: f.Name, Value: a.within(c, f.Value)}
+			inner[i] = engine.Field{Name: f.Name, Value: a.resolveParts(c, f.Value)}
 		}
 		return inner
 	}
 	return v
 }
 
-// initial reads defaultValue: a plain value, a variable or a formula. If the default
+// readDefault reads defaultValue: a plain value, a variable or a formula. If the default
 // cannot be used, an object may be created without a value.
-func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
+func (l *linker) readDefault(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("defaultValue"), a.At("defaultValue")
-	if empty(v) {
+	if isEmpty(v) {
 		return
 	}
 	without := func(rule *mistake.Rule, found, expected string) {
 		l.report(a.Object, rule, path, found, expected)
 		p.Optional = true
-		l.drop(p, "defaultValue")
+		l.dropField(p, "defaultValue")
 	}
 	s, text := v.(string)
 	_, object := v.(engine.Fields)
@@ -127,20 +127,20 @@ func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
 	case p.Type == engine.Collection || p.Back != nil || p.Formula != nil:
 		l.warn(a, path, jsonfile.Describe(v), "nothing: the server makes the values of this attribute")
 	case text && strings.HasPrefix(s, "$$") && len(s) > 2:
-		if p.Computed = l.variable(a, p, s); p.Computed == nil {
+		if p.Computed = l.variableDefault(a, p, s); p.Computed == nil {
 			without(mistake.DefaultVariableType, engine.Quote(s)+" for type "+p.Type.String(), "$$now for a datetime, $$uid or $$name for text")
 		}
 	case text && len(s) > 1 && s[0] == '$':
 		without(mistake.DefaultVariable, engine.Quote(s), "a value, or a variable: $$uid, $$name, $$now or $$ and a property of accounts")
 	case s == "now" && p.Type == engine.DateTime:
 		p.Computed = variable("$$now")
-	case object && !structured(p.Type), text && legacy.MatchString(s):
-		if p.Computed = l.formula(d, a, mistake.DefaultFormula, "defaultValue", v); p.Computed == nil {
+	case object && !isStructured(p.Type), text && legacy.MatchString(s):
+		if p.Computed = l.compileFormula(d, a, mistake.DefaultFormula, "defaultValue", v); p.Computed == nil {
 			p.Optional = true
-			l.drop(p, "defaultValue")
+			l.dropField(p, "defaultValue")
 		}
 	default:
-		if fits(a, p, p.ValueType()) {
+		if defaultFits(a, p, p.ValueType()) {
 			p.Default = v
 		} else {
 			without(mistake.DefaultValue, jsonfile.Describe(v), "a value of type "+p.ValueType().String())
@@ -148,15 +148,15 @@ func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
 	}
 }
 
-func fits(a *attribute, p *engine.Property, t engine.PropertyType) bool {
+func defaultFits(a *attribute, p *engine.Property, t engine.PropertyType) bool {
 	typed := *p
 	typed.Type = t
 	_, err := typed.Cast(a.Value("defaultValue"))
 	return err == nil
 }
 
-// structured reports whether plain values of the type may be objects.
-func structured(t engine.PropertyType) bool {
+// isStructured reports whether plain values of the type may be objects.
+func isStructured(t engine.PropertyType) bool {
 	switch t {
 	case engine.Custom, engine.Period, engine.Geo, engine.Schedule:
 		return true
@@ -167,9 +167,9 @@ func structured(t engine.PropertyType) bool {
 // ofAccount matches variables that name a property of the account.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
-// variable returns the default for a variable, or nil if the attribute cannot hold its
+// variableDefault returns the default for a variable, or nil if the attribute cannot hold its
 // value. If an account does not have the named property, the attribute stays empty.
-func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.Formula {
+func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
 		p.Optional = true

@@ -32,7 +32,7 @@ func (d *draft) inheritKey() {
 		d.Report(mistake.KeyMissing, path, found, `a key, the name of an attribute, such as "key": ["id"]`)
 	}
 	c.Key = []string{"id"}
-	if own := d.declared("id"); own != nil {
+	if own := d.declaredAttribute("id"); own != nil {
 		d.assignID(own)
 		return
 	}
@@ -59,9 +59,9 @@ func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	return p
 }
 
-// declared returns the attribute with this name if the class itself declares it, or
+// declaredAttribute returns the attribute with this name if the class itself declares it, or
 // else nil.
-func (d *draft) declared(name string) *attribute {
+func (d *draft) declaredAttribute(name string) *attribute {
 	for _, a := range d.own {
 		if a.property.Name == name {
 			return a
@@ -75,7 +75,7 @@ func (d *draft) declared(name string) *attribute {
 func (d *draft) checkKey() {
 	c := d.class
 	switch {
-	case d.keyless():
+	case d.isKeyless():
 		return
 	case len(c.Key) == 0:
 		d.Report(mistake.KeyType, d.At("key"), "a key below class "+c.Root().FullName+", which has none", "a key in the topmost class")
@@ -96,7 +96,7 @@ func (d *draft) checkKey() {
 	index := engine.CompositeIndex{Properties: d.otherKey, Unique: true}
 	for _, name := range d.otherKey {
 		p := d.property(name)
-		if p == nil || !indexable(p.Type) || d.virtual(name) {
+		if p == nil || !isIndexable(p.Type) || d.isVirtual(name) {
 			return // an attribute is missing or cannot be unique
 		}
 	}
@@ -109,7 +109,7 @@ func (d *draft) checkKey() {
 // checkKeyPart checks one attribute of the key. It adds a missing attribute, and changes
 // an attribute that cannot be part of an id. If that is impossible, ok is false.
 func (d *draft) checkKeyPart(name string) (ok bool) {
-	p, own := d.property(name), d.declared(name)
+	p, own := d.property(name), d.declaredAttribute(name)
 	if p == nil && slices.ContainsFunc(d.class.Properties, func(q *engine.Property) bool { return strings.HasPrefix(q.Name, name+partSeparator) }) {
 		d.Report(mistake.KeyType, d.At("key"), engine.Quote(name)+" of type struct", "attributes that are no structures")
 		return false
@@ -126,9 +126,9 @@ func (d *draft) checkKeyPart(name string) (ok bool) {
 	if own == nil {
 		return true // an inherited attribute stays as the ancestor declares it
 	}
-	if d.virtual(name) {
+	if d.isVirtual(name) {
 		d.Report(mistake.KeyCalculated, d.At("key"), engine.Quote(name)+", whose value is not kept", "an attribute that is neither calculated nor a back reference")
-		own.store(d)
+		own.makeStored(d)
 	}
 	found := engine.Quote(name) + " of type " + p.Type.String()
 	switch {
@@ -138,38 +138,38 @@ func (d *draft) checkKeyPart(name string) (ok bool) {
 	case p.Type == engine.Real:
 		d.Report(mistake.KeyReal, d.At("key"), found, "type decimal")
 		own.setType(d, engine.DecimalNum)
-	case !identifies(p.Type):
+	case !canIdentify(p.Type):
 		d.Report(mistake.KeyType, d.At("key"), found, "an attribute of type string, guid, int, decimal, datetime, boolean, url, user or reference")
 		return false
 	}
 	return true
 }
 
-// store turns a calculated attribute or a back reference into an ordinary attribute.
+// makeStored turns a calculated attribute or a back reference into an ordinary attribute.
 // If the attribute has no default value, its formula becomes the default value.
-func (a *attribute) store(d *draft) {
+func (a *attribute) makeStored(d *draft) {
 	formula := a.Value("formula")
-	if !empty(formula) {
-		a.set(d, "formula", nil)
+	if !isEmpty(formula) {
+		a.setField(d, "formula", nil)
 	}
-	if !empty(formula) && empty(a.Value("defaultValue")) {
-		a.set(d, "defaultValue", formula)
+	if !isEmpty(formula) && isEmpty(a.Value("defaultValue")) {
+		a.setField(d, "defaultValue", formula)
 	}
 	if a.backRef != "" {
 		a.backRef = ""
-		a.set(d, "backRef", nil)
+		a.setField(d, "backRef", nil)
 	}
 }
 
-// virtual reports whether an attribute that the class declares is a back reference or
+// isVirtual reports whether an attribute that the class declares is a back reference or
 // calculated: its value is not stored, or changes when other values change.
-func (d *draft) virtual(name string) bool {
-	a := d.declared(name)
-	return a != nil && (a.backRef != "" || !empty(a.Value("formula")))
+func (d *draft) isVirtual(name string) bool {
+	a := d.declaredAttribute(name)
+	return a != nil && (a.backRef != "" || !isEmpty(a.Value("formula")))
 }
 
-// identifies reports whether values of the type can be part of an id.
-func identifies(t engine.PropertyType) bool {
+// canIdentify reports whether values of the type can be part of an id.
+func canIdentify(t engine.PropertyType) bool {
 	switch t {
 	case engine.String, engine.GUID, engine.Int, engine.DecimalNum, engine.DateTime, engine.Boolean, engine.URL, engine.User, engine.Reference:
 		return true
@@ -198,7 +198,7 @@ func (l *linker) checkKeyCircle(d *draft) {
 			for _, m := range append(met[at:], next) {
 				names = append(names, m.FullName)
 			}
-			a := l.attribute(p)
+			a := l.attributeOf(p)
 			home := l.byName[p.Definition]
 			l.report(home.Object, mistake.KeyCircle, home.At("key"), "a circle: "+strings.Join(names, " -> "), "a key that does not depend on itself")
 			l.holdText(a)

@@ -47,10 +47,10 @@ func (d *draft) fullName(name string) string {
 	return engine.FullName(name, d.class.Namespace)
 }
 
-// lookup finds the class that a field of d names. If the class does not exist, lookup
+// lookupClass finds the class that a field of d names. If the class does not exist, it
 // reports the rule. It returns nil without a report if the class is left out, since
 // the reason is already reported.
-func (l *linker) lookup(d *draft, rule *mistake.Rule, o jsonfile.Object, path, written string) *draft {
+func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, path, written string) *draft {
 	name := d.fullName(written)
 	found := l.byName[name]
 	switch {
@@ -76,7 +76,7 @@ func (l *linker) findAncestors() {
 		}
 	}
 	for _, d := range l.drafts {
-		if circle := d.circle(); circle != nil && d.state != broken {
+		if circle := d.findCircle(); circle != nil && d.state != broken {
 			names := make([]string, len(circle))
 			for i, c := range circle {
 				names[i], c.state = c.class.FullName, broken
@@ -95,9 +95,9 @@ func (l *linker) findAncestors() {
 	}
 }
 
-// circle returns the classes from d through its ancestors back to d, or nil if d does
+// findCircle returns the classes from d through its ancestors back to d, or nil if d does
 // not descend from itself.
-func (d *draft) circle() []*draft {
+func (d *draft) findCircle() []*draft {
 	circle := []*draft{d}
 	for a := d.parent; a != nil && a != d; a = a.parent {
 		if slices.Contains(circle, a) {
@@ -114,34 +114,34 @@ func (d *draft) circle() []*draft {
 	return nil
 }
 
-// link copies the attributes of the ancestor of d and of its structures to d, and the
+// linkAncestors copies the attributes of the ancestor of d and of its structures to d, and the
 // key, display string and trackers of the ancestor. chain holds the names of the classes
 // that are being linked and need d.
-func (l *linker) link(d *draft, chain []string) {
+func (l *linker) linkAncestors(d *draft, chain []string) {
 	if d.state != unlinked {
 		return
 	}
 	d.state = linking
 	chain = append(chain, d.class.FullName)
 	if d.parent != nil {
-		if l.link(d.parent, chain); d.parent.state == broken {
+		if l.linkAncestors(d.parent, chain); d.parent.state == broken {
 			d.state = broken
 			return
 		}
 		d.class.Ancestor = d.parent.class
 	}
 	l.expandStructures(d, chain)
-	l.inherit(d)
+	l.inheritLabels(d)
 	d.inheritKey()
-	d.flatten()
+	d.flattenProperties()
 	d.state = linked
 	d.checkKey()
 	d.checkAttributeCase()
 }
 
-// inherit copies the display string and the trackers of the ancestor if the class does
+// inheritLabels copies the display string and the trackers of the ancestor if the class does
 // not declare them.
-func (l *linker) inherit(d *draft) {
+func (l *linker) inheritLabels(d *draft) {
 	c, a := d.class, d.class.Ancestor
 	if a == nil {
 		return
@@ -160,10 +160,10 @@ func (l *linker) inherit(d *draft) {
 	}
 }
 
-// flatten sets the properties of the class: those of the ancestor, followed by its own.
+// flattenProperties sets the properties of the class: those of the ancestor, followed by its own.
 // If both declare a name, the own property replaces the inherited one. A property
 // without orderNumber follows the property that is written before it.
-func (d *draft) flatten() {
+func (d *draft) flattenProperties() {
 	c := d.class
 	order := 0
 	if c.Ancestor != nil {
@@ -205,9 +205,9 @@ func (d *draft) property(name string) *engine.Property {
 	return nil
 }
 
-// keyless reports whether the class is a structure without a key. Such a class only
+// isKeyless reports whether the class is a structure without a key. Such a class only
 // describes parts of other classes and has no items of its own.
-func (d *draft) keyless() bool {
+func (d *draft) isKeyless() bool {
 	root := d.class.Root()
 	return root.Struct && len(root.Key) == 0 && !d.keyGiven
 }

@@ -10,25 +10,25 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// loading reads the conditions and the order of the members of collections. It ignores
+// readLoading reads the conditions and the order of the members of collections. It ignores
 // these fields of references, where forms use them to narrow the choice.
-func (l *linker) loading(usable []*draft) {
+func (l *linker) readLoading(usable []*draft) {
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
 			if p.Type != engine.Collection || p.Target == nil || l.byName[p.Target.FullName].faulty {
 				continue
 			}
-			a := l.attribute(p)
-			l.sorting(a, p)
-			l.conditions(d, a, p)
+			a := l.attributeOf(p)
+			l.readSorting(a, p)
+			l.readConditions(d, a, p)
 		}
 	}
 }
 
-func (l *linker) sorting(a *attribute, p *engine.Property) {
+func (l *linker) readSorting(a *attribute, p *engine.Property) {
 	const shape = `an object such as {"property": "name", "mode": 0}, mode 1 for descending`
 	list, ok := a.Value("selSorting").([]any)
-	if v := a.Value("selSorting"); !ok && !empty(v) {
+	if v := a.Value("selSorting"); !ok && !isEmpty(v) {
 		l.report(a.Object, mistake.SortingShape, a.At("selSorting"), jsonfile.Describe(v), "an array")
 	}
 	for i, v := range list {
@@ -51,16 +51,16 @@ func (l *linker) sorting(a *attribute, p *engine.Property) {
 		default:
 			l.report(a.Object, mistake.SortingMode, jsonfile.Member(path, "mode"), jsonfile.Describe(mode), "0 for ascending or 1 for descending")
 		}
-		p.Sorting = append(p.Sorting, engine.Sort{Property: q, Descending: descending(mode)})
+		p.Sorting = append(p.Sorting, engine.Sort{Property: q, Descending: isDescending(mode)})
 	}
 }
 
 // one matches text for which parseInt of JavaScript returns 1.
 var one = regexp.MustCompile(`^\s*\+?0*1(\D|$)`)
 
-// descending reports whether a mode of selSorting means descending order. As in IONDV,
+// isDescending reports whether a mode of selSorting means descending order. As in IONDV,
 // it does if parseInt returns 1 for the mode.
-func descending(mode any) bool {
+func isDescending(mode any) bool {
 	switch mode := mode.(type) {
 	case bool:
 		return mode
@@ -73,11 +73,11 @@ func descending(mode any) bool {
 	return false
 }
 
-// conditions reads the conditions on the members of a collection. If they cannot be
+// readConditions reads the conditions on the members of a collection. If they cannot be
 // evaluated, the collection is empty: a mistake must not reveal members.
-func (l *linker) conditions(d *draft, a *attribute, p *engine.Property) {
+func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("selConditions"), a.At("selConditions")
-	if empty(v) {
+	if isEmpty(v) {
 		return
 	}
 	if fields, ok := v.(engine.Fields); ok {
@@ -88,18 +88,18 @@ func (l *linker) conditions(d *draft, a *attribute, p *engine.Property) {
 	}
 	f, missing, err := engine.ParseMemberFilter(p.Target, d.class, v)
 	if err != nil {
-		l.report(a.Object, mistake.ConditionsInvalid, path, jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+message(err))
+		l.report(a.Object, mistake.ConditionsInvalid, path, jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+errorText(err))
 		p.Conditions = engine.Never()
 		return
 	}
 	for _, err := range missing {
-		l.report(a.Object, mistake.ConditionsAttribute, path, jsonfile.Describe(v)+", where "+message(err), "attributes of class "+p.Target.FullName+", or $ and attributes of class "+d.class.FullName)
+		l.report(a.Object, mistake.ConditionsAttribute, path, jsonfile.Describe(v)+", where "+errorText(err), "attributes of class "+p.Target.FullName+", or $ and attributes of class "+d.class.FullName)
 	}
 	p.Conditions = f
 }
 
-// message returns the text of an error for people.
-func message(err error) string {
+// errorText returns the text of an error for people.
+func errorText(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return e.Message

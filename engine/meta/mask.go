@@ -25,12 +25,12 @@ func readMasks(r *presentationReader) []described { return readNamed(r, masksDir
 
 func readNamed(r *presentationReader, dir, what string) []described {
 	var all []described
-	r.walk(dir, func(file string, _ []string) {
-		o, ok := r.object(file, what, mistake.PresentationFile)
+	r.walkDir(dir, func(file string, _ []string) {
+		o, ok := r.readObject(file, what, mistake.PresentationFile)
 		if !ok {
 			return
 		}
-		one := described{r.name(o, "name"), o.Fields}
+		one := described{r.readName(o, "name"), o.Fields}
 		if one.name == "" {
 			return
 		}

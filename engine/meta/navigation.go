@@ -31,12 +31,12 @@ func readNavigation(r *presentationReader) *navigation {
 	n := &navigation{nodes: map[string]*engine.NavigationNode{}, roots: map[string][]*engine.NavigationNode{}, lists: map[string]*engine.NavigationNode{}}
 	objects := map[*engine.NavigationNode]jsonfile.Object{}
 	var nodes []*engine.NavigationNode
-	r.walk(navigationDir, func(file string, folders []string) {
-		if strings.HasSuffix(base(file), ".section") {
-			n.section(r, file)
+	r.walkDir(navigationDir, func(file string, folders []string) {
+		if strings.HasSuffix(baseName(file), ".section") {
+			n.addSection(r, file)
 			return
 		}
-		o, ok := r.object(file, "a node of the navigation", mistake.PresentationFile)
+		o, ok := r.readObject(file, "a node of the navigation", mistake.PresentationFile)
 		if !ok {
 			return
 		}
@@ -79,12 +79,12 @@ func readNavigation(r *presentationReader) *navigation {
 // nodeKey returns the full name of a section or a node.
 func nodeKey(namespace, name string) string { return namespace + "@" + name }
 
-func (n *navigation) section(r *presentationReader, file string) {
-	o, ok := r.object(file, "a section of the navigation", mistake.PresentationFile)
+func (n *navigation) addSection(r *presentationReader, file string) {
+	o, ok := r.readObject(file, "a section of the navigation", mistake.PresentationFile)
 	if !ok {
 		return
 	}
-	s := &engine.NavigationSection{Name: r.name(o, "name"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+	s := &engine.NavigationSection{Name: r.readName(o, "name"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if s.Name == "" {
 		return
 	}
@@ -102,7 +102,7 @@ func (n *navigation) section(r *presentationReader, file string) {
 // readNode reads a node in the folder of a section. It returns nil if the node has no
 // code.
 func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.NavigationNode {
-	node := &engine.NavigationNode{Code: r.name(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+	node := &engine.NavigationNode{Code: r.readName(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if node.Code == "" {
 		return nil
 	}
@@ -139,14 +139,14 @@ func fullNode(name, namespace, own string) string {
 	return name
 }
 
-func (p *Presentation) navigate() (*navigation, error) {
+func (p *Presentation) loadNavigation() (*navigation, error) {
 	return p.navigation.get(p, "the navigation of the application", readNavigation)
 }
 
 // Sections returns the sections of the navigation, ordered by name. The caller must
 // not change the result of this method or of the other ones.
 func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
 
 // Section implements engine.Presentation.
 func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
 
 // Nodes implements engine.Presentation.
 func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, error) {
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, 
 
 // Node implements engine.Presentation.
 func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
 
 // NodeOf returns the last node of a class in the order of the navigation.
 func (p *Presentation) NodeOf(c *engine.Class) (*engine.NavigationNode, error) {
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,11 @@ func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	r := &presentationReader{root: p.root, namespace: p.namespace, classes: classes}
 	readNavigation(r)
 	for _, m := range indexModels(r).all {
-		m.read(r)
+		m.readModel(r)
 	}
 	readMasks(r)
 	readValidators(r)
-	return placed(r.faults, r.sources)
+	return placeFaults(r.faults, r.sources)
 }
 
 // lazy is a value that is read on first use. If reading fails, the next use tries
@@ -73,7 +73,7 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 	}
 	r := &presentationReader{root: p.root, namespace: p.namespace}
 	value := read(r)
-	faults := placed(r.faults, r.sources)
+	faults := placeFaults(r.faults, r.sources)
 	if faults.Stop() {
 		var none T
 		return none, engine.Wrap(faults, what+" cannot be read")
@@ -91,36 +91,36 @@ type presentationReader struct {
 	sources   []Source // the sources with places, which are YAML files
 }
 
-// walk visits the JSON and YAML files below a folder in the order of their names.
+// walkDir visits the JSON and YAML files below a folder in the order of their names.
 // folders are the names of the folders between dir and the file. It skips files and
 // folders whose names begin with a dot.
-func (r *presentationReader) walk(dir string, visit func(file string, folders []string)) {
+func (r *presentationReader) walkDir(dir string, visit func(file string, folders []string)) {
 	err := fs.WalkDir(r.root, dir, func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			r.unreadable(dir, file, err)
+			r.reportUnreadable(dir, file, err)
 			return nil
 		case file != dir && strings.HasPrefix(e.Name(), "."):
 			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case e.IsDir() || !written(file):
+		case e.IsDir() || !isSourceFile(file):
 			return nil
 		}
 		visit(file, strings.Split(path.Dir(file), "/")[1:])
 		return nil
 	})
 	if err != nil {
-		r.unreadable(dir, dir, err)
+		r.reportUnreadable(dir, dir, err)
 	}
 }
 
-// unreadable reports a folder that cannot be read. The fault is fatal if the folder
+// reportUnreadable reports a folder that cannot be read. The fault is fatal if the folder
 // contains workflows, since these may restrict the attributes that accounts can use.
-func (r *presentationReader) unreadable(dir, folder string, err error) {
+func (r *presentationReader) reportUnreadable(dir, folder string, err error) {
 	o := jsonfile.Object{File: folder, Faults: &r.faults}
 	if dir == workflowsDir {
 		o.Fault("", engine.UnreadableFolder(err), "a folder")
@@ -129,9 +129,9 @@ func (r *presentationReader) unreadable(dir, folder string, err error) {
 	}
 }
 
-// object reads a file that holds one object. If that fails, ok is false and object
+// readObject reads a file that holds one object. If that fails, ok is false and readObject
 // adds a fault, which has the given rule or is fatal if rule is nil.
-func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
+func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
 	if fault == nil {
 		if s.Places != nil {
@@ -150,17 +150,17 @@ func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o js
 	return o, false
 }
 
-// name reads the name of the object in a file. If it has no name, name reports that and
+// readName reads the name of the object in a file. If it has no name, readName reports that and
 // returns "", and the caller should leave the file out.
-func (r *presentationReader) name(o jsonfile.Object, field string) string {
+func (r *presentationReader) readName(o jsonfile.Object, field string) string {
 	name, _ := o.Value(field).(string)
 	if name == "" {
-		o.Report(mistake.PresentationFile, o.At(field), found(o.Value(field)), "a name")
+		o.Report(mistake.PresentationFile, o.At(field), describeFound(o.Value(field)), "a name")
 	}
 	return name
 }
 
-func found(v any) string {
+func describeFound(v any) string {
 	if v == nil {
 		return ""
 	}
@@ -204,5 +204,5 @@ func orderNumber(fields engine.Fields) float64 {
 	return f
 }
 
-// base returns the name of a file without its folder and extension.
-func base(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+// baseName returns the name of a file without its folder and extension.
+func baseName(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }

@@ -49,7 +49,7 @@ func TestRealPresentation(t *testing.T) {
 		v, _ := fields.Get(name)
 		return string(engine.AppendValue(nil, v))
 	}
-	n, err := p.navigate()
+	n, err := p.loadNavigation()
 	if err != nil {
 		t.Fatal(err)
 	}

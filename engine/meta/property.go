@@ -57,7 +57,7 @@ func (d *draft) parseProperties(types userTypes) {
 		counts := attributesThatCount(list)
 		for i, v := range list {
 			if !d.parseProperty(i, v, counts, types) {
-				d.resolve(i, nil)
+				d.replaceEntry(i, nil)
 			}
 		}
 		return
@@ -128,7 +128,7 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	a.parseFlags(d.inline)
 	a.parseNumbers()
 	p.FileTypes = parseFileTypes(o)
-	types.apply(a)
+	types.applyType(a)
 	a.parseRelation()
 	if a.typed {
 		checkAutoassigned(o, p)
@@ -138,28 +138,28 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	return true
 }
 
-// resolve records the fields that replace the entry of properties at a position in
+// replaceEntry records the fields that replace the entry of properties at a position in
 // descriptions of the class. If fields is nil, the entry is left out.
-func (d *draft) resolve(position int, fields engine.Fields) {
+func (d *draft) replaceEntry(position int, fields engine.Fields) {
 	if d.resolved == nil {
 		d.resolved = map[int]engine.Fields{}
 	}
 	d.resolved[position] = fields
 }
 
-// set replaces the value of a field with the value that the server uses instead.
-func (a *attribute) set(d *draft, field string, value any) {
+// setField replaces the value of a field with the value that the server uses instead.
+func (a *attribute) setField(d *draft, field string, value any) {
 	a.Fields = slices.Clone(a.Fields).With(field, value)
 	a.property.Source = a.Fields
 	if a.prefix == "" && a.position >= 0 {
-		d.resolve(a.position, a.Fields)
+		d.replaceEntry(a.position, a.Fields)
 	}
 }
 
 // setType changes the type of an attribute.
 func (a *attribute) setType(d *draft, t engine.PropertyType) {
 	a.property.Type = t
-	a.set(d, "type", json.Number(strconv.Itoa(int(t))))
+	a.setField(d, "type", json.Number(strconv.Itoa(int(t))))
 }
 
 func (a *attribute) parseFlags(inline bool) {
@@ -172,7 +172,7 @@ func (a *attribute) parseFlags(inline bool) {
 	p.Search = a.Flag("indexSearch", false)
 	p.Eager = a.Flag("eagerLoading", false)
 	p.Cached = a.Flag("cached", false)
-	if p.Type == engine.Collection || !empty(a.Value("formula")) {
+	if p.Type == engine.Collection || !isEmpty(a.Value("formula")) {
 		p.Nullable = true // the server computes the value, so clients need not send one
 	}
 }
@@ -217,7 +217,7 @@ func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 func parseFileTypes(o jsonfile.Object) []string {
 	s, ok := o.Value("allowedFileTypes").(string)
 	if !ok {
-		return texts(o, "allowedFileTypes", "the extension of a file, such as pdf")
+		return readTexts(o, "allowedFileTypes", "the extension of a file, such as pdf")
 	}
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 }
@@ -226,7 +226,7 @@ func parseFileTypes(o jsonfile.Object) []string {
 // other classes. For other types it only checks that these fields are text.
 func (a *attribute) parseRelation() {
 	a.backRef, a.backColl, a.binding = a.Text("backRef"), a.Text("backColl"), a.Text("binding")
-	a.subclasses = texts(a.Object, "allowedSubclasses", "the name of a class")
+	a.subclasses = readTexts(a.Object, "allowedSubclasses", "the name of a class")
 	switch a.property.Type {
 	case engine.Reference, engine.Struct, engine.Collection:
 		a.target, _ = a.Value(a.targetField()).(string) // if it is not text, findTarget or structure reports it
@@ -309,15 +309,15 @@ func checkAutoassigned(o jsonfile.Object, p *engine.Property) {
 // checkUniqueFlag removes the flag unique, with a warning, if it has no effect on the
 // type. IONDV ignores the flag without a message.
 func checkUniqueFlag(o jsonfile.Object, p *engine.Property) {
-	if p.Unique && !indexable(p.Type) {
+	if p.Unique && !isIndexable(p.Type) {
 		o.Warn(o.At("unique"), "true for type "+p.Type.String(), "false: it has no effect on this type")
 		p.Unique = false
 	}
 }
 
-// indexable reports whether values of the type can be unique and can be used in
+// isIndexable reports whether values of the type can be unique and can be used in
 // indexes.
-func indexable(t engine.PropertyType) bool {
+func isIndexable(t engine.PropertyType) bool {
 	switch t {
 	case engine.Text, engine.HTML, engine.Password:
 		return false

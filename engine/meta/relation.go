@@ -20,7 +20,7 @@ func (l *linker) findTargets() {
 		}
 		for _, p := range d.class.Properties {
 			if p.Type == engine.Reference || p.Type == engine.Collection {
-				l.findTarget(d, l.attribute(p), p, left)
+				l.findTarget(d, l.attributeOf(p), p, left)
 			}
 		}
 	}
@@ -31,7 +31,7 @@ func (l *linker) findTargets() {
 		if d.state != linked {
 			continue
 		}
-		d.class.Properties = slices.DeleteFunc(d.class.Properties, func(p *engine.Property) bool { return left[l.attribute(p)] })
+		d.class.Properties = slices.DeleteFunc(d.class.Properties, func(p *engine.Property) bool { return left[l.attributeOf(p)] })
 	}
 	for _, d := range l.drafts {
 		d.own = slices.DeleteFunc(d.own, func(a *attribute) bool { return left[a] })
@@ -53,7 +53,7 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 	var t *draft
 	if a.target == "" {
 		l.report(a.Object, rule, a.Path, a.noTarget(), "the name of the class that attribute "+engine.Quote(p.Name)+" points at")
-	} else if t = l.lookup(a.home, rule, a.Object, path, a.target); t != nil && t.keyless() {
+	} else if t = l.lookupClass(a.home, rule, a.Object, path, a.target); t != nil && t.isKeyless() {
 		l.report(a.Object, rule, path, "class "+engine.Quote(t.class.FullName)+", which has no key", "a class that has objects")
 		t = nil
 	}
@@ -64,23 +64,23 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 	case rule == mistake.CollectionBack:
 		left[a] = true
 		if a.prefix == "" {
-			l.byName[p.Definition].resolve(a.position, nil)
+			l.byName[p.Definition].replaceEntry(a.position, nil)
 		}
 	case rule == mistake.CollectionClass:
 		p.Type = engine.Custom
-		a.set(l.byName[p.Definition], "type", json.Number("17"))
+		a.setField(l.byName[p.Definition], "type", json.Number("17"))
 	case rule == mistake.BackUnknown:
-		l.detach(p)
+		l.detachTarget(p)
 	default:
 		p.Type, p.Nowhere = engine.String, true
-		a.set(l.byName[p.Definition], "type", json.Number("0"))
+		a.setField(l.byName[p.Definition], "type", json.Number("0"))
 	}
 }
 
 // noTarget describes the value that replaces the name of a class.
 func (a *attribute) noTarget() string {
 	field := a.targetField()
-	if v := a.Value(field); !empty(v) {
+	if v := a.Value(field); !isEmpty(v) {
 		return jsonfile.Describe(v) + " as " + field
 	}
 	return "no " + field
@@ -90,22 +90,22 @@ func (a *attribute) noTarget() string {
 func (l *linker) findSubclasses(a *attribute, p *engine.Property) {
 	for i, name := range a.subclasses {
 		path := jsonfile.Element(a.At("allowedSubclasses"), i)
-		s := l.lookup(a.home, mistake.SubclassUnknown, a.Object, path, name)
+		s := l.lookupClass(a.home, mistake.SubclassUnknown, a.Object, path, name)
 		switch {
 		case s == nil:
-		case !s.descends(p.Target):
+		case !s.descendsFrom(p.Target):
 			l.report(a.Object, mistake.SubclassUnknown, path, "class "+engine.Quote(s.class.FullName), "class "+p.Target.FullName+" or one that descends from it")
 		default:
 			p.Subclasses = append(p.Subclasses, s.class)
 		}
 	}
-	if !empty(a.Value("allowedSubclasses")) && len(p.Subclasses) == 0 {
+	if !isEmpty(a.Value("allowedSubclasses")) && len(p.Subclasses) == 0 {
 		p.Subclasses = []*engine.Class{engine.NoClassAllowed}
 	}
 }
 
-// descends reports whether d is class c or descends from it.
-func (d *draft) descends(c *engine.Class) bool {
+// descendsFrom reports whether d is class c or descends from it.
+func (d *draft) descendsFrom(c *engine.Class) bool {
 	for ; d != nil; d = d.parent {
 		if d.class == c {
 			return true
@@ -118,16 +118,16 @@ func (d *draft) descends(c *engine.Class) bool {
 func (l *linker) holdText(a *attribute) {
 	for _, d := range l.drafts {
 		for _, p := range d.class.Properties {
-			if d.state == linked && p.Type == engine.Reference && l.attribute(p) == a {
+			if d.state == linked && p.Type == engine.Reference && l.attributeOf(p) == a {
 				p.Type, p.Target, p.Subclasses, p.Nowhere = engine.String, nil, nil, true
 			}
 		}
 	}
-	a.set(l.byName[a.property.Definition], "type", json.Number("0"))
+	a.setField(l.byName[a.property.Definition], "type", json.Number("0"))
 }
 
-// detach turns an attribute into a calculated one that is always null or empty.
-func (l *linker) detach(p *engine.Property) {
+// detachTarget turns an attribute into a calculated one that is always null or empty.
+func (l *linker) detachTarget(p *engine.Property) {
 	p.Target, p.Subclasses, p.Nowhere, p.Nullable = nil, nil, true, true
 	p.Formula = null{}
 }
@@ -151,20 +151,20 @@ type relater struct {
 	mirrors map[place]*engine.Property // collections by the place of the collection that their backColl names
 }
 
-// relate resolves back references, bindings and mirrored collections.
-func (l *linker) relate(usable []*draft) {
+// relateAttributes resolves back references, bindings and mirrored collections.
+func (l *linker) relateAttributes(usable []*draft) {
 	r := relater{linker: l, mirrors: make(map[place]*engine.Property)}
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
 			if p.Target == nil || l.byName[p.Target.FullName].faulty {
 				continue
 			}
-			a := l.attribute(p)
-			if !r.bind(d, a, p) || !r.back(d, a, p) {
-				l.detach(p)
+			a := l.attributeOf(p)
+			if !r.resolveBinding(d, a, p) || !r.resolveBackRef(d, a, p) {
+				l.detachTarget(p)
 				continue
 			}
-			r.mirror(d, a, p)
+			r.resolveMirror(d, a, p)
 		}
 	}
 	for _, d := range usable {
@@ -182,14 +182,14 @@ func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expe
 	var one engine.Faults
 	o.Faults = &one
 	o.Report(rule, path, found, expected)
-	l.once(one[0])
+	l.reportOnce(one[0])
 }
 
 func (l *linker) warn(a *attribute, path, found, expected string) {
-	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
+	l.reportOnce(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
 }
 
-func (l *linker) once(f engine.Fault) {
+func (l *linker) reportOnce(f engine.Fault) {
 	for _, known := range *l.faults {
 		if known.File == f.File && known.Path == f.Path && known.Found == f.Found {
 			return
@@ -206,9 +206,9 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// find returns the attribute that a field names. If class c has no such attribute, it
+// findAttribute returns the attribute that a field names. If class c has no such attribute, it
 // reports the rule and returns nil.
-func (r *relater) find(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
+func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {
 		r.report(a.Object, rule, a.At(field), engine.Quote(name)+", which is no attribute of class "+c.FullName, jsonfile.Choice(name, attributeNames(c)))
@@ -216,10 +216,10 @@ func (r *relater) find(a *attribute, rule *mistake.Rule, field, name string, c *
 	return p
 }
 
-// bind finds the attribute whose value is compared with the back reference instead of
+// resolveBinding finds the attribute whose value is compared with the back reference instead of
 // the key. A part of a structure may name another part of it, or an attribute of the
 // class. If the attribute is missing or cannot be compared, ok is false.
-func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
+func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	named := engine.Quote(a.binding)
 	switch {
 	case a.binding == "":
@@ -236,7 +236,7 @@ func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	case q == nil:
 		r.report(a.Object, mistake.BindingUnknown, a.At("binding"), named+", which no attribute has as its name", jsonfile.Choice(a.binding, attributeNames(d.class)))
 		return false
-	case !indexable(q.Type) || r.virtual(q):
+	case !isIndexable(q.Type) || r.isVirtual(q):
 		r.report(a.Object, mistake.BindingUnknown, a.At("binding"), named+" of type "+q.Type.String(), "an attribute with a value of its own that can be compared")
 		return false
 	}
@@ -244,14 +244,14 @@ func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	return true
 }
 
-// back finds the attribute of the target class that points back to this class. If there
+// resolveBackRef finds the attribute of the target class that points back to this class. If there
 // is one, the own attribute has no stored value. ok is false if the attribute does not
 // hold values that can be compared with the key or the binding.
-func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
+func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
 		return true
 	}
-	q := r.find(a, mistake.BackUnknown, "backRef", a.backRef, p.Target)
+	q := r.findAttribute(a, mistake.BackUnknown, "backRef", a.backRef, p.Target)
 	if q == nil {
 		return false
 	}
@@ -261,7 +261,7 @@ func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	}
 	held := q.ValueType()
 	switch {
-	case q.Type == engine.Collection || !indexable(q.Type) || r.virtual(q):
+	case q.Type == engine.Collection || !isIndexable(q.Type) || r.isVirtual(q):
 		r.report(a.Object, mistake.BackType, a.At("backRef"), engine.Quote(a.backRef)+" of type "+q.Type.String(), "a reference, or an attribute with a value of its own that can be compared")
 	case held != here && !(held.Textual() && here.Textual()):
 		r.report(a.Object, mistake.BackType, a.At("backRef"), engine.Quote(a.backRef)+", which holds values of type "+held.String(), "an attribute that holds values of type "+here.String()+", as "+what+" has them")
@@ -272,11 +272,11 @@ func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	return false
 }
 
-// virtual reports whether the attribute has no stored value: it is a back reference, or
+// isVirtual reports whether the attribute has no stored value: it is a back reference, or
 // it is calculated and not cached.
-func (r *relater) virtual(p *engine.Property) bool {
-	a := r.attribute(p)
-	return p.Type == engine.Reference && a.backRef != "" || !empty(a.Value("formula")) && !p.Cached
+func (r *relater) isVirtual(p *engine.Property) bool {
+	a := r.attributeOf(p)
+	return p.Type == engine.Reference && a.backRef != "" || !isEmpty(a.Value("formula")) && !p.Cached
 }
 
 func keyType(c *engine.Class) engine.PropertyType {
@@ -286,9 +286,9 @@ func keyType(c *engine.Class) engine.PropertyType {
 	return engine.String
 }
 
-// mirror finds the other side of a collection. It is enough if one side names the other
+// resolveMirror finds the other side of a collection. It is enough if one side names the other
 // in backColl; both sides are then linked.
-func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
+func (r *relater) resolveMirror(d *draft, a *attribute, p *engine.Property) {
 	if a.backColl == "" || p.Back != nil {
 		return
 	}
@@ -296,27 +296,27 @@ func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
 		r.warn(a, a.At("backColl"), engine.Quote(a.backColl)+" on type "+p.Type.String(), "nothing: it has a meaning for collections only")
 		return
 	}
-	q := r.find(a, mistake.OtherSide, "backColl", a.backColl, p.Target)
+	q := r.findAttribute(a, mistake.OtherSide, "backColl", a.backColl, p.Target)
 	if q == nil {
 		return
 	}
-	other := r.attribute(q)
+	other := r.attributeOf(q)
 	named := engine.Quote(a.backColl)
 	switch {
 	case q.Type != engine.Collection || other.backRef != "":
 		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+" of type "+q.Type.String(), "a collection without backRef")
 	case q.Definition == p.Definition && q.Name == p.Name:
 		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", the collection itself", "another collection")
-	case q.Target == nil || !related(q.Target, d.class):
+	case q.Target == nil || !areRelated(q.Target, d.class):
 		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", a collection of other objects", "a collection of objects of class "+d.class.FullName)
 	case other.backColl != "" && other.backColl != p.Name:
 		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", which names "+engine.Quote(other.backColl)+" as its other side", "a collection that names this one or none")
 	default:
-		r.pair(a, p, q)
+		r.linkMirror(a, p, q)
 	}
 }
 
-func (r *relater) pair(a *attribute, p, q *engine.Property) {
+func (r *relater) linkMirror(a *attribute, p, q *engine.Property) {
 	at := place{q.Definition, q.Name}
 	if known := r.mirrors[at]; known != nil && (known.Definition != p.Definition || known.Name != p.Name) {
 		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), engine.Quote(a.backColl)+", which is the other side of "+engine.Quote(known.Name)+" of class "+known.Definition, "a collection of its own")
@@ -328,7 +328,7 @@ func (r *relater) pair(a *attribute, p, q *engine.Property) {
 	}
 }
 
-// related reports whether one class descends from the other.
-func related(a, b *engine.Class) bool {
+// areRelated reports whether one class descends from the other.
+func areRelated(a, b *engine.Class) bool {
 	return a == b || slices.Contains(a.Descendants, b) || slices.Contains(b.Descendants, a)
 }

@@ -47,79 +47,79 @@ func (r *Repository) Classes() []*engine.Class { return r.all }
 // a fault is fatal, the repository is nil.
 func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind) (*Repository, engine.Faults) {
 	var faults engine.Faults
-	l := newLinker(read(sources, namespace, &faults), &faults)
+	l := newLinker(readDrafts(sources, namespace, &faults), &faults)
 	l.thumbnails = thumbnails
 	l.findAncestors()
 	for _, d := range l.drafts {
-		l.link(d, nil)
+		l.linkAncestors(d, nil)
 	}
 	l.findTargets()
-	if l.finish(); faults.Stop() {
-		return nil, placed(faults, sources)
+	if l.finishClasses(); faults.Stop() {
+		return nil, placeFaults(faults, sources)
 	}
 	r := &Repository{byName: make(map[string]*engine.Class, len(l.drafts))}
 	for _, d := range l.drafts {
-		if d.state == broken || d.keyless() {
+		if d.state == broken || d.isKeyless() {
 			continue
 		}
-		d.describe()
+		d.updateSource()
 		inheritDependencies(d.class)
 		d.class.Link()
 		r.byName[d.class.FullName] = d.class
 		r.all = append(r.all, d.class)
 	}
 	sort.Slice(r.all, func(i, j int) bool { return r.all[i].FullName < r.all[j].FullName })
-	return r, placed(faults, sources)
+	return r, placeFaults(faults, sources)
 }
 
-// read parses the sources and, if several describe one class, chooses one of them.
-func read(sources []Source, namespace string, faults *engine.Faults) []*draft {
+// readDrafts parses the sources and, if several describe one class, chooses one of them.
+func readDrafts(sources []Source, namespace string, faults *engine.Faults) []*draft {
 	types := make(userTypes)
 	var drafts []*draft
 	for _, s := range sources {
 		if s.Type {
 			types.parseUserType(s, faults)
-		} else if d := head(s, namespace, faults); d != nil {
+		} else if d := readHead(s, namespace, faults); d != nil {
 			drafts = append(drafts, d)
 		}
 	}
-	drafts = choose(drafts)
+	drafts = chooseVersions(drafts)
 	checkCase(drafts)
 	for _, d := range drafts {
-		d.body(types)
+		d.readBody(types)
 	}
 	return drafts
 }
 
-// finish does the checks and the linking that need all classes to be linked. It skips
+// finishClasses does the checks and the linking that need all classes to be linked. It skips
 // classes with fatal faults and the classes that depend on them.
-func (l *linker) finish() {
+func (l *linker) finishClasses() {
 	for _, d := range l.drafts {
 		if d.state == linked {
 			l.checkKeyCircle(d)
 		}
 	}
-	usable := l.initialise()
+	usable := l.initClasses()
 	l.checkTrees(usable)
-	l.relate(usable)
-	l.display(usable)
+	l.relateAttributes(usable)
+	l.compileDisplays(usable)
 	for _, d := range usable {
-		l.check(d)
+		l.checkDraft(d)
 	}
 	if l.faults.Stop() {
 		return
 	}
-	l.loading(usable)
+	l.readLoading(usable)
 	l.compileAll(usable)
 }
 
-// initialise calls Init of the classes without fatal faults, and sets the descendants
+// initClasses calls Init of the classes without fatal faults, and sets the descendants
 // of each class.
-func (l *linker) initialise() []*draft {
+func (l *linker) initClasses() []*draft {
 	l.findFaulty()
 	var usable []*draft
 	for _, d := range l.drafts {
-		if d.faulty || d.keyless() {
+		if d.faulty || d.isKeyless() {
 			continue
 		}
 		for _, p := range d.class.Properties {
@@ -170,9 +170,9 @@ func (l *linker) takesFromFaulty(d *draft) bool {
 	return slices.ContainsFunc(d.own, func(a *attribute) bool { return a.home.faulty })
 }
 
-// placed sets the line and column of faults in YAML files. engine/deploy does that for
+// placeFaults sets the line and column of faults in YAML files. engine/deploy does that for
 // faults in JSON files, together with those of deploy.json.
-func placed(faults engine.Faults, sources []Source) engine.Faults {
+func placeFaults(faults engine.Faults, sources []Source) engine.Faults {
 	places := make(map[string]jsonfile.Places)
 	for _, s := range sources {
 		places[s.File] = s.Places

@@ -7,18 +7,18 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// selection reads the values that forms should offer for an attribute, and their
+// readSelection reads the values that forms should offer for an attribute, and their
 // labels.
-func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
+func (l *linker) readSelection(d *draft, a *attribute, p *engine.Property) {
 	v := a.Value("selectionProvider")
-	if empty(v) {
+	if isEmpty(v) {
 		return
 	}
 	path := a.At("selectionProvider")
 	fields, ok := v.(engine.Fields)
 	if !ok {
 		l.report(a.Object, mistake.SelectionType, path, jsonfile.Describe(v), `an object such as {"type": "SIMPLE", "list": [{"key": "a", "value": "Label"}]}`)
-		l.drop(p, "selectionProvider")
+		l.dropField(p, "selectionProvider")
 		return
 	}
 	kind, _ := fields.Get("type")
@@ -27,16 +27,16 @@ func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
 		list, _ := fields.Get("list")
 		p.Selection = &engine.Selection{Rows: []engine.SelectionRow{{Values: l.selectionValues(a, jsonfile.Member(path, "list"), list)}}}
 	case "MATRIX":
-		p.Selection = l.matrix(d, a, fields, jsonfile.Member(path, "matrix"))
+		p.Selection = l.readMatrix(d, a, fields, jsonfile.Member(path, "matrix"))
 	case "HQL":
 		l.warn(a, jsonfile.Member(path, "type"), `"HQL"`, `"SIMPLE" or "MATRIX": the attribute has no labels`)
 	default:
 		l.report(a.Object, mistake.SelectionType, jsonfile.Member(path, "type"), jsonfile.Describe(kind), `"SIMPLE" or "MATRIX"`)
-		l.drop(p, "selectionProvider")
+		l.dropField(p, "selectionProvider")
 	}
 }
 
-func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
+func (l *linker) readMatrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
 	v, _ := fields.Get("matrix")
 	list, ok := v.([]any)
 	if !ok {
@@ -56,7 +56,7 @@ func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path strin
 		}
 		result, _ := row.Get("result")
 		r := engine.SelectionRow{Values: l.selectionValues(a, jsonfile.Member(at, "result"), result)}
-		if v, _ := row.Get("conditions"); !empty(v) {
+		if v, _ := row.Get("conditions"); !isEmpty(v) {
 			if r.Condition = l.rowCondition(d, a, jsonfile.Member(at, "conditions"), v); r.Condition == nil {
 				continue
 			}
@@ -67,13 +67,13 @@ func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path strin
 }
 
 func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine.Formula {
-	source, err := conditions(d.class, v)
+	source, err := translateConditions(d.class, v)
 	var f engine.Formula
 	if err == nil {
 		f, err = l.strictFormula(d, a, source)
 	}
 	if err != nil {
-		l.report(a.Object, mistake.SelectionCondition, path, jsonfile.Describe(v), "a condition: "+message(err))
+		l.report(a.Object, mistake.SelectionCondition, path, jsonfile.Describe(v), "a condition: "+errorText(err))
 		return nil
 	}
 	return f
@@ -82,11 +82,11 @@ func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine
 // strictFormula compiles a formula. It returns an error if an attribute in the formula
 // does not exist.
 func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
-	f, err := formula.Compile(d.class, a.within(d.class, source))
+	f, err := formula.Compile(d.class, a.resolveParts(d.class, source))
 	if err != nil {
 		return nil, err
 	}
-	return f, formula.Check(f, l.find)
+	return f, formula.Check(f, l.findClass)
 }
 
 func (l *linker) selectionValues(a *attribute, path string, v any) []engine.SelectionValue {

@@ -51,7 +51,7 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	var faults engine.Faults
 	for _, e := range entries {
 		file := path.Join(dir, e.Name())
-		if e.IsDir() || !written(file) || !strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), kind) {
+		if e.IsDir() || !isSourceFile(file) || !strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), kind) {
 			continue
 		}
 		s, fault := readFile(root, file, "a class")
@@ -109,8 +109,8 @@ func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 	return s, nil
 }
 
-// written reports whether the name of the file is that of a JSON or YAML file.
-func written(file string) bool {
+// isSourceFile reports whether the name of the file is that of a JSON or YAML file.
+func isSourceFile(file string) bool {
 	switch path.Ext(file) {
 	case ".json", ".yml", ".yaml":
 		return true

@@ -24,15 +24,15 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 			expanded = append(expanded, a)
 			continue
 		}
-		s := l.structure(d, a, chain)
+		s := l.findStructure(d, a, chain)
 		if s == nil {
-			d.resolve(a.position, nil)
+			d.replaceEntry(a.position, nil)
 			continue
 		}
 		parts := slices.Clone(s.class.Properties)
 		slices.SortStableFunc(parts, func(p, q *engine.Property) int { return cmp.Compare(p.OrderNumber, q.OrderNumber) })
 		for _, p := range parts {
-			expanded = append(expanded, l.part(d, a, s, p))
+			expanded = append(expanded, l.newPart(d, a, s, p))
 		}
 	}
 	d.own = nil
@@ -44,7 +44,7 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 		}
 		a.at.Report(mistake.PartTwice, a.at.At("name"), engine.Quote(a.property.Name)+", a part of structure "+other.at.Path, "another name")
 		if a.prefix == "" {
-			d.resolve(a.position, nil)
+			d.replaceEntry(a.position, nil)
 		}
 	}
 }
@@ -61,15 +61,15 @@ func partNamed(all []*attribute, i int) *attribute {
 	return nil
 }
 
-// structure finds the class of a struct attribute. If it cannot be used, structure
+// findStructure finds the class of a struct attribute. If it cannot be used, findStructure
 // returns nil and the attribute is left out.
-func (l *linker) structure(d *draft, a *attribute, chain []string) *draft {
+func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	if a.target == "" {
 		a.at.Report(mistake.StructureClass, a.at.Path, a.noTarget(), "the name of a class")
 		return nil
 	}
 	path := a.at.At("refClass")
-	s := l.lookup(d, mistake.StructureClass, a.at, path, a.target)
+	s := l.lookupClass(d, mistake.StructureClass, a.at, path, a.target)
 	for c := s; c != nil; c = c.parent {
 		if c.state == linking {
 			a.at.Report(mistake.StructureCircle, path, "a circle: "+strings.Join(append(chain, s.class.FullName), " -> "), "a structure that this class is no part of")
@@ -79,16 +79,16 @@ func (l *linker) structure(d *draft, a *attribute, chain []string) *draft {
 	if s == nil {
 		return nil
 	}
-	if l.link(s, chain); s.state != linked {
+	if l.linkAncestors(s, chain); s.state != linked {
 		return nil
 	}
 	return s
 }
 
-// part returns one part of a struct attribute. The part keeps the relations of its
+// newPart returns one part of a struct attribute. The part keeps the relations of its
 // description in the structure, and gets the place of the struct attribute.
-func (l *linker) part(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
-	described := l.attribute(p)
+func (l *linker) newPart(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
+	described := l.attributeOf(p)
 	part := *described
 	property := *p
 	part.property, part.at = &property, whole.at
@@ -107,8 +107,8 @@ func (l *linker) part(d *draft, whole *attribute, s *draft, p *engine.Property) 
 	return &part
 }
 
-// attribute returns the attribute from which a property was read.
-func (l *linker) attribute(p *engine.Property) *attribute {
+// attributeOf returns the attribute from which a property was read.
+func (l *linker) attributeOf(p *engine.Property) *attribute {
 	for _, a := range l.byName[p.Definition].own {
 		if a.property.Name == p.Name {
 			return a

@@ -49,9 +49,9 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	}
 }
 
-// apply replaces type custom by the user type that the attribute names, as name or
+// applyType replaces type custom by the user type that the attribute names, as name or
 // name@namespace. If the attribute does not name a type, it takes any JSON.
-func (types userTypes) apply(a *attribute) {
+func (types userTypes) applyType(a *attribute) {
 	p := a.property
 	refClass, _ := a.Value("refClass").(string)
 	if p.Type != engine.Custom || refClass == "" || !a.typed {

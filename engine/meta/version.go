@@ -9,11 +9,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// choose selects one draft for each class. If a class has several versions, choose
+// chooseVersions selects one draft for each class. If a class has several versions, it
 // selects the latest one, and items of older versions are read with its attributes. If
-// several files have the same version, the last file counts. choose adds a warning for
+// several files have the same version, the last file counts. It adds a warning for
 // each file that is not used, and these files are not checked further.
-func choose(all []*draft) []*draft {
+func chooseVersions(all []*draft) []*draft {
 	chosen := make(map[string]*draft, len(all))
 	for _, d := range all {
 		other := chosen[d.class.FullName]
@@ -21,12 +21,12 @@ func choose(all []*draft) []*draft {
 		case other == nil:
 			chosen[d.class.FullName] = d
 		case d.class.Version == other.class.Version && (d.inline || other.inline):
-			d.Fault(d.At("name"), "class "+engine.Quote(d.class.FullName)+" again", "one class of that name: "+other.where()+" has it")
+			d.Fault(d.At("name"), "class "+engine.Quote(d.class.FullName)+" again", "one class of that name: "+other.describePlace()+" has it")
 		case compareVersions(d.class.Version, other.class.Version) >= 0:
-			other.pass(d)
+			other.warnUnused(d)
 			chosen[d.class.FullName] = d
 		default:
-			d.pass(other)
+			d.warnUnused(other)
 		}
 	}
 	kept := make([]*draft, 0, len(chosen))
@@ -38,18 +38,18 @@ func choose(all []*draft) []*draft {
 	return kept
 }
 
-// pass warns that d is not used because other is used instead.
-func (d *draft) pass(other *draft) {
+// warnUnused warns that d is not used because other is used instead.
+func (d *draft) warnUnused(other *draft) {
 	name := "class " + engine.Quote(d.class.FullName)
 	if d.class.Version == other.class.Version {
-		d.Warn(d.At("name"), name+", which "+other.where()+" describes again", "one file for a class: this one is not used")
+		d.Warn(d.At("name"), name+", which "+other.describePlace()+" describes again", "one file for a class: this one is not used")
 		return
 	}
-	d.Warn(d.At("version"), name+" in version "+engine.Quote(d.class.Version)+", an older one than "+engine.Quote(other.class.Version)+" of "+other.where(),
+	d.Warn(d.At("version"), name+" in version "+engine.Quote(d.class.Version)+", an older one than "+engine.Quote(other.class.Version)+" of "+other.describePlace(),
 		"the latest version only: this one is not used, and its objects are read as the latest has them")
 }
 
-func (d *draft) where() string {
+func (d *draft) describePlace() string {
 	if d.Path == "" {
 		return d.File
 	}

@@ -43,8 +43,8 @@ var viewKinds = []string{string(engine.ListView), string(engine.CollectionView),
 
 func indexModels(r *presentationReader) *models {
 	m := &models{byKey: map[modelKey]*model{}}
-	r.walk(viewsDir, func(file string, folders []string) {
-		kind := base(file)
+	r.walkDir(viewsDir, func(file string, folders []string) {
+		kind := baseName(file)
 		switch known := slices.Contains(viewKinds, kind); {
 		case !known && len(folders) == 3 && folders[0] == oldStateViews:
 			m.addState(r, file, folders[1:])
@@ -58,10 +58,10 @@ func indexModels(r *presentationReader) *models {
 			if last > 0 {
 				key.path = fullNode(strings.Join(folders[:last], "."), r.namespace, r.namespace)
 			}
-			m.add(r, file, key)
+			m.addModel(r, file, key)
 		}
 	})
-	r.walk(stateViewsDir, func(file string, folders []string) {
+	r.walkDir(stateViewsDir, func(file string, folders []string) {
 		if len(folders) != 2 {
 			r.warn(file, "a view of no state", "a file in the folders of a workflow and a state, such as "+stateViewsDir+"/order@shop/new/order@shop.json")
 			return
@@ -76,7 +76,7 @@ func (r *presentationReader) warn(file, found, expected string) {
 }
 
 func (m *models) addState(r *presentationReader, file string, folders []string) {
-	m.add(r, file, modelKey{kind: engine.ItemView, class: base(file), path: statePath(folders[0], folders[1], r.namespace)})
+	m.addModel(r, file, modelKey{kind: engine.ItemView, class: baseName(file), path: statePath(folders[0], folders[1], r.namespace)})
 }
 
 // statePath returns the path in the keys of the view models of a state. Use isStatePath
@@ -92,7 +92,7 @@ const statePrefix = "workflows:"
 
 func isStatePath(path string) bool { return strings.HasPrefix(path, statePrefix) }
 
-func (m *models) add(r *presentationReader, file string, key modelKey) {
+func (m *models) addModel(r *presentationReader, file string, key modelKey) {
 	if !strings.Contains(key.class, "@") {
 		key.class = engine.FullName(key.class, r.namespace)
 	}
@@ -105,9 +105,9 @@ func (m *models) add(r *presentationReader, file string, key modelKey) {
 	m.all = append(m.all, one)
 }
 
-// read reads the file of a view model. It returns nil if the file does not hold one.
-func (m *model) read(r *presentationReader) *engine.ViewModel {
-	o, ok := r.object(m.file, "a view of a class", mistake.PresentationFile)
+// readModel reads the file of a view model. It returns nil if the file does not hold one.
+func (m *model) readModel(r *presentationReader) *engine.ViewModel {
+	o, ok := r.readObject(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
 	if m == nil {
 		return nil, nil
 	}
-	return m.lazy.get(p, "a view of class "+key.class, m.read)
+	return m.lazy.get(p, "a view of class "+key.class, m.readModel)
 }
 
 // instead maps a kind of view to the kind that is used if a class has no view of it.

@@ -18,12 +18,12 @@ const workflowsDir = "workflows"
 func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 	all := map[string][]*engine.Workflow{}
 	files := map[string]jsonfile.Object{}
-	r.walk(workflowsDir, func(file string, _ []string) {
-		o, ok := r.object(file, "a workflow", nil)
+	r.walkDir(workflowsDir, func(file string, _ []string) {
+		o, ok := r.readObject(file, "a workflow", nil)
 		if !ok {
 			return
 		}
-		_, namespace, _ := strings.Cut(strings.TrimSuffix(base(file), ".wf"), "@")
+		_, namespace, _ := strings.Cut(strings.TrimSuffix(baseName(file), ".wf"), "@")
 		if namespace == "" {
 			namespace = r.namespace
 		}
@@ -31,12 +31,12 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		class := textOr(o.Fields, "wfClass", "")
 		if class == "" {
 			// This is fatal because states may restrict the attributes that accounts can use.
-			o.Fault(o.At("wfClass"), found(o.Value("wfClass")), "the class of the workflow")
+			o.Fault(o.At("wfClass"), describeFound(o.Value("wfClass")), "the class of the workflow")
 			return
 		}
 		if w.Name == "" {
-			w.Name, _, _ = strings.Cut(strings.TrimSuffix(base(file), ".wf"), "@")
-			o.Report(mistake.WorkflowName, o.At("name"), found(o.Value("name")), "a name")
+			w.Name, _, _ = strings.Cut(strings.TrimSuffix(baseName(file), ".wf"), "@")
+			o.Report(mistake.WorkflowName, o.At("name"), describeFound(o.Value("name")), "a name")
 		}
 		if w.Class = class; !strings.Contains(class, "@") {
 			w.Class = engine.FullName(class, w.Namespace)
