@@ -145,7 +145,7 @@ func tokenActions() []action {
 	}
 }
 
-// oauthActions are the flow of interface.md, in which each person lets ext act;
+// oauthActions are the OAuth2 flow, in which each person lets ext act;
 // ext, which is no person, asks for a token of its own.
 func oauthActions() []action {
 	const grant = "/oauth2/grant?client_id=ext@system&response_type=code&state=s"

@@ -230,7 +230,7 @@ func TestS3Identifiers(t *testing.T) {
 				target, body := hostile(place, text)
 				resp, answer := c.ask(place[0], target, body, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("admin@local:secret")), "X-Request-Id", "s3")
 				sent++
-				unanswered := answer == "Internal server error" && target == "/rest/strings" // its script lets errors pass: interface.md, "Custom services"
+				unanswered := answer == "Internal server error" && target == "/rest/strings" // its script does not handle errors
 				if s := resp.StatusCode; s >= 500 && !unanswered || s < 200 {
 					t.Errorf("%s %s %.300s: %d %.300s", place[0], target, body, s, answer)
 				}

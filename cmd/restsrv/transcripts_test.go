@@ -77,7 +77,7 @@ func replayAll(t *testing.T, database func() string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := report{rules: readDecisions(t, shared)}
+	out := report{rules: readDecisions(t)}
 	var r *replayed
 	for i, e := range record {
 		secured := strings.HasPrefix(e.section, "CRUD over the secured repository")

@@ -11,31 +11,22 @@ import (
 
 // rule is a decision to answer differently from IONDV.
 type rule struct {
-	name, document, sentence string
-	differences              []*regexp.Regexp // which it explains
-	exchanges                []*regexp.Regexp // sections; empty means all
-	used                     []bool           // of differences and exchanges: whether they were met
-}
-
-// documents returns the documents with the decisions. They are beside the
-// repository, except for the requests to the service meta, of which only this
-// sentence is needed.
-func documents(shared string) map[string]string {
-	return map[string]string{
-		"decisions": filepath.Join(shared, "spec/decisions.md"),
-		"interface": filepath.Join(shared, "spec/interface.md"),
-		"data":      filepath.Join(shared, "reference/iondv-data.md"),
-		"services":  filepath.Join(shared, "reference/iondv-services.md"),
-		"milestone": filepath.Join("testdata", "transcripts", "milestone.md"),
-	}
+	name        string
+	differences []*regexp.Regexp // which it explains
+	exchanges   []*regexp.Regexp // sections; empty means all
+	used        []bool           // of differences and exchanges: whether they were met
 }
 
 // readDecisions reads testdata/transcripts/decisions.txt. A paragraph has "rule
-// NAME", "says DOCUMENT: SENTENCE", which must be in the document, and lines "when
-// DIFFERENCE" and "in SECTION: EXCHANGE", in both of which * is any text.
-func readDecisions(t *testing.T, shared string) (rules []*rule) {
+// NAME", "says SENTENCE", which must be in engine/DECISIONS.md, and lines "when DIFFERENCE"
+// and "in SECTION: EXCHANGE", in both of which * is any text.
+func readDecisions(t *testing.T) (rules []*rule) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "transcripts", "decisions.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := os.ReadFile(filepath.Join(root, "engine/DECISIONS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +40,9 @@ func readDecisions(t *testing.T, shared string) (rules []*rule) {
 		case len(rules) == 0:
 			t.Fatalf("decisions.txt: %q stands before the first rule", line)
 		case word == "says":
-			r := rules[len(rules)-1]
-			r.document, r.sentence, _ = strings.Cut(rest, ": ")
-			stands(t, documents(shared)[r.document], r)
+			if len(rest) < 20 || !strings.Contains(spaced(string(decisions)), spaced(rest)) {
+				t.Errorf("rule %s: engine/DECISIONS.md does not contain %q", rules[len(rules)-1].name, rest)
+			}
 		case word == "when":
 			r := rules[len(rules)-1]
 			r.differences = append(r.differences, glob(rest))
@@ -70,18 +61,6 @@ func readDecisions(t *testing.T, shared string) (rules []*rule) {
 
 func glob(s string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(s), `\*`, "(?s:.*)") + "$")
-}
-
-// stands checks that the document contains the sentence that a rule quotes.
-func stands(t *testing.T, file string, r *rule) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.sentence) < 20 || !strings.Contains(spaced(string(text)), spaced(r.sentence)) {
-		t.Errorf("rule %s: %s does not say %q", r.name, filepath.Base(file), r.sentence)
-	}
 }
 
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }

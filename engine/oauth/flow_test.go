@@ -14,8 +14,8 @@ import (
 	"restsrv/engine"
 )
 
-// interface.md, "OAuth2": no redirect_uri, no PKCE, no field in the form.
-func TestTheContractsFlow(t *testing.T) {
+// TestPlainFlow runs the flow without redirect_uri, without PKCE and without fields in the form.
+func TestPlainFlow(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		a := f.ask(http.MethodPost, "ann@local", "client_id", "ext@system", "response_type", "code", "state", "a b&c")
 		to, v := f.location(a)
