@@ -10,7 +10,7 @@ import (
 
 // aclProvider returns the object aclProvider, with which a service checks permissions on its own resources. It has
 // checkAccess, and getPermissions if access implements engine.Policy. It cannot grant permissions.
-func (h *host) aclProvider(access engine.Access) goja.Value {
+func (h *accessBinding) aclProvider(access engine.Access) goja.Value {
 	o := h.js.NewObject()
 	p := &jsAccess{h: h, access: access}
 	h.method(o, "checkAccess", h.asyncFunction("aclProvider.checkAccess", p.checkAccess))
@@ -23,7 +23,7 @@ func (h *host) aclProvider(access engine.Access) goja.Value {
 
 // jsAccess exposes an engine.Access to scripts.
 type jsAccess struct {
-	h      *host
+	h      *accessBinding
 	access engine.Access
 	policy engine.Policy
 }
@@ -32,7 +32,7 @@ type jsAccess struct {
 // permissions on the resource or on all resources. The user must be the user of a request, because the roles cannot
 // be derived from an id.
 func (p *jsAccess) checkAccess(call goja.FunctionCall) (operation, error) {
-	account := p.h.accountOf(call.Argument(0))
+	account := accountOf(p.h.realm, call.Argument(0))
 	if account == nil {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "checkAccess takes the user of a request such as req.user, found %s", describeValue(call.Argument(0)))
 	}
@@ -65,7 +65,7 @@ func (p *jsAccess) checkAccess(call goja.FunctionCall) (operation, error) {
 }
 
 // textList reads a string or an array of strings.
-func (h *host) textList(what string, v goja.Value) ([]string, error) {
+func (h *accessBinding) textList(what string, v goja.Value) ([]string, error) {
 	decoded, err := h.toDecoded(v)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (p *jsAccess) readSubjects(v goja.Value) ([]string, error) {
 	}
 	var all []string
 	for _, e := range list {
-		if a := p.h.accountOf(e); a != nil {
+		if a := accountOf(p.h.realm, e); a != nil {
 			subjects := a.Subjects()
 			all = append(all, subjects[:len(subjects)-1]...) // without engine.Everyone
 			continue

@@ -37,11 +37,11 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 	if !slices.ContainsFunc(members, isComputedOption) {
 		return r.storedRows(call)
 	}
-	a, err := engine.ParseAggregation(c, members, r.h.v.gen.rt.now())
+	a, err := engine.ParseAggregation(c, members, r.h.service.now())
 	if err != nil {
 		return operation{}, err
 	}
-	limit := r.h.v.gen.limits.Rows
+	limit := r.h.limits.Rows
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		var rows [][]any
 		err := r.repo.Aggregate(ctx, a, func(row []any) error {

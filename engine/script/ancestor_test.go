@@ -1,6 +1,7 @@
 package script
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestAncestorModules(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	for name, probe := range probes {
 		t.Run(name, func(t *testing.T) {
-			g := a.load(`const m = require(` + quoted(name) + `); module.exports = {'GET /': () => (` + probe + `) ? 'right' : 'wrong'};`)
+			g := a.load(`const m = require(` + strconv.Quote(name) + `); module.exports = {'GET /': () => (` + probe + `) ? 'right' : 'wrong'};`)
 			defer g.Close()
 			expect(t, get(t, g), jsonType+`"right"`)
 		})

@@ -31,9 +31,9 @@ var ancestorErrors = map[string]ancestorError{
 
 // setLegacyCode gives an error of a repository the code that services based on IONDV's Service class expect. If the
 // script has required IonError, the error becomes an instance of it. The message does not change.
-func (h *host) setLegacyCode(o *goja.Object, e *engine.Error) {
+func (h *vm) setLegacyCode(o *goja.Object, e *engine.Error) {
 	known, ok := ancestorErrors[e.Reason]
-	if !ok || !h.v.gen.legacy {
+	if !ok || !h.service.legacy {
 		return
 	}
 	_ = o.Set("code", known.code)

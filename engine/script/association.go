@@ -64,12 +64,11 @@ func (r *jsRepository) changeMembers(how string, call goja.FunctionCall) (operat
 		return r.getMaster(a), nil
 	}
 	in := &input{r: r, class: a.class, id: a.master}
-	g := r.h.v.gen
-	in.values, _, err = a.class.Bind(engine.Fields{{Name: a.collection.Name, Value: engine.Fields{{Name: how, Value: details}}}}, g.strict)
+	in.values, _, err = a.class.Bind(engine.Fields{{Name: a.collection.Name, Value: engine.Fields{{Name: how, Value: details}}}}, r.h.strict)
 	if err != nil {
 		return operation{}, err
 	}
-	r.h.v.cur.claimFiles(in.values, g.storage)
+	claimFiles(r.h.cur, in.values, r.h.storage)
 	after, err := r.readAfter(a.class, call.Argument(4))
 	return r.updateItem(in, after), err
 }

@@ -8,13 +8,27 @@ import (
 	"restsrv/engine"
 )
 
+// accessBinding provides the components for accounts and permissions: auth, wsAuth and aclProvider.
+type accessBinding struct{ *vm }
+
+func newAccess(v *vm) *accessBinding { return &accessBinding{v} }
+
+// requestOf returns the call of a req object. It throws if v is no such object.
+func (h *accessBinding) requestOf(v goja.Value) *call {
+	c := callOf(v)
+	if c == nil {
+		panic(h.js.NewTypeError("this method must be called on the request"))
+	}
+	return c
+}
+
 // newAuth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
 // methods of IONDV throw, because restsrv manages accounts with commands.
-func (h *host) newAuth(accounts engine.Accounts) goja.Value {
+func (h *accessBinding) newAuth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
-		return h.userObject(h.requestOf(call.Argument(0)).req.Account)
+		return userObject(h.realm, h.requestOf(call.Argument(0)).req.Account)
 	})
 	h.withCallback(o, "auth", "register", 1, a.register)
 	h.method(o, "signIn", h.asyncFunction("auth.signIn", a.signIn))
@@ -35,7 +49,7 @@ func (h *host) newAuth(accounts engine.Accounts) goja.Value {
 
 // withCallback adds a method that returns a promise. If the argument at index n is a function, the method calls the
 // function with the error and the value instead.
-func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (operation, error)) {
+func (h *accessBinding) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (operation, error)) {
 	run := h.asyncFunction(object+"."+name, prepare)
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
 		p := run(call)
@@ -51,7 +65,7 @@ func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare 
 }
 
 // callBack calls a function of the script. If the function throws, the error is logged as an unhandled rejection.
-func (h *host) callBack(f goja.Callable, args ...goja.Value) {
+func (h *accessBinding) callBack(f goja.Callable, args ...goja.Value) {
 	if _, err := f(goja.Undefined(), args...); err != nil {
 		panic(rethrow(err))
 	}
@@ -59,7 +73,7 @@ func (h *host) callBack(f goja.Callable, args ...goja.Value) {
 
 // jsAccounts exposes engine.Accounts to scripts.
 type jsAccounts struct {
-	h        *host
+	h        *accessBinding
 	accounts engine.Accounts
 }
 
@@ -97,7 +111,7 @@ func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 	}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		made, err := a.accounts.Register(ctx, r)
-		return func() goja.Value { return a.h.userObject(made) }, err
+		return func() goja.Value { return userObject(a.h.realm, made) }, err
 	}}, err
 }
 
@@ -115,7 +129,7 @@ func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials
 		if code := engine.CodeOf(err); err != nil && (code == engine.Unauthenticated || code == engine.Forbidden) {
 			return goja.Null, nil
 		}
-		return func() goja.Value { return a.h.userObject(proven) }, err
+		return func() goja.Value { return userObject(a.h.realm, proven) }, err
 	}}
 }
 
@@ -127,12 +141,12 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
 		if err != nil && engine.CodeOf(err) == engine.NotFound {
 			return goja.Null, nil
 		}
-		return func() goja.Value { return a.h.userObject(found) }, err
+		return func() goja.Value { return userObject(a.h.realm, found) }, err
 	}}, nil
 }
 
 // serviceAuth returns the object wsAuth.
-func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
+func (h *accessBinding) serviceAuth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.method(o, "authenticate", h.asyncFunction("wsAuth.authenticate", a.authenticate))
@@ -166,7 +180,7 @@ func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
 // generateToken implements generateToken(login, type). It issues a token for an account. The type defaults to local.
 func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
 	id := textArgument(call, 0) + "@" + firstText(textArgument(call, 1), "local")
-	c, audit := a.h.v.cur, a.h.v.gen.env.Audit
+	c, audit := a.h.cur, a.h.service.env.Audit
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		secret, t, err := a.accounts.Issue(ctx, id, "", 0)
 		if err != nil {

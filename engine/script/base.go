@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/dop251/goja"
 
@@ -12,11 +11,10 @@ import (
 // In IONDV, item.base holds the stored form of an item. It contains the ids of the members of each collection
 // without a back reference. restsrv stores these links separately. Services that are based on IONDV's Service class
 // and use base in their text therefore load such collections with every item; other services do not load them.
-var baseNames = regexp.MustCompile(`\.\s*base\b`)
 
 // withStored adds the collections that item.base contains to the properties that are loaded with items of a class.
 func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
-	if !r.h.v.gen.legacy || !r.h.provided.base {
+	if !r.h.service.legacy || !r.h.usesBase() {
 		return load
 	}
 	named := map[string]bool{}

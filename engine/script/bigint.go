@@ -103,11 +103,8 @@ func isRepeatable(e ast.Expression) bool {
 var errOperator = errors.New("an operator assignment with ** or a shift takes a plain name on its left where BigInts are used: write a = a ** b")
 
 // guardBigints limits the length of BigInts that a single step can create.
-func (h *host) guardBigints() {
-	program, err := h.v.gen.rt.cache.preludeProgram(preludeOperators)
-	must(err)
-	list, err := h.js.RunProgram(program)
-	must(err)
+func (h *guards) guardBigints() {
+	list := h.runPrelude(preludeOperators)
 	global := h.js.GlobalObject()
 	for i := range len(bigintOperators) {
 		pair := list.(*goja.Object).Get(h.indexText(i)).(*goja.Object)
@@ -137,7 +134,7 @@ func asBigint(v goja.Value) *big.Int {
 
 // checkOperator throws if the result would be too long. If an operand is not a BigInt, it leaves the error to the
 // operator.
-func (h *host) checkOperator(name string, x, y *big.Int) {
+func (h *guards) checkOperator(name string, x, y *big.Int) {
 	if x == nil || y == nil || x.Sign() == 0 {
 		return
 	}
@@ -157,7 +154,7 @@ func (h *host) checkOperator(name string, x, y *big.Int) {
 }
 
 // guardBigintFunction wraps the function BigInt and its static methods.
-func (h *host) guardBigintFunction(global *goja.Object) {
+func (h *guards) guardBigintFunction(global *goja.Object) {
 	original := global.Get("BigInt").(*goja.Object)
 	for _, name := range []string{"asIntN", "asUintN"} {
 		h.guardMethod(original, name, func(call goja.FunctionCall) {

@@ -42,13 +42,13 @@ const (
 // readBody reads the whole body. It returns TooLarge if the body exceeds the limit, Invalid if it is not valid JSON
 // or not a valid form as its media type declares, if it is nested too deeply or is a JSON scalar, and Unavailable if
 // too many requests have large bodies. The caller must close the body, even after an error.
-func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, error) {
+func readBody(ctx context.Context, r *engine.Request, limits *Limits, in *intake) (body, error) {
 	t := r.MediaType()
 	if r.Body != nil && t == "multipart/form-data" {
 		form, parts, err := readForm(r)
 		b := body{kind: formBody, decoded: form, parts: parts}
 		if err == nil {
-			b.leave, err = g.rt.intake.enter(ctx, sizeOfForm(form))
+			b.leave, err = in.enter(ctx, sizeOfForm(form))
 		}
 		return b, err
 	}
@@ -56,7 +56,7 @@ func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, err
 	if err != nil || len(raw) == 0 {
 		return body{}, err
 	}
-	leave, err := g.rt.intake.enter(ctx, len(raw))
+	leave, err := in.enter(ctx, len(raw))
 	if err != nil {
 		return body{}, err
 	}
@@ -64,7 +64,7 @@ func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, err
 	switch {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
 		b.kind = decodedBody
-		b.decoded, err = decodeBody(raw, &g.limits)
+		b.decoded, err = decodeBody(raw, limits)
 	case t == "application/x-www-form-urlencoded":
 		b.kind, b.decoded = decodedBody, parseQuery(string(raw))
 	case strings.HasPrefix(t, "text/"):
@@ -90,7 +90,7 @@ func decodeBody(raw []byte, limits *Limits) (any, error) {
 }
 
 // bodyValue returns req.body.
-func (h *host) bodyValue(b body) goja.Value {
+func (h *exchangeBinding) bodyValue(b body) goja.Value {
 	switch b.kind {
 	case decodedBody:
 		return h.fromBody(b.decoded)
@@ -105,7 +105,7 @@ func (h *host) bodyValue(b body) goja.Value {
 }
 
 // rawBodyValue returns req.rawBody, which handlers use to check signatures. It is undefined for forms with files.
-func (h *host) rawBodyValue(b body) goja.Value {
+func (h *exchangeBinding) rawBodyValue(b body) goja.Value {
 	if b.kind == formBody {
 		return goja.Undefined()
 	}
@@ -113,7 +113,7 @@ func (h *host) rawBodyValue(b body) goja.Value {
 }
 
 // newForm returns the object for a multipart form.
-func (h *host) newForm(fields engine.Fields) goja.Value {
+func (h *exchangeBinding) newForm(fields engine.Fields) goja.Value {
 	o := h.js.NewObject()
 	for _, f := range fields {
 		if f.Name == "__proto__" {
@@ -127,6 +127,3 @@ func (h *host) newForm(fields engine.Fields) goja.Value {
 	}
 	return o
 }
-
-// newBytes returns a Buffer that uses b as its memory.
-func (h *host) newBytes(b []byte) goja.Value { return h.ensurePlatform().Buffer(b) }

@@ -10,24 +10,19 @@ import (
 // keys directly.
 const cacheKeys = "\x00cache\x00"
 
-// newCacheComponent returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return
+// cacheObject returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return
 // promises; get resolves to null if the key does not exist. The values are in the shared store of the service, so
 // that each service has its own. If the store is full, the values that were not used for the longest time are
 // removed.
-func (h *host) newCacheComponent() goja.Value {
+func (h *sharedBinding) cacheObject() goja.Value {
 	o := h.js.NewObject()
-	s := h.v.gen.lasting.store
-	settled := func(v goja.Value) goja.Value {
-		p, resolve, _ := h.js.NewPromise()
-		must(resolve(v))
-		return h.js.ToValue(p)
-	}
+	s := h.store
 	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
 		v, ok := s.get(cacheKeys + h.sharedKey(call))
 		if !ok {
-			return settled(goja.Null())
+			return h.settled(goja.Null())
 		}
-		return settled(h.unshareValue(v))
+		return h.settled(h.unshareValue(v))
 	})
 	h.method(o, "set", func(call goja.FunctionCall) goja.Value {
 		key := cacheKeys + h.sharedKey(call)
@@ -37,7 +32,7 @@ func (h *host) newCacheComponent() goja.Value {
 			lives = time.Duration(seconds * float64(time.Second))
 		}
 		h.checkStored(s.put(key, value, size, lives, false))
-		return settled(goja.Undefined())
+		return h.settled(goja.Undefined())
 	})
 	return o
 }

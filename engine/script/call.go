@@ -17,21 +17,33 @@ type outcome struct {
 	response *engine.Response
 	err      error
 	again    bool // the VM was discarded during the call; run the call again
-	data     any  // decoded result of a job
-	none     bool // the job returned undefined
+	data     any  // decoded result of work that has no response
+	none     bool // the function returned undefined
 
 	displaced bool // the VM was discarded during the call, and the call cannot be repeated
 }
 
-// call is one run of a handler.
+// work is what a call runs: the handler of a route, of an event or of a test, or a function of a converter.
+type work interface {
+	// start calls the function of the script, in the first turn of the call.
+	start(c *call) (goja.Value, error)
+	// finish converts the result of the function, in a turn and inside goja's Try. It may panic with errResult.
+	finish(c *call, result goja.Value) outcome
+	// fail returns the outcome of a call whose function failed.
+	fail(c *call, f *Failure) outcome
+	// displaced returns the outcome of a call that lost its VM and cannot be repeated.
+	displaced() outcome
+	// urgent reports whether the call must not wait for a VM, because a write waits for it.
+	urgent() bool
+}
+
+// call is one run of a function of a script, for a request.
 type call struct {
-	gen   *Generation
-	route int
-	req   *engine.Request
-	body  body
-	job   *job            // nil for a route
-	ctx   context.Context // of the request
-	start time.Time
+	service *vmService
+	req     *engine.Request
+	work    work
+	ctx     context.Context // of the request
+	start   time.Time
 
 	out   outcome       // valid when the call is over
 	done  chan *pending // buffered; receives an operation to run, or nil when out is set
@@ -40,14 +52,13 @@ type call struct {
 	wrote atomic.Bool // called a method of the repository that writes
 
 	mu     sync.Mutex
-	work   context.Context // ctx with the wall-time limit; made on first use
+	inner  context.Context // ctx with the wall-time limit; made on first use
 	cancel context.CancelFunc
 
 	doing atomic.Bool // the goroutine of the call runs an operation
 
-	vm  *vm
-	obj *goja.Object // the req object of the handler
-	js  requestCache
+	vm     *vm
+	locals []any // see localOf
 
 	handed *pending // operation handed to the goroutine of the call, or nil; only accessed inside a turn
 
@@ -56,46 +67,51 @@ type call struct {
 
 	endMu sync.Mutex
 	ends  []func() // cleanup functions, see atEnd
-
-	claims claims
-	logged int // bytes, see maxLogged
-
-	console consoleState
 }
 
-// serveRoute runs a request of one route. It is the engine.Handler of the route.
-func (g *Generation) serveRoute(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
-	body, err := g.readBody(ctx, r)
-	defer body.close()
-	if err != nil {
-		return nil, err
+// localOf returns the T that belongs to a call, a new one at first. It may be used only inside a turn of the call.
+func localOf[T any](c *call) *T {
+	for _, one := range c.locals {
+		if t, ok := one.(*T); ok {
+			return t
+		}
 	}
-	o, err := g.runCall(ctx, r, route, body, nil)
-	if err != nil {
-		return nil, err
-	}
-	return o.response, o.err
+	t := new(T)
+	c.locals = append(c.locals, t)
+	return t
 }
 
-// runCall calls a handler of the script. If the VM is discarded during the call, it repeats the call up to three times.
-func (g *Generation) runCall(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
-	if !g.answers.Load() && g.answers.CompareAndSwap(false, true) {
-		g.lasting.store.resize(g.limits.Shared)
+// callOf returns the call of a req object, or nil if v is no such object.
+func callOf(v goja.Value) *call {
+	if o, ok := v.(*goja.Object); ok {
+		if proto := o.Prototype(); proto != nil {
+			if fields, ok := proto.Export().(interface{ callOfRequest() *call }); ok {
+				return fields.callOfRequest()
+			}
+		}
+	}
+	return nil
+}
+
+// run runs work on one of the VMs. If the VM is discarded during the call, it repeats the call up to three times.
+func (s *vmService) run(ctx context.Context, r *engine.Request, w work) (outcome, error) {
+	if !s.begun.Load() && s.begun.CompareAndSwap(false, true) {
+		s.begin()
 	}
 	if r.Account != nil && engine.AccountFrom(ctx) != r.Account {
 		ctx = engine.WithAccount(ctx, r.Account)
 	}
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan *pending, 2)}
-		o, err := g.runOnce(c)
+		c := &call{service: s, req: r, work: w, ctx: ctx, start: start, done: make(chan *pending, 2)}
+		o, err := s.runOnce(c)
 		switch {
 		case o.again && attempt < 3:
 			continue
 		case o.again:
-			o = c.discardOutcome()
+			o = w.displaced()
 		}
-		g.lasting.counters.countRequest(o, err)
+		s.counters.countRequest(o, err)
 		if err == nil {
 			err = o.err
 		}
@@ -104,7 +120,7 @@ func (g *Generation) runCall(ctx context.Context, r *engine.Request, route int, 
 }
 
 // runOnce runs c on one VM and waits for its outcome.
-func (g *Generation) runOnce(c *call) (outcome, error) {
+func (g *vmService) runOnce(c *call) (outcome, error) {
 	v, err := g.acquireVM(c)
 	if err != nil {
 		return outcome{}, err
@@ -122,8 +138,8 @@ func (g *Generation) runOnce(c *call) (outcome, error) {
 }
 
 // acquireVM takes a VM from the group, within the wall-time limit of the call.
-func (g *Generation) acquireVM(c *call) (*vm, error) {
-	if c.job != nil && c.job.event != nil {
+func (g *vmService) acquireVM(c *call) (*vm, error) {
+	if c.work.urgent() {
 		return g.group.acquireUrgent()
 	}
 	if v := g.group.takeFree(); v != nil {
@@ -217,7 +233,7 @@ func (c *call) nextOperation() *pending {
 		return p
 	default:
 	}
-	t := time.NewTimer(time.Until(c.start.Add(c.gen.limits.Wall)))
+	t := time.NewTimer(time.Until(c.start.Add(c.service.limits.Wall)))
 	defer t.Stop()
 	select {
 	case p := <-c.done:
@@ -231,7 +247,7 @@ func (c *call) nextOperation() *pending {
 
 // endLate ends a call after its time limit, or after the client disconnected.
 func (c *call) endLate() {
-	if c.finish(outcome{err: timeoutError(c.gen)}) {
+	if c.finish(outcome{err: timeoutError(c.service)}) {
 		c.reportCPU()
 	}
 }
@@ -254,7 +270,7 @@ func (c *call) markReturned(p *pending) {
 	}
 }
 
-func timeoutError(g *Generation) error {
+func timeoutError(g *vmService) error {
 	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.name)
 }
 
@@ -275,49 +291,33 @@ func (c *call) finish(o outcome) bool {
 func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
-	case !time.Now().Before(c.start.Add(c.gen.limits.Wall)): // the time limit caused the failure
-		c.finish(outcome{err: timeoutError(c.gen)})
-	case c.job != nil:
-		c.finish(outcome{err: c.failedJob(f)})
+	case !time.Now().Before(c.start.Add(c.service.limits.Wall)): // the time limit caused the failure
+		c.finish(outcome{err: timeoutError(c.service)})
 	default:
-		c.finish(c.gen.failureOutcome(c.req, f))
+		c.finish(c.work.fail(c, f))
 	}
 }
 
 // handleDiscard is called when the VM of c was discarded. The call is repeated unless it may have changed something.
 func (c *call) handleDiscard() {
 	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
-		c.finish(c.discardOutcome())
+		c.finish(c.work.displaced())
 		return
 	}
 	c.finish(outcome{again: true})
-}
-
-// discardOutcome returns the outcome of a call that cannot be repeated.
-func (c *call) discardOutcome() outcome {
-	if c.job != nil {
-		return outcome{displaced: true, err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
-	}
-	return outcome{displaced: true, response: displacedResponse()}
-}
-
-func displacedResponse() *engine.Response {
-	r := text(http.StatusServiceUnavailable, "the service was restarted, try again")
-	r.SetHeader("Retry-After", "0")
-	return r
 }
 
 // context returns the context of repository calls. It ends with the call or when the wall-time limit is reached.
 func (c *call) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.work == nil {
-		c.work, c.cancel = context.WithDeadline(c.ctx, c.start.Add(c.gen.limits.Wall))
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.ctx, c.start.Add(c.service.limits.Wall))
 		if c.over.Load() {
 			c.cancel()
 		}
 	}
-	return c.work
+	return c.inner
 }
 
 // runHandler starts the handler. It is the first turn of the call.
@@ -327,22 +327,14 @@ func (c *call) runHandler() error {
 	}
 	c.begun.Store(true)
 	v := c.vm
-	v.gen.lasting.counters.queueWait.observe(v.clock.start.Sub(c.start))
-	route := v.handlerOf(c)
-	c.obj = v.host.requestObject(c)
-	var ret goja.Value
-	var err error
-	if c.job == nil {
-		ret, err = route.handler(route.this, c.obj)
-	} else {
-		ret, err = route.handler(route.this, c.job.argument(c), c.obj)
-	}
+	v.service.counters.queueWait.observe(v.clock.start.Sub(c.start))
+	ret, err := c.work.start(c)
 	if err != nil {
 		return v.settleError(c, err)
 	}
 	p, ok := promiseOf(ret)
 	if !ok {
-		if p, ok, err = v.host.adoptThenable(ret); err != nil {
+		if p, ok, err = v.adoptThenable(ret); err != nil {
 			return v.settleError(c, err)
 		}
 	}
@@ -357,7 +349,7 @@ func (c *call) runHandler() error {
 		c.fail(v.describeThrown(p.Result(), nil))
 		return nil
 	}
-	return v.host.await(c, p)
+	return v.await(c, p)
 }
 
 // settleError fails c with an error of the engine. It returns errors that scripts cannot catch.
@@ -369,9 +361,53 @@ func (v *vm) settleError(c *call, err error) error {
 	return nil
 }
 
-// must panics with an error that scripts cannot catch. It is used in callbacks of the engine.
-func must(err error) {
-	if err != nil {
-		panic(err)
+// await answers c when p settles. All calls share the callbacks, which find the call in the asynchronous context.
+func (v *vm) await(c *call, p *goja.Promise) error {
+	if v.onFulfilled == nil {
+		v.onFulfilled = v.js.ToValue(func(fc goja.FunctionCall) goja.Value {
+			if c := v.cur; c != nil && !c.over.Load() {
+				must(v.answerCall(c, fc.Argument(0)))
+			}
+			return goja.Undefined()
+		})
+		v.onRejected = v.js.ToValue(func(fc goja.FunctionCall) goja.Value {
+			if c := v.cur; c != nil {
+				c.fail(v.describeThrown(fc.Argument(0), nil))
+			}
+			return goja.Undefined()
+		})
 	}
+	v.cur = c
+	_, err := v.thenFn(v.js.ToValue(p), v.onFulfilled, v.onRejected)
+	return err
+}
+
+// answerCall converts the value that a handler returned to the outcome of its
+// call. It returns an error that scripts cannot catch.
+func (v *vm) answerCall(c *call, result goja.Value) (err error) {
+	v.cur = c
+	var o outcome
+	defer func() {
+		x := recover()
+		if x == nil {
+			return
+		}
+		bad, ok := x.(errResult)
+		if !ok {
+			panic(x)
+		}
+		c.fail(&Failure{Message: string(bad)})
+	}()
+	ex := v.js.Try(func() { o = c.work.finish(c, result) })
+	if ex != nil {
+		c.fail(v.describeThrown(ex.Value(), ex))
+		return nil
+	}
+	if why := v.clock.expired(); why != nil {
+		c.fail(v.describeAbort(nil, why))
+		return nil
+	}
+	v.tally.flush(v.service.counters) // flush first, so that the metrics include the call when the client gets the answer
+	c.finish(o)
+	return nil
 }

@@ -16,33 +16,33 @@ import (
 func (h *host) optionValue(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
-		return h.repositoryObject(value)
+		return h.data.repositoryObject(value)
 	case engine.MetaRepository:
-		return h.metaRepository(value)
+		return h.data.metaRepository(value)
 	case engine.ImageStorage: // must be tested before FileStorage, which it also implements
-		return h.imageStorage(value)
+		return h.data.imageStorage(value)
 	case engine.FileStorage:
-		return h.fileStorage(value)
+		return h.data.fileStorage(value)
 	case engine.Auth:
-		return h.newAuth(value)
+		return h.access.newAuth(value)
 	case engine.ServiceAuth:
-		return h.serviceAuth(value)
+		return h.access.serviceAuth(value)
 	case engine.Access:
-		return h.aclProvider(value)
+		return h.access.aclProvider(value)
 	case engine.Workflows:
-		return h.workflowsObject(value)
+		return h.data.workflowsObject(value)
 	case engine.Counters:
 		return h.newSequences(value)
 	case engine.Settings:
 		return h.newSettings(value)
 	case engine.SysLog:
-		return h.newConsole()
+		return h.console.object()
 	case engine.KeyProvider:
 		return h.keyProvider()
 	case engine.Cache:
-		return h.newCacheComponent()
+		return h.shared.cacheObject()
 	case engine.Lacking:
-		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
+		h.service.warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
 		return h.js.NewDynamicObject(&lacking{h, string(value)})
 	case []any:
 		list := make([]any, len(value))
@@ -59,7 +59,7 @@ func (h *host) optionValue(name string, value any) goja.Value {
 	case nil, bool, string, int64, float64, number:
 		return h.fromDecoded(value)
 	}
-	h.v.gen.warn("an option names a component that scripts cannot use; its value is undefined", "option", name)
+	h.service.warn("an option names a component that scripts cannot use; its value is undefined", "option", name)
 	return goja.Undefined()
 }
 
@@ -106,15 +106,6 @@ func (h *host) newSettings(s engine.Settings) goja.Value {
 	})
 	h.refuse(h.methodsOf(o), "settings", "they are what deploy.json says", "set", "apply", "reset")
 	return o
-}
-
-// refuse adds methods of IONDV that are not supported. They throw the reason.
-func (h *host) refuse(m *methods, object, why string, names ...string) {
-	for _, name := range names {
-		m.add(name, func(goja.FunctionCall) goja.Value {
-			panic(h.newError(object+"."+name+" is not supported: "+why, "not-supported"))
-		})
-	}
 }
 
 // newSequences returns the object sequenceProvider.

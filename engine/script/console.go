@@ -12,9 +12,6 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// maxLogText is the limit of one line that a script logs, in bytes.
-const maxLogText = 8 << 10
-
 // maxLogged is the limit of the lines that a script logs for one request, in bytes. Each line counts lineCost bytes
 // in addition to its text.
 const (
@@ -27,22 +24,29 @@ type consoleState struct {
 	groups int
 	counts map[string]int
 	starts map[string]time.Time
+	logged int // bytes, see maxLogged
 }
 
 // maxLabels is the limit of the counters of console, of its timers, and of nested groups.
 const maxLabels = 100
 
-// consoleState returns the state of the current request, or the state of the VM outside of requests.
-func (h *host) consoleState() *consoleState {
-	if c := h.v.cur; c != nil {
-		return &c.console
-	}
-	return &h.consoleLoad
+// console provides the globals console and log.
+type console struct {
+	*vm
+	outside consoleState // used outside of requests
 }
 
-// newConsole returns the object for the globals console and log. Each line contains the service, the request and the
+// state returns the state of the current request, or the state of the VM outside of requests.
+func (h *console) state() *consoleState {
+	if h.cur != nil {
+		return localOf[consoleState](h.cur)
+	}
+	return &h.outside
+}
+
+// object returns the object for the globals console and log. Each line contains the service, the request and the
 // position of the call. If a request exceeds maxLogged, a final warning is logged and its further lines are dropped.
-func (h *host) newConsole() goja.Value {
+func (h *console) object() goja.Value {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	for _, m := range []struct {
@@ -51,12 +55,12 @@ func (h *host) newConsole() goja.Value {
 		write func(goja.FunctionCall) string // returns the text; nil to print the arguments
 	}{
 		{"log", slog.LevelInfo, nil}, {"info", slog.LevelInfo, nil}, {"warn", slog.LevelWarn, nil}, {"error", slog.LevelError, nil},
-		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.consoleTrace},
-		{"dir", slog.LevelInfo, h.consoleDir}, {"table", slog.LevelInfo, h.consoleTable},
+		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.trace},
+		{"dir", slog.LevelInfo, h.dir}, {"table", slog.LevelInfo, h.table},
 	} {
 		methods.add(m.name, func(call goja.FunctionCall) goja.Value {
 			switch {
-			case !h.v.gen.log.Enabled(context.Background(), m.level):
+			case !h.service.log.Enabled(context.Background(), m.level):
 			case m.write == nil:
 				h.logLine(m.level, "", call.Arguments...)
 			default:
@@ -66,9 +70,9 @@ func (h *host) newConsole() goja.Value {
 		})
 	}
 	for name, f := range map[string]func(goja.FunctionCall){
-		"assert": h.consoleAssert, "group": h.consoleGroup, "groupCollapsed": h.consoleGroup, "groupEnd": h.consoleGroupEnd,
-		"count": h.consoleCount, "countReset": h.consoleCountReset,
-		"time": h.consoleTime, "timeLog": h.consoleTimeLog, "timeEnd": h.consoleTimeEnd,
+		"assert": h.assert, "group": h.group, "groupCollapsed": h.group, "groupEnd": h.groupEnd,
+		"count": h.count, "countReset": h.countReset,
+		"time": h.time, "timeLog": h.timeLog, "timeEnd": h.timeEnd,
 		"clear": func(goja.FunctionCall) {},
 	} {
 		methods.add(name, func(call goja.FunctionCall) goja.Value {
@@ -81,23 +85,23 @@ func (h *host) newConsole() goja.Value {
 }
 
 // logLine writes a text and then values to the log.
-func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
-	log, c := h.v.gen.log, h.v.cur
+func (h *console) logLine(level slog.Level, text string, values ...goja.Value) {
+	log, c, s := h.service.log, h.cur, h.state()
 	if c != nil {
 		log = log.With("request", c.req.ID)
-		if c.logged > maxLogged {
+		if s.logged > maxLogged {
 			return
 		}
 	}
 	if text += h.logText(values); len(text) > maxLogText {
 		text = strings.ToValidUTF8(text[:maxLogText], "") + "…"
 	}
-	if n := h.consoleState().groups; n > 0 {
+	if n := s.groups; n > 0 {
 		indent := strings.Repeat("  ", n)
 		text = indent + strings.ReplaceAll(text, "\n", "\n"+indent)
 	}
 	if c != nil {
-		if c.logged += len(text) + lineCost; c.logged > maxLogged {
+		if s.logged += len(text) + lineCost; s.logged > maxLogged {
 			log.Warn("the script exceeded the log limit of this request; its further lines are dropped", "limit", maxLogged)
 			return
 		}
@@ -106,11 +110,11 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 }
 
 // callerPosition returns the position in the script of the current call.
-func (h *host) callerPosition() string {
+func (h *console) callerPosition() string {
 	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
 	var f Failure
 	for i := range frames {
-		if f.addFrames(h.v, frames[i:i+1]); f.File != "" {
+		if f.addFrames(h.vm, frames[i:i+1]); f.File != "" {
 			break
 		}
 	}
@@ -118,7 +122,7 @@ func (h *host) callerPosition() string {
 }
 
 // logText formats values for the log. The result has line breaks only in strings and stacks.
-func (h *host) logText(args []goja.Value) string {
+func (h *console) logText(args []goja.Value) string {
 	switch {
 	case len(args) == 0:
 		return ""
@@ -131,35 +135,35 @@ func (h *host) logText(args []goja.Value) string {
 }
 
 // tryText returns the result of f. If f throws, for example in a getter of a value, it returns a note instead.
-func (h *host) tryText(f func() string) (text string) {
+func (h *console) tryText(f func() string) (text string) {
 	if ex := h.js.Try(func() { text = f() }); ex != nil {
-		return "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
+		return "[a value cannot be shown: " + h.describeThrown(ex.Value(), ex).Message + "]"
 	}
 	return text
 }
 
-// consoleTrace returns the values and the current call stack.
-func (h *host) consoleTrace(call goja.FunctionCall) string {
+// trace returns the values and the current call stack.
+func (h *console) trace(call goja.FunctionCall) string {
 	f := Failure{Message: "Trace"}
 	if len(call.Arguments) > 0 {
 		f.Message += ": " + h.logText(call.Arguments)
 	}
-	f.addFrames(h.v, h.js.CaptureCallStack(maxFrames, nil))
+	f.addFrames(h.vm, h.js.CaptureCallStack(maxFrames, nil))
 	return f.Error()
 }
 
-func (h *host) consoleDir(call goja.FunctionCall) string {
+func (h *console) dir(call goja.FunctionCall) string {
 	return h.ensurePlatform().InspectWith(call.Argument(0), call.Argument(1), maxLogText)
 }
 
-func (h *host) consoleTable(call goja.FunctionCall) string {
+func (h *console) table(call goja.FunctionCall) string {
 	if text := h.ensurePlatform().Table(call.Argument(0), call.Argument(1)); text != "" {
 		return text
 	}
 	return h.logText(call.Arguments)
 }
 
-func (h *host) consoleAssert(call goja.FunctionCall) {
+func (h *console) assert(call goja.FunctionCall) {
 	if call.Argument(0).ToBoolean() {
 		return
 	}
@@ -170,17 +174,17 @@ func (h *host) consoleAssert(call goja.FunctionCall) {
 	h.logLine(slog.LevelError, text)
 }
 
-func (h *host) consoleGroup(call goja.FunctionCall) {
+func (h *console) group(call goja.FunctionCall) {
 	if len(call.Arguments) > 0 {
 		h.logLine(slog.LevelInfo, "", call.Arguments...)
 	}
-	if s := h.consoleState(); s.groups < maxLabels {
+	if s := h.state(); s.groups < maxLabels {
 		s.groups++
 	}
 }
 
-func (h *host) consoleGroupEnd(goja.FunctionCall) {
-	if s := h.consoleState(); s.groups > 0 {
+func (h *console) groupEnd(goja.FunctionCall) {
+	if s := h.state(); s.groups > 0 {
 		s.groups--
 	}
 }
@@ -193,8 +197,8 @@ func labelOf(call goja.FunctionCall) string {
 	return "default"
 }
 
-func (h *host) consoleCount(call goja.FunctionCall) {
-	s, name := h.consoleState(), labelOf(call)
+func (h *console) count(call goja.FunctionCall) {
+	s, name := h.state(), labelOf(call)
 	if s.counts == nil {
 		s.counts = map[string]int{}
 	}
@@ -204,12 +208,12 @@ func (h *host) consoleCount(call goja.FunctionCall) {
 	h.logLine(slog.LevelInfo, name+": "+strconv.Itoa(s.counts[name]))
 }
 
-func (h *host) consoleCountReset(call goja.FunctionCall) {
-	delete(h.consoleState().counts, labelOf(call))
+func (h *console) countReset(call goja.FunctionCall) {
+	delete(h.state().counts, labelOf(call))
 }
 
-func (h *host) consoleTime(call goja.FunctionCall) {
-	s, name := h.consoleState(), labelOf(call)
+func (h *console) time(call goja.FunctionCall) {
+	s, name := h.state(), labelOf(call)
 	if s.starts == nil {
 		s.starts = map[string]time.Time{}
 	}
@@ -220,9 +224,9 @@ func (h *host) consoleTime(call goja.FunctionCall) {
 	s.starts[name] = time.Now()
 }
 
-func (h *host) consoleTimeLog(call goja.FunctionCall) {
+func (h *console) timeLog(call goja.FunctionCall) {
 	name := labelOf(call)
-	start, ok := h.consoleState().starts[name]
+	start, ok := h.state().starts[name]
 	if !ok {
 		h.logLine(slog.LevelWarn, "console.timeEnd: there is no timer "+name)
 		return
@@ -234,7 +238,7 @@ func (h *host) consoleTimeLog(call goja.FunctionCall) {
 	h.logLine(slog.LevelInfo, text)
 }
 
-func (h *host) consoleTimeEnd(call goja.FunctionCall) {
-	h.consoleTimeLog(goja.FunctionCall{This: call.This, Arguments: call.Arguments[:min(1, len(call.Arguments))]})
-	delete(h.consoleState().starts, labelOf(call))
+func (h *console) timeEnd(call goja.FunctionCall) {
+	h.timeLog(goja.FunctionCall{This: call.This, Arguments: call.Arguments[:min(1, len(call.Arguments))]})
+	delete(h.state().starts, labelOf(call))
 }

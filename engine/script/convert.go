@@ -30,29 +30,20 @@ func sortedNames[V any](m map[string]V) []string {
 	return names
 }
 
-// put sets an own property, even if the name is "__proto__".
-func (h *host) put(o *goja.Object, name string, v goja.Value) {
-	if name == "__proto__" {
-		_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
-		return
-	}
-	_ = o.Set(name, v)
-}
-
 // fromDecoded converts decoded JSON to a JavaScript value. Integers that a Number cannot represent exactly become
 // BigInts.
-func (h *host) fromDecoded(v any) goja.Value {
+func (h *realm) fromDecoded(v any) goja.Value {
 	return h.convertDecoded(v, conversion{exact: true, patience: &patience{}})
 }
 
 // fromJSON converts decoded JSON as JSON.parse does: all numbers become Numbers.
-func (h *host) fromJSON(v any) goja.Value {
+func (h *realm) fromJSON(v any) goja.Value {
 	return h.convertDecoded(v, conversion{patience: &patience{}})
 }
 
 // fromBody converts decoded JSON that a client sent. It drops members named __proto__: if a script merged such a
 // body into an object, it would change the prototype of all objects.
-func (h *host) fromBody(v any) goja.Value {
+func (h *realm) fromBody(v any) goja.Value {
 	return h.convertDecoded(v, conversion{exact: true, plainNames: true, patience: &patience{}})
 }
 
@@ -63,7 +54,7 @@ type conversion struct {
 	plainNames bool // drop members named __proto__
 }
 
-func (h *host) convertDecoded(v any, as conversion) goja.Value {
+func (h *realm) convertDecoded(v any, as conversion) goja.Value {
 	as.patience.check(h)
 	switch v := v.(type) {
 	case nil:
@@ -90,7 +81,7 @@ func (h *host) convertDecoded(v any, as conversion) goja.Value {
 }
 
 // convertNumber converts the JSON text of a number.
-func (h *host) convertNumber(text string, exact bool) goja.Value {
+func (h *realm) convertNumber(text string, exact bool) goja.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxSafe && n <= maxSafe && text != "-0" {
 		return h.js.ToValue(n)
 	}
@@ -111,7 +102,7 @@ func exactNumber(d engine.Decimal) bool {
 
 // fromValue converts the value of an item. A decimal becomes a string if a Number cannot represent it exactly, an
 // integer a BigInt, and an instant a Date.
-func (h *host) fromValue(v any) goja.Value {
+func (h *realm) fromValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
@@ -142,7 +133,7 @@ func (h *host) fromValue(v any) goja.Value {
 
 // decoder converts JavaScript values to decoded JSON.
 type decoder struct {
-	h          *host
+	h          *realm
 	attributes bool // the outermost object holds attributes and is not an upload, even if its attributes have the names of one
 	defined    int  // undefined is an error at this depth and deeper; 0 allows it everywhere
 	depth      int
@@ -151,18 +142,18 @@ type decoder struct {
 }
 
 // toDecoded converts v to decoded JSON. Dates become engine.Instant. It may run getters and toJSON methods.
-func (h *host) toDecoded(v goja.Value) (any, error) {
+func (h *realm) toDecoded(v goja.Value) (any, error) {
 	return (&decoder{h: h}).decode(v)
 }
 
 // toAttributes converts the attributes of an item.
-func (h *host) toAttributes(v goja.Value) (any, error) {
+func (h *realm) toAttributes(v goja.Value) (any, error) {
 	return (&decoder{h: h, attributes: true}).decode(v)
 }
 
 // toCondition converts conditions of a query. Undefined members are errors there, because dropping a condition would
 // return more objects than requested. The outer levels around the conditions may have undefined members.
-func (h *host) toCondition(v goja.Value, outer int) (any, error) {
+func (h *realm) toCondition(v goja.Value, outer int) (any, error) {
 	return (&decoder{h: h, defined: outer + 1}).decode(v)
 }
 
@@ -233,11 +224,9 @@ func (c *decoder) decodeObject(o *goja.Object) any {
 		return nil
 	}
 	defer func() { c.depth-- }()
-	if it := itemOf(o); it != nil {
-		return it.item.ID
-	}
-	if u := c.decodeUpload(o); u != nil && (c.depth > 1 || !c.attributes) {
-		return u
+	v := c.standsFor(o)
+	if _, file := v.(*engine.Upload); v != nil && (!file || c.depth > 1 || !c.attributes) {
+		return v
 	}
 	switch o.ExportType() {
 	case timeType:
@@ -271,12 +260,22 @@ func (c *decoder) decodeObject(o *goja.Object) any {
 	return c.decodeFields(o)
 }
 
-// decodeUpload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil for
-// any other object.
-func (c *decoder) decodeUpload(o *goja.Object) *engine.Upload {
-	if part := partOf(o); part != nil {
-		return part.newUpload()
+// standsFor returns the value that an object stands for, or nil if it stands for none.
+func (c *decoder) standsFor(o *goja.Object) any {
+	if native, ok := nativeOf(o).(decodable); ok {
+		if v := native.decoded(); v != nil {
+			return v
+		}
 	}
+	if u := decodeUpload(o); u != nil {
+		return u
+	}
+	return nil
+}
+
+// decodeUpload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil
+// for any other object.
+func decodeUpload(o *goja.Object) *engine.Upload {
 	if b, ok := bytesOf(o); ok {
 		return &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
 	}
@@ -312,7 +311,7 @@ func describeUpload(u *engine.Upload, o *goja.Object) {
 
 func (c *decoder) decodeArray(o *goja.Object) any {
 	n := int(o.Get("length").ToInteger())
-	if n > c.h.v.gen.limits.Elements {
+	if n > c.h.limits.Elements {
 		c.fail("the array has too many elements")
 		return nil
 	}
@@ -337,17 +336,6 @@ func (c *decoder) decodeFields(o *goja.Object) any {
 		fields = append(fields, engine.Field{Name: k, Value: c.decodeValue(v)})
 	}
 	return fields
-}
-
-// indexText returns an array index as a string. It keeps the strings of small indexes.
-func (h *host) indexText(i int) string {
-	if i >= 1024 {
-		return strconv.Itoa(i)
-	}
-	for n := len(h.indexes); n <= i; n++ {
-		h.indexes = append(h.indexes, strconv.Itoa(n))
-	}
-	return h.indexes[i]
 }
 
 // describeValue returns a short description of a value for error messages.

@@ -3,7 +3,6 @@ package script
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dop251/goja"
 
@@ -22,15 +21,17 @@ func sameEvents(a, b []jsEvent) bool {
 	return slices.EqualFunc(a, b, func(a, b jsEvent) bool { return a.repo == b.repo && slices.Equal(a.types, b.types) })
 }
 
-// on implements dataRepo.on(types, handler). The first argument is a type or an array of types.
-func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
-	return r.h.registerEvent("dataRepo.on", call, r.repo, r.h.eventType)
+// eventBinding has the event handlers that scripts registered in one VM.
+type eventBinding struct {
+	*vm
+	handlers []jsEvent
 }
 
-// registerEvent registers an event handler. The function typeOf checks and completes the type of an event.
-func (h *host) registerEvent(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
-	l := h.v.load
-	if l == nil {
+func newEvents(v *vm) *eventBinding { return &eventBinding{vm: v} }
+
+// register registers an event handler. The function typeOf checks and completes the type of an event.
+func (h *eventBinding) register(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
+	if h.load == nil {
 		panic(h.newError(what+": handlers are registered while the service loads, not later", nil))
 	}
 	f, ok := goja.AssertFunction(call.Argument(1))
@@ -58,12 +59,12 @@ func (h *host) registerEvent(what string, call goja.FunctionCall, repo engine.Re
 		}
 		ev.types = append(ev.types, typ)
 	}
-	l.events = append(l.events, ev)
+	h.handlers = append(h.handlers, ev)
 	return goja.Undefined()
 }
 
-// eventType checks the type of an event and completes the name of its class.
-func (h *host) eventType(name string) (string, error) {
+// eventType checks the type of an event of a repository and completes the name of its class.
+func eventType(name string, findClass func(string) (*engine.Class, error)) (string, error) {
 	refuse := func(why string) error {
 		return engine.Errorf(engine.Invalid, "event", "dataRepo.on(%s): %s", engine.Quote(name), why)
 	}
@@ -83,7 +84,7 @@ func (h *host) eventType(name string) (string, error) {
 	default:
 		return "", refuse("there is no such event: these are " + strings.Join(classEvents, ", ") + ", and put and eject of a collection")
 	}
-	c, err := h.findClass(class)
+	c, err := findClass(class)
 	if err != nil {
 		return "", refuse(err.Error())
 	}
@@ -94,14 +95,6 @@ func (h *host) eventType(name string) (string, error) {
 		return "", refuse("class " + c.FullName + " has no collection " + engine.Quote(collection))
 	}
 	return c.FullName + "." + collection + "." + what, nil
-}
-
-// handlerOf returns the function that a call runs.
-func (v *vm) handlerOf(c *call) jsRoute {
-	if c.job != nil && c.job.event != nil {
-		return jsRoute{handler: v.events[c.job.event.index].handler, this: goja.Undefined()}
-	}
-	return v.routes[c.route]
 }
 
 // eventRun is one call of an event handler.
@@ -127,7 +120,7 @@ type eventRun struct {
 
 // newEvent returns the event object.
 func (r *eventRun) newEvent(c *call) goja.Value {
-	h := c.vm.host
+	h := bindingOf[*eventBinding](c.vm)
 	o := h.js.NewObject()
 	h.put(o, "type", h.js.ToValue(r.typ))
 	h.put(o, "class", h.js.ToValue(r.class.FullName))
@@ -135,7 +128,7 @@ func (r *eventRun) newEvent(c *call) goja.Value {
 	if r.id != "" {
 		h.put(o, "id", h.js.ToValue(r.id))
 	}
-	h.put(o, "user", h.userObject(c.req.Account))
+	h.put(o, "user", userObject(h.realm, c.req.Account))
 	if r.query != nil {
 		h.put(o, "options", h.fromDecoded(queryOptions(r.query)))
 		return o
@@ -149,7 +142,7 @@ func (r *eventRun) newEvent(c *call) goja.Value {
 	if r.collection != "" {
 		h.put(o, "master", item)
 		h.put(o, "collection", h.js.ToValue(r.collection))
-		h.put(o, "details", h.listArray(r.details, -1))
+		h.put(o, "details", h.listObject(r.details))
 		return o
 	}
 	if r.values != nil {
@@ -194,7 +187,7 @@ func queryOptions(q *engine.Query) engine.Fields {
 }
 
 // givenValue converts a value that is written to the form that scripts use. It returns false if the value is absent.
-func (h *host) givenValue(v any) (goja.Value, bool) {
+func (h *eventBinding) givenValue(v any) (goja.Value, bool) {
 	switch v := v.(type) {
 	case *engine.Record:
 		o := h.js.NewObject()
@@ -249,7 +242,7 @@ func (r *eventRun) readOutcome(c *call, result goja.Value) outcome {
 			if was, there := r.given[name]; there && v.SameAs(was) {
 				continue
 			}
-			decoded, err := c.vm.host.toAttributes(v)
+			decoded, err := c.vm.toAttributes(v)
 			if err != nil {
 				return outcome{err: err}
 			}
@@ -257,10 +250,10 @@ func (r *eventRun) readOutcome(c *call, result goja.Value) outcome {
 		}
 	}
 	o, ok := result.(*goja.Object)
-	if !ok || itemOf(o) != nil || o.ClassName() != "Object" || o == r.data {
+	if !ok || isStored(o) || o.ClassName() != "Object" || o == r.data {
 		return outcome{data: all}
 	}
-	decoded, err := c.vm.host.toAttributes(o)
+	decoded, err := c.vm.toAttributes(o)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -268,40 +261,4 @@ func (r *eventRun) readOutcome(c *call, result goja.Value) outcome {
 		all = append(all, given...)
 	}
 	return outcome{data: all}
-}
-
-// acquireUrgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on
-// the VMs may wait for that write. It may therefore exceed the limits of the group.
-func (g *group) acquireUrgent() (*vm, error) {
-	if v := g.atOnce(); v != nil {
-		return v, nil
-	}
-	v, err := g.gen.anotherVM()
-	if err != nil {
-		return nil, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	v.used = time.Now()
-	g.vms = append(g.vms, v)
-	g.takeSlot(v)
-	return v, nil
-}
-
-// atOnce takes a slot of the VM with the fewest calls. If each VM takes only one call, it takes an idle VM. It
-// returns nil if there is no suitable VM.
-func (g *group) atOnce() *vm {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var least *vm
-	for _, v := range g.vms {
-		if !v.retired && (least == nil || v.inflight < least.inflight) {
-			least = v
-		}
-	}
-	if least == nil || g.exclusive && least.inflight > 0 {
-		return nil
-	}
-	g.takeSlot(least)
-	return least
 }

@@ -27,8 +27,8 @@ type Events struct {
 	log *slog.Logger
 
 	mu       sync.Mutex
-	services map[string]*Generation // services with handlers, by name
-	order    []string               // names of the services in the order in which they were added
+	services map[string]registered // services with handlers, by name
+	order    []string              // names of the services in the order in which they were added
 	table    atomic.Pointer[listeners]
 }
 
@@ -43,14 +43,15 @@ type listeners struct {
 
 // listener is a handler of one event.
 type listener struct {
-	gen   *Generation
-	index int // index in gen.events
-	typ   string
+	service *vmService
+	event   jsEvent
+	index   int // index of the handler in each VM of the service
+	typ     string
 }
 
 // NewEvents returns a Repository that adds events to inner. It logs errors of handlers after a write to log.
 func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
-	return &Events{Repository: inner, log: log, services: map[string]*Generation{}}
+	return &Events{Repository: inner, log: log, services: map[string]registered{}}
 }
 
 // Transaction implements engine.Transactor.
@@ -63,55 +64,38 @@ func (e *Events) Admit(ctx context.Context, a engine.Admission) error {
 	return engine.Admit(ctx, e.Repository, a)
 }
 
-// Observe connects the services of m to e. It must be called before Add.
-func (m *Manager) Observe(e *Events) { m.events = e }
-
-// checkListening returns an error if a service has handlers but no Events exist to call them.
-func (e *Events) checkListening(g *Generation) error {
-	if e == nil && len(g.events) > 0 {
-		return &LoadError{File: g.asked, Message: "dataRepo.on: events are not available here"}
-	}
-	return nil
-}
-
-// setOrder sets the order in which the handlers of services are called. The order does not depend on which service is
-// loaded first.
-func (e *Events) setOrder(services []*managed) {
-	if e == nil {
-		return
-	}
+// SetOrder adds services. Their handlers are called in the order of the services, which does not depend on which
+// service is loaded first.
+func (e *Events) SetOrder(services []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, one := range services {
-		if !slices.Contains(e.order, one.Name) {
-			e.order = append(e.order, one.Name)
+	for _, name := range services {
+		if !slices.Contains(e.order, name) {
+			e.order = append(e.order, name)
 		}
 	}
 }
 
-// setHandlers registers the handlers of a version of a service. They replace those of the previous version.
-func (e *Events) setHandlers(service string, g *Generation) {
-	if e == nil {
-		return
-	}
+// SetHandlers registers the handlers of a version of a service. They replace those of the previous version.
+func (e *Events) SetHandlers(s *vmService, handlers []jsEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, known := e.services[service]; !known && len(g.events) == 0 {
+	if _, known := e.services[s.name]; !known && len(handlers) == 0 {
 		return
 	}
-	e.services[service] = g
+	e.services[s.name] = registered{s, handlers}
 	t := listeners{byType: map[string][]listener{}}
 	for _, name := range e.order {
-		g := e.services[name]
-		if g == nil {
+		r, ok := e.services[name]
+		if !ok {
 			continue
 		}
-		if len(g.events) > 0 {
-			t.time = max(t.time, g.limits.Transaction)
+		if len(r.handlers) > 0 {
+			t.time = max(t.time, r.service.limits.Transaction)
 		}
-		for i, ev := range g.events {
+		for i, ev := range r.handlers {
 			for _, typ := range ev.types {
-				t.byType[typ] = append(t.byType[typ], listener{gen: g, index: i})
+				t.byType[typ] = append(t.byType[typ], listener{service: r.service, event: ev, index: i})
 				t.reads = t.reads || strings.HasSuffix(typ, "."+preFetch) || strings.HasSuffix(typ, "."+preIterate)
 			}
 		}
@@ -121,6 +105,12 @@ func (e *Events) setHandlers(service string, g *Generation) {
 		return
 	}
 	e.table.Store(&t)
+}
+
+// registered contains the handlers of one version of a service.
+type registered struct {
+	service  *vmService
+	handlers []jsEvent
 }
 
 // The events of a class.

@@ -156,3 +156,29 @@ func cloneNested(value any) any {
 	clone.Values = cloneValues(r.Values)
 	return &clone
 }
+
+// enterEvent returns the type of the event before an object enters a state.
+func enterEvent(workflow, state string) string { return "workflow " + workflow + "." + state }
+
+// Entering calls the handlers of workflows.on before an item of c enters a
+// state, in the transaction of that change. Values that they return, or set in
+// data, are written to the item together with v. They may also prevent the
+// change.
+func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
+	t := e.listenersFor(ctx)
+	if t == nil {
+		return nil
+	}
+	all := slices.Clone(t.byType[enterEvent(workflow, state)])
+	if len(all) == 0 {
+		return nil
+	}
+	for i := range all {
+		all[i].typ = workflow + "." + state
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.time)
+	defer cancel()
+	w := e.newWriting(ctx, t, c, id)
+	w.values = v
+	return w.runHandlers(all, true)
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/dop251/goja"
+
 	"restsrv/engine"
 )
 
@@ -39,7 +41,7 @@ func (e *Events) newWriting(ctx context.Context, t *listeners, c *engine.Class, 
 }
 
 // repository returns the repository that a handler was registered on.
-func (l listener) repository() engine.Repository { return l.gen.events[l.index].repo }
+func (l listener) repository() engine.Repository { return l.event.repo }
 
 // readVisible reads an item from the repository of a handler. It returns nil if the item is hidden from the account.
 func (w *writing) readVisible(l listener, c *engine.Class, id string) (*engine.Item, error) {
@@ -117,7 +119,7 @@ func (l listener) bindAttributes(c *engine.Class, given engine.Fields) (engine.V
 		return nil, err
 	}
 	if len(unknown) > 0 {
-		l.gen.warn("a handler returned attributes that the class does not have; they are ignored", "event", l.typ, "attributes", unknown)
+		l.service.warn("a handler returned attributes that the class does not have; they are ignored", "event", l.typ, "attributes", unknown)
 	}
 	for i, value := range v {
 		switch value.(type) {
@@ -229,7 +231,7 @@ func (r *eventRun) readMembers(w *writing, p *engine.Property, it *engine.Item, 
 }
 
 func (w *writing) logFailure(l listener, err error) {
-	w.events.log.Error("a handler failed after a write, and the write was kept", "service", l.gen.name, "event", l.typ,
+	w.events.log.Error("a handler failed after a write, and the write was kept", "service", l.service.name, "event", l.typ,
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 
@@ -238,9 +240,14 @@ func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	if depth, _ := ctx.Value(depthKey{}).(int); depth > maxEventDepth {
 		return nil, engine.Errorf(engine.Internal, "event", "handlers of events write what causes events again, more than %d deep", maxEventDepth)
 	}
-	g := r.gen
-	req := &engine.Request{ID: engine.CallerFrom(ctx).Request, Service: g.name, Method: "EVENT", Path: "/", Header: http.Header{}, Account: engine.AccountFrom(ctx)}
-	o, err := g.runCall(ctx, req, 0, body{}, &job{event: r, argument: r.newEvent})
+	s := r.service
+	req := &engine.Request{ID: engine.CallerFrom(ctx).Request, Service: s.name, Method: "EVENT", Path: "/", Header: http.Header{}, Account: engine.AccountFrom(ctx)}
+	o, err := s.run(ctx, req, &job{
+		argument: r.newEvent, result: r.readOutcome, prompt: true,
+		handler: func(c *call) (goja.Callable, goja.Value) {
+			return bindingOf[*eventBinding](c.vm).handlers[r.index].handler, goja.Undefined()
+		},
+	})
 	if err != nil {
 		return nil, r.handlerError(err)
 	}

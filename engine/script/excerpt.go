@@ -98,33 +98,3 @@ func caretIndent(line string, from, column int) string {
 		return ' '
 	}, string(r[min(from, at):at]))
 }
-
-// excerptOf returns the source of a failure, as loaded by this generation, or "" if the position is not known.
-func (g *Generation) excerptOf(f *Failure) string {
-	if f.File == "" {
-		return ""
-	}
-	s := g.files.byName(f.File)
-	if s == nil {
-		return ""
-	}
-	return excerpt(string(s.text), f.Line, f.Column)
-}
-
-// failureArgs returns the log attributes of a failure. In development mode they include an excerpt of the source.
-func (g *Generation) failureArgs(f *Failure, args ...any) []any {
-	args = append(args, "error", f)
-	if g.rt.dev {
-		if text := g.excerptOf(f); text != "" {
-			args = append(args, ExcerptKey, text)
-		}
-	}
-	return args
-}
-
-// RejectionMessage is the message of log records about an unhandled promise rejection.
-const RejectionMessage = "a promise was rejected and nobody handled it"
-
-// ExcerptKey is the log attribute with the source around a failure, on several lines. It is present in development
-// mode only.
-const ExcerptKey = "excerpt"

@@ -7,25 +7,25 @@ import (
 )
 
 // expressMethods adds the Express methods of requests, except get: is, accepts and the methods of a stream.
-func (h *host) expressMethods(methods *methods) {
-	add := func(name string, f func(c *call, fc goja.FunctionCall) goja.Value) {
+func (h *exchangeBinding) expressMethods(methods *methods) {
+	add := func(name string, f func(r *requestFields, fc goja.FunctionCall) goja.Value) {
 		methods.add(name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
 	}
-	header := func(c *call, name string) goja.Value {
-		if values := c.req.Header[name]; len(values) > 0 {
+	header := func(r *requestFields, name string) goja.Value {
+		if values := r.c.req.Header[name]; len(values) > 0 {
 			return h.js.ToValue(strings.Join(values, ", "))
 		}
 		return goja.Undefined()
 	}
-	add("is", func(c *call, fc goja.FunctionCall) goja.Value {
-		return h.callModule("#request", "is", append([]goja.Value{header(c, "Content-Type"), h.js.ToValue(c.body.kind != noBody)}, fc.Arguments...)...)
+	add("is", func(r *requestFields, fc goja.FunctionCall) goja.Value {
+		return h.callModule("#request", "is", append([]goja.Value{header(r, "Content-Type"), h.js.ToValue(r.body.kind != noBody)}, fc.Arguments...)...)
 	})
-	add("accepts", func(c *call, fc goja.FunctionCall) goja.Value {
-		return h.callModule("#request", "accepts", append([]goja.Value{header(c, "Accept")}, fc.Arguments...)...)
+	add("accepts", func(r *requestFields, fc goja.FunctionCall) goja.Value {
+		return h.callModule("#request", "accepts", append([]goja.Value{header(r, "Accept")}, fc.Arguments...)...)
 	})
-	streaming := func(name string) func(c *call, fc goja.FunctionCall) goja.Value {
-		return func(c *call, fc goja.FunctionCall) goja.Value {
-			s := h.bodyStream(c)
+	streaming := func(name string) func(r *requestFields, fc goja.FunctionCall) goja.Value {
+		return func(r *requestFields, fc goja.FunctionCall) goja.Value {
+			s := h.bodyStream(r)
 			method, _ := goja.AssertFunction(s.Get(name))
 			v, err := method(s, fc.Arguments...)
 			if err != nil {
@@ -56,44 +56,15 @@ func (h *host) expressMethods(methods *methods) {
 	}
 }
 
-// callModule calls a function of a built-in module.
-func (h *host) callModule(module, name string, args ...goja.Value) goja.Value {
-	f, _ := goja.AssertFunction(h.ensurePlatform().Module(module).(*goja.Object).Get(name))
-	v, err := f(goja.Undefined(), args...)
-	if err != nil {
-		panic(rethrow(err))
-	}
-	return v
-}
-
 // bodyStream returns the body of a request as a stream, which it makes at the first call. It throws if the body was
 // parsed.
-func (h *host) bodyStream(c *call) *goja.Object {
-	if c.js.stream == nil {
-		switch c.body.kind {
+func (h *exchangeBinding) bodyStream(r *requestFields) *goja.Object {
+	if r.stream == nil {
+		switch r.body.kind {
 		case decodedBody, formBody:
 			panic(h.newError("the body of this request was parsed: read req.body, it is no stream any more", "not-supported"))
 		}
-		c.js.stream = h.newStream(c.body.raw)
+		r.stream = h.newStream(r.body.raw)
 	}
-	return c.js.stream
-}
-
-// newStream returns a stream of a copy of content.
-func (h *host) newStream(content []byte) *goja.Object {
-	o, err := h.js.New(h.ensurePlatform().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
-	must(err)
-	return o
-}
-
-// streamOf adds the property stream to an object. The stream is made when the property is first read.
-func (h *host) streamOf(o *goja.Object, content []byte) {
-	var made goja.Value
-	get := h.newFunction("stream", func(goja.FunctionCall) goja.Value {
-		if made == nil {
-			made = h.newStream(content)
-		}
-		return made
-	})
-	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return r.stream
 }

@@ -45,43 +45,8 @@ func (f *Failure) place() string {
 	return f.File + ":" + strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
 }
 
-const internalText = "Internal server error"
-
-// devHeader is the response header with the position of a failure in development mode.
-const devHeader = "X-Script-Error"
-
-// failureOutcome returns the response or the error for a failure. If the script set a status, the client receives
-// the status and the message. Otherwise it receives an internal error, or the error of the repository if that was
-// unavailable, timed out or rejected too many requests.
-func (g *Generation) failureOutcome(r *engine.Request, f *Failure) outcome {
-	if f.status != 0 {
-		g.log.Debug("a handler refused a request", "request", r.ID, "status", f.status, "error", f)
-		return outcome{response: g.addPlace(text(f.status, f.text), f)}
-	}
-	var e *engine.Error
-	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
-		return outcome{err: e}
-	}
-	if g.rt.dev {
-		g.log.Error("a handler failed", g.failureArgs(f, "request", r.ID, "method", r.Method, "path", r.Path)...)
-		return outcome{response: g.addPlace(text(http.StatusInternalServerError, internalText), f)}
-	}
-	return outcome{err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
-}
-
-func (g *Generation) addPlace(r *engine.Response, f *Failure) *engine.Response {
-	if g.rt.dev && f.File != "" {
-		r.SetHeader(devHeader, f.place())
-	}
-	return r
-}
-
-// text returns a plain text response. Browsers must not guess another content type.
-func text(status int, s string) *engine.Response {
-	r := &engine.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
-	r.SetHeader("X-Content-Type-Options", "nosniff")
-	return r
-}
+// maxLogText is the limit of one line that a script logs, in bytes.
+const maxLogText = 8 << 10
 
 // describeError converts an error of the engine or of restsrv to a Failure.
 func (v *vm) describeError(err error) *Failure {
@@ -106,7 +71,7 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 		f.addFrames(v, stop.Stack())
 		return f
 	case errors.As(err, &overflow):
-		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.gen.limits.CallStack), cause: err}
+		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.service.limits.CallStack), cause: err}
 		f.addFrames(v, overflow.Stack())
 		return f
 	case err != nil:
@@ -127,7 +92,7 @@ func (f *Failure) addFrames(v *vm, frames []goja.StackFrame) {
 }
 
 func (f *Failure) addFrame(v *vm, name string, p file.Position) {
-	file, line, column, ok := v.gen.files.originOf(p.Filename, p.Line, p.Column)
+	file, line, column, ok := v.service.files.originOf(p.Filename, p.Line, p.Column)
 	if !ok {
 		return
 	}
@@ -183,7 +148,7 @@ func (f *Failure) readThrown(v *vm, thrown goja.Value) {
 		}
 		return
 	}
-	f.cause = v.host.attachedError(o)
+	f.cause = v.attachedError(o)
 	message := o.Get("message")
 	if message != nil && goja.IsString(message) {
 		f.text = message.String()

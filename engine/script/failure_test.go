@@ -244,20 +244,20 @@ func TestPanicInTurn(t *testing.T) {
 
 func TestHeadMayRunAgain(t *testing.T) {
 	for method, want := range map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodPost: false} {
-		c := &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
+		c := &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.handleDiscard()
 		if c.out.again != want {
 			t.Errorf("%s: runs again: got %v, want %v", method, c.out.again, want)
 		}
-		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
+		c = &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.wrote.Store(true)
 		c.handleDiscard()
 		if c.out.again {
 			t.Errorf("%s that wrote runs again, want it not to", method)
 		}
-		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
+		c = &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.handleDiscard()
 		if !c.out.again {
 			t.Errorf("%s that never began does not run again", method)

@@ -25,7 +25,7 @@ func (f *Failure) addCauses(v *vm, o *goja.Object, left int) {
 		return
 	}
 	for i := range min(maxCauses, int(list.Get("length").ToInteger())) {
-		f.addCause(v, "one of its errors: ", list.Get(v.host.indexText(i)), left)
+		f.addCause(v, "one of its errors: ", list.Get(v.indexText(i)), left)
 	}
 }
 
@@ -56,5 +56,5 @@ func (v *vm) thrownText(o *goja.Object) string {
 	if message := o.Get("message"); message != nil && goja.IsString(message) && message.String() != "" {
 		return message.String()
 	}
-	return engine.Cut(v.host.callModule("util", "inspect", o).String(), maxThrown)
+	return engine.Cut(v.callModule("util", "inspect", o).String(), maxThrown)
 }

@@ -3,11 +3,8 @@ package script
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"restsrv/engine"
 )
@@ -15,31 +12,17 @@ import (
 // Generation is one loaded version of a script service. It is immutable: when a file changes, a new Generation is
 // loaded. It still answers requests after Close.
 type Generation struct {
+	*vmService
 	rt      *Runtime
-	limits  Limits
 	lasting *lasting
-	ownVMs  bool // the service sets limits.VMs itself
-	name    string
 	entry   string // absolute path of the configured file
-	asked   string
-	env     *engine.Env
-	options engine.Options
 	scope   map[string]any
-	log     *slog.Logger
-	strict  engine.Handling
-	storage engine.FileStorage // storage of uploaded files; may be nil
 
-	files     *files
-	group     *group
 	routes    []engine.Route
 	events    []jsEvent // the registered event handlers
 	converter bool
-	tests     *Suite      // nil if the file is not a test file
-	legacy    bool        // based on IONDV's Service class, which has other rules for texts and numbers
-	answers   atomic.Bool // it has received a call
+	tests     *Suite // nil if the file is not a test file
 	closed    atomic.Bool
-	warnOnce  sync.Map // texts of the logged warnings
-	warnings  atomic.Int64
 }
 
 var _ engine.Service = (*Generation)(nil)
@@ -55,51 +38,48 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 		g.files = read
 	}
 	if err := checkIsolation(s.Options); err != nil {
-		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+		return g.loadFailure(g.fault(err.Error()))
 	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
-		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
-			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
+		return g.loadFailure(g.fault("the CPU limit " + longest.String() +
+			" is longer than the longest that the process was started for, " + r.maxCPU.String()))
 	}
-	v, routes, err := g.newLoadedVM()
+	h, err := g.newLoadedVM()
 	if err != nil {
 		return g.loadFailure(err)
 	}
-	if err := checkRoutes(routes); err != nil {
-		v.dispose()
-		return g.loadFailure(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	if err := checkRoutes(h.routes); err != nil {
+		h.dispose()
+		return g.loadFailure(g.fault(err.Error()))
 	}
-	for i, route := range routes {
+	for i, route := range h.routes {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.routeHandler(i)})
 	}
-	g.events = v.events
-	g.group.addVM(v)
+	g.events = h.events.handlers
+	g.group.addVM(h.vm)
 	g.lasting.store.grow(g.limits.Shared)
 	r.registry.add(g)
 	return g, nil
 }
 
 func newGeneration(r *Runtime, s Service) *Generation {
-	g := &Generation{
-		rt: r, limits: s.Limits.orDefaults(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options, scope: s.Scope,
-		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
-	}
-	g.files = newFiles(r, g.limits.Source)
 	log := r.log
 	if s.Env.Log != nil {
 		log = s.Env.Log
 	}
-	g.log = log.With("service", s.Name)
-	if s.Options["handling"] == "strict" {
-		g.strict = engine.Strict
+	g := &Generation{
+		rt: r, lasting: r.lastingOf(s.Name), scope: s.Scope, converter: s.Converter, tests: s.tests,
+		entry: filepath.Join(r.app.dir, filepath.FromSlash(s.File)),
+		vmService: &vmService{
+			name: s.Name, asked: s.File, limits: s.Limits.orDefaults(r.limits), env: s.Env, options: s.Options,
+			log: log.With("service", s.Name), dog: r.dog, compile: r.app.cache, now: r.now, dev: r.dev, ownVMs: s.Limits.VMs > 0,
+		},
 	}
-	g.storage = s.Env.Files
-	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
-		g.storage = own
-	}
-	g.ownVMs = s.Limits.VMs > 0
-	g.lasting = r.lastingOf(s.Name)
-	g.group = newGroup(g, s.Options["isolation"] == exclusive)
+	g.counters = &g.lasting.counters
+	g.files = newFiles(r.app, g.limits.Source)
+	g.begin = func() { g.lasting.store.resize(g.limits.Shared) }
+	g.spawn = g.anotherVM
+	g.group = newGroup(g.vmService, s.Options["isolation"] == exclusive)
 	return g
 }
 
@@ -108,7 +88,7 @@ func newGeneration(r *Runtime, s Service) *Generation {
 func (g *Generation) loadFailure(err error) (*Generation, error) {
 	var e *LoadError
 	if !errors.As(err, &e) {
-		e = &LoadError{File: filepath.ToSlash(g.asked), Message: err.Error()}
+		e = g.fault(err.Error())
 	}
 	return nil, &failedLoad{LoadError: e, files: g.files}
 }
@@ -124,7 +104,7 @@ func (e *failedLoad) Unwrap() error { return e.LoadError }
 
 func (g *Generation) routeHandler(route int) engine.Handler {
 	return func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-		return g.serveRoute(ctx, r, route)
+		return serveRoute(ctx, g.vmService, g.rt.intake, r, route)
 	}
 }
 
@@ -148,45 +128,32 @@ func (g *Generation) Close() {
 	g.rt.registry.remove(g)
 }
 
-// loadWait times the CPU limit of loading is the time limit of an async _route.
-const loadWait = 5
-
 // newLoadedVM creates a VM, runs the module in it and collects its routes.
-func (g *Generation) newLoadedVM() (*vm, []jsRoute, error) {
-	v := newVM(g)
-	l := &loading{vm: v, done: make(chan error, 1)}
-	v.do(task{nil, l.run}, true)
-	t := time.NewTimer(loadWait * g.limits.Load)
-	defer t.Stop()
-	var err error
-	select {
-	case err = <-l.done:
-	case <-t.C:
-		err = &LoadError{File: filepath.ToSlash(g.asked), Message: "_route did not finish within " + (loadWait * g.limits.Load).String()}
+func (g *Generation) newLoadedVM() (*host, error) {
+	h := newHost(g)
+	if err := h.runLoad(h.loadModule); err != nil {
+		h.dispose()
+		return nil, err
 	}
-	if err != nil {
-		v.dispose()
-		return nil, nil, err
-	}
-	return v, v.routes, nil
+	return h, nil
 }
 
 // anotherVM creates a further VM of this generation. It returns an error if the routes or event handlers differ from
 // those of the first VM.
 func (g *Generation) anotherVM() (*vm, error) {
-	v, routes, err := g.newLoadedVM()
-	if err == nil && !sameRoutes(g.routes, routes) {
-		v.dispose()
+	h, err := g.newLoadedVM()
+	if err == nil && !sameRoutes(g.routes, h.routes) {
+		h.dispose()
 		err = errors.New("the script registers other routes each time it is loaded")
 	}
-	if err == nil && !sameEvents(g.events, v.events) {
-		v.dispose()
+	if err == nil && !sameEvents(g.events, h.events.handlers) {
+		h.dispose()
 		err = errors.New("the script registers handlers of other events each time it is loaded")
 	}
 	if err != nil {
 		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}
 	}
-	return v, nil
+	return h.vm, nil
 }
 
 func sameRoutes(routes []engine.Route, other []jsRoute) bool {
@@ -199,35 +166,4 @@ func sameRoutes(routes []engine.Route, other []jsRoute) bool {
 		}
 	}
 	return true
-}
-
-// maxWarnings is the limit of the warnings of one load, because their texts may contain data of clients.
-const maxWarnings = 200
-
-// warn logs a warning, once per load.
-func (g *Generation) warn(text string, args ...any) { g.warnOf(text, text, args...) }
-
-// warnOf logs a warning, once per load for each key.
-func (g *Generation) warnOf(what, text string, args ...any) {
-	if _, given := g.warnOnce.LoadOrStore(what, true); !given && g.warnings.Add(1) <= maxWarnings {
-		g.log.Warn(text, args...)
-	}
-}
-
-// data returns the repository of the global dataRepo: the repository of the option dataRepo, if it is set, or the
-// default.
-func (g *Generation) data() engine.Repository {
-	if named, ok := g.options["dataRepo"].(engine.Repository); ok {
-		return named
-	}
-	return g.env.Data
-}
-
-// metadataRepository returns the repository of the global metaRepo: the repository of the option metaRepo, if it is
-// set, or the default.
-func (g *Generation) metadataRepository() engine.MetaRepository {
-	if named, ok := g.options["metaRepo"].(engine.MetaRepository); ok {
-		return named
-	}
-	return g.env.Meta
 }

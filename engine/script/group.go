@@ -15,7 +15,7 @@ const exclusiveVMs = 64
 // group is the set of VMs of one generation. It creates VMs under load, up to a limit, and removes them when they
 // are idle. A slot is the right to run one call on a VM.
 type group struct {
-	gen *Generation
+	service *vmService
 
 	mu         sync.Mutex
 	limit      int  // maximum number of VMs
@@ -31,8 +31,8 @@ type group struct {
 	closed     bool
 }
 
-func newGroup(g *Generation, exclusive bool) *group {
-	own := &group{gen: g, limit: g.limits.VMs, perVM: g.limits.InFlight}
+func newGroup(s *vmService, exclusive bool) *group {
+	own := &group{service: s, limit: s.limits.VMs, perVM: s.limits.InFlight}
 	if exclusive {
 		own.isolate()
 	}
@@ -42,7 +42,7 @@ func newGroup(g *Generation, exclusive bool) *group {
 // isolate limits each VM to one call at a time. The caller must hold g.mu.
 func (g *group) isolate() {
 	g.exclusive, g.perVM = true, 1
-	if !g.gen.ownVMs {
+	if !g.service.ownVMs {
 		g.limit = max(g.limit, exclusiveVMs)
 	}
 }
@@ -78,7 +78,7 @@ func (g *group) acquire(ctx context.Context) (*vm, error) {
 	w := &waiter{slot: make(chan *vm, 1)}
 	if !g.joinQueue(w) {
 		return nil, &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second,
-			Message: "service " + g.gen.name + " has too many requests waiting"}
+			Message: "service " + g.service.name + " has too many requests waiting"}
 	}
 	for {
 		select {
@@ -91,7 +91,7 @@ func (g *group) acquire(ctx context.Context) (*vm, error) {
 			}
 		case <-ctx.Done():
 			g.leaveQueue(w)
-			return nil, timeoutError(g.gen)
+			return nil, timeoutError(g.service)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (g *group) joinQueue(w *waiter) bool {
 	g.waiting = append(g.waiting, w)
 	g.assignSlots()
 	n := len(g.waiting)
-	if n <= g.gen.limits.Queue || g.waiting[n-1] != w {
+	if n <= g.service.limits.Queue || g.waiting[n-1] != w {
 		return true
 	}
 	g.waiting = g.waiting[:n-1]
@@ -156,7 +156,7 @@ func (g *group) pickVM() (v *vm, spawn bool) {
 // spawnVM creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
 // queue, and spawnVM returns nil, nil.
 func (g *group) spawnVM(w *waiter) (*vm, error) {
-	v, err := g.gen.anotherVM()
+	v, err := g.service.spawn()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.assignSlots()
@@ -170,7 +170,7 @@ func (g *group) spawnVM(w *waiter) (*vm, error) {
 	if len(g.vms) == 0 {
 		return nil, err
 	}
-	g.gen.log.Error("cannot create another VM; the service continues with its present VMs", "error", err)
+	g.service.log.Error("cannot create another VM; the service continues with its present VMs", "error", err)
 	g.waiting = append([]*waiter{w}, g.waiting...)
 	return nil, nil
 }
@@ -218,7 +218,7 @@ func (g *group) release(v *vm) {
 		drop = []*vm{v}
 	case g.closed && g.inflight == 0:
 		drop, g.vms = g.vms, nil
-	case v.served >= g.gen.limits.Calls && !v.retired && !g.closed:
+	case v.served >= g.service.limits.Calls && !v.retired && !g.closed:
 		v.served = 0
 		go g.recycle(v)
 	}
@@ -232,9 +232,9 @@ func (g *group) release(v *vm) {
 // That memory cannot be measured. The old VM is removed when the new VM is ready and the last call of the old VM has
 // ended. If no new VM can be created, the old VM stays in use.
 func (g *group) recycle(old *vm) {
-	v, err := g.gen.anotherVM()
+	v, err := g.service.spawn()
 	if err != nil {
-		g.gen.log.Error("cannot create a VM to replace one that ran many calls; the old one stays in use", "error", err)
+		g.service.log.Error("cannot create a VM to replace one that ran many calls; the old one stays in use", "error", err)
 		return
 	}
 	g.mu.Lock()
@@ -244,7 +244,7 @@ func (g *group) recycle(old *vm) {
 		v.dispose()
 		return
 	}
-	g.gen.lasting.counters.recycled.Add(1)
+	g.service.counters.recycled.Add(1)
 	g.addVM(v)
 	g.retire(old)
 }
@@ -292,8 +292,8 @@ func (g *group) recordInterrupt(now time.Time) {
 	}
 	g.mu.Unlock()
 	if begins {
-		g.gen.lasting.counters.quarantines.Add(1)
-		g.gen.log.Error("turns of the service were ended too often: each VM takes one request at a time until the service is loaded again, or no turn was ended for a while",
+		g.service.counters.quarantines.Add(1)
+		g.service.log.Error("turns of the service were ended too often: each VM takes one request at a time until the service is loaded again, or no turn was ended for a while",
 			"ended", quarantineEnds, "within", quarantineTime, "until", quarantineCalm)
 	}
 }
@@ -304,7 +304,7 @@ func (g *group) endQuarantine(now time.Time) {
 		return
 	}
 	g.quarantine, g.exclusive, g.ended = false, false, nil
-	g.limit, g.perVM = g.gen.limits.VMs, g.gen.limits.InFlight
+	g.limit, g.perVM = g.service.limits.VMs, g.service.limits.InFlight
 	g.assignSlots()
 }
 
@@ -315,7 +315,7 @@ func (g *group) removeIdle(now time.Time) {
 	var keep, drop []*vm
 	for i, v := range g.vms {
 		spare := len(keep)+len(g.vms)-i > 1
-		if spare && v.inflight == 0 && now.Sub(v.used) > g.gen.limits.Idle {
+		if spare && v.inflight == 0 && now.Sub(v.used) > g.service.limits.Idle {
 			drop = append(drop, v)
 			continue
 		}
@@ -340,4 +340,40 @@ func (g *group) close() {
 	for _, v := range drop {
 		v.dispose()
 	}
+}
+
+// acquireUrgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on
+// the VMs may wait for that write. It may therefore exceed the limits of the group.
+func (g *group) acquireUrgent() (*vm, error) {
+	if v := g.atOnce(); v != nil {
+		return v, nil
+	}
+	v, err := g.service.spawn()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v.used = time.Now()
+	g.vms = append(g.vms, v)
+	g.takeSlot(v)
+	return v, nil
+}
+
+// atOnce takes a slot of the VM with the fewest calls. If each VM takes only one call, it takes an idle VM. It
+// returns nil if there is no suitable VM.
+func (g *group) atOnce() *vm {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var least *vm
+	for _, v := range g.vms {
+		if !v.retired && (least == nil || v.inflight < least.inflight) {
+			least = v
+		}
+	}
+	if least == nil || g.exclusive && least.inflight > 0 {
+		return nil
+	}
+	g.takeSlot(least)
+	return least
 }

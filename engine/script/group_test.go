@@ -169,7 +169,7 @@ func TestQuarantine(t *testing.T) {
 	if a.rt.Metrics()["svc"].Exclusive {
 		t.Error("the new version is exclusive, too, want it not to be")
 	}
-	far := newGroup(g, false)
+	far := newGroup(g.vmService, false)
 	for i := range 10 {
 		far.recordInterrupt(time.Unix(int64(i)*31, 0))
 	}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,9 +11,29 @@ import (
 	"restsrv/engine/wire"
 )
 
-// installGuards wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
+// guards limits the built-ins of one VM.
+type guards struct {
+	*realm
+	guardHooks
+	provided needs
+	patterns patterns
+}
+
+// guardHooks contains the parts of a VM that guards use.
+type guardHooks struct {
+	mayMatch      func() // records that scripts may use regular expressions
+	installTimers func()
+	platform      func() *platform.Platform
+}
+
+func newGuards(r *realm, hooks guardHooks) *guards { return &guards{realm: r, guardHooks: hooks} }
+
+// usesBase reports whether a script that was loaded uses item.base.
+func (h *guards) usesBase() bool { return h.provided.base }
+
+// install wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
 // those whose memory or recursion depends on a number or a text.
-func (h *host) installGuards() {
+func (h *guards) install() {
 	h.guardArrays()
 	h.guardJSON()
 }
@@ -36,6 +55,7 @@ var (
 	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
 	codeNames   = regexp.MustCompile("\\b(?:eval|Function|globalThis)\\b|(?:\\.\\s*|['\"`])constructor\\b")
 	delegation  = regexp.MustCompile(`\byield\s*\*`)
+	baseNames   = regexp.MustCompile(`\.\s*base\b`)
 	timerNames  = regexp.MustCompile(`(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask`)
 )
 
@@ -71,16 +91,16 @@ func containsMatch(text string, expression *regexp.Regexp, words ...string) bool
 }
 
 // provideBuiltins installs the built-ins that a file needs and that the VM does not have yet.
-func (h *host) provideBuiltins(n needs) {
+func (h *guards) provideBuiltins(n needs) {
 	if n.code && !h.provided.code {
 		h.provided.code = true
 		h.guardCode()
 	}
 	if n.platform != (platform.Needs{}) {
-		h.ensurePlatform().Patch(n.platform)
+		h.guardHooks.platform().Patch(n.platform)
 	}
 	if n.matches {
-		h.v.clock.mayMatch()
+		h.mayMatch()
 	}
 	h.guardWords(n.words)
 	h.provided.base = h.provided.base || n.base
@@ -112,15 +132,8 @@ func (h *host) provideBuiltins(n needs) {
 	}
 }
 
-// rangeError returns the RangeError that guards throw.
-func (h *host) rangeError(format string, args ...any) *goja.Object {
-	o, err := h.js.New(h.js.Get("RangeError"), h.js.ToValue(fmt.Sprintf(format, args...)))
-	must(err)
-	return o
-}
-
 // guardMethod wraps a method of an object, so that check is called first.
-func (h *host) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
+func (h *guards) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
 		return
@@ -135,25 +148,7 @@ func (h *host) guardMethod(o *goja.Object, name string, check func(call goja.Fun
 	})
 }
 
-func (h *host) prototypeOf(name string) *goja.Object {
-	return h.js.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
-}
-
-// tooMuch throws if n exceeds the limit.
-func (h *host) tooMuch(n float64, limit int, what string) {
-	if n > float64(limit) {
-		panic(h.rangeError("%s: more than %d at once", what, limit))
-	}
-}
-
-func textLength(v goja.Value) int {
-	if s, ok := v.(goja.String); ok {
-		return s.Length()
-	}
-	return 64 // the text of any other value is short or is built by a loop
-}
-
-func (h *host) guardArrays() {
+func (h *guards) guardArrays() {
 	proto := h.prototypeOf("Array")
 	// These methods recurse in Go for nested arrays, which the limit on calls does not count.
 	depth := 0
@@ -163,7 +158,7 @@ func (h *host) guardArrays() {
 }
 
 // checkJoin limits the length of an array that is converted to text, and the length of the text.
-func (h *host) checkJoin(call goja.FunctionCall, name string) {
+func (h *guards) checkJoin(call goja.FunctionCall, name string) {
 	h.tooLong(call.This, name)
 	o, ok := call.This.(*goja.Object)
 	if !ok || name != "join" {
@@ -175,22 +170,22 @@ func (h *host) checkJoin(call goja.FunctionCall, name string) {
 	}
 	n, _ := o.Get("length").Export().(int64)
 	total := int(n) * between
-	if o.ClassName() == "Array" && o.ExportType() != listType {
+	if o.ClassName() == "Array" && !isStored(o) {
 		var p patience
 		for i := range int(n) {
-			p.check(h)
+			p.check(h.realm)
 			if s, ok := o.Get(h.indexText(i)).(goja.String); ok {
 				total += s.Length()
 			}
 		}
 	}
-	h.tooMuch(float64(total), h.v.gen.limits.Text, name)
+	h.tooMuch(float64(total), h.limits.Text, name)
 }
 
 // limitNesting limits the recursion of a built-in that calls itself through elements.
-func (h *host) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
+func (h *guards) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
-	limit := h.v.gen.limits.CallStack
+	limit := h.limits.CallStack
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
 		check(call, name)
 		if *depth++; *depth > limit {
@@ -208,27 +203,23 @@ func (h *host) limitNesting(o *goja.Object, name string, depth *int, check func(
 
 // guardGenerators limits the depth at which generators delegate to others. The engine recurses without counting
 // calls, and returning from such a depth takes too long.
-func (h *host) guardGenerators() {
-	program, err := h.v.gen.rt.cache.preludeProgram(preludeGenerators)
-	must(err)
-	proto, err := h.js.RunProgram(program)
-	must(err)
+func (h *guards) guardGenerators() {
 	depth := 0
-	h.limitNesting(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
+	h.limitNesting(h.runPrelude(preludeGenerators).(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
 }
 
 // preludeGenerators is an expression for the prototype of all generator objects.
 const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
 
 // guardCode limits source text that is compiled at run time.
-func (h *host) guardCode() {
+func (h *guards) guardCode() {
 	check := func(args []goja.Value) {
 		for _, a := range args {
 			s, ok := a.(goja.String)
 			if !ok {
 				continue
 			}
-			h.tooMuch(float64(s.Length()), min(h.v.gen.limits.Source, maxMade), "source text made at run time")
+			h.tooMuch(float64(s.Length()), min(h.limits.Source, maxMade), "source text made at run time")
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
 			}
@@ -242,10 +233,7 @@ func (h *host) guardCode() {
 		}
 	}
 	h.guardMethod(h.js.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
-	program, err := h.v.gen.rt.cache.preludeProgram(preludeFunctions)
-	must(err)
-	list, err := h.js.RunProgram(program)
-	must(err)
+	list := h.runPrelude(preludeFunctions)
 	global := h.js.GlobalObject()
 	for i, name := range []string{"Function", "AsyncFunction", "GeneratorFunction"} {
 		original := list.(*goja.Object).Get(h.indexText(i)).(*goja.Object)
@@ -258,8 +246,8 @@ func (h *host) guardCode() {
 }
 
 // guardBuffer limits the size of the buffers that a constructor creates.
-func (h *host) guardBuffer(name string) {
-	limit := h.v.gen.limits.Text
+func (h *guards) guardBuffer(name string) {
+	limit := h.limits.Text
 	original := h.js.Get(name).(*goja.Object)
 	construct, _ := goja.AssertConstructor(original)
 	wrapper := h.replaceConstructor(name, original, construct, func(args []goja.Value) {
@@ -282,7 +270,7 @@ func (h *host) guardBuffer(name string) {
 }
 
 // guardTyped limits the texts that typed arrays are converted to.
-func (h *host) guardTyped() {
+func (h *guards) guardTyped() {
 	const widest = 26 // characters of a number
 	proto := h.prototypeOf("Uint8Array").Prototype()
 	for _, name := range []string{"join", "toString", "toLocaleString"} {
@@ -292,9 +280,9 @@ func (h *host) guardTyped() {
 				return
 			}
 			if n := o.Get("length"); n != nil {
-				h.tooMuch(n.ToFloat(), h.v.gen.limits.Elements, name)
+				h.tooMuch(n.ToFloat(), h.limits.Elements, name)
 				if by := call.Argument(0); goja.IsString(by) {
-					h.tooMuch(n.ToFloat()*float64(textLength(by)+widest), h.v.gen.limits.Text, name)
+					h.tooMuch(n.ToFloat()*float64(textLength(by)+widest), h.limits.Text, name)
 				}
 			}
 		})
@@ -303,7 +291,7 @@ func (h *host) guardTyped() {
 
 // replaceConstructor replaces a built-in constructor by one that calls check first. The prototype and the static
 // members stay the same, and subclasses and instanceof work as before.
-func (h *host) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
+func (h *guards) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
 	var wrapper *goja.Object
 	wrapper = h.js.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		check(call.Arguments)
@@ -327,10 +315,10 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 
 // guardJSON replaces JSON.parse and JSON.stringify, because the recursion of the originals is not limited. The new
 // JSON.stringify writes a BigInt as a number.
-func (h *host) guardJSON() {
+func (h *guards) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		text, limits := []byte(call.Argument(0).String()), &h.v.gen.limits
+		text, limits := []byte(call.Argument(0).String()), h.limits
 		if tooManyValues(text, limits.Elements) {
 			panic(h.rangeError("JSON.parse: more than %d values", limits.Elements))
 		}
@@ -360,14 +348,14 @@ func (h *host) guardJSON() {
 }
 
 // reviveValue calls the reviver of JSON.parse for a parsed value, bottom up.
-func (h *host) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
+func (h *guards) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {
 		value = goja.Undefined()
 	}
 	if o, ok := value.(*goja.Object); ok {
-		if depth > h.v.gen.limits.Depth { // the reviver can add nested objects
-			panic(h.rangeError("JSON.parse: nested deeper than %d", h.v.gen.limits.Depth))
+		if depth > h.limits.Depth { // the reviver can add nested objects
+			panic(h.rangeError("JSON.parse: nested deeper than %d", h.limits.Depth))
 		}
 		one := func(k string) {
 			if v := h.reviveValue(o, k, reviver, depth+1); goja.IsUndefined(v) {
@@ -393,3 +381,7 @@ func (h *host) reviveValue(holder *goja.Object, key string, reviver goja.Callabl
 	}
 	return v
 }
+
+// preludeFunctions is a JavaScript expression for an array of the constructors
+// that create functions from text.
+const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"

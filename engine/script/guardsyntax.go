@@ -69,7 +69,7 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 }
 
 // syntaxGuards returns the functions that guardSyntax calls. They return their argument or an equivalent value.
-func (h *host) syntaxGuards() map[string]func() goja.Value {
+func (h *guards) syntaxGuards() map[string]func() goja.Value {
 	pass := func(name string, check func(goja.Value)) func() goja.Value {
 		return func() goja.Value {
 			return h.newFunction(name, func(call goja.FunctionCall) goja.Value {
@@ -85,7 +85,7 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 		},
 		arrayGuard: pass("Array", func(v goja.Value) {
 			if goja.IsNumber(v) {
-				h.tooMuch(v.ToFloat(), h.v.gen.limits.Elements, "elements of an array")
+				h.tooMuch(v.ToFloat(), h.limits.Elements, "elements of an array")
 			}
 		}),
 		regexpGuard: pass("RegExp", h.checkPattern),
@@ -97,7 +97,7 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 const manyElements = 4096
 
 // iterableFor returns the value to iterate instead of v.
-func (h *host) iterableFor(v goja.Value) goja.Value {
+func (h *guards) iterableFor(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		h.tooLong(v, "spread")
@@ -118,7 +118,7 @@ func (h *host) iterableFor(v goja.Value) goja.Value {
 }
 
 // patientIterable returns an iterable over the elements of o that checks the time limit.
-func (h *host) patientIterable(o *goja.Object) *goja.Object {
+func (h *guards) patientIterable(o *goja.Object) *goja.Object {
 	wrapped := h.js.NewObject()
 	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.newFunction("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {
 		iterate, ok := goja.AssertFunction(o.GetSymbol(goja.SymIterator))
@@ -140,7 +140,7 @@ func (h *host) patientIterable(o *goja.Object) *goja.Object {
 		var p patience
 		outer := h.js.NewObject()
 		h.method(outer, "next", func(goja.FunctionCall) goja.Value {
-			p.check(h)
+			p.check(h.realm)
 			v, err := next(inner)
 			if err != nil {
 				panic(rethrow(err))

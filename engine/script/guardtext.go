@@ -17,16 +17,16 @@ const (
 )
 
 // checkScan throws if a text is too long to be processed.
-func (h *host) checkScan(v goja.Value, what string) {
-	h.tooMuch(float64(textLength(v)), min(maxScan, h.v.gen.limits.Text), what+" of a text of characters")
+func (h *guards) checkScan(v goja.Value, what string) {
+	h.tooMuch(float64(textLength(v)), min(maxScan, h.limits.Text), what+" of a text of characters")
 }
 
-func (h *host) guardScan(name string) {
+func (h *guards) guardScan(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) { h.checkScan(call.This, name) })
 }
 
 // checkMatch throws if matching an expression against a text could take too long.
-func (h *host) checkMatch(text, expression goja.Value, what string) {
+func (h *guards) checkMatch(text, expression goja.Value, what string) {
 	h.checkScan(text, what)
 	if o, ok := expression.(*goja.Object); ok {
 		if s, ok := o.Get("source").(goja.String); ok {
@@ -36,13 +36,13 @@ func (h *host) checkMatch(text, expression goja.Value, what string) {
 }
 
 // guardTest limits the text that a method of regular expressions matches.
-func (h *host) guardTest(name string) {
+func (h *guards) guardTest(name string) {
 	h.guardMethod(h.prototypeOf("RegExp"), name, func(call goja.FunctionCall) { h.checkMatch(call.Argument(0), call.This, name) })
 }
 
 // guardSearch limits the text and the pattern of a string method. Such methods compile a string argument as a
 // pattern.
-func (h *host) guardSearch(name string) {
+func (h *guards) guardSearch(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.checkMatch(call.This, call.Argument(0), name)
 		h.checkPattern(call.Argument(0))
@@ -51,7 +51,7 @@ func (h *host) guardSearch(name string) {
 
 // checkPattern limits the source of a regular expression. The compiler is recursive, and a longer expression takes
 // more time for each character of a text.
-func (h *host) checkPattern(v goja.Value) {
+func (h *guards) checkPattern(v goja.Value) {
 	s, ok := v.(goja.String)
 	if !ok {
 		return
@@ -70,20 +70,20 @@ func (h *host) checkPattern(v goja.Value) {
 	}
 }
 
-func (h *host) guardRepeat(name string) {
+func (h *guards) guardRepeat(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
-		h.tooMuch(call.Argument(0).ToFloat()*float64(textLength(call.This)), h.v.gen.limits.Text, name)
+		h.tooMuch(call.Argument(0).ToFloat()*float64(textLength(call.This)), h.limits.Text, name)
 	})
 }
 
-func (h *host) guardPad(name string) {
+func (h *guards) guardPad(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
-		h.tooMuch(call.Argument(0).ToFloat(), h.v.gen.limits.Text, name)
+		h.tooMuch(call.Argument(0).ToFloat(), h.limits.Text, name)
 	})
 }
 
 // guardRaw limits String.raw.
-func (h *host) guardRaw(name string) {
+func (h *guards) guardRaw(name string) {
 	h.guardMethod(h.js.Get("String").(*goja.Object), name, func(call goja.FunctionCall) {
 		if o, ok := call.Argument(0).(*goja.Object); ok {
 			h.tooLong(o.Get("raw"), name)
@@ -92,21 +92,21 @@ func (h *host) guardRaw(name string) {
 }
 
 // guardParseFloat limits the number of digits.
-func (h *host) guardParseFloat(name string) {
+func (h *guards) guardParseFloat(name string) {
 	h.guardMethod(h.js.GlobalObject(), name, func(call goja.FunctionCall) {
 		h.tooMuch(float64(textLength(call.Argument(0))), maxNumber, "digits of a number")
 	})
 }
 
 // guardEscape limits the text that is encoded for a URL.
-func (h *host) guardEscape(name string) {
+func (h *guards) guardEscape(name string) {
 	h.guardMethod(h.js.GlobalObject(), name, func(call goja.FunctionCall) { h.checkScan(call.Argument(0), name) })
 }
 
 // guardSplit limits the number of parts.
-func (h *host) guardSplit(name string) {
+func (h *guards) guardSplit(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
-		limit := h.v.gen.limits.Elements
+		limit := h.limits.Elements
 		n := textLength(call.This)
 		by, ok := call.Argument(0).(goja.String)
 		if !ok {
@@ -124,7 +124,7 @@ func (h *host) guardSplit(name string) {
 func countOccurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
 
 // guardReplace limits the length that a text reaches by replacements.
-func (h *host) guardReplace(name string) {
+func (h *guards) guardReplace(name string) {
 	var match goja.Callable
 	if o, ok := h.prototypeOf("String").Get("match").(*goja.Object); ok {
 		match, _ = goja.AssertFunction(o)
@@ -136,7 +136,7 @@ func (h *host) guardReplace(name string) {
 			h.checkMatch(call.This, what, name)
 		}
 		by, ok := with.(goja.String)
-		limit := float64(h.v.gen.limits.Text)
+		limit := float64(h.limits.Text)
 		n := float64(textLength(call.This))
 		if !ok || n*replacementGrowth(by.String(), n) <= limit || name == "replace" && !pattern {
 			return

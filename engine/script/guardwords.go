@@ -10,29 +10,29 @@ import (
 // wordGuards lists the guards by the name that a source text must contain.
 var wordGuards = []struct {
 	name    string
-	install func(h *host, name string)
+	install func(h *guards, name string)
 }{
-	{"fill", (*host).guardLength}, {"indexOf", (*host).guardLength}, {"lastIndexOf", (*host).guardLength},
-	{"includes", (*host).guardLength}, {"reverse", (*host).guardLength}, {"sort", (*host).guardLength},
-	{"map", (*host).guardLength}, {"forEach", (*host).guardLength}, {"filter", (*host).guardLength},
-	{"every", (*host).guardLength}, {"some", (*host).guardLength}, {"reduce", (*host).guardLength},
-	{"reduceRight", (*host).guardLength}, {"slice", (*host).guardLength}, {"splice", (*host).guardLength},
-	{"shift", (*host).guardLength}, {"unshift", (*host).guardLength}, {"copyWithin", (*host).guardLength},
-	{"flatMap", (*host).guardLength}, {"toReversed", (*host).guardLength}, {"toSorted", (*host).guardLength},
-	{"toSpliced", (*host).guardLength}, {"with", (*host).guardLength},
-	{"concat", (*host).guardConcat}, {"from", (*host).guardFrom},
-	{"apply", (*host).guardApply}, {"construct", (*host).guardConstruct},
-	{"repeat", (*host).guardRepeat}, {"padStart", (*host).guardPad}, {"padEnd", (*host).guardPad},
-	{"replace", (*host).guardReplace}, {"replaceAll", (*host).guardReplace}, {"split", (*host).guardSplit},
-	{"match", (*host).guardSearch}, {"matchAll", (*host).guardSearch}, {"search", (*host).guardSearch}, {"test", (*host).guardTest},
-	{"normalize", (*host).guardScan}, {"localeCompare", (*host).guardScan}, {"toUpperCase", (*host).guardScan},
-	{"toLowerCase", (*host).guardScan}, {"toLocaleUpperCase", (*host).guardScan}, {"toLocaleLowerCase", (*host).guardScan},
-	{"raw", (*host).guardRaw}, {"parseFloat", (*host).guardParseFloat},
-	{"escape", (*host).guardEscape}, {"unescape", (*host).guardEscape}, {"encodeURI", (*host).guardEscape},
-	{"encodeURIComponent", (*host).guardEscape}, {"decodeURI", (*host).guardEscape}, {"decodeURIComponent", (*host).guardEscape},
-	{"keys", (*host).guardKeys}, {"values", (*host).guardKeys}, {"entries", (*host).guardKeys}, {"assign", (*host).guardAssign},
-	{"getOwnPropertyDescriptors", (*host).guardKeys}, {"getOwnPropertyNames", (*host).guardKeys}, {"freeze", (*host).guardKeys},
-	{"setPrototypeOf", (*host).guardPrototypes}, {"__proto__", (*host).guardPrototypes},
+	{"fill", (*guards).guardLength}, {"indexOf", (*guards).guardLength}, {"lastIndexOf", (*guards).guardLength},
+	{"includes", (*guards).guardLength}, {"reverse", (*guards).guardLength}, {"sort", (*guards).guardLength},
+	{"map", (*guards).guardLength}, {"forEach", (*guards).guardLength}, {"filter", (*guards).guardLength},
+	{"every", (*guards).guardLength}, {"some", (*guards).guardLength}, {"reduce", (*guards).guardLength},
+	{"reduceRight", (*guards).guardLength}, {"slice", (*guards).guardLength}, {"splice", (*guards).guardLength},
+	{"shift", (*guards).guardLength}, {"unshift", (*guards).guardLength}, {"copyWithin", (*guards).guardLength},
+	{"flatMap", (*guards).guardLength}, {"toReversed", (*guards).guardLength}, {"toSorted", (*guards).guardLength},
+	{"toSpliced", (*guards).guardLength}, {"with", (*guards).guardLength},
+	{"concat", (*guards).guardConcat}, {"from", (*guards).guardFrom},
+	{"apply", (*guards).guardApply}, {"construct", (*guards).guardConstruct},
+	{"repeat", (*guards).guardRepeat}, {"padStart", (*guards).guardPad}, {"padEnd", (*guards).guardPad},
+	{"replace", (*guards).guardReplace}, {"replaceAll", (*guards).guardReplace}, {"split", (*guards).guardSplit},
+	{"match", (*guards).guardSearch}, {"matchAll", (*guards).guardSearch}, {"search", (*guards).guardSearch}, {"test", (*guards).guardTest},
+	{"normalize", (*guards).guardScan}, {"localeCompare", (*guards).guardScan}, {"toUpperCase", (*guards).guardScan},
+	{"toLowerCase", (*guards).guardScan}, {"toLocaleUpperCase", (*guards).guardScan}, {"toLocaleLowerCase", (*guards).guardScan},
+	{"raw", (*guards).guardRaw}, {"parseFloat", (*guards).guardParseFloat},
+	{"escape", (*guards).guardEscape}, {"unescape", (*guards).guardEscape}, {"encodeURI", (*guards).guardEscape},
+	{"encodeURIComponent", (*guards).guardEscape}, {"decodeURI", (*guards).guardEscape}, {"decodeURIComponent", (*guards).guardEscape},
+	{"keys", (*guards).guardKeys}, {"values", (*guards).guardKeys}, {"entries", (*guards).guardKeys}, {"assign", (*guards).guardAssign},
+	{"getOwnPropertyDescriptors", (*guards).guardKeys}, {"getOwnPropertyNames", (*guards).guardKeys}, {"freeze", (*guards).guardKeys},
+	{"setPrototypeOf", (*guards).guardPrototypes}, {"__proto__", (*guards).guardPrototypes},
 }
 
 // words is a bit set of wordGuards.
@@ -66,7 +66,7 @@ func findWords(text string) (w words) {
 }
 
 // guardWords installs the guards that are not installed yet.
-func (h *host) guardWords(w words) {
+func (h *guards) guardWords(w words) {
 	have := &h.provided.words
 	if w[0]&^have[0] == 0 && w[1]&^have[1] == 0 {
 		return
@@ -79,36 +79,24 @@ func (h *host) guardWords(w words) {
 	}
 }
 
-// tooLong throws if an array-like value has more elements than a built-in may process. Holes count as elements.
-func (h *host) tooLong(v goja.Value, what string) {
-	switch v := v.(type) {
-	case *goja.Object:
-		if n := v.Get("length"); n != nil {
-			h.tooMuch(n.ToFloat(), h.v.gen.limits.Elements, what)
-		}
-	case goja.String:
-		h.tooMuch(float64(v.Length()), h.v.gen.limits.Elements, what)
-	}
-}
-
 // guardLength limits the length of the array that a method processes.
-func (h *host) guardLength(name string) {
+func (h *guards) guardLength(name string) {
 	h.guardMethod(h.prototypeOf("Array"), name, func(call goja.FunctionCall) { h.tooLong(call.This, name) })
 }
 
 // guardFrom limits the argument of Array.from.
-func (h *host) guardFrom(name string) {
+func (h *guards) guardFrom(name string) {
 	h.guardMethod(h.js.Get("Array").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(0), "Array.from") })
 }
 
 // guardConcat limits the length of a concatenated string or array.
-func (h *host) guardConcat(name string) {
+func (h *guards) guardConcat(name string) {
 	h.guardMethod(h.prototypeOf("String"), name, func(call goja.FunctionCall) {
 		n := textLength(call.This)
 		for _, a := range call.Arguments {
 			n += textLength(a)
 		}
-		h.tooMuch(float64(n), h.v.gen.limits.Text, name)
+		h.tooMuch(float64(n), h.limits.Text, name)
 	})
 	h.guardMethod(h.prototypeOf("Array"), name, func(call goja.FunctionCall) {
 		n := 0.0
@@ -119,28 +107,28 @@ func (h *host) guardConcat(name string) {
 				}
 			}
 		}
-		h.tooMuch(n, h.v.gen.limits.Elements, name)
+		h.tooMuch(n, h.limits.Elements, name)
 	})
 }
 
 // guardApply limits the number of arguments in a list.
-func (h *host) guardApply(name string) {
+func (h *guards) guardApply(name string) {
 	h.guardMethod(h.prototypeOf("Function"), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
 	h.guardMethod(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(2), "arguments") })
 }
 
 // guardConstruct limits the number of arguments of a constructor in a list.
-func (h *host) guardConstruct(name string) {
+func (h *guards) guardConstruct(name string) {
 	h.guardMethod(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
 }
 
 // guardKeys limits strings and arrays whose properties are listed.
-func (h *host) guardKeys(name string) {
+func (h *guards) guardKeys(name string) {
 	h.guardMethod(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.checkListed(call.Argument(0), name) })
 }
 
 // guardAssign limits strings and arrays whose properties are copied.
-func (h *host) guardAssign(name string) {
+func (h *guards) guardAssign(name string) {
 	h.guardMethod(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
 		for _, v := range call.Arguments {
 			h.checkListed(v, name)
@@ -148,7 +136,7 @@ func (h *host) guardAssign(name string) {
 	})
 }
 
-func (h *host) checkListed(v goja.Value, what string) {
+func (h *guards) checkListed(v goja.Value, what string) {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() != "Array" {
 		return // a script has added its properties one by one
 	}
@@ -160,7 +148,7 @@ const maxLinks = 10_000
 
 // guardPrototypes prevents cycles in the prototype chain through a Proxy, over which the engine would recurse
 // without end.
-func (h *host) guardPrototypes(string) {
+func (h *guards) guardPrototypes(string) {
 	const name = "setPrototypeOf"
 	check := func(o, proto goja.Value) {
 		if o, ok := o.(*goja.Object); ok {
@@ -174,12 +162,8 @@ func (h *host) guardPrototypes(string) {
 	for _, owner := range []string{"Object", "Reflect"} {
 		h.guardMethod(h.js.Get(owner).(*goja.Object), name, func(call goja.FunctionCall) { check(call.Argument(0), call.Argument(1)) })
 	}
-	program, err := h.v.gen.rt.cache.preludeProgram(preludeProto)
-	must(err)
-	install, err := h.js.RunProgram(program)
-	must(err)
-	f, _ := goja.AssertFunction(install)
-	_, err = f(goja.Undefined(), h.js.ToValue(func(call goja.FunctionCall) goja.Value {
+	f, _ := goja.AssertFunction(h.runPrelude(preludeProto))
+	_, err := f(goja.Undefined(), h.js.ToValue(func(call goja.FunctionCall) goja.Value {
 		check(call.Argument(0), call.Argument(1))
 		return goja.Undefined()
 	}))
@@ -194,7 +178,7 @@ const preludeProto = `(check) => {
 }`
 
 // checkCycle throws if proto leads back to o through a Proxy, or if the chain is too long to check.
-func (h *host) checkCycle(o *goja.Object, proto goja.Value) {
+func (h *guards) checkCycle(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object
 	add := func(v *goja.Object) {

@@ -83,7 +83,7 @@ func TestIdleVM(t *testing.T) {
 	used := retained(300, func() any {
 		v := another()
 		ctx, r := request{query: "n=3"}.build()
-		c := &call{gen: g, req: r, ctx: ctx, start: time.Now(), done: make(chan *pending, 2), vm: v}
+		c := &call{service: g.vmService, req: r, work: &routeWork{}, ctx: ctx, start: time.Now(), done: make(chan *pending, 2), vm: v}
 		v.addCall(c)
 		v.do(task{c, c.runHandler}, false)
 		o := c.wait()

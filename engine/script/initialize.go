@@ -1,17 +1,14 @@
 package script
 
 import (
-	"errors"
-
 	"github.com/dop251/goja"
 )
 
 // callInitialization calls the method _initialization(scope) of an IONDV
 // service, if it has one, and then registers the routes. The returned value may
 // be a promise.
-func (l *loading) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
-	h := l.vm.host
-	if !l.vm.gen.legacy {
+func (h *host) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
+	if !h.service.legacy {
 		return register()
 	}
 	method, err := h.getProperty(instance, "_initialization")
@@ -22,7 +19,7 @@ func (l *loading) callInitialization(instance *goja.Object, register func() (goj
 	if !ok {
 		return register()
 	}
-	ret, err := initialize(instance, h.js.NewDynamicObject(&scope{h: h, made: map[string]goja.Value{}}))
+	ret, err := initialize(instance, h.js.NewDynamicObject(&serviceScope{h: h, made: map[string]goja.Value{}}))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +34,7 @@ func (l *loading) callInitialization(instance *goja.Object, register func() (goj
 			panic(err)
 		}
 		if err != nil {
-			must(reject(h.thrownBy(err)))
+			must(reject(h.thrownValue(err)))
 			return
 		}
 		must(resolve(registered))
@@ -45,30 +42,20 @@ func (l *loading) callInitialization(instance *goja.Object, register func() (goj
 	return h.js.ToValue(done), err
 }
 
-// thrownBy returns the value that a script threw, or an Error with the text of
-// err.
-func (h *host) thrownBy(err error) goja.Value {
-	var ex *goja.Exception
-	if errors.As(err, &ex) {
-		return ex.Value()
-	}
-	return h.newError(err.Error(), nil)
-}
-
-// scope is the argument of _initialization. It contains the components by name,
+// serviceScope is the argument of _initialization. It contains the components by name,
 // and creates each when it is read.
-type scope struct {
+type serviceScope struct {
 	h    *host
 	made map[string]goja.Value
 }
 
 // Get implements goja.DynamicObject. It creates the component if it does not
 // exist yet.
-func (s *scope) Get(name string) goja.Value {
+func (s *serviceScope) Get(name string) goja.Value {
 	if v := s.made[name]; v != nil {
 		return v
 	}
-	component, ok := s.h.v.gen.scope[name]
+	component, ok := s.h.gen.scope[name]
 	if !ok {
 		return nil
 	}
@@ -77,20 +64,20 @@ func (s *scope) Get(name string) goja.Value {
 }
 
 // Set implements goja.DynamicObject. It replaces or adds a member.
-func (s *scope) Set(name string, v goja.Value) bool {
+func (s *serviceScope) Set(name string, v goja.Value) bool {
 	s.made[name] = v
 	return true
 }
 
 // Has implements goja.DynamicObject.
-func (s *scope) Has(name string) bool {
-	_, ok := s.h.v.gen.scope[name]
+func (s *serviceScope) Has(name string) bool {
+	_, ok := s.h.gen.scope[name]
 	return ok || s.made[name] != nil
 }
 
 // Delete implements goja.DynamicObject. It has no effect, because components
 // stay.
-func (s *scope) Delete(string) bool { return true }
+func (s *serviceScope) Delete(string) bool { return true }
 
 // Keys implements goja.DynamicObject.
-func (s *scope) Keys() []string { return sortedNames(s.h.v.gen.scope) }
+func (s *serviceScope) Keys() []string { return sortedNames(s.h.gen.scope) }

@@ -119,24 +119,3 @@ func (in *intake) leave(bytes int) {
 	in.inside -= bytes
 	in.admitWaiting()
 }
-
-// tooManyValues reports whether JSON has more than about most values. It
-// ignores the content of strings and does not validate the JSON.
-func tooManyValues(json []byte, most int) bool {
-	n, quoted := 0, false
-	for i := 0; i < len(json); i++ {
-		switch c := json[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-			if c == '\\' {
-				i++
-			}
-		case c == ',', c == '[', c == '{':
-			if n++; n > most {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -13,7 +13,7 @@ import (
 // when a script reads them, so an item that a handler only returns is never
 // converted.
 type jsItem struct {
-	h     *host
+	h     *dataBinding
 	item  *engine.Item
 	extra overlay
 	props *goja.Object
@@ -27,7 +27,7 @@ var itemType = reflect.TypeFor[*jsItem]()
 
 // itemObject returns the object for it. The caller must not change it
 // afterwards.
-func (h *host) itemObject(it *engine.Item) goja.Value {
+func (h *dataBinding) itemObject(it *engine.Item) goja.Value {
 	if h.itemProto == nil {
 		h.itemProto = h.newItemProto()
 	}
@@ -35,6 +35,20 @@ func (h *host) itemObject(it *engine.Item) goja.Value {
 	_ = o.SetPrototype(h.itemProto)
 	return o
 }
+
+// decoded returns the id of the item.
+func (it *jsItem) decoded() any { return it.item.ID }
+
+// writeJSON writes the item without converting it, unless a script has added properties.
+func (it *jsItem) writeJSON(w *writer) bool {
+	if len(it.extra.names) > 0 {
+		return false
+	}
+	w.writeItem(it.item)
+	return true
+}
+
+func (it *jsItem) isStored() {}
 
 // itemOf returns the item of an object, or nil if the object is not an item.
 func itemOf(v goja.Value) *jsItem {
@@ -44,39 +58,6 @@ func itemOf(v goja.Value) *jsItem {
 	}
 	it, _ := o.Export().(*jsItem)
 	return it
-}
-
-// overlay contains the properties that a script adds to an object of the
-// server.
-type overlay struct {
-	names  []string
-	values map[string]goja.Value
-}
-
-func (o *overlay) set(name string, v goja.Value) {
-	if v == nil {
-		v = goja.Undefined()
-	}
-	if o.values == nil {
-		o.values = map[string]goja.Value{}
-	}
-	if _, ok := o.values[name]; !ok {
-		o.names = append(o.names, name)
-	}
-	o.values[name] = v
-}
-
-func (o *overlay) remove(name string) {
-	if _, ok := o.values[name]; !ok {
-		return
-	}
-	delete(o.values, name)
-	for i, n := range o.names {
-		if n == name {
-			o.names = append(o.names[:i:i], o.names[i+1:]...)
-			return
-		}
-	}
 }
 
 // itemFields are the fields of items in IONDV.
@@ -228,7 +209,7 @@ func (it *jsItem) setValue(name string, v goja.Value) error {
 }
 
 // newItemProto returns the prototype of items with their methods.
-func (h *host) newItemProto() *goja.Object {
+func (h *dataBinding) newItemProto() *goja.Object {
 	proto := h.js.NewObject()
 	methods := h.methodsOf(proto)
 	add := func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value) {

@@ -13,7 +13,7 @@ import (
 // file has the method getContents.
 func (it *jsItem) filesObject() goja.Value {
 	o := it.h.js.NewObject()
-	plain := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
+	plain := &jsStorage{h: it.h, storage: it.h.storage}
 	images := *plain
 	images.images, _ = plain.storage.(engine.ImageStorage)
 	for i, p := range it.item.Class.Properties {
@@ -51,7 +51,7 @@ func (it *jsItem) jsonObject() goja.Value {
 }
 
 // addAsyncItemMethods adds the asynchronous methods.
-func (h *host) addAsyncItemMethods(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
+func (h *dataBinding) addAsyncItemMethods(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
 	// Calculated attributes have their values when an item is read.
 	// calculateProperties computes them again after a call of set, from the
 	// loaded objects. Cached values are computed again only when the item is

@@ -27,20 +27,20 @@ func TestUntouchedLinks(t *testing.T) {
 	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // loaded only for computations
 
 	app := newApp(t, Limits{}, false)
-	v, _, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
+	v, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.dispose()
 	v.do(task{nil, func() error {
-		o := v.host.itemObject(a)
+		o := v.data.itemObject(a)
 		it := itemOf(o)
-		plain, _ := v.toJSON(o)
+		plain, _ := v.exchange.toJSON(o)
 		expect(t, string(plain), string(a.AppendJSON(nil)))
 		if it.links != nil || it.base != nil || it.props != nil {
 			t.Error("an item was converted without access by a script")
 		}
-		touched, _ := v.toJSON(v.host.envelopeObject(a, nil))
+		touched, _ := v.exchange.toJSON(v.data.envelopeObject(a, nil))
 		expect(t, string(touched), string(plain))
 		expect(t, it.getPath("to.members.geo.type").String(), ",")
 		expect(t, it.getPath("to.members.id").String(), "a,c")

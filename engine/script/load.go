@@ -3,96 +3,66 @@ package script
 import (
 	"errors"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
 )
 
-// loading contains the results of the first turns of a VM, which run the module
-// and register its routes.
-type loading struct {
-	vm     *vm
-	routes []jsRoute
-	tests  []*TestCase // test cases in order of routes, if the file contains tests
-	events []jsEvent
-	done   chan error // buffered
-}
-
-// finish ends the loading. It must be called inside a turn, and only the first
-// call has an effect. If the turn has exceeded its time limit, the loading
-// fails even if err is nil.
-func (l *loading) finish(err error) {
-	v := l.vm
-	if v.load != l {
-		return
-	}
-	if why := v.clock.expired(); err == nil && why != nil {
-		err = v.loadError(v.describeAbort(nil, why))
-	}
-	v.load = nil
-	v.limit = v.gen.limits.CPU
-	v.routes, v.events = l.routes, l.events
-	l.done <- err
-}
-
-// run is the turn that loads the module.
-func (l *loading) run() error {
-	v := l.vm
-	v.load = l
-	v.host.install()
-	resume := v.clock.pause()
-	src, err := v.gen.files.openFile(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+// loadModule is the turn that loads the module and registers its routes.
+func (h *host) loadModule(l *loading) error {
+	h.install()
+	resume := h.clock.pause()
+	src, err := h.service.files.openFile(h.gen.entry, h.service.asked, filepath.ToSlash(h.service.asked))
 	resume()
 	if err != nil {
 		l.finish(err)
 		return nil
 	}
-	exports, err := v.host.runModule(src)
+	exports, err := h.runModule(src)
 	if err == nil {
 		var pending goja.Value
-		if pending, err = l.registerExports(exports); err == nil {
-			return l.settle(pending)
+		if pending, err = h.registerExports(exports); err == nil {
+			return h.settleLoad(l, pending)
 		}
 	}
 	if isUncatchable(err) {
 		return err
 	}
-	l.finish(v.loadError(v.describeError(err)))
+	l.finish(h.loadError(h.describeError(err)))
 	return nil
 }
 
 // registerExports registers the routes that the module exports. The returned
 // value may be the promise of an async _route.
-func (l *loading) registerExports(exports goja.Value) (goja.Value, error) {
-	h := l.vm.host
-	if l.vm.gen.tests != nil {
-		return goja.Undefined(), l.registerTests()
+func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
+	if h.tests != nil {
+		return goja.Undefined(), h.tests.registerTests()
 	}
 	exports, err := h.defaultExport(exports)
 	if err != nil {
 		return nil, err
 	}
-	if l.vm.gen.converter {
-		return goja.Undefined(), l.registerConverter(exports)
+	if h.gen.converter {
+		return goja.Undefined(), h.registerConverter(exports)
 	}
 	if construct, ok := goja.AssertConstructor(exports); ok {
 		instance, err := construct(nil, h.options())
 		if err != nil {
 			return nil, err
 		}
-		return l.registerService(instance)
+		return h.registerService(instance)
 	}
 	if o, ok := exports.(*goja.Object); ok && o.ClassName() == "Object" {
 		if _, callable := goja.AssertFunction(exports); !callable {
-			return goja.Undefined(), l.registerTable(o)
+			return goja.Undefined(), h.registerTable(o)
 		}
 	}
 	return nil, errors.New("module.exports must be a Service class, or an object such as {'GET /': async (req) => ...}")
 }
 
 // registerService calls the method route or _route of a service object.
-func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
-	h := l.vm.host
+func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 	var route, plain goja.Value
 	if ex := h.js.Try(func() { route, plain = instance.Get("route"), instance.Get("_route") }); ex != nil {
 		return nil, ex
@@ -103,22 +73,21 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+	if g := h.service; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
 		g.legacy = true // no lock is needed while the first VM loads
 	}
-	return l.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.newRouter()) })
+	return h.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.newRouter()) })
 }
 
 // registerTable registers the routes of an object that maps routes to handlers.
-func (l *loading) registerTable(table *goja.Object) error {
-	h := l.vm.host
+func (h *host) registerTable(table *goja.Object) error {
 	var failed error
 	ex := h.js.Try(func() {
 		for _, key := range table.Keys() {
 			handler := table.Get(key)
 			method, path, ok := strings.Cut(strings.TrimSpace(key), " ")
 			if !ok {
-				failed = errors.New("key " + quoted(key) + " of module.exports is no route: write 'GET /path'")
+				failed = errors.New("key " + strconv.Quote(key) + " of module.exports is no route: write 'GET /path'")
 				return
 			}
 			if failed = h.addRoute(method, strings.TrimSpace(path), handler, table); failed != nil {
@@ -132,9 +101,9 @@ func (l *loading) registerTable(table *goja.Object) error {
 	return failed
 }
 
-// settle finishes the loading when the promise of an async _route is settled.
-func (l *loading) settle(pending goja.Value) error {
-	v := l.vm
+// settleLoad finishes the loading when the promise of an async _route is settled.
+func (h *host) settleLoad(l *loading, pending goja.Value) error {
+	v := h.vm
 	p, ok := promiseOf(pending)
 	if !ok {
 		l.finish(nil)
@@ -150,22 +119,5 @@ func (l *loading) settle(pending goja.Value) error {
 		reject(p.Result())
 		return nil
 	}
-	return v.host.then(p, func(goja.Value) { l.finish(nil) }, reject)
-}
-
-// loadError converts a failure to a LoadError.
-func (v *vm) loadError(f *Failure) error {
-	var e *LoadError
-	if errors.As(f.cause, &e) {
-		return e
-	}
-	e = &LoadError{File: f.File, Line: f.Line, Column: f.Column, Message: f.Message}
-	if e.File == "" {
-		e.File = filepath.ToSlash(v.gen.asked)
-		return e
-	}
-	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source, e.Excerpt = s.lineText(e.Line), v.gen.excerptOf(f)
-	}
-	return e
+	return v.then(p, func(goja.Value) { l.finish(nil) }, reject)
 }

@@ -2,9 +2,9 @@ package script
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,17 +103,6 @@ func (m *Manager) loadRetrying(one *managed, doubtful func(*files, time.Time) bo
 	}
 }
 
-// lastChange returns the latest modification time of the files that were read
-// or looked for.
-func (f *files) lastChange() (last time.Time) {
-	for _, path := range f.allPaths() {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-	}
-	return last
-}
-
 // loadFallback returns the last good version of the previous Manager for a
 // service that has no good version in this one. It returns nil if there is
 // none.
@@ -178,14 +167,56 @@ func (m *Manager) recordFailure(one *managed, err error) {
 
 // activateVersion activates a version.
 func (m *Manager) activateVersion(one *managed, g *Generation) error {
-	if err := m.events.checkListening(g); err != nil {
-		return err
+	if m.events == nil && len(g.events) > 0 {
+		return &LoadError{File: g.asked, Message: "dataRepo.on: events are not available here"}
 	}
 	if one.converter != nil {
 		one.converter.live.Store(g)
 	} else if err := m.mount(one.Name, g); err != nil {
 		return err
 	}
-	m.events.setHandlers(one.Name, g)
+	if m.events != nil {
+		m.events.SetHandlers(g.vmService, g.events)
+	}
 	return nil
 }
+
+// MissingModules finds calls of require in the files of the services that name
+// missing modules, including calls that only a request would execute. It
+// reports at most one call per line, the first.
+func (m *Manager) MissingModules() []*LoadError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var missing []*LoadError
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		if one.live == nil {
+			continue
+		}
+		var sources []*source
+		one.live.files.each(func(s *source) { sources = append(sources, s) })
+		for _, s := range sources {
+			if s.program != nil && !seen[s.path] && !strings.Contains(s.file, nodeModules+"/") {
+				seen[s.path] = true
+				missing = append(missing, one.live.files.findMissing(s)...)
+			}
+		}
+	}
+	return missing
+}
+
+// Sources returns the number of source files of all services.
+func (m *Manager) Sources() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		if one.live != nil {
+			one.live.files.each(func(s *source) { seen[s.path] = true })
+		}
+	}
+	return len(seen)
+}
+
+// Observe connects the services of m to e. It must be called before Add.
+func (m *Manager) Observe(e *Events) { m.events = e }

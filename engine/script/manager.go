@@ -108,7 +108,9 @@ func (m *Manager) Add(services ...Service) error {
 func (m *Manager) addServices(services ...*managed) {
 	m.mu.Lock()
 	m.services = append(m.services, services...)
-	m.events.setOrder(services)
+	if m.events != nil {
+		m.events.SetOrder(names(services))
+	}
 	m.mu.Unlock()
 	m.forEachService(services, m.loadService)
 }
@@ -185,8 +187,12 @@ func (m *Manager) reportReload(changed []string, started time.Time, loaded []*ma
 func (m *Manager) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return names(m.services)
+}
+
+func names(services []*managed) []string {
 	var names []string
-	for _, one := range m.services {
+	for _, one := range services {
 		names = append(names, one.Name)
 	}
 	return names

@@ -11,8 +11,8 @@ import (
 
 // findClass returns the class with a name that a script uses: name@namespace,
 // or only the name if it is unique among the namespaces.
-func (h *host) findClass(name string) (*engine.Class, error) {
-	meta := h.v.gen.env.Meta
+func (h *dataBinding) findClass(name string) (*engine.Class, error) {
+	meta := h.service.env.Meta
 	c, err := meta.Class(name)
 	if err == nil || strings.Contains(name, "@") {
 		return c, err
@@ -37,8 +37,8 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 // are hidden from the account of the call. If the options of the service
 // contain a repository that does not check permissions, viewFor returns the
 // whole class, because the service can read all items anyway.
-func (h *host) viewFor(c *engine.Class) *engine.Class {
-	g := h.v.gen
+func (h *dataBinding) viewFor(c *engine.Class) *engine.Class {
+	g := h.service
 	for _, o := range g.options {
 		if _, secured := o.(engine.Warden); secured {
 			continue
@@ -47,7 +47,7 @@ func (h *host) viewFor(c *engine.Class) *engine.Class {
 			return c
 		}
 	}
-	view, err := engine.ViewOf(h.v.cur.context(), g.env.Data, c)
+	view, err := engine.ViewOf(h.cur.context(), g.env.Data, c)
 	if err != nil {
 		panic(h.errorOf(err, nil))
 	}
@@ -55,7 +55,7 @@ func (h *host) viewFor(c *engine.Class) *engine.Class {
 }
 
 // metaRepository returns the object metaRepo.
-func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
+func (h *dataBinding) metaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	add := func(name string, f func(goja.FunctionCall) goja.Value) {
@@ -100,7 +100,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 
 // descendantsArray returns an array of the classes below c, either of all
 // levels or of the next level.
-func (h *host) descendantsArray(c *engine.Class, direct bool) goja.Value {
+func (h *dataBinding) descendantsArray(c *engine.Class, direct bool) goja.Value {
 	var list []any
 	for _, d := range c.Descendants {
 		if !direct || d.Ancestor == c {
@@ -110,7 +110,7 @@ func (h *host) descendantsArray(c *engine.Class, direct bool) goja.Value {
 	return h.js.NewArray(list...)
 }
 
-func (h *host) classOrNull(c *engine.Class) goja.Value {
+func (h *dataBinding) classOrNull(c *engine.Class) goja.Value {
 	if c == nil {
 		return goja.Null()
 	}
@@ -123,7 +123,7 @@ const maxViews = 1000
 
 // classObject returns the object for a class or a view of it. It makes the
 // object once per VM.
-func (h *host) classObject(c *engine.Class) *goja.Object {
+func (h *dataBinding) classObject(c *engine.Class) *goja.Object {
 	if o := h.classes[c]; o != nil {
 		return o
 	}
@@ -159,7 +159,7 @@ func (h *host) classObject(c *engine.Class) *goja.Object {
 	return o
 }
 
-func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object) {
+func (h *dataBinding) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object) {
 	h.method(o, "getAncestor", func(goja.FunctionCall) goja.Value { return h.classOrNull(c.Ancestor) })
 	h.method(o, "getDescendants", func(call goja.FunctionCall) goja.Value {
 		return h.descendantsArray(c, call.Argument(0).ToBoolean())
@@ -192,7 +192,7 @@ func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object
 }
 
 // propertyMeta returns the description of a property in its class.
-func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
+func (h *dataBinding) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.classObject(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
@@ -203,7 +203,7 @@ func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 // For references and collections the description contains the full name of the
 // target class, so that getMeta finds it, and the class itself as _refClass,
 // which is not enumerable.
-func (h *host) propertyMetas(c *engine.Class) *goja.Object {
+func (h *dataBinding) propertyMetas(c *engine.Class) *goja.Object {
 	byName := h.js.NewObject()
 	for _, said := range c.DescribeProperties() {
 		meta := h.fromDecoded(said).(*goja.Object)
@@ -227,7 +227,7 @@ func (h *host) propertyMetas(c *engine.Class) *goja.Object {
 
 // valuesArray returns an array of the property values of an object, in their
 // order.
-func (h *host) valuesArray(o *goja.Object) goja.Value {
+func (h *dataBinding) valuesArray(o *goja.Object) goja.Value {
 	var list []any
 	for _, name := range o.Keys() {
 		list = append(list, o.Get(name))

@@ -8,14 +8,14 @@ import "github.com/dop251/goja"
 // object. methods is a dynamic object in the prototype chain of that object,
 // like the one for globals.
 type methods struct {
-	h     *host
+	h     *realm
 	owner *goja.Object
 	table map[string]func(goja.FunctionCall) goja.Value
 }
 
 // methodsOf returns an empty set of methods for o and inserts it before the
 // prototype of o.
-func (h *host) methodsOf(o *goja.Object) *methods {
+func (h *realm) methodsOf(o *goja.Object) *methods {
 	m := &methods{h: h, owner: o, table: map[string]func(goja.FunctionCall) goja.Value{}}
 	d := h.js.NewDynamicObject(m)
 	_ = d.SetPrototype(o.Prototype())
@@ -49,3 +49,12 @@ func (m *methods) Delete(string) bool { return true }
 // Keys implements goja.DynamicObject. It returns no names, so that the
 // functions are not enumerable.
 func (m *methods) Keys() []string { return nil }
+
+// refuse adds methods of IONDV that are not supported. They throw the reason.
+func (h *realm) refuse(m *methods, object, why string, names ...string) {
+	for _, name := range names {
+		m.add(name, func(goja.FunctionCall) goja.Value {
+			panic(h.newError(object+"."+name+" is not supported: "+why, "not-supported"))
+		})
+	}
+}

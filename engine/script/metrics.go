@@ -230,31 +230,6 @@ func (c *counters) snapshot() Metrics {
 	return m
 }
 
-// Forget removes the metrics and the shared store of a service that no longer
-// exists.
-func (r *Runtime) Forget(name string) { r.registry.forget(name) }
-
-// Metrics returns the metrics of all services that were ever loaded, by name.
-func (r *Runtime) Metrics() map[string]Metrics {
-	services := r.registry.all()
-	all := make(map[string]Metrics, len(services))
-	for name, l := range services {
-		m := l.counters.snapshot()
-		m.Shared, m.SharedUse = l.store.size()
-		all[name] = m
-	}
-	for _, g := range r.registry.list() {
-		if m, ok := all[g.name]; ok {
-			g.group.reportState(&m)
-			all[g.name] = m
-		}
-	}
-	return all
-}
-
-// Metrics returns the metrics of all services, by name.
-func (m *Manager) Metrics() map[string]Metrics { return m.rt.Metrics() }
-
 // reportState adds the current state of the VMs of the group.
 func (g *group) reportState(m *Metrics) {
 	g.mu.Lock()
@@ -274,7 +249,7 @@ func (g *group) reportState(m *Metrics) {
 
 // countTurn records a turn.
 func (v *vm) countTurn(c *call, took time.Duration) {
-	k := &v.gen.lasting.counters
+	k := v.service.counters
 	k.turns.observe(took)
 	v.tally.flush(k)
 	if c != nil {
@@ -294,6 +269,6 @@ func (c *call) addCPU(d time.Duration) {
 // reportCPU records the CPU time of a call, once.
 func (c *call) reportCPU() {
 	if c.reported.CompareAndSwap(false, true) {
-		c.gen.lasting.counters.cpu.observe(time.Duration(c.cpu.Load()))
+		c.service.counters.cpu.observe(time.Duration(c.cpu.Load()))
 	}
 }

@@ -87,7 +87,7 @@ func BenchmarkMetrics(b *testing.B) {
 	v := g.group.vms[0]
 	b.ReportAllocs()
 	var c call
-	c.gen = g
+	c.service = g.vmService
 	c.over.Store(true)
 	for b.Loop() {
 		c.reported.Store(false)

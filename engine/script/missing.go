@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
-	"strings"
+	"strconv"
 
 	"restsrv/engine/script/platform"
 )
@@ -12,30 +12,6 @@ import (
 // required matches calls of require with a literal name. It skips comments that
 // take whole lines.
 var required = regexp.MustCompile("(?m)^(?:[^/*\n]|/[^/*\n])*?\\brequire\\(\\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`$\n]+)`)\\s*\\)")
-
-// MissingModules finds calls of require in the files of the services that name
-// missing modules, including calls that only a request would execute. It
-// reports at most one call per line, the first.
-func (m *Manager) MissingModules() []*LoadError {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var missing []*LoadError
-	seen := map[string]bool{}
-	for _, one := range m.services {
-		if one.live == nil {
-			continue
-		}
-		var sources []*source
-		one.live.files.each(func(s *source) { sources = append(sources, s) })
-		for _, s := range sources {
-			if s.program != nil && !seen[s.path] && !strings.Contains(s.file, nodeModules+"/") {
-				seen[s.path] = true
-				missing = append(missing, one.live.files.findMissing(s)...)
-			}
-		}
-	}
-	return missing
-}
 
 // findMissing does the work of MissingModules for one file.
 func (f *files) findMissing(s *source) (all []*LoadError) {
@@ -52,7 +28,7 @@ func (f *files) findMissing(s *source) (all []*LoadError) {
 			why = e.Message
 		case err == nil && builtin != "":
 			if refusal := platform.Refusal(builtin); refusal != "" {
-				why = notFound + quoted(name) + ": " + refusal
+				why = notFound + strconv.Quote(name) + ": " + refusal
 			}
 		}
 		if why != "" {

@@ -2,17 +2,12 @@ package script
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
-
-	"github.com/dop251/goja"
 
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/script/platform"
 )
-
-// builtinModule returns the exports of a built-in module, or nil if there is no
-// module of that name.
-func (h *host) builtinModule(name string) goja.Value { return h.ensurePlatform().Module(name) }
 
 // ourModule is the name of the built-in module with the functions of restsrv.
 const ourModule = "restsrv"
@@ -61,7 +56,7 @@ func (f *files) findModule(name string, from *source) (*source, string, error) {
 	if isReserved(name) {
 		return nil, name, nil
 	}
-	if f.rt.nodeModules {
+	if f.app.nodeModules {
 		if s, err := f.inPackages(name, from); s != nil || err != nil {
 			return s, "", err
 		}
@@ -70,7 +65,7 @@ func (f *files) findModule(name string, from *source) (*source, string, error) {
 		return nil, name, nil
 	}
 	if filepath.IsLocal(filepath.FromSlash(name)) {
-		for _, path := range f.rt.ofApplication(name) {
+		for _, path := range f.app.pathsOf(name) {
 			if f.lookUpFile(path) != "" {
 				s, err := f.findFile(path, name, from.file)
 				return s, "", err
@@ -80,9 +75,9 @@ func (f *files) findModule(name string, from *source) (*source, string, error) {
 	return nil, "", &LoadError{File: from.file, Message: f.unknownMessage(name, from)}
 }
 
-// ofApplication returns the possible paths of a name within the application
+// pathsOf returns the possible paths of a name within the application
 // directory.
-func (r *Runtime) ofApplication(name string) []string {
+func (r *application) pathsOf(name string) []string {
 	paths := []string{filepath.Join(r.root, filepath.FromSlash(name))}
 	if r.namespace != "" {
 		if rest, ok := strings.CutPrefix(name, "applications/"+r.namespace+"/"); ok {
@@ -98,11 +93,11 @@ const notFound = "cannot find module "
 // the places that were tried and suggestions.
 func (f *files) unknownMessage(name string, from *source) string {
 	if isNode(name) {
-		return notFound + quoted(name) + ": it is a module of Node.js that scripts here do not have"
+		return notFound + strconv.Quote(name) + ": it is a module of Node.js that scripts here do not have"
 	}
-	text := notFound + quoted(name) + ": it is no built-in module"
+	text := notFound + strconv.Quote(name) + ": it is no built-in module"
 	if near := jsonfile.Nearest(name, platform.ModuleNames()); near != "" {
-		text += " (the nearest is " + quoted(near) + ")"
+		text += " (the nearest is " + strconv.Quote(near) + ")"
 	}
 	switch {
 	case !filepath.IsLocal(filepath.FromSlash(name)):
@@ -111,13 +106,13 @@ func (f *files) unknownMessage(name string, from *source) string {
 		text += ", and the application directory has no such file (" + strings.Join(suffixes, " ") + " and index files were tried)"
 	}
 	switch {
-	case f.rt.nodeModules:
+	case f.app.nodeModules:
 		text += ", nor is there such a package in node_modules"
 	case f.isInstalled(name, from):
 		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`
 	}
 	if isFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) || f.lookUpFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) != "" {
-		text += "; a file beside the one that asks is " + quoted("./"+name)
+		text += "; a file beside the one that asks is " + strconv.Quote("./"+name)
 	}
 	return text
 }
@@ -134,22 +129,4 @@ func (f *files) isInstalled(name string, from *source) bool {
 		}
 	}
 	return false
-}
-
-// defaultExport returns the default export of an ES module, or all exports if
-// it has none or is not an ES module.
-func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
-	o, ok := exports.(*goja.Object)
-	if !ok {
-		return exports, nil
-	}
-	marked, err := h.getProperty(o, "__esModule")
-	if err != nil || !marked.ToBoolean() {
-		return exports, err
-	}
-	v, err := h.getProperty(o, "default")
-	if err != nil || goja.IsUndefined(v) {
-		return exports, err
-	}
-	return v, nil
 }

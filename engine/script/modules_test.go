@@ -54,7 +54,7 @@ func TestModuleForms(t *testing.T) {
 
 func TestImports(t *testing.T) {
 	a := newApp(t, Limits{}, false)
-	a.rt.namespace = "demo"
+	a.rt.app.namespace = "demo"
 	a.tree(
 		"deep/svc.ts", `import def, {n, up} from './esm.mjs';
 			import * as all from './esm.mjs';

@@ -7,7 +7,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"os"
-	"reflect"
 
 	"github.com/dop251/goja"
 
@@ -168,22 +167,16 @@ func (s *partSource) Read(p []byte) (int, error) {
 // buffer is read when it is accessed.
 type jsPart struct {
 	overlay
-	h    *host
+	h    *exchangeBinding
 	part *part
 }
 
-var jsPartType = reflect.TypeFor[*jsPart]()
-
-// partOf returns the part of an object, or nil if the object is not a part or
-// was changed.
-func partOf(o *goja.Object) *part {
-	if o.ExportType() != jsPartType {
+// decoded returns the file, unless a script has changed the object.
+func (p *jsPart) decoded() any {
+	if len(p.names) > 0 {
 		return nil
 	}
-	if p, ok := o.Export().(*jsPart); ok && len(p.names) == 0 {
-		return p.part
-	}
-	return nil
+	return p.part.newUpload()
 }
 
 var partFields = []string{"name", "mimeType", "buffer"}

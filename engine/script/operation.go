@@ -12,8 +12,8 @@ import (
 
 // activeCall returns the call in whose asynchronous context a script runs. It
 // throws if there is none.
-func (h *host) activeCall(what string) *call {
-	c := h.v.cur
+func (h *vm) activeCall(what string) *call {
+	c := h.cur
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
 	}
@@ -24,8 +24,8 @@ func (h *host) activeCall(what string) *call {
 // inTime stops the turn if it has exceeded its time. Such a turn must not have
 // effects, because it may continue with a wrong result of a regular expression
 // that was interrupted.
-func (h *host) inTime() {
-	if why := h.v.clock.expired(); why != nil {
+func (h *vm) inTime() {
+	if why := h.clock.expired(); why != nil {
 		h.js.Interrupt(why) // the script cannot catch an interrupt, unlike the error
 		panic(h.newError(why.Error(), nil))
 	}
@@ -43,11 +43,11 @@ type operation struct {
 
 // asyncFunction returns a function that runs an operation and returns a promise
 // of its result.
-func (h *host) asyncFunction(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
+func (h *vm) asyncFunction(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
 	return func(fc goja.FunctionCall) goja.Value {
 		c := h.activeCall(name)
 		op, err := prepare(fc)
-		h.v.tally.awaits++
+		h.tally.awaits++
 		promise, resolve, reject := h.js.NewPromise()
 		p := &pending{h: h, call: c, operation: op, where: h.callStack(), resolve: resolve, reject: reject}
 		if err != nil {
@@ -58,7 +58,7 @@ func (h *host) asyncFunction(name string, prepare func(call goja.FunctionCall) (
 			c.wrote.Store(true)
 		}
 		if p.ctx == nil {
-			p.ctx = h.contextOf(c)
+			p.ctx = h.currentContext(c)
 		}
 		if !op.prompt || !c.handOver(p) {
 			go p.run(true)
@@ -70,7 +70,7 @@ func (h *host) asyncFunction(name string, prepare func(call goja.FunctionCall) (
 // pending is an operation that a call waits for.
 type pending struct {
 	operation
-	h       *host
+	h       *vm
 	call    *call
 	where   []goja.StackFrame // call stack of the script that started the operation
 	resolve func(any) error
@@ -85,7 +85,7 @@ func (p *pending) run(patient bool) {
 		c.endLate() // the goroutine of the call could not handle the end of the context meanwhile
 		return
 	}
-	p.h.v.do(task{p.call, func() error { return p.settle(build, err) }}, patient)
+	p.h.do(task{p.call, func() error { return p.settle(build, err) }}, patient)
 }
 
 // settle is the turn that settles the promise.
@@ -125,13 +125,13 @@ func recoverPanic(do func() error) (err error) {
 }
 
 // callStack returns the call stack of the script.
-func (h *host) callStack() []goja.StackFrame {
+func (h *vm) callStack() []goja.StackFrame {
 	return h.js.CaptureCallStack(4, make([]goja.StackFrame, 0, 4))
 }
 
 // errorOf returns the JavaScript Error for a failed operation. Its code is the
 // reason of the engine.Error, or 403 if access was denied.
-func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
+func (h *vm) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		e = engine.Wrap(err, "the repository failed")

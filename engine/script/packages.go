@@ -2,6 +2,7 @@ package script
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"restsrv/engine"
@@ -65,9 +66,9 @@ func (f *files) inPackages(name string, from *source) (*source, error) {
 // directory.
 func (f *files) foldersAbove(dir string) []string {
 	var all []string
-	for isInside(f.rt.root, dir) {
+	for isInside(f.app.root, dir) {
 		all = append(all, dir)
-		if dir == f.rt.root {
+		if dir == f.app.root {
 			break
 		}
 		dir = filepath.Dir(dir)
@@ -170,7 +171,7 @@ func (f *files) ownImport(name string, from *source) (*source, string, error) {
 		s, err := f.readTarget(exportsOf{dir, imports, name}, target, from)
 		return s, "", err
 	}
-	return nil, "", &LoadError{File: from.file, Message: "no package.json above says what " + quoted(name) + " is"}
+	return nil, "", &LoadError{File: from.file, Message: "no package.json above says what " + strconv.Quote(name) + " is"}
 }
 
 // exportsOf is the field exports or imports of a package, with the name that is
@@ -192,7 +193,7 @@ func (f *files) findExport(e exportsOf, key string, from *source) (*source, erro
 			return f.readTarget(e, target, from)
 		}
 	}
-	return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " exports no " + quoted(key)}
+	return nil, &LoadError{File: from.file, Message: "the package of " + strconv.Quote(e.name) + " exports no " + strconv.Quote(key)}
 }
 
 // readTarget reads a file that a package names.
@@ -200,7 +201,7 @@ func (f *files) readTarget(e exportsOf, target string, from *source) (*source, e
 	local := filepath.FromSlash(strings.TrimPrefix(target, "./"))
 	path := filepath.Join(e.dir, local)
 	if !strings.HasPrefix(target, "./") || !filepath.IsLocal(local) || !f.isFile(path) {
-		return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " names " + quoted(target) + ", which is none of its files"}
+		return nil, &LoadError{File: from.file, Message: "the package of " + strconv.Quote(e.name) + " names " + strconv.Quote(target) + ", which is none of its files"}
 	}
 	return f.readOnce(path, e.name, from)
 }

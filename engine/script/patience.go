@@ -10,11 +10,11 @@ const perLook = 1024
 // check must be called in each step of such a loop, inside a turn. If the time
 // of the turn is exceeded, it panics with stopped, which has the same effect as
 // an interrupt.
-func (p *patience) check(h *host) {
+func (p *patience) check(h *realm) {
 	if p.n++; p.n%perLook != 0 || h == nil {
 		return
 	}
-	if why := h.v.clock.expired(); why != nil {
+	if why := h.expired(); why != nil {
 		panic(stopped{why})
 	}
 }

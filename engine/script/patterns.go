@@ -30,10 +30,10 @@ func explainMessage(message string) string {
 }
 
 // rewritePatterns rewrites the regular expressions of a program that goja would
-// interpret wrongly.
-func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, err error) {
+// interpret wrongly. It returns the original text of each rewritten expression.
+func rewritePatterns(prg *ast.Program, text string) (patterns map[string]string, at file.Idx, err error) {
 	if !transpile.MayBeWrong(text) {
-		return 0, nil
+		return nil, 0, nil
 	}
 	rewriteExpressions(reflect.ValueOf(prg.Body), func(e ast.Expression) ast.Expression {
 		p, ok := e.(*ast.RegExpLiteral)
@@ -44,14 +44,14 @@ func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, er
 		if p.Pattern, err = transpile.Pattern(written, p.Flags); err != nil {
 			at = p.Idx
 		} else if p.Pattern != written {
-			if s.patterns == nil {
-				s.patterns = map[string]string{}
+			if patterns == nil {
+				patterns = map[string]string{}
 			}
-			s.patterns[p.Pattern] = written
+			patterns[p.Pattern] = written
 		}
 		return nil
 	})
-	return at, err
+	return patterns, at, err
 }
 
 // maxPatterns is the maximum number of rewritten patterns whose original text a
@@ -66,7 +66,7 @@ type patterns struct {
 
 // rememberPattern stores the original text of a rewritten pattern, so that the
 // property source returns it.
-func (h *host) rememberPattern(turned, written string) {
+func (h *guards) rememberPattern(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return
 	}
@@ -98,7 +98,7 @@ func (h *host) rememberPattern(turned, written string) {
 }
 
 // getterOf returns the getter of an accessor property.
-func (h *host) getterOf(o *goja.Object, name string) goja.Callable {
+func (h *guards) getterOf(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.js.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.js.ToValue(name))
 	must(err)
@@ -107,15 +107,15 @@ func (h *host) getterOf(o *goja.Object, name string) goja.Callable {
 }
 
 // knowPatterns stores the original patterns of a file that is about to run.
-func (h *host) knowPatterns(src *source) {
-	for turned, written := range src.patterns {
+func (h *guards) knowPatterns(patterns map[string]string) {
+	for turned, written := range patterns {
 		h.rememberPattern(turned, written)
 	}
 }
 
 // guardPatterns replaces RegExp by a constructor that rewrites its pattern
 // first.
-func (h *host) guardPatterns() {
+func (h *guards) guardPatterns() {
 	global := h.js.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
 	plain, _ := goja.AssertFunction(original)

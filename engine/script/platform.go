@@ -20,14 +20,12 @@ func (p platformHost) JS() *goja.Runtime { return p.h.js }
 
 // Program implements platform.Host. It compiles source text of restsrv.
 func (p platformHost) Program(text string) *goja.Program {
-	program, err := p.h.v.gen.rt.cache.preludeProgram(text)
-	must(err)
-	return program
+	return p.h.program(text)
 }
 
 // Context implements platform.Host. It returns the context of the current call.
 func (p platformHost) Context() (context.Context, bool) {
-	c := p.h.v.cur
+	c := p.h.cur
 	if c == nil || c.over.Load() {
 		return nil, false
 	}
@@ -44,14 +42,14 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 
 // Later implements platform.Host. It starts a timer.
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
-	t := &p.h.v.timers
+	t := &p.h.timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
 		if ex := p.h.js.Try(f); ex != nil {
 			return nil, ex
 		}
 		return goja.Undefined(), nil
 	}
-	id := t.start(&timer{f: run, call: p.h.v.cur, delay: max(d, minDelay)})
+	id := t.start(&timer{f: run, call: p.h.cur, delay: max(d, minDelay)})
 	if id == 0 {
 		panic(p.h.newError("the service has too many timers", "too-many-timers"))
 	}
@@ -60,23 +58,25 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 
 // Describe implements platform.Host. It returns the text of a failure.
 func (p platformHost) Describe(err *goja.Object) string {
-	return p.h.v.describeThrown(err, nil).Error()
+	return p.h.describeThrown(err, nil).Error()
 }
 
 // Log implements platform.Host. It writes a line in the same way as console.
-func (p platformHost) Log(level slog.Level, text string) { p.h.logLine(level, text) }
+func (p platformHost) Log(level slog.Level, text string) { p.h.console.logLine(level, text) }
 
 // Provide implements platform.Host. It prepares the VM for source text of
 // restsrv.
-func (p platformHost) Provide(text string) { p.h.provideBuiltins(p.h.v.gen.rt.cache.needsOf(text)) }
+func (p platformHost) Provide(text string) {
+	p.h.guards.provideBuiltins(p.h.service.compile.needsOf(text))
+}
 
 // Settings implements platform.Host. It returns the settings of the Runtime.
-func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }
+func (p platformHost) Settings() *platform.Settings { return &p.h.gen.rt.settings }
 
 // Own implements platform.Host. It returns the exports of the module restsrv,
 // or the base class of IONDV services.
 func (p platformHost) Own(name string) goja.Value {
-	class := p.h.service()
+	class := p.h.serviceClass()
 	if name == "Service" {
 		p.h.legacyBase = class
 		return class
@@ -133,12 +133,4 @@ func (h *host) installGlobals() {
 	o := h.js.NewDynamicObject(&globals{h})
 	_ = o.SetPrototype(global.Prototype())
 	_ = global.SetPrototype(o)
-}
-
-// ensurePlatform returns the platform of the VM.
-func (h *host) ensurePlatform() *platform.Platform {
-	if h.platform == nil {
-		h.platform = platform.New(platformHost{h})
-	}
-	return h.platform
 }

@@ -27,7 +27,7 @@ var presentationMethods = [...]string{
 // presenter implements the methods of metaRepo for the presentation. Its
 // results leave out everything that is hidden from the account of the call.
 type presenter struct {
-	*host
+	*dataBinding
 	engine.Presentation
 	class func(name, namespace goja.Value) *engine.Class // throws if there is no such class
 }
@@ -37,8 +37,8 @@ type method = func(goja.FunctionCall) goja.Value
 
 // addPresentation adds the methods for navigation, views, workflows, masks and
 // validators to metaRepo.
-func (h *host) addPresentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
-	said := h.v.gen.env.Presentation
+func (h *dataBinding) addPresentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
+	said := h.service.env.Presentation
 	if said == nil {
 		h.refuse(methods, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
 		return
@@ -153,7 +153,7 @@ func (p *presenter) addNavigation(add func(string, method)) {
 // anyView returns the view of any class. When the permissions of an account
 // change, all its views change together.
 func (p *presenter) anyView() *engine.Class {
-	if all := p.v.gen.env.Meta.Classes(); len(all) > 0 {
+	if all := p.service.env.Meta.Classes(); len(all) > 0 {
 		return p.viewFor(all[0])
 	}
 	return nil
@@ -182,7 +182,7 @@ func (p *presenter) nodeList(nodes []*engine.NavigationNode, view *engine.Class)
 func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goja.Value {
 	return p.objectOnce(n, view, func(o *goja.Object) {
 		said := n.Said
-		if c, err := p.v.gen.env.Meta.Class(n.Class); err == nil {
+		if c, err := p.service.env.Meta.Class(n.Class); err == nil {
 			said = p.viewFor(c).Told(said)
 		}
 		p.fillObject(o, said)
@@ -266,7 +266,7 @@ func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
 	grouped := map[string][]any{}
 	var order []string
 	for i := range int(elements.Get("length").ToInteger()) {
-		e := elements.Get(p.host.indexText(i)).(*goja.Object)
+		e := elements.Get(p.indexText(i)).(*goja.Object)
 		key := ""
 		if v := e.Get(by); v != nil {
 			key = textOf(v)

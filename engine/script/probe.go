@@ -3,7 +3,6 @@ package script
 import (
 	"strings"
 
-	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
 )
@@ -138,24 +137,4 @@ func isRequireCall(e ast.Expression) bool {
 		return true
 	}
 	return strings.HasPrefix(string(name.Name), "__") && len(call.ArgumentList) > 0 && isRequireCall(call.ArgumentList[0])
-}
-
-// newProbe returns the function that receives the variables of a module. It has
-// no effect if the module is not watched or if the file contains tests.
-func (h *host) newProbe(src *source) goja.Value {
-	g := h.v.gen
-	if src.declared == nil || g.tests != nil || g.options["isolation"] == exclusive {
-		return h.newFunction("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
-	}
-	return h.newFunction("probe", func(call goja.FunctionCall) goja.Value {
-		if h.watched == nil {
-			h.watched = h.newWatcher()
-		}
-		index := h.js.ToValue(len(h.probed))
-		h.probed = append(h.probed, src)
-		add, _ := goja.AssertFunction(h.watched.Get("add"))
-		_, err := add(goja.Undefined(), index, call.Argument(0))
-		must(err)
-		return goja.Undefined()
-	})
 }

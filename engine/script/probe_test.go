@@ -87,7 +87,7 @@ func TestModuleVariablesOfOthers(t *testing.T) {
 // packages is not reported, and that state of the script's own classes is.
 func TestModuleVariablesOfPackages(t *testing.T) {
 	a := newApp(t, Limits{}, true)
-	a.rt.nodeModules = true
+	a.rt.app.nodeModules = true
 	a.write("node_modules/schema/index.js", "module.exports = class Schema { parse(x) { this.compiled = true; return x } };")
 	a.write("lib.js", "class Counter { n = 0; next() { return ++this.n } }\nconst counter = new Counter();\nmodule.exports = () => counter.next();")
 	g := a.load("const Schema = require('schema');\nconst body = new Schema();\nmodule.exports = {'GET /': () => body.parse(require('./lib')())};")

@@ -107,7 +107,7 @@ type jsProperty struct {
 
 var jsPropertyType = reflect.TypeFor[*jsProperty]()
 
-func (h *host) propertyObject(it *jsItem, p *engine.Property) goja.Value {
+func (h *dataBinding) propertyObject(it *jsItem, p *engine.Property) goja.Value {
 	if h.propertyProto == nil {
 		h.propertyProto = h.newPropertyProto()
 	}
@@ -193,7 +193,7 @@ func (p *jsProperty) selectionList() goja.Value {
 
 // loadedOnly is the data source for the conditions of a selection list when a
 // script reads it. It does not use the database.
-type loadedOnly struct{ h *host }
+type loadedOnly struct{ h *dataBinding }
 
 var errNotLoaded = engine.Errorf(engine.Invalid, "selection", "the selection list looks other objects up: it is only known where the object is read")
 
@@ -212,9 +212,9 @@ func (loadedOnly) Next(context.Context, string) (int64, error) { return 0, errNo
 func (d loadedOnly) Class(name string) (*engine.Class, error) { return d.h.findClass(name) }
 
 // Now returns the current time.
-func (d loadedOnly) Now() engine.Instant { return engine.InstantOf(d.h.v.gen.rt.now()) }
+func (d loadedOnly) Now() engine.Instant { return engine.InstantOf(d.h.service.now()) }
 
-func (h *host) newPropertyProto() *goja.Object {
+func (h *dataBinding) newPropertyProto() *goja.Object {
 	proto := h.js.NewObject()
 	methods := h.methodsOf(proto)
 	add := func(name string, f func(p *jsProperty, call goja.FunctionCall) any) {

@@ -9,24 +9,6 @@ import (
 	"restsrv/engine"
 )
 
-// objectOf returns an options argument, or nil if it is not an object.
-func objectOf(v goja.Value) *goja.Object {
-	o, _ := v.(*goja.Object)
-	return o
-}
-
-// optionOf returns a member of options, or nil if it is undefined or null.
-func optionOf(o *goja.Object, name string) goja.Value {
-	if o == nil {
-		return nil
-	}
-	v := o.Get(name)
-	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
-		return nil
-	}
-	return v
-}
-
 // newQuery returns the query for target and the options filter and
 // skipSubClasses. target is a class, or an item whose values are used as
 // conditions.
@@ -61,7 +43,7 @@ func (r *jsRepository) parseFilter(c *engine.Class, o *goja.Object) (*engine.Fil
 	if err != nil {
 		return nil, err
 	}
-	return engine.ParseFilter(c, decoded, r.h.v.gen.rt.now())
+	return engine.ParseFilter(c, decoded, r.h.service.now())
 }
 
 // sameValues returns a filter for items of c with the values of an item. It
@@ -185,7 +167,7 @@ func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
 // listItems returns the items, at most Limits.Rows. It copies items into blocks
 // to reduce allocations.
 func (r *jsRepository) listItems(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
-	limit := r.h.v.gen.limits.Rows
+	limit := r.h.limits.Rows
 	bounded := *q
 	if q.Count < 0 || q.Count > limit {
 		bounded.Count = limit + 1

@@ -70,3 +70,28 @@ func (r *registry) all() map[string]*lasting {
 
 // lastingOf returns the data of the service with that name.
 func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lastingOf(name, r.limits.Shared) }
+
+// Forget removes the metrics and the shared store of a service that no longer
+// exists.
+func (r *Runtime) Forget(name string) { r.registry.forget(name) }
+
+// Metrics returns the metrics of all services that were ever loaded, by name.
+func (r *Runtime) Metrics() map[string]Metrics {
+	services := r.registry.all()
+	all := make(map[string]Metrics, len(services))
+	for name, l := range services {
+		m := l.counters.snapshot()
+		m.Shared, m.SharedUse = l.store.size()
+		all[name] = m
+	}
+	for _, g := range r.registry.list() {
+		if m, ok := all[g.name]; ok {
+			g.group.reportState(&m)
+			all[g.name] = m
+		}
+	}
+	return all
+}
+
+// Metrics returns the metrics of all services, by name.
+func (m *Manager) Metrics() map[string]Metrics { return m.rt.Metrics() }

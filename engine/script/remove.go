@@ -13,10 +13,10 @@ import (
 // together with the attribute.
 func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
 	id := call.Argument(0).String()
-	c, env := s.h.v.cur, s.h.v.gen.env
+	held, env := localOf[claims](s.h.cur), s.h.service.env
 	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		if c.claims.dropFile(id) {
+		if held.dropFile(id) {
 			return goja.Undefined, nil
 		}
 		_, err := fs.Readable(ctx, id)

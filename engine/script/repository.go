@@ -8,9 +8,41 @@ import (
 	"restsrv/engine"
 )
 
+// dataBinding provides the objects for data: repositories, items, the metadata of classes, and files.
+type dataBinding struct {
+	*vm
+	storage  engine.FileStorage // storage of uploaded files; may be nil
+	strict   engine.Handling    // of attributes that a class does not have
+	usesBase func() bool        // reports whether scripts use item.base
+	events   *eventBinding
+
+	itemProto     *goja.Object
+	propertyProto *goja.Object
+	classes       map[*engine.Class]*goja.Object
+	views         int // number of cached views of classes
+	presented     map[presentedKey]*goja.Object
+	repositories  map[engine.Repository]*goja.Object
+}
+
+func newData(v *vm, events *eventBinding, usesBase func() bool) *dataBinding {
+	h := &dataBinding{
+		vm: v, events: events, usesBase: usesBase, storage: v.service.env.Files,
+		classes: map[*engine.Class]*goja.Object{}, repositories: map[engine.Repository]*goja.Object{},
+	}
+	if own, ok := v.service.options["fileStorage"].(engine.FileStorage); ok {
+		h.storage = own
+	}
+	if v.service.options["handling"] == "strict" {
+		h.strict = engine.Strict
+	}
+	v.itemObject = h.itemObject
+	v.listObject = func(items []*engine.Item) goja.Value { return h.listArray(items, -1) }
+	return h
+}
+
 // repositoryObject returns the object dataRepo for repo. It is created once per
 // VM.
-func (h *host) repositoryObject(repo engine.Repository) goja.Value {
+func (h *dataBinding) repositoryObject(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
 	}
@@ -53,7 +85,7 @@ func (r *jsRepository) newObject() *goja.Object {
 
 // jsRepository implements dataRepo for scripts with one repository.
 type jsRepository struct {
-	h    *host
+	h    *dataBinding
 	repo engine.Repository
 	tx   *transaction // the transaction that its operations belong to; nil if there is none
 }
@@ -61,7 +93,7 @@ type jsRepository struct {
 // viewOf returns the view of c that the repository shows to the account of the
 // call.
 func (r *jsRepository) viewOf(c *engine.Class) (*engine.Class, error) {
-	return engine.ViewOf(r.h.v.cur.context(), r.repo, c.Base())
+	return engine.ViewOf(r.h.cur.context(), r.repo, c.Base())
 }
 
 // writableClass is like readTarget, but returns an error if the account does not
@@ -72,7 +104,7 @@ func (r *jsRepository) writableClass(v goja.Value, p engine.Permission) (*engine
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.h.v.cur.context()
+	ctx := r.h.cur.context()
 	if p == 0 {
 		return c, engine.AllowSave(ctx, r.repo, c)
 	}

@@ -39,13 +39,13 @@ func (r *jsRepository) readOptions(method string, v goja.Value, known []string) 
 
 // logIgnoredOption logs, once, an option that is ignored.
 func (r *jsRepository) logIgnoredOption(method, option string) {
-	r.h.v.gen.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.currentLine())
+	r.h.service.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.currentLine())
 }
 
 // currentLine returns the current position of the script.
-func (h *host) currentLine() string {
+func (h *dataBinding) currentLine() string {
 	f := &Failure{}
-	f.addFrames(h.v, h.callStack())
+	f.addFrames(h.vm, h.callStack())
 	return f.place()
 }
 
@@ -89,4 +89,9 @@ func (r *jsRepository) recache(call goja.FunctionCall) (operation, error) {
 		}
 		return r.itemResult(r.repo.Get(ctx, c, id))
 	}}, nil
+}
+
+// on implements dataRepo.on(types, handler). The first argument is a type or an array of types.
+func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
+	return r.h.events.register("dataRepo.on", call, r.repo, func(name string) (string, error) { return eventType(name, r.h.findClass) })
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/dop251/goja"
 )
 
-// requestCache contains the fields of req that were read. It is a list, because
-// they are few.
-type requestCache struct {
-	parts  []requestPart
-	stream *goja.Object // the body as a stream, if it was read
-}
-
 type requestPart struct {
 	name  string
 	value goja.Value
 }
 
-// requestFields contains the fields of req, which are computed when they are
-// first read. It is in the prototype chain of req. req itself is an ordinary
-// object.
-type requestFields struct{ c *call }
+// requestFields contains the fields of req, which are computed when they are first read. It is in the prototype chain
+// of req. req itself is an ordinary object.
+type requestFields struct {
+	h      *exchangeBinding
+	c      *call
+	body   body
+	parts  []requestPart // the fields that were read; a list, because they are few
+	stream *goja.Object  // the body as a stream, if it was read
+}
+
+func (f *requestFields) callOfRequest() *call { return f.c }
 
 var requestKeys = []string{
 	"method", "url", "originalUrl", "baseUrl", "path", "params", "query", "body", "rawBody", "headers", "user",
@@ -33,14 +33,14 @@ var requestKeys = []string{
 
 // Get implements goja.DynamicObject. It returns a field of the request.
 func (f *requestFields) Get(name string) goja.Value {
-	for _, p := range f.c.js.parts {
+	for _, p := range f.parts {
 		if p.name == name {
 			return p.value
 		}
 	}
 	v := f.readField(name)
 	if v != nil {
-		f.c.js.parts = append(f.c.js.parts, requestPart{name, v})
+		f.parts = append(f.parts, requestPart{name, v})
 	}
 	return v
 }
@@ -66,7 +66,7 @@ func (f *requestFields) Has(name string) bool {
 func (f *requestFields) Keys() []string { return requestKeys }
 
 func (f *requestFields) readField(name string) goja.Value {
-	h, r := f.c.vm.host, f.c.req
+	h, r := f.h, f.c.req
 	text := func(s string) goja.Value { return h.js.ToValue(s) }
 	switch name {
 	case "method":
@@ -88,15 +88,15 @@ func (f *requestFields) readField(name string) goja.Value {
 	case "query":
 		return h.fromDecoded(parseQuery(r.RawQuery))
 	case "body":
-		return h.bodyValue(f.c.body)
+		return h.bodyValue(f.body)
 	case "rawBody":
-		return h.rawBodyValue(f.c.body)
+		return h.rawBodyValue(f.body)
 	case "headers":
 		o := h.headerObject(r.Header)
 		h.put(o, "host", text(r.Host))
 		return o
 	case "user":
-		return h.userObject(r.Account)
+		return userObject(h.realm, r.Account)
 	case "ip":
 		return text(r.RemoteIP)
 	case "hostname":
@@ -128,7 +128,7 @@ func hostnameOf(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-func (h *host) headerObject(header http.Header) *goja.Object {
+func (h *exchangeBinding) headerObject(header http.Header) *goja.Object {
 	names := make([]string, 0, len(header))
 	for n := range header {
 		names = append(names, n)
@@ -149,32 +149,32 @@ func headerText(name string, values []string) string {
 }
 
 // requestObject returns the object req of a call.
-func (h *host) requestObject(c *call) *goja.Object {
+func (h *exchangeBinding) requestObject(c *call, b body) *goja.Object {
 	if h.requestProto == nil {
 		h.requestProto = h.newRequestProto()
 	}
-	fields := h.js.NewDynamicObject(&requestFields{c})
+	fields := h.js.NewDynamicObject(&requestFields{h: h, c: c, body: b})
 	_ = fields.SetPrototype(h.requestProto)
 	return h.js.CreateObject(fields)
 }
 
-// requestOf returns the call of a req object.
-func (h *host) requestOf(v goja.Value) *call {
+// requestOf returns the fields of a req object.
+func (h *exchangeBinding) requestOf(v goja.Value) *requestFields {
 	if o, ok := v.(*goja.Object); ok {
 		if proto := o.Prototype(); proto != nil {
 			if f, ok := proto.Export().(*requestFields); ok {
-				return f.c
+				return f
 			}
 		}
 	}
 	panic(h.js.NewTypeError("this method must be called on the request"))
 }
 
-func (h *host) newRequestProto() *goja.Object {
+func (h *exchangeBinding) newRequestProto() *goja.Object {
 	proto := h.js.NewObject()
 	methods := h.methodsOf(proto)
 	get := func(call goja.FunctionCall) goja.Value {
-		c := h.requestOf(call.This)
+		c := h.requestOf(call.This).c
 		name := http.CanonicalHeaderKey(call.Argument(0).String())
 		if name == "Referrer" {
 			name = "Referer"

@@ -26,8 +26,8 @@ func (h *host) runModule(src *source) (goja.Value, error) {
 	_ = m.Set("id", src.file)
 	_ = m.Set("filename", src.file)
 	h.modules[src.path] = m
-	h.provideBuiltins(src.needs)
-	h.knowPatterns(src)
+	h.guards.provideBuiltins(src.needs)
+	h.guards.knowPatterns(src.patterns)
 	wrapper, err := h.js.RunProgram(src.program)
 	if err != nil {
 		delete(h.modules, src.path)
@@ -45,17 +45,6 @@ func (h *host) runModule(src *source) (goja.Value, error) {
 		return nil, err
 	}
 	return h.getProperty(m, "exports")
-}
-
-// getProperty reads a property that may have a getter.
-func (h *host) getProperty(o *goja.Object, name string) (v goja.Value, err error) {
-	if ex := h.js.Try(func() { v = o.Get(name) }); ex != nil {
-		return nil, ex
-	}
-	if v == nil {
-		v = goja.Undefined()
-	}
-	return v, nil
 }
 
 // requireFunction returns the require function of one file.
@@ -84,8 +73,8 @@ func (h *host) findRequired(call goja.FunctionCall, from *source) (*source, stri
 	if !ok || name == "" {
 		panic(h.js.NewTypeError("require takes the name of a module"))
 	}
-	resume := h.v.clock.pause()
-	src, builtin, err := h.v.gen.files.findModule(name, from)
+	resume := h.clock.pause()
+	src, builtin, err := h.service.files.findModule(name, from)
 	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
@@ -127,11 +116,24 @@ func (h *host) loadFault(err error, from *source) goja.Value {
 	return h.newError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
 }
 
-// rethrow returns the value for panic with which goja throws err again.
-func rethrow(err error) any {
-	var ex *goja.Exception
-	if errors.As(err, &ex) {
-		return ex
+// builtinModule returns the exports of a built-in module, or nil if there is no
+// module of that name.
+func (h *host) builtinModule(name string) goja.Value { return h.ensurePlatform().Module(name) }
+
+// defaultExport returns the default export of an ES module, or all exports if
+// it has none or is not an ES module.
+func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
+	o, ok := exports.(*goja.Object)
+	if !ok {
+		return exports, nil
 	}
-	return err
+	marked, err := h.getProperty(o, "__esModule")
+	if err != nil || !marked.ToBoolean() {
+		return exports, err
+	}
+	v, err := h.getProperty(o, "default")
+	if err != nil || goja.IsUndefined(v) {
+		return exports, err
+	}
+	return v, nil
 }

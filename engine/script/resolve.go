@@ -3,14 +3,25 @@ package script
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
+
+// application is the directory that scripts are read from.
+type application struct {
+	dir         string // absolute
+	root        string // dir with resolved symbolic links
+	namespace   string // for paths that begin with applications/<namespace>/; "" if there is none
+	nodeModules bool   // require finds packages in node_modules
+	cache       *cache
+}
 
 // files contains the files of one generation, so that all its VMs see the same
 // content even if the files change on disk.
 type files struct {
-	rt    *Runtime
+	app   *application
 	limit int // maximum size of a file in bytes
 
 	mu      sync.Mutex
@@ -19,8 +30,8 @@ type files struct {
 	byFile  map[string]*source // by relative name
 }
 
-func newFiles(rt *Runtime, limit int) *files {
-	return &files{rt: rt, limit: limit, found: map[string]*source{}, visited: map[string]bool{}, byFile: map[string]*source{}}
+func newFiles(app *application, limit int) *files {
+	return &files{app: app, limit: limit, found: map[string]*source{}, visited: map[string]bool{}, byFile: map[string]*source{}}
 }
 
 // allPaths returns all paths that were read or looked for.
@@ -41,7 +52,7 @@ func (f *files) isStale() bool {
 	defer f.mu.Unlock()
 	read := map[string]bool{}
 	for _, s := range f.found {
-		now, err := f.rt.cache.loadFile(s.path, s.file, packageShare*f.limit)
+		now, err := f.app.cache.loadFile(s.path, s.file, packageShare*f.limit)
 		if err != nil || now.hash != s.hash {
 			return true
 		}
@@ -70,12 +81,12 @@ func (f *files) findFile(want, asked, from string) (*source, error) {
 	if s := f.found[want]; s != nil {
 		return s, nil
 	}
-	if !isInside(f.rt.dir, want) && !isInside(f.rt.root, want) {
-		return nil, &LoadError{File: from, Message: quoted(asked) + " is outside the application directory"}
+	if !isInside(f.app.dir, want) && !isInside(f.app.root, want) {
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " is outside the application directory"}
 	}
 	path := f.lookUpFile(want)
 	if path == "" {
-		return nil, &LoadError{File: from, Message: "there is no file " + quoted(asked) + notFoundHint(asked)}
+		return nil, &LoadError{File: from, Message: "there is no file " + strconv.Quote(asked) + notFoundHint(asked)}
 	}
 	s, err := f.readFile(path, asked, from)
 	if err != nil {
@@ -151,13 +162,13 @@ const packageShare = 4
 func (f *files) readFile(path, asked, from string) (*source, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, &LoadError{File: from, Message: quoted(asked) + " cannot be read"}
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " cannot be read"}
 	}
-	if !isInside(f.rt.root, real) {
-		return nil, &LoadError{File: from, Message: quoted(asked) + " leads outside the application directory"}
+	if !isInside(f.app.root, real) {
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " leads outside the application directory"}
 	}
 	f.visited[real] = true
-	rel, err := filepath.Rel(f.rt.root, real)
+	rel, err := filepath.Rel(f.app.root, real)
 	if err != nil {
 		rel = filepath.Base(real)
 	}
@@ -165,7 +176,7 @@ func (f *files) readFile(path, asked, from string) (*source, error) {
 	if strings.Contains(real, string(filepath.Separator)+nodeModules+string(filepath.Separator)) {
 		limit *= packageShare
 	}
-	s, err := f.rt.cache.loadFile(real, filepath.ToSlash(rel), limit)
+	s, err := f.app.cache.loadFile(real, filepath.ToSlash(rel), limit)
 	if err == nil {
 		f.byFile[s.file] = s
 	}
@@ -188,4 +199,24 @@ func (f *files) byName(name string) *source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.byFile[name]
+}
+
+// each calls visit for every file that was read.
+func (f *files) each(visit func(*source)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.found {
+		visit(s)
+	}
+}
+
+// lastChange returns the latest modification time of the files that were read
+// or looked for.
+func (f *files) lastChange() (last time.Time) {
+	for _, path := range f.allPaths() {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }

@@ -6,7 +6,6 @@ import (
 	"mime"
 	"net/http"
 	"net/textproto"
-	"reflect"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -14,76 +13,46 @@ import (
 	"restsrv/engine"
 )
 
-// answerCall converts the value that a handler returned to the outcome of its
-// call. It returns an error that scripts cannot catch.
-func (v *vm) answerCall(c *call, result goja.Value) (err error) {
-	v.cur = c
-	var o outcome
-	defer func() {
-		x := recover()
-		if x == nil {
-			return
-		}
-		bad, ok := x.(errResult)
-		if !ok {
-			panic(x)
-		}
-		c.fail(&Failure{Message: string(bad)})
-	}()
-	ex := v.js.Try(func() { o = v.jobOutcome(c, result) })
-	if ex != nil {
-		c.fail(v.describeThrown(ex.Value(), ex))
-		return nil
-	}
-	if why := v.clock.expired(); why != nil {
-		c.fail(v.describeAbort(nil, why))
-		return nil
-	}
-	v.tally.flush(&v.gen.lasting.counters) // flush first, so that the metrics include the call when the client gets the answer
-	c.finish(o)
-	return nil
-}
-
 // buildResponse returns the response for a result and checks its size. It must
 // be called inside Try.
-func (v *vm) buildResponse(result goja.Value) *engine.Response {
-	r := v.responseOf(result)
-	if limit := v.gen.limits.Response; len(r.Body) > limit {
+func (h *exchangeBinding) buildResponse(result goja.Value) *engine.Response {
+	r := h.responseOf(result)
+	if limit := h.limits.Response; len(r.Body) > limit {
 		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", limit)))
 	}
 	return r
 }
 
-func (v *vm) responseOf(result goja.Value) *engine.Response {
+func (h *exchangeBinding) responseOf(result goja.Value) *engine.Response {
 	if result == nil || goja.IsUndefined(result) {
 		return &engine.Response{}
 	}
-	if v.gen.legacy {
-		if r := v.legacyResponse(result); r != nil {
+	if h.service.legacy {
+		if r := h.legacyResponse(result); r != nil {
 			return r
 		}
 	}
 	o, ok := result.(*goja.Object)
 	if !ok {
-		return v.jsonResponse(result)
+		return h.jsonResponse(result)
 	}
-	if o.ClassName() == "Function" && !v.gen.legacy {
+	if o.ClassName() == "Function" && !h.service.legacy {
 		panic(errResult("the handler returned a function: call it, or return its name"))
 	}
 	if b, ok := bytesOf(o); ok {
 		return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 	}
-	if v.host.platform != nil {
-		if made := v.host.platform.Answer(o); made != nil {
-			return v.envelopeResponse(made, made.Get("data"))
+	if h.platform != nil {
+		if made := h.platform.Answer(o); made != nil {
+			return h.envelopeResponse(made, made.Get("data"))
 		}
 	}
-	if o.ClassName() == "Object" && itemOf(o) == nil {
+	if o.ClassName() == "Object" && !isStored(o) {
 		if data := o.Get("data"); data != nil && isPayload(data) && hasOwn(o, "data") {
-			return v.envelopeResponse(o, data)
+			return h.envelopeResponse(o, data)
 		}
 	}
-	return v.jsonResponse(result)
+	return h.jsonResponse(result)
 }
 
 const octetStream = "application/octet-stream"
@@ -91,7 +60,7 @@ const htmlText = "text/html; charset=utf-8"
 
 // legacyResponse converts strings and numbers in the same way as the base class
 // of IONDV. It returns nil for other values.
-func (v *vm) legacyResponse(result goja.Value) *engine.Response {
+func (h *exchangeBinding) legacyResponse(result goja.Value) *engine.Response {
 	switch {
 	case goja.IsString(result):
 		return &engine.Response{ContentType: htmlText, Body: []byte(result.String())}
@@ -110,8 +79,8 @@ func statusOf(v goja.Value) int {
 	return int(f)
 }
 
-func (v *vm) jsonResponse(result goja.Value) *engine.Response {
-	body, ok := v.toJSON(result)
+func (h *exchangeBinding) jsonResponse(result goja.Value) *engine.Response {
+	body, ok := h.toJSON(result)
 	if !ok {
 		return &engine.Response{}
 	}
@@ -122,16 +91,16 @@ func (v *vm) jsonResponse(result goja.Value) *engine.Response {
 const keptScratch = 64 << 10
 
 // toJSON returns the JSON of a value, in newly allocated memory.
-func (v *vm) toJSON(value goja.Value) ([]byte, bool) {
-	limits := &v.gen.limits
-	w := writer{h: v.host, buf: v.scratch[:0], size: limits.Response, deep: limits.Depth}
-	v.scratch = nil // a method toJSON of the value may get here again
+func (h *exchangeBinding) toJSON(value goja.Value) ([]byte, bool) {
+	limits := h.limits
+	w := writer{h: h.realm, buf: h.scratch[:0], size: limits.Response, deep: limits.Depth}
+	h.scratch = nil // a method toJSON of the value may get here again
 	ok := w.writeValue(value)
-	v.tally.rawRows += w.rows
+	h.tally.rawRows += w.rows
 	if cap(w.buf) > keptScratch {
 		return w.buf, ok
 	}
-	v.scratch = w.buf
+	h.scratch = w.buf
 	return append(make([]byte, 0, len(w.buf)), w.buf...), ok
 }
 
@@ -155,21 +124,21 @@ func hasOwn(o *goja.Object, name string) bool {
 }
 
 // envelopeResponse returns the response for {data, headers, status}.
-func (v *vm) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response {
-	r := v.payloadResponse(data)
+func (h *exchangeBinding) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response {
+	r := h.payloadResponse(data)
 	for _, k := range o.Keys() {
 		switch k {
 		case "data":
 		case "headers":
-			v.setHeaders(r, o.Get(k))
+			h.setHeaders(r, o.Get(k))
 		case "status":
 			if s := o.Get(k); goja.IsNumber(s) {
 				r.Status = statusOf(s)
 			} else if !goja.IsUndefined(s) {
-				v.gen.warn("a handler returned an object with data and a status that is no number: the status is dropped; return {data: object} to send it whole")
+				h.service.warn("a handler returned an object with data and a status that is no number: the status is dropped; return {data: object} to send it whole")
 			}
 		default:
-			v.gen.warn("a handler returned an object with data and other keys: they are dropped; return {data: object} to send it whole", "key", k)
+			h.service.warn("a handler returned an object with data and other keys: they are dropped; return {data: object} to send it whole", "key", k)
 		}
 	}
 	if goja.IsString(data) && strings.HasPrefix(r.ContentType, "text/") && !strings.Contains(r.ContentType, "charset") {
@@ -181,7 +150,7 @@ func (v *vm) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response 
 	return r
 }
 
-func (v *vm) payloadResponse(data goja.Value) *engine.Response {
+func (h *exchangeBinding) payloadResponse(data goja.Value) *engine.Response {
 	if goja.IsString(data) {
 		return &engine.Response{ContentType: htmlText, Body: []byte(data.String())}
 	}
@@ -190,49 +159,24 @@ func (v *vm) payloadResponse(data goja.Value) *engine.Response {
 			return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 		}
 	}
-	return v.jsonResponse(data)
-}
-
-var arrayBufferType = reflect.TypeFor[goja.ArrayBuffer]()
-
-// bytesOf returns the bytes of an ArrayBuffer or a typed array. They are shared
-// with the script.
-func bytesOf(o *goja.Object) ([]byte, bool) {
-	t := o.ExportType()
-	if t == arrayBufferType {
-		b, ok := o.Export().(goja.ArrayBuffer)
-		return b.Bytes(), ok
-	}
-	if t == nil || t.Kind() != reflect.Slice || t.Elem().Kind() == reflect.Interface {
-		return nil, false
-	}
-	buffer, ok := o.Get("buffer").(*goja.Object)
-	if !ok || buffer.ExportType() != arrayBufferType {
-		return nil, false
-	}
-	b, ok := buffer.Export().(goja.ArrayBuffer)
-	start, n := o.Get("byteOffset").ToInteger(), o.Get("byteLength").ToInteger()
-	if !ok || start < 0 || n < 0 || start+n > int64(len(b.Bytes())) {
-		return nil, false
-	}
-	return b.Bytes()[start : start+n], true
+	return h.jsonResponse(data)
 }
 
 // setHeaders applies the headers of an envelope, which are an object or a list
 // of lines.
-func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
+func (h *exchangeBinding) setHeaders(r *engine.Response, headers goja.Value) {
 	o, ok := headers.(*goja.Object)
 	if !ok {
 		return
 	}
 	if o.ClassName() == "Array" {
 		for i := range int(o.Get("length").ToInteger()) {
-			line := o.Get(v.host.indexText(i)).String()
+			line := o.Get(h.indexText(i)).String()
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
 				panic(errResult("header line " + engine.Quote(line) + " has no colon"))
 			}
-			v.setHeader(r, strings.TrimSpace(name), value)
+			h.setHeader(r, strings.TrimSpace(name), value)
 		}
 		return
 	}
@@ -240,11 +184,11 @@ func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
 		value := o.Get(name)
 		list, ok := value.(*goja.Object)
 		if !ok || list.ClassName() != "Array" {
-			v.setHeader(r, name, value.String())
+			h.setHeader(r, name, value.String())
 			continue
 		}
 		for i := range int(list.Get("length").ToInteger()) {
-			v.setHeader(r, name, list.Get(v.host.indexText(i)).String())
+			h.setHeader(r, name, list.Get(h.indexText(i)).String())
 		}
 	}
 }
@@ -252,7 +196,7 @@ func (v *vm) setHeaders(r *engine.Response, headers goja.Value) {
 // connectionHeaders can be set only by the server.
 const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
 
-func (v *vm) setHeader(r *engine.Response, name, value string) {
+func (h *exchangeBinding) setHeader(r *engine.Response, name, value string) {
 	value = strings.TrimSpace(value)
 	if err := checkHeader(name, value); err != nil {
 		panic(errResult(err.Error()))
@@ -267,7 +211,7 @@ func (v *vm) setHeader(r *engine.Response, name, value string) {
 	case name == "Etag":
 		r.ETag = value
 	case strings.Contains(connectionHeaders, " "+name+" "):
-		v.gen.warn("a handler set a header that belongs to the server; it is dropped", "header", name)
+		h.service.warn("a handler set a header that belongs to the server; it is dropped", "header", name)
 	default:
 		r.SetHeader(name, value)
 	}

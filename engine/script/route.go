@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -17,13 +18,11 @@ type jsRoute struct {
 	this         goja.Value
 }
 
-func quoted(s string) string { return fmt.Sprintf("%q", s) }
-
 // newRoute checks a method and a path.
 func newRoute(method, path string) (jsRoute, error) {
 	r := jsRoute{method: strings.ToUpper(method), path: path}
 	if !engine.IsMethod(r.method) {
-		return r, fmt.Errorf("%s is no HTTP method that a service can answer", quoted(method))
+		return r, fmt.Errorf("%s is no HTTP method that a service can answer", strconv.Quote(method))
 	}
 	pattern, err := engine.ParsePattern(path)
 	if err != nil {

@@ -32,20 +32,16 @@ type Config struct {
 // one Runtime, and the copies that With makes of it, because the limit for
 // regular expressions is shared.
 type Runtime struct {
-	dir    string // absolute
-	root   string // dir with resolved symbolic links
+	app    *application
 	limits Limits
 	maxCPU time.Duration
 	dev    bool
 	log    *slog.Logger
 	now    func() time.Time
 	dog    *watchdog
-	cache  *cache
 	intake *intake
 
-	settings    platform.Settings
-	nodeModules bool
-	namespace   string
+	settings platform.Settings
 
 	registry *registry
 }
@@ -59,14 +55,15 @@ func New(c Config) (*Runtime, error) {
 	}
 	watermark := heapLimit(c.Heap)
 	r := &Runtime{
-		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(watermark, c.Held)), cache: newCache(), intake: newIntake(watermark), registry: newRegistry(),
-		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
+		app:    &application{dir: dir, root: root, cache: newCache(), nodeModules: c.NodeModules, namespace: c.Namespace},
+		limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
+		dog: newWatchdog(newHeap(watermark, c.Held)), intake: newIntake(watermark), registry: newRegistry(),
+		settings: c.Platform,
 	}
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
-	r.cache.probes = c.Dev
+	r.app.cache.probes = c.Dev
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -97,11 +94,12 @@ func resolveDirectory(dir string) (abs, real string, err error) {
 // services, and is closed with r.
 func (r *Runtime) With(c Config) (*Runtime, error) {
 	n := *r
-	var err error
-	if n.dir, n.root, err = resolveDirectory(c.Dir); err != nil {
+	dir, root, err := resolveDirectory(c.Dir)
+	if err != nil {
 		return nil, err
 	}
-	n.settings, n.nodeModules, n.namespace = c.Platform, c.NodeModules, c.Namespace
+	n.app = &application{dir: dir, root: root, cache: r.app.cache, nodeModules: c.NodeModules, namespace: c.Namespace}
+	n.settings = c.Platform
 	if n.settings.Text <= 0 {
 		n.settings.Text = n.limits.Text
 	}

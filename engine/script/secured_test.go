@@ -276,13 +276,13 @@ func TestACLProvider(t *testing.T) {
 // that it has served.
 func TestViewsAreNotKept(t *testing.T) {
 	app := newApp(t, Limits{}, false)
-	v, _, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
+	v, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.dispose()
 	v.do(task{nil, func() error {
-		h := v.host
+		h := v.data
 		base := h.classObject(app.repo.class)
 		for range maxViews * 2 {
 			view := newSecured(app.repo).views.Of(app.repo.class)

@@ -12,11 +12,19 @@ import (
 // characters.
 const maxSharedKey = 512
 
-// sharedObject returns the global "shared", the store of the service for all
+// sharedBinding provides the global shared, and the caches among the components, in one VM.
+type sharedBinding struct {
+	*vm
+	store *store
+}
+
+func newShared(v *vm, s *store) *sharedBinding { return &sharedBinding{vm: v, store: s} }
+
+// object returns the global "shared", the store of the service for all
 // its VMs. Values are copied in both directions.
-func (h *host) sharedObject() goja.Value {
+func (h *sharedBinding) object() goja.Value {
 	o := h.js.NewObject()
-	s := h.v.gen.lasting.store
+	s := h.store
 	methods := h.methodsOf(o)
 	method := func(name string, f func(goja.FunctionCall) goja.Value) {
 		methods.add(name, func(call goja.FunctionCall) goja.Value {
@@ -73,7 +81,7 @@ func (h *host) sharedObject() goja.Value {
 // such keys.
 const onceKeys = "\x00once\x00"
 
-func (h *host) sharedKey(call goja.FunctionCall) string {
+func (h *sharedBinding) sharedKey(call goja.FunctionCall) string {
 	v := call.Argument(0)
 	if !goja.IsString(v) {
 		panic(h.js.NewTypeError("shared: the key is text, found " + describeValue(v)))
@@ -86,7 +94,7 @@ func (h *host) sharedKey(call goja.FunctionCall) string {
 }
 
 // checkStored throws if a value was not stored.
-func (h *host) checkStored(failed *errTooLarge) {
+func (h *sharedBinding) checkStored(failed *errTooLarge) {
 	switch {
 	case failed == nil:
 	case failed.limit == 0:
@@ -96,7 +104,7 @@ func (h *host) checkStored(failed *errTooLarge) {
 	}
 }
 
-func (h *host) sharedIncr(s *store, call goja.FunctionCall) goja.Value {
+func (h *sharedBinding) sharedIncr(s *store, call goja.FunctionCall) goja.Value {
 	key, by := h.sharedKey(call), 1.0
 	if v := call.Argument(1); !goja.IsUndefined(v) {
 		if by = v.ToFloat(); !goja.IsNumber(v) || by != by {
@@ -122,20 +130,20 @@ type computation struct {
 // value, one call of the service computes it with f and the others wait. If
 // that call ends without a value, the next one computes it. An error rejects
 // the promises of all waiting calls and is not stored.
-func (h *host) computeShared(s *store, what computation, f goja.Value) goja.Value {
+func (h *sharedBinding) computeShared(s *store, what computation, f goja.Value) goja.Value {
 	call := h.activeCall(what.what)
 	run, ok := goja.AssertFunction(f)
 	if !ok {
 		panic(h.js.NewTypeError(what.what + " takes a key and a function"))
 	}
-	h.v.tally.awaits++
+	h.tally.awaits++
 	p, resolve, reject := h.js.NewPromise()
 	if v, there := s.get(what.key); there {
 		must(resolve(h.unshareValue(v)))
 		return h.js.ToValue(p)
 	}
 	gate := "compute " + what.key
-	c := &contender{call: call, vm: h.v}
+	c := &contender{call: call, vm: h.vm}
 	c.settle = func(result any) error {
 		if failed, ok := result.(*sharedFailure); ok {
 			return reject(failed.toError(h))
@@ -170,8 +178,8 @@ func (h *host) computeShared(s *store, what computation, f goja.Value) goja.Valu
 
 // runFor calls f and passes its result, or the result of its promise, to
 // fulfilled or rejected. It returns an error that scripts cannot catch.
-func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Value) error) error {
-	h.v.cur = c
+func (h *sharedBinding) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Value) error) error {
+	h.cur = c
 	ret, err := f(goja.Undefined())
 	if err != nil {
 		if isUncatchable(err) {
@@ -187,16 +195,8 @@ func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Va
 		return rejected(h.thrownValue(err))
 	}
 	p, _ := promiseOf(settled)
-	h.v.cur = c
+	h.cur = c
 	return h.then(p, func(v goja.Value) { must(fulfilled(v)) }, func(v goja.Value) { must(rejected(v)) })
-}
-
-// thrownValue returns the JavaScript value of an error from goja.
-func (h *host) thrownValue(err error) goja.Value {
-	if ex, ok := err.(*goja.Exception); ok {
-		return ex.Value()
-	}
-	return h.newError(err.Error(), nil)
 }
 
 // sharedFailure is an Error in a form that can be passed to other VMs.
@@ -208,7 +208,7 @@ type sharedFailure struct {
 
 // sharedFailure returns the parts of a thrown value that can be passed to other
 // VMs.
-func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
+func (h *sharedBinding) sharedFailure(reason goja.Value) *sharedFailure {
 	f := &sharedFailure{message: "the computation failed"}
 	_ = h.js.Try(func() {
 		o, ok := reason.(*goja.Object)
@@ -230,7 +230,7 @@ func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
 	return f
 }
 
-func (f *sharedFailure) toError(h *host) goja.Value {
+func (f *sharedFailure) toError(h *sharedBinding) goja.Value {
 	o := h.newError(f.message, f.code)
 	if f.cause != nil {
 		h.attachError(o, f.cause)
@@ -240,16 +240,16 @@ func (f *sharedFailure) toError(h *host) goja.Value {
 
 // lockShared returns a promise of the result of f. Calls for the same key do
 // not run f at the same time. A call that ends releases its locks.
-func (h *host) lockShared(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
+func (h *sharedBinding) lockShared(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
 	call := h.activeCall("shared.lock")
 	run, ok := goja.AssertFunction(f)
 	if !ok {
 		panic(h.js.NewTypeError("shared.lock takes a key and a function"))
 	}
-	h.v.tally.awaits++
+	h.tally.awaits++
 	p, resolve, reject := h.js.NewPromise()
 	gate := "lock " + key
-	c := &contender{call: call, vm: h.v}
+	c := &contender{call: call, vm: h.vm}
 	c.begin = func() error {
 		return h.runFor(call, run, func(v goja.Value) error {
 			s.leave(gate, c)

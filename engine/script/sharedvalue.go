@@ -24,7 +24,7 @@ type moment float64
 
 // copier converts a value of a script to a shared value.
 type copier struct {
-	h     *host
+	h     *sharedBinding
 	bytes int // approximate size of the copy
 	depth int
 	patience
@@ -34,7 +34,7 @@ const maxSharedDepth = 64
 
 // shareValue copies a value. It must be called inside a turn. If a part cannot
 // be stored, it throws a TypeError that names the part.
-func (h *host) shareValue(v goja.Value) (value any, bytes int) {
+func (h *sharedBinding) shareValue(v goja.Value) (value any, bytes int) {
 	c := copier{h: h}
 	value = c.copyValue(v)
 	return value, c.bytes
@@ -45,9 +45,9 @@ func (c *copier) throwUnsupported(what string) {
 }
 
 func (c *copier) copyValue(v goja.Value) any {
-	c.check(c.h)
-	if c.bytes += 16; c.bytes > c.h.v.gen.limits.Shared {
-		panic(c.h.rangeError("shared: the value is larger than all that may be stored, %d bytes", c.h.v.gen.limits.Shared))
+	c.check(c.h.realm)
+	if c.bytes += 16; c.bytes > c.h.limits.Shared {
+		panic(c.h.rangeError("shared: the value is larger than all that may be stored, %d bytes", c.h.limits.Shared))
 	}
 	switch {
 	case v == nil || goja.IsUndefined(v):
@@ -80,7 +80,7 @@ func (c *copier) copyValue(v goja.Value) any {
 }
 
 func (c *copier) copyObject(o *goja.Object) any {
-	if itemOf(o) != nil || o.ExportType() == listType {
+	if isStored(o) {
 		return c.copyItems(o)
 	}
 	if o.ExportType() == timeType {
@@ -93,7 +93,7 @@ func (c *copier) copyObject(o *goja.Object) any {
 	switch name := o.ClassName(); name {
 	case "Array":
 		n := int(o.Get("length").ToInteger())
-		c.h.tooMuch(float64(n), c.h.v.gen.limits.Elements, "shared: elements")
+		c.h.tooMuch(float64(n), c.h.limits.Elements, "shared: elements")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
 			list = append(list, c.copyValue(o.Get(c.h.indexText(i))))
@@ -109,7 +109,7 @@ func (c *copier) copyObject(o *goja.Object) any {
 
 // copyItems copies items in the JSON form of responses.
 func (c *copier) copyItems(o *goja.Object) any {
-	w := writer{h: c.h, size: c.h.v.gen.limits.Shared, deep: maxSharedDepth}
+	w := writer{h: c.h.realm, size: c.h.limits.Shared, deep: maxSharedDepth}
 	defer func() {
 		if bad, ok := recover().(errResult); ok {
 			panic(c.h.rangeError("shared: %s", string(bad)))
@@ -162,7 +162,7 @@ func (c *copier) copyPlain(o *goja.Object) any {
 
 // unshareValue converts a shared value to a value of the VM. Later changes of
 // that value do not affect the store.
-func (h *host) unshareValue(v any) goja.Value {
+func (h *sharedBinding) unshareValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
@@ -235,11 +235,11 @@ func sameValue(a, b any) bool {
 
 // readTTL returns the lifetime of an entry from an argument: milliseconds, or
 // {ttl: milliseconds}.
-func (h *host) readTTL(v goja.Value) time.Duration { return h.readMilliseconds(v, "ttl") }
+func (h *sharedBinding) readTTL(v goja.Value) time.Duration { return h.readMilliseconds(v, "ttl") }
 
 // readMilliseconds reads the last argument of the methods of shared. It returns
 // 0 if the argument is not given.
-func (h *host) readMilliseconds(v goja.Value, name string) time.Duration {
+func (h *sharedBinding) readMilliseconds(v goja.Value, name string) time.Duration {
 	if o, ok := v.(*goja.Object); ok {
 		for _, k := range o.Keys() {
 			if k != name {

@@ -234,7 +234,9 @@ func (s *source) buildProgram(prg *ast.Program, m transpile.Map, text string) er
 // rewriteProgram changes a program where goja is wrong or could run without an
 // interrupt. If it fails, it returns the position for the error.
 func (s *source) rewriteProgram(prg *ast.Program, text string) (file.Idx, error) {
-	if at, err := s.rewritePatterns(prg, text); err != nil {
+	var at file.Idx
+	var err error
+	if s.patterns, at, err = rewritePatterns(prg, text); err != nil {
 		return at, err
 	}
 	if s.needs.bigints || s.needs.syntax {
@@ -304,10 +306,6 @@ func (s *source) lineText(n int) string {
 // preludeFile is the file name of source text of restsrv in stack traces. Such
 // lines are removed from the traces.
 const preludeFile = "restsrv:prelude"
-
-// preludeFunctions is a JavaScript expression for an array of the constructors
-// that create functions from text.
-const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"
 
 // preludeProgram compiles source text of restsrv and caches the program.
 func (c *cache) preludeProgram(text string) (*goja.Program, error) {

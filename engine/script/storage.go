@@ -54,48 +54,48 @@ func (c *claims) takeFile(id string, storage engine.FileStorage) (engine.StoredF
 }
 
 // claimFiles replaces the ids of files that the call has stored by the files.
-func (c *call) claimFiles(v engine.Values, storage engine.FileStorage) {
+func claimFiles(c *call, v engine.Values, storage engine.FileStorage) {
 	for _, value := range v {
 		switch value := value.(type) {
 		case *engine.Upload:
-			c.claimOne(value, storage)
+			claimOne(c, value, storage)
 		case []*engine.Upload:
 			for _, u := range value {
-				c.claimOne(u, storage)
+				claimOne(c, u, storage)
 			}
 		case *engine.Record:
-			c.claimFiles(value.Values, storage)
+			claimFiles(c, value.Values, storage)
 		case *engine.Links:
 			for _, e := range value.Add {
 				if record, ok := e.(*engine.Record); ok {
-					c.claimFiles(record.Values, storage)
+					claimFiles(c, record.Values, storage)
 				}
 			}
 		}
 	}
 }
 
-func (c *call) claimOne(u *engine.Upload, storage engine.FileStorage) {
+func claimOne(c *call, u *engine.Upload, storage engine.FileStorage) {
 	if u.Content != nil || u.Stored {
 		return
 	}
-	if f, ok := c.claims.takeFile(u.File.ID, storage); ok {
+	if f, ok := localOf[claims](c).takeFile(u.File.ID, storage); ok {
 		u.File, u.Stored = f, true
 	}
 }
 
 // fileStorage returns the object fileStorage for a storage.
-func (h *host) fileStorage(storage engine.FileStorage) goja.Value {
+func (h *dataBinding) fileStorage(storage engine.FileStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "fileStorage", storage: storage})
 }
 
 // imageStorage returns the object imageStorage, a storage with thumbnails for
 // its files.
-func (h *host) imageStorage(storage engine.ImageStorage) goja.Value {
+func (h *dataBinding) imageStorage(storage engine.ImageStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
 }
 
-func (h *host) storageObject(s *jsStorage) goja.Value {
+func (h *dataBinding) storageObject(s *jsStorage) goja.Value {
 	o := h.js.NewObject()
 	h.method(o, "accept", h.asyncFunction(s.name+".accept", s.accept))
 	h.method(o, "fetch", h.asyncFunction(s.name+".fetch", s.fetch))
@@ -105,7 +105,7 @@ func (h *host) storageObject(s *jsStorage) goja.Value {
 
 // jsStorage implements a file storage for scripts.
 type jsStorage struct {
-	h       *host
+	h       *dataBinding
 	name    string
 	storage engine.FileStorage
 	images  engine.ImageStorage // the same as storage; nil if the files have no thumbnails
@@ -127,13 +127,13 @@ func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 	if described, ok := call.Argument(2).(*goja.Object); ok {
 		describeUpload(u, described)
 	}
-	c := s.h.v.cur
+	held := localOf[claims](s.h.cur)
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		f, err := s.storage.Put(ctx, u.File.Name, u.File.MimeType, u.Content)
 		if err != nil {
 			return nil, err
 		}
-		c.claims.add(f)
+		held.add(f)
 		return func() goja.Value { return s.fileObject(f) }, nil
 	}}, nil
 }
@@ -161,7 +161,7 @@ func imageType(arguments ...goja.Value) error {
 }
 
 // readUpload converts content that a script passes.
-func (h *host) readUpload(v goja.Value) (*engine.Upload, error) {
+func (h *dataBinding) readUpload(v goja.Value) (*engine.Upload, error) {
 	bad := engine.Errorf(engine.Invalid, "file", "a file is bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text, found %s", describeValue(v))
 	decoded, err := h.toDecoded(v)
 	if err != nil {
@@ -220,21 +220,21 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 		}
 		ids = append(ids, id)
 	}
-	c, env := s.h.v.cur, s.h.v.gen.env
+	held, env := localOf[claims](s.h.cur), s.h.service.env
 	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		var found []engine.StoredFile
 		for _, id := range ids {
-			f, ok := c.claims.find(id)
+			f, ok := held.find(id)
 			if !ok {
-				held, err := fs.Readable(ctx, id)
+				readable, err := fs.Readable(ctx, id)
 				if err != nil && engine.CodeOf(err) == engine.NotFound {
 					continue
 				}
 				if err != nil {
 					return nil, err
 				}
-				f = held.StoredFile
+				f = readable.StoredFile
 			}
 			found = append(found, f)
 		}
@@ -253,7 +253,7 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 // methods.
 func (s *jsStorage) fileObject(f engine.StoredFile) goja.Value {
 	open := func(ctx context.Context) (io.ReadCloser, string, error) {
-		if limit := int64(s.h.v.gen.limits.Text); f.Size > limit {
+		if limit := int64(s.h.limits.Text); f.Size > limit {
 			return nil, "", engine.Errorf(engine.Invalid, "too-large", "file %s has %d bytes: a script reads at most %d", engine.Quote(f.ID), f.Size, limit)
 		}
 		content, err := s.storage.Open(ctx, f)
@@ -309,7 +309,7 @@ func (s *jsStorage) readContent(ctx context.Context, open opener) ([]byte, strin
 		return nil, "", err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, int64(s.h.v.gen.limits.Text)))
+	content, err := io.ReadAll(io.LimitReader(r, int64(s.h.limits.Text)))
 	if err != nil {
 		return nil, "", engine.Wrap(err, "the file cannot be read")
 	}

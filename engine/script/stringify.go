@@ -12,8 +12,8 @@ import (
 // depth and size.
 
 // stringify implements JSON.stringify with limits for size and depth.
-func (h *host) stringify(call goja.FunctionCall) goja.Value {
-	limits := &h.v.gen.limits
+func (h *realm) stringify(call goja.FunctionCall) goja.Value {
+	limits := h.limits
 	w := writer{h: h, size: limits.Text, deep: limits.Depth}
 	defer func() {
 		x := recover()
@@ -42,7 +42,7 @@ func (h *host) stringify(call goja.FunctionCall) goja.Value {
 }
 
 // indentJSON adds line breaks and indentation to JSON.
-func (h *host) indentJSON(text []byte, gap string) string {
+func (h *realm) indentJSON(text []byte, gap string) string {
 	// Compute the size before: each value has a line with the indentation of
 	// its depth.
 	size, depth, quoted := len(text), 0, false
@@ -63,7 +63,7 @@ func (h *host) indentJSON(text []byte, gap string) string {
 			size += 1 + depth*len(gap)
 		}
 	}
-	h.tooMuch(float64(size), h.v.gen.limits.Text, "JSON.stringify")
+	h.tooMuch(float64(size), h.limits.Text, "JSON.stringify")
 	var out bytes.Buffer
 	out.Grow(size)
 	must(json.Indent(&out, text, "", gap))
@@ -95,7 +95,7 @@ func indentOf(v goja.Value) string {
 // replacer copies a value with the replacements of the second argument of
 // JSON.stringify.
 type replacer struct {
-	h     *host
+	h     *realm
 	f     goja.Callable   // nil for a list
 	names map[string]bool // nil for a function
 	order []string
@@ -104,7 +104,7 @@ type replacer struct {
 
 // newReplacer reads the second argument of JSON.stringify. It returns nil if
 // there is none.
-func (h *host) newReplacer(v goja.Value) *replacer {
+func (h *realm) newReplacer(v goja.Value) *replacer {
 	if f, ok := goja.AssertFunction(v); ok {
 		return &replacer{h: h, f: f}
 	}
@@ -131,7 +131,7 @@ func (h *host) newReplacer(v goja.Value) *replacer {
 
 func (r *replacer) replaceValue(holder *goja.Object, key string, v goja.Value) goja.Value {
 	h := r.h
-	if r.depth++; r.depth > h.v.gen.limits.Depth {
+	if r.depth++; r.depth > h.limits.Depth {
 		panic(errResult("the value is cyclic or nested too deep"))
 	}
 	defer func() { r.depth-- }()
@@ -150,7 +150,7 @@ func (r *replacer) replaceValue(holder *goja.Object, key string, v goja.Value) g
 	switch o.ClassName() {
 	case "Array":
 		n := int(o.Get("length").ToInteger())
-		h.tooMuch(float64(n), h.v.gen.limits.Elements, "JSON.stringify")
+		h.tooMuch(float64(n), h.limits.Elements, "JSON.stringify")
 		list := make([]any, 0, min(n, 1024))
 		for i := range n {
 			e := r.replaceValue(o, h.indexText(i), o.Get(h.indexText(i)))
@@ -196,4 +196,25 @@ func (r *replacer) callFunction(f goja.Callable, this goja.Value, args ...goja.V
 		panic(rethrow(err))
 	}
 	return v
+}
+
+// tooManyValues reports whether JSON has more than about most values. It
+// ignores the content of strings and does not validate the JSON.
+func tooManyValues(json []byte, most int) bool {
+	n, quoted := 0, false
+	for i := 0; i < len(json); i++ {
+		switch c := json[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			if c == '\\' {
+				i++
+			}
+		case c == ',', c == '[', c == '{':
+			if n++; n > most {
+				return true
+			}
+		}
+	}
+	return false
 }

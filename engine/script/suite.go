@@ -100,8 +100,12 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	defer cancel()
 	s.diff = [2]string{}
 	r := &engine.Request{ID: "test", Service: s.g.name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
-	j := &job{function: testFunction, argument: func(*call) goja.Value { return goja.Undefined() }}
-	_, err := s.g.runCall(ctx, r, i, body{}, j)
+	_, err := s.g.run(ctx, r, &job{
+		function: testFunction, handler: handlerOf(i),
+		argument: func(*call) goja.Value { return goja.Undefined() },
+		result:   func(*call, goja.Value) outcome { return outcome{} },
+		failure:  func(f *Failure) error { return f },
+	})
 	if err == nil {
 		return nil
 	}

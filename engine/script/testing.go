@@ -23,30 +23,33 @@ var testingSource string
 // testGlobals are the additional globals of test files.
 var testGlobals = []string{"test", "it", "describe", "before", "after", "beforeEach", "afterEach", "request", "asAccount", "addAccount"}
 
-// installTesting adds the globals for tests if the file contains tests.
-func (h *host) installTesting() {
-	if h.v.gen.tests == nil {
-		return
-	}
-	h.testing = h.newTesting()
+// testBinding provides the globals of a file of tests.
+type testBinding struct {
+	*vm
+	suite   *Suite
+	exports *goja.Object // of testing.js
+	cases   []*TestCase  // in the order of routes
+}
+
+func newTests(v *vm, s *Suite) *testBinding { return &testBinding{vm: v, suite: s} }
+
+// addGlobals adds the globals for tests.
+func (h *testBinding) addGlobals(own map[string]func() goja.Value) {
+	h.exports = h.newExports()
 	for _, name := range testGlobals {
-		h.own[name] = func() goja.Value { return h.testing.Get(name) }
+		own[name] = func() goja.Value { return h.exports.Get(name) }
 	}
 	if platform.HasModule("assert") {
-		h.own["assert"] = func() goja.Value { return h.ensurePlatform().Module("assert") }
+		own["assert"] = func() goja.Value { return h.ensurePlatform().Module("assert") }
 	}
 }
 
-func (h *host) newTesting() *goja.Object {
-	program, err := h.v.gen.rt.cache.preludeProgram(testingSource)
-	must(err)
-	factory, err := h.js.RunProgram(program)
-	must(err)
-	make, _ := goja.AssertFunction(factory)
+func (h *testBinding) newExports() *goja.Object {
+	make, _ := goja.AssertFunction(h.runPrelude(testingSource))
 	exports, err := make(goja.Undefined(), h.newFunction("register", h.registerTest),
 		h.newFunction("request", h.asyncFunction("request", h.testRequest)), h.newFunction("addAccount", h.asyncFunction("addAccount", h.testAccount)),
 		h.newFunction("differ", func(call goja.FunctionCall) goja.Value {
-			h.v.gen.tests.diff = [2]string{call.Argument(0).String(), call.Argument(1).String()}
+			h.suite.diff = [2]string{call.Argument(0).String(), call.Argument(1).String()}
 			return goja.Undefined()
 		}))
 	must(err)
@@ -54,40 +57,38 @@ func (h *host) newTesting() *goja.Object {
 }
 
 // registerTest implements register(names, mode, timeout, groups, run).
-func (h *host) registerTest(call goja.FunctionCall) goja.Value {
-	l := h.v.load
-	if l == nil {
+func (h *testBinding) registerTest(call goja.FunctionCall) goja.Value {
+	if h.load == nil {
 		panic(h.newError("tests are registered while the file is loaded, not later", nil))
 	}
 	t := &TestCase{Mode: call.Argument(1).String(), Timeout: time.Duration(call.Argument(2).ToFloat() * float64(time.Millisecond))}
 	must(h.js.ExportTo(call.Argument(0), &t.Names))
 	must(h.js.ExportTo(call.Argument(3), &t.groups))
 	run, _ := goja.AssertFunction(call.Argument(4))
-	l.tests = append(l.tests, t)
-	key := fmt.Sprintf("/%d", len(l.routes))
-	l.routes = append(l.routes, jsRoute{method: testFunction, path: key, key: key, handler: run, this: goja.Undefined()})
+	h.cases = append(h.cases, t)
+	key := fmt.Sprintf("/%d", len(h.routes))
+	h.routes = append(h.routes, jsRoute{method: testFunction, path: key, key: key, handler: run, this: goja.Undefined()})
 	return goja.Undefined()
 }
 
 // registerTests ends the registration of a file of tests. The tests come from
 // the first VM. Later VMs run the same content, so they have the same tests.
-func (l *loading) registerTests() error {
-	h := l.vm.host
-	end, _ := goja.AssertFunction(h.testing.Get("end"))
+func (h *testBinding) registerTests() error {
+	end, _ := goja.AssertFunction(h.exports.Get("end"))
 	if _, err := end(goja.Undefined()); err != nil {
 		return err
 	}
-	if len(l.tests) == 0 {
+	if len(h.cases) == 0 {
 		return errors.New("the file has no test: write test('name', async () => { ... })")
 	}
-	if suite := l.vm.gen.tests; suite.tests == nil {
-		suite.tests = l.tests
+	if h.suite.tests == nil {
+		h.suite.tests = h.cases
 	}
 	return nil
 }
 
 // testRequest implements send(method, path, headers, body, account, auth).
-func (h *host) testRequest(call goja.FunctionCall) (operation, error) {
+func (h *testBinding) testRequest(call goja.FunctionCall) (operation, error) {
 	r := SuiteRequest{Method: call.Argument(0).String(), Path: call.Argument(1).String(), Header: http.Header{}}
 	headers := call.Argument(2).(*goja.Object)
 	for _, name := range headers.Keys() {
@@ -111,7 +112,7 @@ func (h *host) testRequest(call goja.FunctionCall) (operation, error) {
 	if v := call.Argument(5); !goja.IsUndefined(v) && !goja.IsNull(v) {
 		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(v.String())))
 	}
-	server := h.v.gen.tests.host
+	server := h.suite.host
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		answer, err := server.Request(ctx, r)
 		if err != nil {
@@ -121,7 +122,7 @@ func (h *host) testRequest(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-func (h *host) testResponse(r *SuiteResponse) goja.Value {
+func (h *testBinding) testResponse(r *SuiteResponse) goja.Value {
 	o := h.js.NewObject()
 	headers := h.js.NewObject()
 	for _, name := range sortedNames(r.Header) {
@@ -140,7 +141,7 @@ func (h *host) testResponse(r *SuiteResponse) goja.Value {
 }
 
 // testAccount implements addAccount(id, {roles, grant}).
-func (h *host) testAccount(call goja.FunctionCall) (operation, error) {
+func (h *testBinding) testAccount(call goja.FunctionCall) (operation, error) {
 	id, ok := call.Argument(0).Export().(string)
 	if !ok {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "addAccount takes the name of an account, such as \"ann@local\"")
@@ -158,7 +159,7 @@ func (h *host) testAccount(call goja.FunctionCall) (operation, error) {
 			return operation{}, engine.Errorf(engine.Invalid, "argument", "grant has permissions by resource, such as {'c:::note@sample': 'read write'}, found %s", describeValue(v))
 		}
 	}
-	server := h.v.gen.tests.host
+	server := h.suite.host
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		return goja.Undefined, server.AddAccount(ctx, id, roles, grants)
 	}}, nil

@@ -28,8 +28,8 @@ const (
 	maxDelay = 1<<31 - 1 // milliseconds; longer delays fire at once, as in Node.js
 )
 
-func (h *host) installTimers() {
-	t := &h.v.timers
+func (h *vm) installTimers() {
+	t := &h.timers
 	global := h.js.GlobalObject()
 	start := func(name string, repeat, immediate bool) {
 		h.method(global, name, func(call goja.FunctionCall) goja.Value {
@@ -48,7 +48,7 @@ func (h *host) installTimers() {
 			if len(call.Arguments) > first {
 				args = slices.Clone(call.Arguments[first:]) // copied, because the arguments are on the stack of the VM
 			}
-			id := t.start(&timer{f: f, args: args, call: h.v.cur, tx: h.v.tx, delay: delay, repeat: repeat})
+			id := t.start(&timer{f: f, args: args, call: h.cur, tx: h.tx, delay: delay, repeat: repeat})
 			if id == 0 {
 				panic(h.newError(name+": the service has too many timers", "too-many-timers"))
 			}
@@ -94,7 +94,7 @@ type timer struct {
 	f      goja.Callable
 	args   []goja.Value
 	call   *call
-	tx     *transaction
+	tx     *scope
 	delay  time.Duration
 	repeat bool
 }
@@ -103,7 +103,7 @@ type timer struct {
 func (t *timers) start(m *timer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.off || len(t.live) >= t.vm.gen.limits.Timers && !t.makeRoom() {
+	if t.off || len(t.live) >= t.vm.service.limits.Timers && !t.makeRoom() {
 		return 0
 	}
 	if t.live == nil {
@@ -134,7 +134,7 @@ func (t *timers) makeRoom() bool {
 		}
 	}
 	if dropped {
-		t.vm.gen.warn("too many timers: removing those that ended requests have left behind; clear timers that are no longer needed", "limit", t.vm.gen.limits.Timers)
+		t.vm.service.warn("too many timers: removing those that ended requests have left behind; clear timers that are no longer needed", "limit", t.vm.service.limits.Timers)
 	}
 	return dropped
 }
@@ -167,11 +167,11 @@ func (t *timers) fire(m *timer) error {
 	if err == nil || isUncatchable(err) {
 		return err
 	}
-	log := v.gen.log
+	log := v.service.log
 	if m.call != nil {
 		log = log.With("request", m.call.req.ID)
 	}
-	log.Error("the function of a timer failed", v.gen.failureArgs(v.describeError(err))...)
+	log.Error("the function of a timer failed", v.service.failureArgs(v.describeError(err))...)
 	return nil
 }
 

@@ -14,14 +14,12 @@ import (
 // until the result of the function is settled, the time limit is reached, or
 // the call ends.
 type transaction struct {
+	scope
 	r     *jsRepository // the repository of the transaction
-	call  *call
 	work  goja.Callable
-	ctx   context.Context // context of its operations
-	ended chan error      // receives the error of work, once
+	ended chan error // receives the error of work, once
 
 	// The following fields may be used only inside a turn.
-	over   bool
 	result goja.Value // result of work, or the value that it threw
 	busy   bool       // work threw the error of a conflict with another transaction
 }
@@ -32,30 +30,18 @@ const maxTransactionAttempts = 20
 // errThrown ends a transaction if its function threw result.
 var errThrown = errors.New("the function of a transaction failed")
 
-// isOpen reports whether the transaction accepts operations.
-func (t *transaction) isOpen() bool { return t != nil && !t.over }
-
-// contextOf returns the context for operations of c in the current asynchronous
-// context.
-func (h *host) contextOf(c *call) context.Context {
-	if t := h.v.tx; t.isOpen() {
-		return t.ctx
-	}
-	return c.context()
-}
-
 // checkUsable returns an error if the transaction is over or belongs to another
 // call.
 func (r *jsRepository) checkUsable() error {
-	t, within := r.tx, r.h.v.tx
+	t, within := r.tx, r.h.tx
 	switch {
 	case t == nil:
 		return nil
-	case t.call != r.h.v.cur:
+	case t.call != r.h.cur:
 		return engine.Errorf(engine.Invalid, "transaction", "the transaction is that of another request")
 	case t.over:
 		return engine.Errorf(engine.Invalid, "transaction", "the transaction is over: its repository works until the function that got it has ended")
-	case within != t && within.isOpen():
+	case within != &t.scope && within.isOpen():
 		return engine.Errorf(engine.Invalid, "transaction", "inside a transaction use tx, the argument of its own function")
 	}
 	return nil
@@ -80,12 +66,12 @@ func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (operatio
 		case err != nil:
 		case r.tx != nil:
 			op.ctx = r.tx.ctx
-		case op.writes && r.h.v.tx.isOpen():
+		case op.writes && r.h.tx.isOpen():
 			err = outsideWriteError()
-		case r.h.v.tx.isOpen() && engine.WithinTransaction(r.h.v.cur.context()):
-			op.ctx = r.h.v.tx.ctx // in the context of the outer transaction it would wait for the inner one to end
+		case r.h.tx.isOpen() && engine.WithinTransaction(r.h.cur.context()):
+			op.ctx = r.h.tx.ctx // in the context of the outer transaction it would wait for the inner one to end
 		default:
-			op.ctx = r.h.v.cur.context() // it reads committed data
+			op.ctx = r.h.cur.context() // it reads committed data
 			op.prompt = !op.writes
 		}
 		return op, err
@@ -104,7 +90,7 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	case err != nil:
 	case !ok:
 		err = engine.Errorf(engine.Invalid, "argument", "transaction takes a function, found %s", describeValue(fc.Argument(0)))
-	case r.tx == nil && h.v.tx.isOpen():
+	case r.tx == nil && h.tx.isOpen():
 		err = outsideWriteError()
 	}
 	attempts := 1
@@ -121,8 +107,8 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 		ctx = r.tx.ctx
 	}
 	go func() {
-		t, err := transaction{r: r, call: c, work: work}.runAttempts(ctx, attempts)
-		h.v.do(task{c, func() error {
+		t, err := transaction{scope: scope{call: c}, r: r, work: work}.runAttempts(ctx, attempts)
+		h.do(task{c, func() error {
 			t.over = true
 			switch {
 			case c.over.Load():
@@ -180,19 +166,19 @@ func (t transaction) runAttempts(ctx context.Context, attempts int) (last *trans
 
 // logLost logs that a transaction was undone after its request was answered.
 func (t *transaction) logLost(where []goja.StackFrame) {
-	v := t.r.h.v
+	v := t.r.h.vm
 	f := &Failure{Message: "the request was answered before its transaction ended: await it"}
 	f.addFrames(v, where)
-	v.gen.log.Error("a transaction was undone", v.gen.failureArgs(f, "request", t.call.req.ID)...)
+	v.service.log.Error("a transaction was undone", v.service.failureArgs(f, "request", t.call.req.ID)...)
 }
 
 // run calls the function of the transaction and waits until it ends.
 func (t *transaction) run(ctx context.Context) error {
-	limit := t.r.h.v.gen.limits.Transaction
+	limit := t.r.h.limits.Transaction
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	t.ctx = ctx
-	if !t.r.h.v.do(task{t.call, t.start}, false) {
+	if !t.r.h.do(task{t.call, t.start}, false) {
 		return engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")
 	}
 	select {
@@ -215,7 +201,7 @@ func (t *transaction) start() error {
 	if t.call.over.Load() {
 		return nil // its context has ended, which ends the transaction
 	}
-	h.v.tx = t
+	h.tx = &t.scope
 	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).newObject()
 	ret, err := t.work(goja.Undefined(), tx)
 	if err != nil {

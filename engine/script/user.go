@@ -19,7 +19,7 @@ var jsUserType = reflect.TypeFor[*jsUser]()
 
 // userObject returns req.user, or null if there is no account. Services without
 // authentication have the account anonymous.
-func (h *host) userObject(a *engine.Account) goja.Value {
+func userObject(h *realm, a *engine.Account) goja.Value {
 	if a == nil {
 		return goja.Null()
 	}
@@ -88,7 +88,7 @@ func propertyText(a *engine.Account, name string) string {
 }
 
 // accountOf returns the account of a user object, or nil for other values.
-func (h *host) accountOf(v goja.Value) *engine.Account {
+func accountOf(h *realm, v goja.Value) *engine.Account {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return nil

@@ -90,7 +90,7 @@ func (it *jsItem) getPath(path string) goja.Value {
 }
 
 // flattenInto appends a value, or the elements of an array.
-func (h *host) flattenInto(values []any, v goja.Value) []any {
+func (h *dataBinding) flattenInto(values []any, v goja.Value) []any {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Array" {
 		return append(values, v)
@@ -133,7 +133,7 @@ func (p *path) containsItem(it *engine.Item) bool {
 
 // envelopeObject returns an item in the form of crud responses, as a new
 // object.
-func (h *host) envelopeObject(it *engine.Item, up *path) *goja.Object {
+func (h *dataBinding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	o := h.js.NewObject()
 	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
 	if up.containsItem(it) {
@@ -166,7 +166,7 @@ func (h *host) envelopeObject(it *engine.Item, up *path) *goja.Object {
 
 // answerValue returns a property in the form of responses: loaded objects that
 // belong to the response in full, other references as ids.
-func (h *host) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
+func (h *dataBinding) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {
 	case p.Type == engine.Reference && link.Shown && link.Item != nil:
@@ -191,7 +191,7 @@ func (h *host) answerValue(it *engine.Item, p *engine.Property, here *path) goja
 }
 
 // rawNumber returns a JSON number that is not exact as a JavaScript number.
-func (h *host) rawNumber(text string) goja.Value {
+func (h *dataBinding) rawNumber(text string) goja.Value {
 	json := h.js.Get("JSON")
 	make, _ := goja.AssertFunction(json.(*goja.Object).Get("rawJSON"))
 	v, err := make(json, h.js.ToValue(text))

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
+
+	"restsrv/engine/script/platform"
 )
 
 // task is one turn. run returns only errors that scripts cannot catch, such as
@@ -22,12 +25,16 @@ type task struct {
 // vm is one virtual machine of a generation. js may be used only inside a turn,
 // and turns never overlap.
 type vm struct {
-	gen   *Generation
-	js    *goja.Runtime
-	host  *host
-	clock clock
-	limit time.Duration // CPU time of a turn; higher while loading
-	load  *loading      // nil when loaded
+	*realm
+	service *vmService
+	clock   clock
+	limit   time.Duration // CPU time of a turn; higher while loading
+	load    *loading      // nil when loaded
+
+	bindings    []any              // see bindingOf
+	platform    *platform.Platform // nil until a script uses a part of it
+	newPlatform func() *platform.Platform
+	afterTurn   func(*call) error // called after each turn that did not fail; may be nil
 
 	mu    sync.Mutex
 	queue []task
@@ -42,29 +49,67 @@ type vm struct {
 	running  atomic.Bool // the VM is busy now; a hint for the group
 
 	// The following fields may be used only inside a turn.
-	cur      *call        // call of the current asynchronous context
-	tx       *transaction // transaction of the current asynchronous context; nil if there is none
-	left     *call        // last call in this turn; used for rejections that follow after its context has ended
-	watching *call        // call of the turn after which the variables of modules are compared
-	routes   []jsRoute
-	events   []jsEvent
+	cur      *call                   // call of the current asynchronous context
+	tx       *scope                  // scope of the current asynchronous context; nil if there is none
+	left     *call                   // last call in this turn; used for rejections that follow after its context has ended
+	routes   []jsRoute               // the functions that the module registered
 	rejected map[*goja.Promise]*call // rejected in this turn and still without a handler
 	timers   timers
-	scratch  []byte // buffer of the JSON writer, kept between calls
-	tally    tally  // of this turn
+	tally    tally // of this turn
+
+	onFulfilled, onRejected goja.Value // callbacks of await
 }
 
-func newVM(g *Generation) *vm {
-	v := &vm{gen: g, js: goja.New(), limit: g.limits.Load, calls: map[*call]struct{}{}, rejected: map[*goja.Promise]*call{}}
+func newVM(s *vmService) *vm {
+	v := &vm{service: s, limit: s.limits.Load, calls: map[*call]struct{}{}, rejected: map[*goja.Promise]*call{}}
+	v.realm = newRealm(&s.limits, v.clock.expired, s.compile.preludeProgram)
 	v.timers.vm = v
-	v.js.SetMaxCallStackSize(g.limits.CallStack)
+	v.js.SetMaxCallStackSize(s.limits.CallStack)
 	v.js.SetParserOptions(parser.WithDisableSourceMaps)
 	v.js.SetAsyncContextTracker((*contextTracker)(v))
 	v.js.SetPromiseRejectionTracker(v.trackRejection)
-	v.host = newHost(v)
-	g.rt.dog.add(v)
+	s.dog.add(v)
 	return v
 }
+
+// bindingOf returns the binding of type T of a VM. Work uses it to find the binding of the VM that it runs on.
+func bindingOf[T any](v *vm) (b T) {
+	for _, one := range v.bindings {
+		if b, ok := one.(T); ok {
+			return b
+		}
+	}
+	return b
+}
+
+// scope is an asynchronous context within a call that has a context of its own for operations, such as a transaction.
+type scope struct {
+	call *call
+	ctx  context.Context
+	over bool // may be used only inside a turn
+}
+
+// isOpen reports whether the scope accepts operations.
+func (s *scope) isOpen() bool { return s != nil && !s.over }
+
+// currentContext returns the context for operations of c in the current asynchronous context.
+func (v *vm) currentContext(c *call) context.Context {
+	if v.tx.isOpen() {
+		return v.tx.ctx
+	}
+	return c.context()
+}
+
+// ensurePlatform returns the platform of the VM.
+func (v *vm) ensurePlatform() *platform.Platform {
+	if v.platform == nil {
+		v.platform = v.newPlatform()
+	}
+	return v.platform
+}
+
+// newBytes returns a Buffer that uses b as its memory.
+func (v *vm) newBytes(b []byte) goja.Value { return v.ensurePlatform().Buffer(b) }
 
 // contextTracker implements goja's async context tracker. It makes v.cur and
 // v.tx follow promises.
@@ -80,7 +125,7 @@ func (t *contextTracker) Grab() any {
 
 // Resumed enters a context.
 func (t *contextTracker) Resumed(o any) {
-	if tx, ok := o.(*transaction); ok {
+	if tx, ok := o.(*scope); ok {
 		t.cur, t.tx = tx.call, tx
 		return
 	}
@@ -162,7 +207,7 @@ func (v *vm) markIdle() {
 func (v *vm) runTurn(t task) {
 	v.cur, v.tx, v.left = t.call, nil, nil
 	v.clock.begin(v.limit)
-	v.gen.rt.dog.turnStarted()
+	v.service.dog.turnStarted()
 	err := v.runStep(t)
 	took, stopped := v.clock.end()
 	culprit := v.cur
@@ -191,8 +236,8 @@ func (v *vm) runStep(t task) (err error) {
 		err = &panicError{value: x, stack: string(debug.Stack())}
 	}()
 	err = t.run()
-	if err == nil && v.host.watched != nil {
-		err = v.compareModules(t.call)
+	if err == nil && v.afterTurn != nil {
+		err = v.afterTurn(t.call)
 	}
 	if err == nil && len(v.rejected) > 0 {
 		v.logRejections()
@@ -225,11 +270,11 @@ func (v *vm) handleAbort(err, stopped error, culprit *call) {
 	case v.load != nil:
 		v.load.finish(v.loadError(cause))
 	default:
-		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
+		v.service.log.Error("a script failed outside any request", v.service.failureArgs(cause)...)
 	}
-	v.gen.group.retire(v)
-	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
-	v.gen.group.recordInterrupt(time.Now())
+	v.service.group.retire(v)
+	v.service.counters.interrupts[reasonOf(err, stopped)].Add(1)
+	v.service.group.recordInterrupt(time.Now())
 	var overflow *goja.StackOverflowError
 	if stopped == nil && errors.As(err, &overflow) {
 		return
@@ -258,7 +303,7 @@ func (v *vm) dispose() {
 	v.dead = true
 	v.mu.Unlock()
 	v.timers.stopAll()
-	v.gen.rt.dog.remove(v)
+	v.service.dog.remove(v)
 }
 
 // logRejections logs promises that were rejected in this turn and have no
@@ -268,10 +313,39 @@ func (v *vm) logRejections() {
 		delete(v.rejected, p)
 		f := v.describeThrown(p.Result(), nil)
 		v.tally.rejections++
-		log := v.gen.log
+		log := v.service.log
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Error(RejectionMessage, v.gen.failureArgs(f)...)
+		log.Error(RejectionMessage, v.service.failureArgs(f)...)
 	}
+}
+
+// callModule calls a function of a built-in module.
+func (v *vm) callModule(module, name string, args ...goja.Value) goja.Value {
+	f, _ := goja.AssertFunction(v.ensurePlatform().Module(module).(*goja.Object).Get(name))
+	result, err := f(goja.Undefined(), args...)
+	if err != nil {
+		panic(rethrow(err))
+	}
+	return result
+}
+
+// newStream returns a stream of a copy of content.
+func (v *vm) newStream(content []byte) *goja.Object {
+	o, err := v.js.New(v.ensurePlatform().Module("#stream"), v.newBytes(append([]byte(nil), content...)))
+	must(err)
+	return o
+}
+
+// streamOf adds the property stream to an object. The stream is made when the property is first read.
+func (v *vm) streamOf(o *goja.Object, content []byte) {
+	var made goja.Value
+	get := v.newFunction("stream", func(goja.FunctionCall) goja.Value {
+		if made == nil {
+			made = v.newStream(content)
+		}
+		return made
+	})
+	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

@@ -14,14 +14,10 @@ var probeSource string
 
 // newWatcher returns the object that compares the variables of modules.
 func (h *host) newWatcher() *goja.Object {
-	program, err := h.v.gen.rt.cache.preludeProgram(probeSource)
-	must(err)
-	factory, err := h.js.RunProgram(program)
-	must(err)
-	make, _ := goja.AssertFunction(factory)
+	make, _ := goja.AssertFunction(h.runPrelude(probeSource))
 	watcher, err := make(goja.Undefined(), h.newFunction("changed", func(call goja.FunctionCall) goja.Value {
 		src := h.probed[call.Argument(0).ToInteger()]
-		h.v.gen.moduleChanged(h.v.watching, src, src.declared[call.Argument(1).ToInteger()])
+		moduleChanged(h.service, h.watching, src, src.declared[call.Argument(1).ToInteger()])
 		return goja.Undefined()
 	}))
 	must(err)
@@ -31,10 +27,10 @@ func (h *host) newWatcher() *goja.Object {
 // compareModules compares the variables of modules at the end of a turn. It
 // reports changes only for turns of a request, because a module may change its
 // own variables while it loads and in timers.
-func (v *vm) compareModules(c *call) error {
-	v.watching = c
-	compare, _ := goja.AssertFunction(v.host.watched.Get("compare"))
-	_, err := compare(goja.Undefined(), v.js.ToValue(c != nil && v.load == nil))
+func (h *host) compareModules(c *call) error {
+	h.watching = c
+	compare, _ := goja.AssertFunction(h.watched.Get("compare"))
+	_, err := compare(goja.Undefined(), h.js.ToValue(c != nil && h.load == nil))
 	if err != nil && !isUncatchable(err) {
 		return nil // a getter threw an error, so there is no result
 	}
@@ -42,7 +38,7 @@ func (v *vm) compareModules(c *call) error {
 }
 
 // moduleChanged logs the change of a variable, once for each load.
-func (g *Generation) moduleChanged(c *call, src *source, d declared) {
+func moduleChanged(g *vmService, c *call, src *source, d declared) {
 	text := fmt.Sprintf("module variable %s of %s:%d was changed during a request: each VM has its own copy, and a reload loses it; what all requests share belongs in shared", d.name, src.file, d.line)
 	if _, given := g.warnOnce.LoadOrStore(text, true); given {
 		return
@@ -56,4 +52,23 @@ func (g *Generation) moduleChanged(c *call, src *source, d declared) {
 		args = append(args, ExcerptKey, excerpt(string(src.text), d.line, d.column))
 	}
 	log.Log(context.Background(), slog.LevelWarn, text, args...)
+}
+
+// newProbe returns the function that receives the variables of a module. It has
+// no effect if the module is not watched or if the file contains tests.
+func (h *host) newProbe(src *source) goja.Value {
+	if src.declared == nil || h.tests != nil || h.service.options["isolation"] == exclusive {
+		return h.newFunction("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
+	}
+	return h.newFunction("probe", func(call goja.FunctionCall) goja.Value {
+		if h.watched == nil {
+			h.watched, h.afterTurn = h.newWatcher(), h.compareModules
+		}
+		index := h.js.ToValue(len(h.probed))
+		h.probed = append(h.probed, src)
+		add, _ := goja.AssertFunction(h.watched.Get("add"))
+		_, err := add(goja.Undefined(), index, call.Argument(0))
+		must(err)
+		return goja.Undefined()
+	})
 }

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -13,20 +12,17 @@ import (
 // workflowsObject returns the object workflows, which reads and changes the
 // workflow states of objects. It acts for the account of the request on the
 // repository of the option dataRepo, and takes part in an open transaction.
-func (h *host) workflowsObject(w engine.Workflows) goja.Value {
+func (h *dataBinding) workflowsObject(w engine.Workflows) goja.Value {
 	o := h.js.NewObject()
-	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.data()}
+	f := &jsWorkflows{h: h, flows: w, data: h.service.data()}
 	h.method(o, "getStatus", h.asyncFunction("workflows.getStatus", f.getStatus))
 	h.method(o, "performTransition", h.asyncFunction("workflows.performTransition", f.moveFunction("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
 	h.method(o, "pushToState", h.asyncFunction("workflows.pushToState", f.moveFunction("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
 	h.method(o, "on", func(call goja.FunctionCall) goja.Value {
-		return h.registerEvent("workflows.on", call, f.data, f.eventType)
+		return h.events.register("workflows.on", call, f.data, f.eventType)
 	})
 	return o
 }
-
-// enterEvent returns the type of the event before an object enters a state.
-func enterEvent(workflow, state string) string { return "workflow " + workflow + "." + state }
 
 // eventType checks the name of an event, workflow@namespace.state, and returns
 // its type.
@@ -38,32 +34,9 @@ func (f *jsWorkflows) eventType(name string) (string, error) {
 	return enterEvent(name[:at], name[at+1:]), nil
 }
 
-// Entering calls the handlers of workflows.on before an item of c enters a
-// state, in the transaction of that change. Values that they return, or set in
-// data, are written to the item together with v. They may also prevent the
-// change.
-func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
-	t := e.listenersFor(ctx)
-	if t == nil {
-		return nil
-	}
-	all := slices.Clone(t.byType[enterEvent(workflow, state)])
-	if len(all) == 0 {
-		return nil
-	}
-	for i := range all {
-		all[i].typ = workflow + "." + state
-	}
-	ctx, cancel := context.WithTimeout(ctx, t.time)
-	defer cancel()
-	w := e.newWriting(ctx, t, c, id)
-	w.values = v
-	return w.runHandlers(all, true)
-}
-
 // jsWorkflows implements engine.Workflows for scripts.
 type jsWorkflows struct {
-	h     *host
+	h     *dataBinding
 	flows engine.Workflows
 	data  engine.Repository
 }

@@ -18,7 +18,7 @@ import (
 // of crud without converting them to JavaScript, and size and depth are
 // limited. It must run inside goja's Try, because getters and toJSON may throw.
 type writer struct {
-	h     *host
+	h     *realm
 	key   string // key of the current value, "" for the outermost
 	buf   []byte
 	depth int
@@ -27,6 +27,10 @@ type writer struct {
 	size int // maximum number of bytes
 	deep int // maximum depth
 }
+
+// jsonWriter is implemented by Go values behind objects that write their own JSON. writeJSON returns false if the
+// object must be written like any other.
+type jsonWriter interface{ writeJSON(w *writer) bool }
 
 // errResult is the reason why a result cannot be sent.
 type errResult string
@@ -115,25 +119,16 @@ func (w *writer) writeObject(o *goja.Object) bool {
 		panic(errResult(fmt.Sprintf("the result is cyclic or nested deeper than %d levels", w.deep)))
 	}
 	defer func() { w.depth-- }()
-	switch o.ExportType() {
-	case itemType:
-		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // properties that a script has added are part of the result
-			w.writeItem(it.item)
+	switch native := nativeOf(o).(type) {
+	case jsonWriter:
+		if native.writeJSON(w) {
 			return true
 		}
-	case listType:
-		if l, ok := o.Export().(*jsList); ok {
-			w.writeLazy(&l.lazyArray, func(i int) { w.writeItem(l.items[i]) })
-			return true
-		}
-	case rowsType:
-		if l, ok := o.Export().(*jsRows); ok {
-			w.writeLazy(&l.lazyArray, func(i int) { w.writeRow(l.names, l.rows[i]) })
-			return true
-		}
-	case timeType:
-		if t, ok := o.Export().(time.Time); ok && w.writeDate(t) {
-			return true
+	case nil:
+		if o.ExportType() == timeType {
+			if t, ok := o.Export().(time.Time); ok && w.writeDate(t) {
+				return true
+			}
 		}
 	}
 	if toJSON := o.Get("toJSON"); toJSON != nil {

@@ -19,7 +19,7 @@ type input struct {
 // storeFiles stores the files among the values. It must be called in an
 // operation.
 func (in *input) storeFiles(ctx context.Context) error {
-	fs := engine.Files{Storage: in.r.h.v.gen.storage, Data: in.r.repo, Meta: in.r.h.v.gen.env.Meta}
+	fs := engine.Files{Storage: in.r.h.storage, Data: in.r.repo, Meta: in.r.h.service.env.Meta}
 	return fs.Accept(ctx, in.class, in.id, in.values)
 }
 
@@ -40,13 +40,13 @@ func (r *jsRepository) bindData(c *engine.Class, id string, data goja.Value) (*i
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "argument", "data is an object of attributes, found %s", describeValue(data))
 	}
-	g := r.h.v.gen
-	v, unknown, err := c.Bind(fields, g.strict)
+	g := r.h.service
+	v, unknown, err := c.Bind(fields, r.h.strict)
 	if len(unknown) > 0 {
 		g.warn("a script writes attributes that the class does not have; they are ignored", "class", c.FullName, "attributes", unknown)
 	}
 	in.values = v
-	r.h.v.cur.claimFiles(v, g.storage)
+	claimFiles(r.h.cur, v, r.h.storage)
 	return in, err
 }
 
@@ -132,7 +132,7 @@ func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
 		return operation{}, err
 	}
 	a, err := r.readAfter(c, call.Argument(4))
-	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
+	options := engine.WriteOptions{Handling: r.h.strict}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		if err := in.storeFiles(ctx); err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
 }
 
 func (r *jsRepository) updateItem(in *input, a after) operation {
-	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
+	options := engine.WriteOptions{Handling: r.h.strict}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		if err := in.storeFiles(ctx); err != nil {
 			return nil, err
@@ -175,7 +175,7 @@ func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	record := engine.Record{Class: c, Handling: r.h.v.gen.strict}
+	record := engine.Record{Class: c, Handling: r.h.strict}
 	record.ID, _ = idOf(call.Argument(1))
 	record.Version, _ = call.Argument(3).Export().(string)
 	in, err := r.bindData(c, record.ID, call.Argument(2))
