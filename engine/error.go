@@ -14,7 +14,7 @@ type Code int
 // treated as a failure of the server.
 const (
 	Internal        Code = iota
-	Invalid              // the client can correct the request
+	Invalid              // the client can correct the request; see also IsDuplicate
 	Unauthenticated      // credentials are missing or wrong
 	Forbidden            // the account may not do this
 	NotFound             // no such class, item or service
@@ -88,6 +88,13 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
+}
+
+// IsDuplicate reports whether err is the Invalid error for a key or a unique value
+// that another item has already.
+func IsDuplicate(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == Invalid && e.Reason == "duplicate"
 }
 
 // NoClass returns the error for the name of a class that does not exist.

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 
 	"restsrv/engine"
@@ -37,7 +36,7 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 	}
 	a := Account{ID: AdminID, Name: "Administrator", Roles: []string{AdminRole}}
 	err = s.Add(ctx, a, password)
-	if isDuplicate(err) { // another process created it first
+	if engine.IsDuplicate(err) { // another process created it first
 		return Admin{}, nil
 	}
 	if err != nil {
@@ -70,9 +69,4 @@ func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool
 	}
 	defer s.hasher.leave()
 	return !parseHash(item.Text("pwd")).matches(password), nil
-}
-
-func isDuplicate(err error) bool {
-	var e *engine.Error
-	return errors.As(err, &e) && e.Code == engine.Invalid && e.Reason == "duplicate"
 }

@@ -127,7 +127,7 @@ func (s *Store) newAccount(a Account, hash string) engine.Values {
 
 func (s *Store) createAccount(ctx context.Context, a Account, hash string) error {
 	_, err := s.data.Create(engine.AsServer(ctx), s.classes.account, s.newAccount(a, hash), engine.WriteOptions{})
-	if isDuplicate(err) {
+	if engine.IsDuplicate(err) {
 		return alreadyExists(a.ID)
 	}
 	s.forgetAccount(a.ID)

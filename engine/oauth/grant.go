@@ -120,7 +120,7 @@ func (p *Provider) nextFamily(ctx context.Context, grant *engine.Item, refresh s
 	}
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
 		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", instantOrNil(expires))), engine.WriteOptions{})
-	if err != nil && engine.CodeOf(err) == engine.Invalid { // the row exists
+	if engine.IsDuplicate(err) { // the row exists
 		err = nil
 	}
 	return newFamily(), err

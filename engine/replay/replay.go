@@ -177,8 +177,7 @@ func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.timeAfter(ClaimTime)),
 		engine.Named("account", a.owner))
 	it, err := k.cfg.Data.Create(ctx, k.cfg.Class, v, engine.WriteOptions{})
-	var e *engine.Error
-	if errors.As(err, &e) && e.Code == engine.Invalid && e.Reason == "duplicate" {
+	if engine.IsDuplicate(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -390,7 +389,7 @@ func (a *attempt) Failed(ctx context.Context, failure error) error {
 		a.claimID = ""
 	}
 	var e *engine.Error
-	if errors.As(failure, &e) && e.Class == className && e.Reason == "duplicate" {
+	if engine.IsDuplicate(failure) && errors.As(failure, &e) && e.Class == className {
 		return runningError() // another attempt was faster: the next repetition gets its answer
 	}
 	return failure

@@ -32,7 +32,7 @@ func Key(ctx context.Context, data engine.Repository, c *engine.Class, name stri
 		key := make([]byte, Size)
 		rand.Read(key) // never fails
 		v := engine.ValuesOf(c, engine.Named("id", name), engine.Named("value", hex.EncodeToString(key)))
-		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid || err == nil {
+		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); !engine.IsDuplicate(err) {
 			break
 		}
 		// Another process was faster. Its key may become visible a little
