@@ -270,14 +270,14 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 		}
 		for _, d := range family(p.Target) {
 			if (v == d.FullName || v == d.Name) && p.Allows(d) {
-				return c.Like(d), nil
+				return c.InSameViews(d), nil
 			}
 		}
 		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describeValue(v))
 		e.Attribute = p.Name
 		return nil, e
 	}
-	return c.Leads(p), nil
+	return c.TargetOf(p), nil
 }
 
 // bindOther binds a value with a name that no property has.
@@ -328,7 +328,7 @@ func (s *scope) bindVirtual(p *Property) error {
 // of struct attributes are properties, named "name$part".
 func (c *Class) hasStruct(name string) bool {
 	for _, p := range c.Properties {
-		if len(p.Name) > len(name) && p.Name[len(name)] == '$' && p.Name[:len(name)] == name && !c.Lacks(p) {
+		if len(p.Name) > len(name) && p.Name[len(name)] == '$' && p.Name[:len(name)] == name && !c.Hides(p) {
 			return true
 		}
 	}
@@ -344,7 +344,7 @@ func (s *scope) bindStruct(name string, in any) error {
 	}
 	if in == nil {
 		for _, p := range s.class.Properties {
-			if strings.HasPrefix(p.Name, name+"$") && p.Nullable && p.Stored() && !s.class.Lacks(p) {
+			if strings.HasPrefix(p.Name, name+"$") && p.Nullable && p.Stored() && !s.class.Hides(p) {
 				s.values[p.Index] = nil
 			}
 		}
@@ -380,7 +380,7 @@ func (s *scope) bindDotted(d dotted) error {
 			r.ID = ValueText(value)
 		}
 	}
-	v, err := s.bindNested(s.class.Like(r.Class), d.fields, p.Name+".")
+	v, err := s.bindNested(s.class.InSameViews(r.Class), d.fields, p.Name+".")
 	if err != nil {
 		return err
 	}

@@ -338,7 +338,7 @@ func (p filterParser) parseContains(left operand, b any, depth int) (*Filter, er
 	switch t := left.expr.Type; {
 	case t == Collection:
 		if sub, ok := b.(Fields); ok {
-			target := p.class.Leads(left.expr.Path[len(left.expr.Path)-1])
+			target := p.class.TargetOf(left.expr.Path[len(left.expr.Path)-1])
 			inner, err := p.forClass(target).parseCondition(sub, depth+1)
 			if err != nil {
 				return nil, err

@@ -141,7 +141,7 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 		return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
 	case "contains":
 		if !o.missing && o.expr.Type == Collection && len(c.nested) > 0 {
-			inner, err := p.forClass(p.class.Leads(o.expr.Path[len(o.expr.Path)-1])).conditionList(c.nested, depth+1)
+			inner, err := p.forClass(p.class.TargetOf(o.expr.Path[len(o.expr.Path)-1])).conditionList(c.nested, depth+1)
 			if err != nil {
 				return nil, err
 			}

@@ -11,7 +11,7 @@ import (
 // attributes ordered by orderNumber, and adds the members that a complete file
 // has. If c is a view, hidden attributes are omitted.
 func (c *Class) Describe() Fields {
-	said := slices.Clone(c.Told(c.Source))
+	said := slices.Clone(c.Redact(c.Source))
 	own := []any{}
 	for _, d := range c.declarations() {
 		own = append(own, c.describeDeclaration(d))
@@ -22,7 +22,7 @@ func (c *Class) Describe() Fields {
 		case "semantic":
 			said = said.With(f.Name, c.redactSemantic(f.Value))
 		case "creationTracker", "changeTracker", "creatorTracker", "editorTracker":
-			if c.Conceals(f.Value) {
+			if c.MentionsHidden(f.Value) {
 				said = said.With(f.Name, "")
 			}
 		}
@@ -52,7 +52,7 @@ func (c *Class) DescribeProperties() []any {
 	}
 	all := []any{}
 	for _, p := range c.Properties {
-		if c.Lacks(p) {
+		if c.Hides(p) {
 			continue
 		}
 		for i, r := range p.Name { // a struct precedes the first of its parts
@@ -80,7 +80,7 @@ type declaration struct {
 // order, without hidden ones.
 func (c *Class) declarations() (all []declaration) {
 	for _, p := range c.Properties {
-		if p.Source == nil && (c.Source == nil || p.Definition == c.FullName) && !c.Lacks(p) {
+		if p.Source == nil && (c.Source == nil || p.Definition == c.FullName) && !c.Hides(p) {
 			all = append(all, declaration{p.Name, nil, p, p.OrderNumber})
 		}
 	}
@@ -93,7 +93,7 @@ func (c *Class) declarations() (all []declaration) {
 		p := c.Base().byName[name]
 		switch {
 		case p != nil:
-			if !c.Lacks(p) {
+			if !c.Hides(p) {
 				all = append(all, declaration{name, said, p, p.OrderNumber})
 			}
 		default:
@@ -119,7 +119,7 @@ func (c *Class) structOrder(name string) int {
 
 // describeDeclaration returns an attribute in the format of class files.
 func (c *Class) describeDeclaration(d declaration) Fields {
-	said := slices.Clone(c.Told(d.said))
+	said := slices.Clone(c.Redact(d.said))
 	p := d.property
 	if p == nil {
 		p = &Property{Name: d.name, Caption: d.name, Type: Struct, OrderNumber: d.order}
@@ -170,14 +170,14 @@ func (p *Property) Describe() Fields {
 // redactSemantic returns a display string without the parts that mention hidden
 // attributes.
 func (c *Class) redactSemantic(v any) any {
-	if !c.Conceals(v) {
+	if !c.MentionsHidden(v) {
 		return v
 	}
 	text, ok := v.(string)
 	if !ok {
 		return nil
 	}
-	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.Conceals(piece) }), "|")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.MentionsHidden(piece) }), "|")
 }
 
 func (c *Class) describeIndexes() any {

@@ -32,7 +32,7 @@ func (it *Item) Display(p *Property) string { return displayProperty(it, p, 0) }
 
 // Link returns the loaded target or members of a property, or the zero Link.
 func (it *Item) Link(p *Property) Link {
-	if p.Index >= len(it.Links) || it.Class.Lacks(p) {
+	if p.Index >= len(it.Links) || it.Class.Hides(p) {
 		return Link{}
 	}
 	return it.Links[p.Index]

@@ -34,7 +34,7 @@ func NewLoadSet(c *Class) *LoadSet {
 
 func (l *LoadSet) addAlways(c *Class) {
 	for _, p := range c.Properties {
-		if !p.Eager || !isLink(p) || c.Lacks(p) {
+		if !p.Eager || !isLink(p) || c.Hides(p) {
 			continue
 		}
 		known := slices.ContainsFunc(l.Roots, func(r *Load) bool {
@@ -52,7 +52,7 @@ func linkProperties(c *Class) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		for _, p := range d.Properties {
-			if key := p.Name + "\x00" + p.Definition; isLink(p) && !d.Lacks(p) && !seen[key] {
+			if key := p.Name + "\x00" + p.Definition; isLink(p) && !d.Hides(p) && !seen[key] {
 				seen[key] = true
 				all = append(all, p)
 			}
@@ -94,7 +94,7 @@ func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 		if !isLink(last) {
 			return nil
 		}
-		c = l.class.Leads(last)
+		c = l.class.TargetOf(last)
 	}
 	for _, p := range propertiesNamed(c, name) {
 		all = append(all, append(from[:len(from):len(from)], p))
@@ -147,7 +147,7 @@ func (l *LoadSet) resolvePath(source string, names []string) ([]loadPath, error)
 		if len(longer) == 0 {
 			c := l.class
 			if last := paths[0]; len(last) > 0 {
-				c = l.class.Leads(last[len(last)-1])
+				c = l.class.TargetOf(last[len(last)-1])
 			}
 			if c == nil {
 				return nil, Errorf(Invalid, "path", "%s: nothing can be loaded below attribute %s", source, Quote(paths[0][len(paths[0])-1].Name))
@@ -214,7 +214,7 @@ func (l *LoadSet) addNested(c *Class, from loadPath, depth int) error {
 		if err := l.add("nestingDepth", way); err != nil {
 			return err
 		}
-		if err := l.addNested(c.Leads(p), way, depth-1); err != nil {
+		if err := l.addNested(c.TargetOf(p), way, depth-1); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Class) find(dotted string) (operand, error) {
 		if p.Target == nil {
 			return operand{}, badFilter("path %s: attribute %s of class %s is no reference and no collection (%s)", Quote(dotted), Quote(p.Name), c.FullName, p.Type)
 		}
-		c = c.Leads(p)
+		c = c.TargetOf(p)
 	}
 	return operand{expr: Attribute(path...)}, nil
 }

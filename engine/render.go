@@ -45,7 +45,7 @@ func (p *Projection) add(c *Class, name string) error {
 		next = &Projection{names: map[string]*Projection{}}
 		p.names[first] = next
 	}
-	return next.add(c.Leads(property), rest)
+	return next.add(c.TargetOf(property), rest)
 }
 
 // anyProperty returns the property with that name of the class or of a
@@ -125,7 +125,7 @@ func (it *Item) appendJSON(b []byte, only *Projection, up *trail, most int) []by
 	b = AppendString(append(b, `,"__string":`...), it.String())
 	b = append(b, c.jsonHead...)
 	for i, p := range c.Properties {
-		if p.Type == Password || c.Lacks(p) {
+		if p.Type == Password || c.Hides(p) {
 			continue
 		}
 		var next *Projection
@@ -289,7 +289,7 @@ func (it *Item) AppendRecord(b []byte) []byte {
 	for i, p := range it.Class.Properties {
 		v := it.Values[i]
 		switch {
-		case it.Class.Lacks(p):
+		case it.Class.Hides(p):
 			continue
 		case p.Type == Collection && p.Back == nil && it.Link(p).Loaded && p.Formula == nil:
 			b = append(append(b, p.jsonKey...), '[')

@@ -69,7 +69,7 @@ func (c *Class) Path(dotted string) []*Property {
 		path = append(path, p)
 		from := c
 		if c = nil; p.Type == Reference {
-			c = from.Leads(p)
+			c = from.TargetOf(p)
 		}
 	}
 	return path
@@ -84,7 +84,7 @@ func (c *Class) Nowhere(dotted string) bool {
 		if p == nil || p.Nowhere || p.Target == nil {
 			return p != nil && p.Nowhere
 		}
-		c = c.Leads(p)
+		c = c.TargetOf(p)
 	}
 	return false
 }
@@ -193,7 +193,7 @@ func (p piece) cut(s string) string {
 // collection, dates in IONDV's default form in UTC, and "" for false and null.
 func displayProperty(it *Item, p *Property, depth int) string {
 	switch {
-	case p.Type == Password || it.Class.Lacks(p):
+	case p.Type == Password || it.Class.Hides(p):
 		return ""
 	case p.Type == Reference:
 		if target := it.Link(p).Item; target != nil {

@@ -14,13 +14,13 @@ import (
 // lookups by name do not find them, neither in this class nor in targets of its
 // references, and answers do not contain them. Relatives of a view are views.
 // The properties and their Index are those of the class itself, so that values
-// fit both. Code that iterates over Properties must check Lacks. Only a Warden
+// fit both. Code that iterates over Properties must check Hides. Only a Warden
 // takes views; other repositories need the class itself, see Class.Base.
 type Views struct {
 	hides func(*Property) bool
 	mu    sync.Mutex
 	made  map[*Class]*Class
-	names map[*Class]map[string]bool // names that Conceals looks for, by base class
+	names map[*Class]map[string]bool // names that MentionsHidden looks for, by base class
 }
 
 // NewViews returns the views without the properties for which hides returns
@@ -104,7 +104,7 @@ func (c *Class) forgetHidden() {
 	}
 	lacks := func(name string) bool {
 		p := c.base.byName[name]
-		return p != nil && c.Lacks(p)
+		return p != nil && c.Hides(p)
 	}
 	c.Indexes = slices.DeleteFunc(slices.Clone(c.Indexes), func(x CompositeIndex) bool {
 		return slices.ContainsFunc(x.Properties, lacks)
@@ -133,16 +133,16 @@ func (c *Class) Base() *Class {
 	return c
 }
 
-// Leads returns the target class of a property of c, in the same views as c, or
+// TargetOf returns the target class of a property of c, in the same views as c, or
 // nil if there is none.
-func (c *Class) Leads(p *Property) *Class { return c.views.Of(p.Target) }
+func (c *Class) TargetOf(p *Property) *Class { return c.views.Of(p.Target) }
 
-// Like returns another class in the same views as c.
-func (c *Class) Like(other *Class) *Class { return c.views.Of(other) }
+// InSameViews returns another class in the same views as c.
+func (c *Class) InSameViews(other *Class) *Class { return c.views.Of(other) }
 
-// Lacks reports whether the property is hidden in c. The property may be that
+// Hides reports whether the property is hidden in c. The property may be that
 // of a relative.
-func (c *Class) Lacks(p *Property) bool {
+func (c *Class) Hides(p *Property) bool {
 	switch {
 	case c.hidden == nil:
 		return false
@@ -153,11 +153,11 @@ func (c *Class) Lacks(p *Property) bool {
 	return p != nil && c.hidden[p.Index]
 }
 
-// Conceals reports whether a part of a class file, which is text or decoded
+// MentionsHidden reports whether a part of a class file, which is text or decoded
 // JSON, names an attribute that is hidden in this view, or in the views of
 // classes that can be reached through references and relatives. Any text that
 // contains the name counts.
-func (c *Class) Conceals(written any) bool {
+func (c *Class) MentionsHidden(written any) bool {
 	if c.views == nil {
 		return false
 	}
@@ -203,7 +203,7 @@ func (v *Views) hiddenNames(c *Class) map[string]bool {
 // hiddenProperties returns the properties that are hidden in the view.
 func (c *Class) hiddenProperties() (all []*Property) {
 	for _, p := range c.Properties {
-		if c.Lacks(p) {
+		if c.Hides(p) {
 			all = append(all, p)
 		}
 	}

@@ -304,7 +304,7 @@ func TestViewOfRelatives(t *testing.T) {
 	if lead.Base() != person.Descendants[0] || lead.Ancestor != v || lead.Property(hiddenName) != nil || lead.Property("since") == nil {
 		t.Errorf("the descendant of a view: got base %v, ancestor %v, want true", lead.Base() == person.Descendants[0], lead.Ancestor == v)
 	}
-	if got := v.Leads(v.Property("team")); got != views.Of(team) || got.Leads(got.Property("lead")) != v {
+	if got := v.TargetOf(v.Property("team")); got != views.Of(team) || got.TargetOf(got.Property("lead")) != v {
 		t.Error("the target of a reference is not a view")
 	}
 	if v.Base() != person || v.Root() != person || lead.Root() != person || views.Of(v) != v || views.Of(lead.Base()) != lead {
@@ -314,7 +314,7 @@ func TestViewOfRelatives(t *testing.T) {
 		t.Error("Allows differs between a class and its view")
 	}
 	var none *Views
-	if none.Of(person) != person || none.Hides(person.Property(hiddenName)) || person.Lacks(person.Property(hiddenName)) {
+	if none.Of(person) != person || none.Hides(person.Property(hiddenName)) || person.Hides(person.Property(hiddenName)) {
 		t.Error("nil Views did not return the class itself")
 	}
 }
@@ -365,7 +365,7 @@ func TestViewHidesTheOtherSide(t *testing.T) {
 		}).Of(task)
 		var all []string
 		for _, p := range v.Properties {
-			if !v.Lacks(p) {
+			if !v.Hides(p) {
 				all = append(all, p.Name)
 			}
 		}
@@ -439,8 +439,11 @@ func TestViewForgetsNames(t *testing.T) {
 		t.Error(got)
 	}
 	for written, want := range map[string]bool{`"id|hiddn"`: true, `"$.hiddn"`: true, `{"eq":["$boss.hhiddn",1]}`: true, `{"hiddn":1}`: true, `["id","editor"]`: false, `{"hiddnx":1}`: false} {
-		if v.Conceals(jsonOf(written)) != want || c.Conceals(jsonOf(written)) {
-			t.Errorf("Conceals(%s): want %v", written, want)
+		if got := v.MentionsHidden(jsonOf(written)); got != want {
+			t.Errorf("MentionsHidden(%s) of the view: got %v, want %v", written, got, want)
+		}
+		if c.MentionsHidden(jsonOf(written)) {
+			t.Errorf("MentionsHidden(%s) of the class: got true, want false", written)
 		}
 	}
 }

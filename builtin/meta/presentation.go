@@ -88,7 +88,7 @@ func (s *service) describeNode(ctx context.Context, n *engine.NavigationNode) (a
 		if err != nil {
 			return nil, err
 		}
-		said = view.Told(said)
+		said = view.Redact(said)
 	}
 	children, err := s.describeNodes(ctx, n.Children)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *service) viewModel(kind engine.ViewKind) method {
 		if err != nil {
 			return nil, err
 		}
-		return c.Told(m.Said), nil
+		return c.Redact(m.Said), nil
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *service) getWorkflows(ctx context.Context, r *engine.Request, q url.Val
 	}
 	list := make([]any, len(found))
 	for i, w := range found {
-		list[i] = c.Told(w.Said)
+		list[i] = c.Redact(w.Said)
 	}
 	return list, nil
 }
@@ -150,7 +150,7 @@ func (s *service) getWorkflow(ctx context.Context, r *engine.Request, q url.Valu
 	if err != nil || w == nil {
 		return nil, err
 	}
-	return c.Told(w.Said), nil
+	return c.Redact(w.Said), nil
 }
 
 // stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
@@ -166,7 +166,7 @@ func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.V
 	if err != nil {
 		return nil, err
 	}
-	return c.Told(m.Said), nil
+	return c.Redact(m.Said), nil
 }
 
 // getMask answers GET /getMask/:name, with {} if there is no such mask.

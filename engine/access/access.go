@@ -12,7 +12,7 @@
 // context as an engine.Guard, and the store adds its conditions to the SQL
 // statements. The gate itself rejects a call at once when it can decide without
 // reading data, returns the same error for hidden and for missing items, and
-// removes hidden values from the results (see mask).
+// removes hidden values from the results (see redaction).
 package access
 
 import (

@@ -212,7 +212,7 @@ func (f *firm) hidden(t *testing.T, may engine.Permission, granted ...string) st
 	for _, c := range f.Classes() {
 		for _, property := range c.Properties {
 			hides := p.Hides(may, property)
-			if may == engine.MayRead && hides != p.views.Of(c).Lacks(property) {
+			if may == engine.MayRead && hides != p.views.Of(c).Hides(property) {
 				t.Errorf("guard and view differ on %s of %s", property.Name, c.Name)
 			}
 			if hides {
@@ -356,9 +356,9 @@ func TestHidesCollectionsByConditions(t *testing.T) {
 	}
 }
 
-// Masking copies items: those of the store do not change, each is copied once,
+// Redaction copies items: those of the store do not change, each is copied once,
 // and an item without hidden values is not copied at all.
-func TestMaskingCopies(t *testing.T) {
+func TestRedactionCopies(t *testing.T) {
 	f := newFirm(t)
 	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::worker@test.pay", "read")...)
 	boss := f.staff(t, "")
@@ -372,7 +372,7 @@ func TestMaskingCopies(t *testing.T) {
 	if tasks[0].Link(f.task.Property("worker")).Item != shown || shown.Link(f.boss.Property("first")).Item != tasks[0] {
 		t.Error("an item became several")
 	}
-	if shown.Class.Property("pay") != nil || tasks[0].Class.Base() != f.task || tasks[0].Class.Leads(f.task.Property("worker")).Property("pay") != nil {
+	if shown.Class.Property("pay") != nil || tasks[0].Class.Base() != f.task || tasks[0].Class.TargetOf(f.task.Property("worker")).Property("pay") != nil {
 		t.Error("the items are not of views")
 	}
 	free := f.policy(1, everyClass...)
@@ -381,6 +381,6 @@ func TestMaskingCopies(t *testing.T) {
 	}
 	system := newItem(storetest.NewClass("#replay", text("id")), "1")
 	if it := p.redactItem(system); answer(it) != answer(system) {
-		t.Errorf("an item of the server was masked: %s", answer(it))
+		t.Errorf("an item of the server was redacted: %s", answer(it))
 	}
 }

@@ -56,6 +56,6 @@ func benchmarkGet(b *testing.B, role string, granted ...string) {
 
 func BenchmarkGetOfAdmin(b *testing.B)  { benchmarkGet(b, "admin") }
 func BenchmarkGetOfReader(b *testing.B) { benchmarkGet(b, "reader") }
-func BenchmarkGetMasked(b *testing.B) {
+func BenchmarkGetRedacted(b *testing.B) {
 	benchmarkGet(b, "reader", "x", "a:::doc@test.pay", "read")
 }

@@ -229,9 +229,9 @@ func TestChanges(t *testing.T) {
 	refused(t, err, engine.Forbidden, "no-account")
 }
 
-// TestListsMask checks that a list leaves out attributes that the account may not
+// TestListsAreRedacted checks that a list leaves out attributes that the account may not
 // read.
-func TestListsMask(t *testing.T) {
+func TestListsAreRedacted(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "bob", "a:::memo@test.pay", "read")
 	r, _ := office(t, w)
 	seen := 0

@@ -30,8 +30,8 @@ type profile struct {
 	views     *engine.Views // nil if nothing is hidden
 	digest    func() []byte // digest of the grants that count for the account
 
-	rows  sync.Map // rowsKey to *engine.Filter
-	masks sync.Map // *engine.Class to *mask
+	rows       sync.Map // rowsKey to *engine.Filter
+	redactions sync.Map // *engine.Class to *redaction
 }
 
 type itemGrant struct {

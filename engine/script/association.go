@@ -115,18 +115,18 @@ func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*
 			held = it.Values[p.Binding.Index]
 		}
 		if conditions = a.filledIn(it); held == nil || conditions.Never() {
-			return &engine.Query{Class: a.class.Leads(p), Filter: engine.Never(), Count: -1}, nil
+			return &engine.Query{Class: a.class.TargetOf(p), Filter: engine.Never(), Count: -1}, nil
 		}
 	}
 	f, err := engine.Equal(p.Back, held)
-	return &engine.Query{Class: a.class.Leads(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
+	return &engine.Query{Class: a.class.TargetOf(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
 }
 
 // filledIn returns the conditions on the members with the values of the master. If the account may not read one of
 // these values, the conditions match no members.
 func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	conditions := a.collection.Conditions
-	if slices.ContainsFunc(conditions.OwnerProperties(), a.class.Lacks) {
+	if slices.ContainsFunc(conditions.OwnerProperties(), a.class.Hides) {
 		return engine.Never()
 	}
 	return conditions.ForOwner(master)
@@ -199,7 +199,7 @@ func cutPage(items []*engine.Item, q *engine.Query) []*engine.Item {
 
 // readMemberOptions reads the options of a list of members.
 func (r *jsRepository) readMemberOptions(a *association, o *goja.Object) (*engine.Query, error) {
-	q := &engine.Query{Class: a.class.Leads(a.collection), Count: -1}
+	q := &engine.Query{Class: a.class.TargetOf(a.collection), Count: -1}
 	if o == nil {
 		return q, r.readPageOptions(q, nil)
 	}

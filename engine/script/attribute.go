@@ -11,7 +11,7 @@ import (
 // name, which takes precedence. The attribute is not enumerable and not part of JSON.
 func (it *jsItem) attributeValue(name string) goja.Value {
 	p := it.item.Class.Property(name)
-	if p == nil || p.Type == engine.Password || it.item.Class.Lacks(p) || it.h.itemProto.Get(name) != nil {
+	if p == nil || p.Type == engine.Password || it.item.Class.Hides(p) || it.h.itemProto.Get(name) != nil {
 		return nil
 	}
 	return it.propertyValue(p)

@@ -22,7 +22,7 @@ func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engin
 		named[l.Property.Name] = true
 	}
 	for _, p := range c.Properties {
-		if p.Type == engine.Collection && p.Back == nil && !named[p.Name] && !c.Lacks(p) {
+		if p.Type == engine.Collection && p.Back == nil && !named[p.Name] && !c.Hides(p) {
 			load = append(load, &engine.Load{Property: p})
 		}
 	}

@@ -132,7 +132,7 @@ func (it *jsItem) baseObject() *goja.Object {
 	if it.base == nil {
 		h, o := it.h, it.h.js.NewObject()
 		for _, p := range it.item.Class.Properties {
-			if p.Type != engine.Password && !it.item.Class.Lacks(p) {
+			if p.Type != engine.Password && !it.item.Class.Hides(p) {
 				h.put(o, p.Name, it.storedValue(p))
 			}
 		}

@@ -17,7 +17,7 @@ func (it *jsItem) filesObject() goja.Value {
 	images := *plain
 	images.images, _ = plain.storage.(engine.ImageStorage)
 	for i, p := range it.item.Class.Properties {
-		if !p.Type.IsFile() || it.item.Class.Lacks(p) {
+		if !p.Type.IsFile() || it.item.Class.Hides(p) {
 			continue
 		}
 		s := plain

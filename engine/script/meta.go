@@ -177,7 +177,7 @@ func (h *dataBinding) classMethods(o *goja.Object, c *engine.Class, byName *goja
 		if way := c.Path(name); len(way) > 1 { // through references and collections
 			owner := c
 			for _, p := range way[:len(way)-1] {
-				owner = owner.Leads(p)
+				owner = owner.TargetOf(p)
 			}
 			return h.propertyMeta(owner, way[len(way)-1])
 		}
@@ -213,7 +213,7 @@ func (h *dataBinding) propertyMetas(c *engine.Class) *goja.Object {
 		if p == nil || p.Target == nil {
 			continue
 		}
-		target := c.Leads(p)
+		target := c.TargetOf(p)
 		field := "refClass"
 		if p.Type == engine.Collection {
 			field = "itemsClass"
@@ -240,7 +240,7 @@ func (h *dataBinding) valuesArray(o *goja.Object) goja.Value {
 func dependencyPaths(c *engine.Class) []any {
 	paths := []any{}
 	for _, d := range c.Dependencies {
-		if path := engine.Texts(d); !c.Conceals(path) {
+		if path := engine.Texts(d); !c.MentionsHidden(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -252,11 +252,11 @@ func dependencyPaths(c *engine.Class) []any {
 func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	paths := []any{}
 	for _, l := range loads {
-		if c.Lacks(l.Property) {
+		if c.Hides(l.Property) {
 			continue
 		}
 		way := append(before[:len(before):len(before)], l.Property.Name)
-		paths = append(append(paths, any(way)), neededPaths(c.Leads(l.Property), way, l.Next)...)
+		paths = append(append(paths, any(way)), neededPaths(c.TargetOf(l.Property), way, l.Next)...)
 	}
 	return paths
 }

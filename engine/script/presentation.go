@@ -183,7 +183,7 @@ func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goj
 	return p.objectOnce(n, view, func(o *goja.Object) {
 		said := n.Said
 		if c, err := p.service.env.Meta.Class(n.Class); err == nil {
-			said = p.viewFor(c).Told(said)
+			said = p.viewFor(c).Redact(said)
 		}
 		p.fillObject(o, said)
 		p.put(o, "children", p.js.NewArray(p.nodeList(n.Children, view)...))
@@ -206,7 +206,7 @@ func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
 }
 
 func (p *presenter) modelObject(m *engine.ViewModel, c *engine.Class) goja.Value {
-	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Told(m.Said)) })
+	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Redact(m.Said)) })
 }
 
 func (p *presenter) addWorkflows(add func(string, method)) {
@@ -244,7 +244,7 @@ func (p *presenter) addWorkflows(add func(string, method)) {
 // that find its parts by name.
 func (p *presenter) workflowObject(w *engine.Workflow, c *engine.Class) goja.Value {
 	return p.objectOnce(w, c, func(o *goja.Object) {
-		p.fillObject(o, c.Told(w.Said))
+		p.fillObject(o, c.Redact(w.Said))
 		p.addIndex(o, "statesByName", "states", "name", false)
 		p.addIndex(o, "transitionsByName", "transitions", "name", false)
 		p.addIndex(o, "transitionsBySrc", "transitions", "startState", true)

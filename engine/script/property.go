@@ -86,7 +86,7 @@ func (m *propertyMap) Keys() []string {
 		names = append(names, p.Name)
 	}
 	for _, p := range m.it.item.Class.Properties {
-		if p.Type != engine.Password && !m.it.item.Class.Lacks(p) {
+		if p.Type != engine.Password && !m.it.item.Class.Hides(p) {
 			names = append(names, p.Name)
 		}
 	}

@@ -52,7 +52,7 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	var all []*engine.Filter
 	for i, p := range it.Class.Properties {
 		comparable := p.Type.Scalar() && p.Type != engine.Password || p.Type == engine.Reference
-		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() && !c.Lacks(p) && !it.Class.Lacks(p) {
+		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() && !c.Hides(p) && !it.Class.Hides(p) {
 			f, err := engine.Equal(p, v)
 			if err != nil {
 				return nil, err

@@ -48,7 +48,7 @@ func (s *secured) show(ctx context.Context, it *engine.Item, err error) (*engine
 	shown := it.Clone()
 	shown.Class = s.of(ctx).Of(it.Class.Base())
 	for i, p := range shown.Class.Properties {
-		if shown.Class.Lacks(p) {
+		if shown.Class.Hides(p) {
 			shown.Values[i] = nil
 		}
 	}

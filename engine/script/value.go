@@ -153,7 +153,7 @@ func (h *dataBinding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	text("__classTitle", it.Class.Caption)
 	here := &path{it, up}
 	for _, p := range it.Class.Properties {
-		if p.Type == engine.Password || it.Class.Lacks(p) {
+		if p.Type == engine.Password || it.Class.Hides(p) {
 			continue
 		}
 		h.put(o, p.Name, h.answerValue(it, p, here))

@@ -59,7 +59,7 @@ func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	for i, p := range c.Properties {
 		switch {
 		case p.Type == engine.Password, // the item has the hash, which must not be hashed again
-			c.Lacks(p), it.Class.Lacks(p), // hidden values are unknown, not null
+			c.Hides(p), it.Class.Hides(p), // hidden values are unknown, not null
 			!p.Stored(), p.Formula != nil:
 			v[i] = engine.Absent
 		case p.Type.IsFile():
@@ -263,7 +263,7 @@ func wrapValues(c *engine.Class, v engine.Values) *engine.Item {
 	for i, value := range v {
 		switch value := value.(type) {
 		case *engine.Record:
-			target := wrapValues(c.Like(value.Class), value.Values)
+			target := wrapValues(c.InSameViews(value.Class), value.Values)
 			if target.ID == "" {
 				target.ID = value.ID
 			}
@@ -289,7 +289,7 @@ func wrappedMembers(c *engine.Class, l *engine.Links) engine.Link {
 	link := engine.Link{Loaded: true, Shown: true}
 	for _, e := range l.Add {
 		if record, ok := e.(*engine.Record); ok {
-			link.Items = append(link.Items, wrapValues(c.Like(record.Class), record.Values))
+			link.Items = append(link.Items, wrapValues(c.InSameViews(record.Class), record.Values))
 		}
 	}
 	return link

@@ -288,11 +288,11 @@ func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads
 // knownLoads returns the loads of properties that a view has.
 func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
-		if view.Lacks(l.Property) {
+		if view.Hides(l.Property) {
 			continue
 		}
 		one := *l
-		one.Next = knownLoads(view.Leads(l.Property), l.Next)
+		one.Next = knownLoads(view.TargetOf(l.Property), l.Next)
 		all = append(all, &one)
 	}
 	return all

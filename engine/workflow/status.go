@@ -65,7 +65,7 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			}
 			for n, of := range at.state.selections {
 				if q.holds[asked[i].selections[n]] && it.Class.Property(of.property) != nil {
-					selections = append(selections, engine.Named(of.property, it.Class.Told(of.said)))
+					selections = append(selections, engine.Named(of.property, it.Class.Redact(of.said)))
 				}
 			}
 		}

@@ -2,8 +2,8 @@ package access
 
 import "restsrv/engine"
 
-// mask lists the parts of items of a class that are hidden from the account.
-type mask struct {
+// redaction lists the parts of items of a class that are hidden from the account.
+type redaction struct {
 	view    *engine.Class
 	hidden  []int // attributes, by Property.Index
 	labels  []int // attributes with computed labels that depend on hidden values
@@ -12,18 +12,18 @@ type mask struct {
 	editor  bool
 }
 
-func (p *profile) maskOf(c *engine.Class) *mask {
+func (p *profile) redactionOf(c *engine.Class) *redaction {
 	c = c.Base()
-	if m, ok := p.masks.Load(c); ok {
-		return m.(*mask)
+	if m, ok := p.redactions.Load(c); ok {
+		return m.(*redaction)
 	}
 	s := p.gate.schema()
-	m := &mask{view: p.views.Of(c)}
+	m := &redaction{view: p.views.Of(c)}
 	for i, property := range c.Properties {
 		a := s.of[property]
 		switch {
 		case a == nil:
-		case m.view.Lacks(property):
+		case m.view.Hides(property):
 			m.hidden = append(m.hidden, i)
 			m.creator = m.creator || property.Name == c.CreatorTracker
 			m.editor = m.editor || property.Name == c.EditorTracker
@@ -32,8 +32,8 @@ func (p *profile) maskOf(c *engine.Class) *mask {
 		}
 	}
 	m.label = s.computed[c] != nil && p.unread[s.computed[c]]
-	stored, _ := p.masks.LoadOrStore(c, m)
-	return stored.(*mask)
+	stored, _ := p.redactions.LoadOrStore(c, m)
+	return stored.(*redaction)
 }
 
 // redactItem returns the item as the account may see it: the item itself if nothing
@@ -46,13 +46,13 @@ func (p *profile) redactItem(it *engine.Item) *engine.Item {
 	if it.Links == nil {
 		return p.redactAlone(it)
 	}
-	return (&masking{p, map[*engine.Item]*engine.Item{}}).redactLinked(it)
+	return (&redactor{p, map[*engine.Item]*engine.Item{}}).redactLinked(it)
 }
 
 // redactAlone returns a copy of an item without its hidden values. It does not
 // change the linked items.
 func (p *profile) redactAlone(it *engine.Item) *engine.Item {
-	m := p.maskOf(it.Class)
+	m := p.redactionOf(it.Class)
 	c := *it
 	c.Class = m.view
 	if len(m.hidden) > 0 {
@@ -84,13 +84,13 @@ func (p *profile) redactAlone(it *engine.Item) *engine.Item {
 	return &c
 }
 
-// masking redacts items that link to each other, each item once.
-type masking struct {
+// redactor redacts items that link to each other, each item once.
+type redactor struct {
 	profile *profile
 	done    map[*engine.Item]*engine.Item
 }
 
-func (m *masking) redactLinked(it *engine.Item) *engine.Item {
+func (m *redactor) redactLinked(it *engine.Item) *engine.Item {
 	if it == nil || m.done[it] != nil {
 		return m.done[it]
 	}
@@ -101,7 +101,7 @@ func (m *masking) redactLinked(it *engine.Item) *engine.Item {
 	}
 	c.Links = make([]engine.Link, len(it.Links))
 	for i, link := range it.Links {
-		if i < len(it.Class.Properties) && c.Class.Lacks(it.Class.Properties[i]) {
+		if i < len(it.Class.Properties) && c.Class.Hides(it.Class.Properties[i]) {
 			continue
 		}
 		link.Item = m.redactLinked(link.Item)

@@ -9,7 +9,7 @@ import (
 
 // Attributes that are hidden in a view are omitted from forms and lists. The
 // rest of these is unchanged.
-func TestTold(t *testing.T) {
+func TestRedact(t *testing.T) {
 	town := &engine.Class{Name: "town", Namespace: "t", FullName: "town@t", Key: []string{"id"}, Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "tax", Type: engine.Int, Nullable: true}}}
 	person := &engine.Class{Name: "person", Namespace: "t", FullName: "person@t", Key: []string{"id"}, Properties: []*engine.Property{
@@ -44,10 +44,10 @@ func TestTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := v.(engine.Fields)
-		if got := string(engine.AppendValue(nil, view.Told(said))); got != want {
+		if got := string(engine.AppendValue(nil, view.Redact(said))); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
-		if got := string(engine.AppendValue(nil, person.Told(said))); got != in {
+		if got := string(engine.AppendValue(nil, person.Redact(said))); got != in {
 			t.Errorf("without hidden attributes:\ngot  %[2]s\nwant %[1]s", in, got)
 		}
 	}

@@ -23,17 +23,17 @@ var plainMembers = map[string]bool{
 	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
 }
 
-// Told returns a description of c without attributes that are hidden in c. The
+// Redact returns a description of c without attributes that are hidden in c. The
 // caller must not change the result, because it is said itself if no attribute
 // is hidden.
-func (c *Class) Told(said Fields) Fields {
+func (c *Class) Redact(said Fields) Fields {
 	if c == nil || c.Base() == c {
 		return said
 	}
 	return redactFields(c, c, said)
 }
 
-// redactFields is Told for a part of a description. Its nested parts show attributes of
+// redactFields is Redact for a part of a description. Its nested parts show attributes of
 // inner.
 func redactFields(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
@@ -46,12 +46,12 @@ func redactFields(c, inner *Class, said Fields) Fields {
 		case isList:
 			some := []any{}
 			for _, e := range list {
-				if !c.Conceals(e) {
+				if !c.MentionsHidden(e) {
 					some = append(some, e)
 				}
 			}
 			f.Value = some
-		case c.Conceals(f.Value):
+		case c.MentionsHidden(f.Value):
 			f.Value = nil
 		}
 		kept[i] = f
@@ -98,12 +98,12 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 		return c, known > 0
 	}
 	if c.Base().Path(name) == nil {
-		return c, !c.Conceals(name)
+		return c, !c.MentionsHidden(name)
 	}
 	next = c
 	for _, p := range c.Path(name) {
 		knows = true
-		if to := next.Leads(p); to != nil {
+		if to := next.TargetOf(p); to != nil {
 			next = to
 		}
 	}
@@ -115,7 +115,7 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 func (c *Class) countParts(name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
-			if parts++; !c.Lacks(p) {
+			if parts++; !c.Hides(p) {
 				known++
 			}
 		}

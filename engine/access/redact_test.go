@@ -10,10 +10,10 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestMaskingLeavesTheItemAlone checks that masking an item with computed labels,
+// TestRedactionLeavesTheItemAlone checks that redacting an item with computed labels,
 // links and trackers changes only a copy, for all combinations of hidden
 // attributes.
-func TestMaskingLeavesTheItemAlone(t *testing.T) {
+func TestRedactionLeavesTheItemAlone(t *testing.T) {
 	f := newFirm(t)
 	f.worker.EditorTracker = "kind"
 	kind := f.worker.Property("kind")
@@ -62,7 +62,7 @@ func TestMaskingLeavesTheItemAlone(t *testing.T) {
 			t.Errorf("%s hidden: the first task is loaded: %v, want %v", x.name, got, x.firstLinked)
 		}
 		if !slices.Equal(it.Values, values) || !slices.Equal(it.Labels, labels) || it.Links[team.Index].Item != links[team.Index].Item || it.Creator != "maker@local" {
-			t.Errorf("%s hidden: masking changed the item itself", x.name)
+			t.Errorf("%s hidden: redaction changed the item itself", x.name)
 		}
 	}
 }
@@ -75,9 +75,9 @@ func text0(s string) any {
 	return s
 }
 
-// TestUnwrittenIsNotMasked checks that items are not copied for an account that
+// TestUnwrittenIsNotCopied checks that items are not copied for an account that
 // may read every attribute, although there are some that it may not write.
-func TestUnwrittenIsNotMasked(t *testing.T) {
+func TestUnwrittenIsNotCopied(t *testing.T) {
 	f := newFirm(t)
 	w := f.policy(1, append(slices.Clone(everyClass), "ann", "a:::worker@test.pay", "read")...)
 	p := f.gate(w, nil).cachedProfile(w.grants, account("ann"))
