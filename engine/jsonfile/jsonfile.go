@@ -96,7 +96,7 @@ func (o Object) Flag(name string, def bool) bool {
 	if !ok {
 		o.reportType(mistake.NotFlag, name, "true or false")
 		if o.Lenient {
-			return isTruthy(v)
+			return IsTruthy(v)
 		}
 		return def
 	}
@@ -141,8 +141,8 @@ func (o Object) Child(name string) (child Object, ok bool) {
 	return o.Within(o.At(name), fields), ok
 }
 
-// isTruthy converts a JSON value to a boolean as JavaScript does.
-func isTruthy(v any) bool {
+// IsTruthy converts a JSON value to a boolean as JavaScript does.
+func IsTruthy(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return v

@@ -217,31 +217,3 @@ func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	}
 	return name, false
 }
-
-// updateSource updates Source, the description of the class in the service meta, if the
-// server uses other values than the written ones.
-func (d *draft) updateSource() {
-	c, said := d.class, slices.Clone(d.Fields)
-	if list, ok := d.Value("properties").([]any); ok && len(d.resolved) > 0 {
-		var own []any
-		for i, v := range list {
-			if fields, changed := d.resolved[i]; !changed {
-				own = append(own, v)
-			} else if fields != nil {
-				own = append(own, fields)
-			}
-		}
-		said = said.With("properties", own)
-	}
-	if d.keyGiven {
-		said = said.With("key", engine.Texts(c.Key))
-	}
-	for field, name := range map[string]string{
-		"creationTracker": c.CreationTracker, "changeTracker": c.ChangeTracker, "creatorTracker": c.CreatorTracker, "editorTracker": c.EditorTracker,
-	} {
-		if !isEmpty(d.Value(field)) && name == "" {
-			said = said.With(field, "")
-		}
-	}
-	c.Source = said
-}

@@ -63,7 +63,8 @@ func sections(input string) map[string]string {
 	return parts
 }
 
-func run(t *testing.T, parts map[string]string) string {
+// loadParts loads the class files and inline classes of a case.
+func loadParts(t *testing.T, parts map[string]string) (*Repository, engine.Faults) {
 	t.Helper()
 	root := fstest.MapFS{}
 	for name, text := range parts {
@@ -82,8 +83,14 @@ func run(t *testing.T, parts map[string]string) string {
 		}
 	}
 	r, more := Load(sources, "app")
+	return r, append(faults, more...)
+}
+
+func run(t *testing.T, parts map[string]string) string {
+	t.Helper()
+	r, faults := loadParts(t, parts)
 	var b strings.Builder
-	for _, f := range append(faults, more...) {
+	for _, f := range faults {
 		if f.Level != engine.Fatal {
 			b.WriteString(strings.TrimSpace(f.Level.String()+" "+f.Code) + ": ")
 		}

@@ -72,7 +72,7 @@ func (d *draft) declaredAttribute(name string) *attribute {
 
 // checkKey changes the attributes of the key so that they identify items. If that is
 // impossible, the class is left out.
-func (d *draft) checkKey() {
+func (l *linker) checkKey(d *draft) {
 	c := d.class
 	switch {
 	case d.isKeyless():
@@ -83,7 +83,7 @@ func (d *draft) checkKey() {
 		return
 	}
 	for _, name := range c.Key {
-		if !d.checkKeyPart(name) {
+		if !l.checkKeyPart(d, name) {
 			d.state = broken
 			return
 		}
@@ -102,13 +102,17 @@ func (d *draft) checkKey() {
 	}
 	for _, name := range d.otherKey {
 		d.property(name).Nullable = false
+		if own := d.declaredAttribute(name); own != nil {
+			own.setField(d, "nullable", false)
+		}
 	}
 	c.Indexes, d.indexAt = append(c.Indexes, index), append(d.indexAt, d.At("key"))
 }
 
 // checkKeyPart checks one attribute of the key. It adds a missing attribute, and changes
 // an attribute that cannot be part of an id. If that is impossible, ok is false.
-func (d *draft) checkKeyPart(name string) (ok bool) {
+func (l *linker) checkKeyPart(d *draft, name string) (ok bool) {
+	known := func() []string { return attributeNames(d.class) }
 	p, own := d.property(name), d.declaredAttribute(name)
 	if p == nil && slices.ContainsFunc(d.class.Properties, func(q *engine.Property) bool { return strings.HasPrefix(q.Name, name+partSeparator) }) {
 		d.Report(mistake.KeyType, d.At("key"), engine.Quote(name)+" of type struct", "attributes that are no structures")
@@ -116,10 +120,13 @@ func (d *draft) checkKeyPart(name string) (ok bool) {
 	}
 	if p == nil {
 		if !jsonfile.ValidName(name) || slices.Contains(envelopeNames, name) {
-			d.Report(mistake.KeyType, d.At("key"), engine.Quote(name)+", which cannot be the name of an attribute", jsonfile.Choice(name, attributeNames(d.class)))
+			l.reportChoice(d.Object, mistake.KeyType, d.At("key"), engine.Quote(name)+", which cannot be the name of an attribute", name, known)
 			return false
 		}
-		d.Report(mistake.KeyUnknown, d.At("key"), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
+		others := func() []string {
+			return slices.DeleteFunc(attributeNames(d.class), func(other string) bool { return other == name })
+		}
+		l.reportChoice(d.Object, mistake.KeyUnknown, d.At("key"), engine.Quote(name)+", which no attribute has as its name", name, others)
 		d.class.Properties = append([]*engine.Property{d.addKey(name, engine.String)}, d.class.Properties...)
 		return true
 	}

@@ -20,22 +20,56 @@ const (
 
 // linker joins drafts into trees of classes.
 type linker struct {
-	drafts []*draft
-	byName map[string]*draft
-	names  []string
-	faults *engine.Faults
+	drafts  []*draft
+	byName  map[string]*draft
+	faults  *engine.Faults
+	choices []choice
 
 	thumbnails []engine.ThumbnailKind // of images
 	dropped    []func()               // see drop
+	edits      map[string]edits       // by file; they change descriptions of classes
 }
 
 func newLinker(drafts []*draft, faults *engine.Faults) *linker {
 	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), faults: faults}
 	for _, d := range drafts {
 		l.byName[d.class.FullName] = d
-		l.names = append(l.names, d.class.FullName)
 	}
 	return l
+}
+
+// choice is a fault that lists the names that are possible instead. The list is made
+// when all classes are linked, since classes and attributes may be left out after the
+// fault is found.
+type choice struct {
+	fault int // its index in the faults
+	name  string
+	known func() []string
+}
+
+// reportChoice reports a name that is not among the known names.
+func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found, name string, known func() []string) {
+	before := len(*l.faults)
+	if l.report(o, rule, path, found, jsonfile.Choice(name, known())); len(*l.faults) > before {
+		l.choices = append(l.choices, choice{before, name, known})
+	}
+}
+
+// updateChoices lists the names that are still known in the faults of the choices.
+func (l *linker) updateChoices() {
+	for _, c := range l.choices {
+		(*l.faults)[c.fault].Expected = jsonfile.Choice(c.name, c.known())
+	}
+}
+
+// classNames returns the full names of the classes that are not left out.
+func (l *linker) classNames() (names []string) {
+	for _, d := range l.drafts {
+		if d.state != broken {
+			names = append(names, d.class.FullName)
+		}
+	}
+	return names
 }
 
 // fullName completes the name of a class in a field of d. If the name has no
@@ -55,7 +89,7 @@ func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, pa
 	found := l.byName[name]
 	switch {
 	case found == nil:
-		l.report(o, rule, path, engine.Quote(written)+", a class that does not exist", jsonfile.Choice(name, l.names))
+		l.reportChoice(o, rule, path, engine.Quote(written)+", a class that does not exist", name, l.classNames)
 	case found.state == broken:
 		return nil
 	}
@@ -71,7 +105,7 @@ func (l *linker) findAncestors() {
 		}
 		d.parent = l.byName[d.fullName(d.ancestor)]
 		if d.parent == nil {
-			d.Report(mistake.AncestorMissing, d.At("ancestor"), engine.Quote(d.ancestor)+", a class that does not exist", jsonfile.Choice(d.fullName(d.ancestor), l.names))
+			l.reportChoice(d.Object, mistake.AncestorMissing, d.At("ancestor"), engine.Quote(d.ancestor)+", a class that does not exist", d.fullName(d.ancestor), l.classNames)
 			d.state = broken
 		}
 	}
@@ -135,7 +169,7 @@ func (l *linker) linkAncestors(d *draft, chain []string) {
 	d.inheritKey()
 	d.flattenProperties()
 	d.state = linked
-	d.checkKey()
+	l.checkKey(d)
 	d.checkAttributeCase()
 }
 

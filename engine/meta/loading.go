@@ -90,6 +90,8 @@ func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 	if err != nil {
 		l.report(a.Object, mistake.ConditionsInvalid, path, jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+errorText(err))
 		p.Conditions = engine.Never()
+		never := engine.Fields{{Name: "property", Value: p.Target.Key[0]}, {Name: "operation", Value: json.Number("2")}}
+		l.addEdit(a.Object, path, func(any) (any, bool) { return []any{never}, true })
 		return
 	}
 	for _, err := range missing {

@@ -71,9 +71,14 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 		a.setField(l.byName[p.Definition], "type", json.Number("17"))
 	case rule == mistake.BackUnknown:
 		l.detachTarget(p)
+		p.Type = engine.String
+		a.setField(l.byName[p.Definition], "type", json.Number("0"))
 	default:
 		p.Type, p.Nowhere = engine.String, true
 		a.setField(l.byName[p.Definition], "type", json.Number("0"))
+		if _, text := a.Value("refClass").(string); !text {
+			a.setField(l.byName[p.Definition], "refClass", "")
+		}
 	}
 }
 

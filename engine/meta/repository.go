@@ -54,15 +54,18 @@ func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind
 		l.linkAncestors(d, nil)
 	}
 	l.findTargets()
-	if l.finishClasses(); faults.Stop() {
+	l.finishClasses()
+	l.updateChoices()
+	if faults.Stop() {
 		return nil, placeFaults(faults, sources)
 	}
 	r := &Repository{byName: make(map[string]*engine.Class, len(l.drafts))}
+	l.editAttributes()
 	for _, d := range l.drafts {
 		if d.state == broken || d.isKeyless() {
 			continue
 		}
-		d.updateSource()
+		l.updateSource(d)
 		inheritDependencies(d.class)
 		d.class.Link()
 		r.byName[d.class.FullName] = d.class

@@ -69,6 +69,17 @@ func (d *draft) keepKeyType(a *attribute, inherited *engine.Property) {
 		return
 	}
 	a.at.Report(mistake.TreeKey, a.at.At("type"), "type "+p.Type.String(), "type "+inherited.Type.String()+", as class "+inherited.Definition+" declares "+engine.Quote(p.Name))
-	p.Type, p.Size, p.Decimals, p.Mode = inherited.Type, inherited.Size, inherited.Decimals, inherited.Mode
-	p.Target, p.Subclasses, p.Back = inherited.Target, inherited.Subclasses, inherited.Back
+	p.Size, p.Decimals, p.Mode = inherited.Size, inherited.Decimals, inherited.Mode
+	a.setType(d, inherited.Type)
+	if inherited.Type == engine.Reference {
+		above := d.parent
+		for above.declaredAttribute(p.Name) == nil {
+			above = above.parent
+		}
+		other := above.declaredAttribute(p.Name)
+		if other.target != "" {
+			a.target, a.subclasses = other.home.fullName(other.target), other.subclasses
+			a.setField(d, "refClass", a.target)
+		}
+	}
 }
