@@ -107,7 +107,7 @@ func (a *app) seedObjects(ctx context.Context, d *database) (created int, refuse
 		default:
 			rule := mistake.InlineObject
 			refused = append(refused, engine.Fault{File: a.config.File, Path: places[at], Level: rule.Level, Code: rule.Code,
-				Found: "an object that is refused: " + reason, Expected: "one that the database takes", Resolution: rule.Resolution})
+				Found: "an object", Expected: "an object that the database takes: " + reason, Resolution: rule.Resolution})
 			records, places = slices.Delete(records, at, at+1), slices.Delete(places, at, at+1)
 		}
 	}

@@ -116,7 +116,16 @@ func (f *findings) addFilling(c *deploy.Config, done filled) {
 		return
 	}
 	for _, r := range done.report.Refused {
-		fault := engine.Fault{File: path.Join(dataDir, r.Where), Line: r.Line, Column: r.Column, Found: first(r.Found, r.Reason), Expected: first(r.Expected, fits[r.Rule])}
+		fault := engine.Fault{File: path.Join(dataDir, r.Where), Line: r.Line, Column: r.Column, Found: r.Found, Expected: r.Expected}
+		switch {
+		case r.Found != "":
+		case strings.HasPrefix(r.Reason, "malformed JSON "):
+			fault.Found, fault.Expected = r.Reason, fits[r.Rule]
+		case r.Attribute != "":
+			fault.Found, fault.Expected = first(foundIn[r.Rule], "a value"), fits[r.Rule]+": "+r.Reason
+		default:
+			fault.Found, fault.Expected = first(foundIn[r.Rule], "an object"), fits[r.Rule]+": "+r.Reason
+		}
 		f.addInObject(c, r.Rule, fault, r.Attribute, r.Reason)
 	}
 	for _, name := range done.report.IgnoredNames() {
@@ -139,6 +148,17 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataArchive:      "a zip file of files named class@namespace@id.json",
 	mistake.DataSequences:    "a whole number",
 	mistake.DataOther:        "a file of an object",
+}
+
+// foundIn holds the found value in a report for the rules of data files where it is
+// neither an object nor the value of an attribute.
+var foundIn = map[*mistake.Rule]string{
+	mistake.ObjectUnreadable: "a file",
+	mistake.ValueFile:        "an object",
+	mistake.ValueStage:       "text",
+	mistake.DataArchive:      "a zip file",
+	mistake.DataSequences:    "a value",
+	mistake.DataOther:        "a file",
 }
 
 // addInObject adds a finding about an attribute of an object; attribute is "" if it is

@@ -262,8 +262,8 @@ func TestLocate(t *testing.T) {
 		{File: "gone.json", Path: "k", Expected: "8"},
 		{File: "../outside.json", Path: "k", Expected: "9"},
 	}
-	want := `deploy.json: expected 1
-deploy.json:1:1: nowhere: expected 2
+	want := `deploy.json:1:1: nowhere: expected 2
+deploy.json:1:1: expected 1
 deploy.json:3:6: classes[0].name: expected 3
 deploy.json:4:5: classes[1].missing[3].more: expected 4
 deploy.json:4:32: classes[1]["odd name"].x: expected 5

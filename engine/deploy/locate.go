@@ -3,7 +3,9 @@ package deploy
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
+	"strconv"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
@@ -36,17 +38,25 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	return located
 }
 
+// malformed matches errors of JSON and YAML with the position of the first mistake.
+var malformed = regexp.MustCompile(`^(malformed (?:JSON|YAML)) at line (\d+), column (\d+)`)
+
 // arrangeFaults sets the line and column of faults that do not have them, and sorts the
-// faults by file and position. Files come in the order of their first fault. If open
-// returns nil for a file, its faults get no position.
+// faults by file and position. Files come in the order of their first fault. A fault of
+// a whole file has the position of the value in the file. If open returns nil for a
+// file, its faults get no position.
 func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)
-	for _, f := range faults {
+	for i, f := range faults {
 		if _, ok := rank[f.File]; !ok {
 			rank[f.File] = len(rank)
 		}
-		if f.Line == 0 && f.Path != "" {
+		if m := malformed.FindStringSubmatch(f.Found); m != nil && f.Line == 0 && f.Path == "" {
+			faults[i].Line, _ = strconv.Atoi(m[2])
+			faults[i].Column, _ = strconv.Atoi(m[3])
+			faults[i].Found = m[1] + f.Found[len(m[0]):]
+		} else if f.Line == 0 {
 			lacking[f.File] = append(lacking[f.File], f.Path)
 		}
 	}
@@ -57,7 +67,7 @@ func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 		}
 	}
 	for i, f := range faults {
-		if p := files[f.File]; f.Line == 0 && f.Path != "" && p != nil {
+		if p := files[f.File]; f.Line == 0 && p != nil {
 			at := p.Of(f.Path)
 			faults[i].Line, faults[i].Column = at.Line, at.Column
 		}

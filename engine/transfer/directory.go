@@ -202,7 +202,7 @@ func decodeObject(text []byte) (engine.Fields, error) {
 	}
 	fields, ok := v.(engine.Fields)
 	if !ok {
-		return nil, errors.New("a JSON object was expected")
+		return nil, engine.Errorf(engine.Invalid, "type", "the file takes a JSON object, found %s", jsonfile.Describe(v))
 	}
 	return fields, nil
 }

@@ -139,7 +139,10 @@ func (r *Refusal) describe(err error) {
 	var e *engine.Error
 	if found, expected, ok := splitMisfit(err); ok && errors.As(err, &e) {
 		r.Attribute, r.Found, r.Expected = e.Attribute, found, expected
-		r.Reason = e.Attribute + ": found " + found + ", expected " + expected
+		r.Reason = "found " + found + ", expected " + expected
+		if e.Attribute != "" {
+			r.Reason = e.Attribute + ": " + r.Reason
+		}
 	}
 }
 

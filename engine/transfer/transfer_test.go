@@ -247,7 +247,7 @@ nonsense
 {"_class":"book@lib","_id":"b3","___workflowStatus":{"w":1}}
 {"_class":"book@lib","_id":"b4","title":"Emma","no":4}`)
 	want := `in.ndjson:2: malformed JSON at line 1, column 2: …
-in.ndjson:3: a JSON object was expected
+in.ndjson:3: found an array, expected a JSON object
 in.ndjson:4: the object names no class, such as "_class": "note@sample"
 in.ndjson:5: class "boook@lib" does not exist
 in.ndjson:6: class "#stage" does not exist
