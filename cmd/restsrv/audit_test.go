@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// S26: no password and no token, right or wrong, sent in any way, gets into the
-// log, at any level, or into the stored events.
-func TestS26SecretsOfRequests(t *testing.T) {
+// No password and no token, right or wrong and sent in any way, appears in the log
+// at any level, or in the stored events.
+func TestRequestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": `{"globals": {"audit": true, "signIn": {"perAccount": 3}}, "modules": {"rest": {"globals": {
 		"di": {"simple": {"module": "builtin/echo"}, "bearer": {"module": "builtin/echo"}, "other": {"module": "builtin/echo"}},

@@ -136,10 +136,10 @@ func (r *replicas) manage(input string, verb string) {
 	}
 }
 
-// TestS7TwoProcesses voids each kind of credential, and checks that within a
+// TestCredentialsEndInBothProcesses voids each kind of credential, and checks that within a
 // second neither of two servers accepts it any more, and the server that made
 // the change at once.
-func TestS7TwoProcesses(t *testing.T) {
+func TestCredentialsEndInBothProcesses(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Database(t)
 	var both []*caseRun

@@ -1,14 +1,14 @@
 package main
 
-// The matrix of S1 and S2: every path that reads data x every way to mention an
-// attribute that the account may not know, or an item that it may not read.
+// The matrix of hidden data combines every path that reads data with every way to
+// mention a hidden attribute, or an item that the account may not read.
 // security_paths_test.go lists the paths, security_mentions_test.go the ways.
 //
-// The account ann@local sends the same requests twice, and between them
-// everything that is hidden from her becomes another: the values, the files and
-// the items. Status, headers and body must be the same, byte by byte. A hidden
-// attribute must be told as one that there is not, and the administrator must
-// see that the requests do ask for what is hidden.
+// The account ann@local sends the same requests twice. Between the two rounds all
+// data hidden from her changes: the values, the files and the items. Status, headers
+// and body must be the same, byte by byte. A hidden attribute must get the same
+// response as one that does not exist. The administrator sends the requests too,
+// which proves that they do read the hidden data.
 
 import (
 	"bytes"
@@ -333,8 +333,8 @@ func (w *secretWorld) all(probes []probe, account string) []string {
 	return answers
 }
 
-// TestS1Matrix is the whole of it.
-func TestS1Matrix(t *testing.T) {
+// TestHiddenDataMatrix plays the whole matrix.
+func TestHiddenDataMatrix(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
 	}
@@ -343,9 +343,9 @@ func TestS1Matrix(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); playMatrix(t, pgtest.Database(t)) })
 }
 
-// TestS1MatrixOfAllRows uses an account that may read every person, team and
+// TestHiddenAttributesMatrix uses an account that may read every person, team and
 // note, and no hidden attribute: only the hidden attributes limit it.
-func TestS1MatrixOfAllRows(t *testing.T) {
+func TestHiddenAttributesMatrix(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
 	}

@@ -61,9 +61,9 @@ var secretRequests = [][]string{
 // secretText is a value that only its owner may read.
 var secretText = regexp.MustCompile(`canary-[a-z]+|canary%zz|argon2id|pbkdf2`)
 
-// TestS26Canaries sends secrets in every possible way and looks for them in the
+// TestSecretsAreNotRevealed sends secrets in every possible way and looks for them in the
 // answers, in the log at level debug, and in the stored events.
-func TestS26Canaries(t *testing.T) {
+func TestSecretsAreNotRevealed(t *testing.T) {
 	onServers(t, map[string]string{"deploy.json": secretsApplication}, func(t *testing.T, c *caseRun) {
 		c.stopServer()
 		c.startServer("-log", "debug")

@@ -100,9 +100,9 @@ func atOnce(do func() (*http.Response, string), status int) (answers []string, o
 	return answers, others
 }
 
-// TestS8OnceOverHTTP uses one code, one refresh token and one idempotency key a
+// TestCredentialsAreUsedOnce uses one code, one refresh token and one idempotency key a
 // hundred times at once, each in a connection of its own: it counts once.
-func TestS8OnceOverHTTP(t *testing.T) {
+func TestCredentialsAreUsedOnce(t *testing.T) {
 	onServers(t, map[string]string{"deploy.json": onceApplication}, func(t *testing.T, c *caseRun) {
 		code := c.code()
 		won, others := atOnce(func() (*http.Response, string) { return c.ask("POST", "/oauth2/token", code.Encode()) }, 200)
@@ -207,11 +207,11 @@ var hostilePlaces = [][3]string{
 // sqlText matches words of a database, which an answer must not contain.
 var sqlText = regexp.MustCompile(`(?i)sql:|sqlite|sqlstate|\bpq:|pgx|syntax error|no such (column|table)|near "|SELECT .* FROM "|relation "|tweet`)
 
-// TestS3Identifiers sends hostile names, and random combinations of their parts,
+// TestHostileNames sends hostile names, and random combinations of their parts,
 // at every place that accepts a name. Each is rejected or not found, no answer
 // contains words of a database, both databases give the same answers, and the
 // stored data stay unchanged.
-func TestS3Identifiers(t *testing.T) {
+func TestHostileNames(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))

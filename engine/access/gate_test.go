@@ -144,7 +144,7 @@ func TestNoRightAtAll(t *testing.T) {
 	}
 }
 
-// S2: if the account may not read the whole class, hidden and missing items give
+// If the account may not read the whole class, hidden and missing items give
 // the same error.
 func TestHiddenIsAsMissing(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"doc@test": {"OWNER": {"attribute": "owner"}}}`).
@@ -336,7 +336,7 @@ func TestViewsStayOutside(t *testing.T) {
 	}
 }
 
-// S24 and S25: a value of an attribute that the account may not write is rejected
+// A value of an attribute that the account may not write is rejected
 // at every place.
 func TestAttributesNotToWrite(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "ann", "a:::doc@test.pay", "read", "bob", "c:::memo@test", "full", "bob", "a:::doc@test.pay", "write")

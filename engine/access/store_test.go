@@ -158,7 +158,7 @@ func compareStore(t *testing.T, w *world, r *Repository, a *engine.Account, what
 	}
 }
 
-// S1: a hidden attribute is unknown at every place of a request, with the error
+// A hidden attribute is unknown at every place of a request, with the error
 // for a name that does not exist.
 func TestHiddenAttributesAreUnknown(t *testing.T) {
 	w := newWorld().link()

@@ -203,10 +203,10 @@ func TestWaitIsKept(t *testing.T) {
 	}
 }
 
-// S6: a flood of wrong passwords for one account from one address stops costing
-// hashes after 20, also when they come all at once; other addresses and the
-// remembered go on.
-func TestS6FloodCostsTwentyHashes(t *testing.T) {
+// A flood of wrong passwords for one account from one address stops costing
+// hashes after 20, also if the requests are concurrent. Other addresses and
+// remembered passwords still work.
+func TestFloodCostsTwentyHashes(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 2, Queue: 1000})
 	f.add("ann@local")
@@ -329,10 +329,10 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 	}
 }
 
-// S12: unknown, wrong, disabled, too long, malformed and hashes of either kind
-// get the same answer and cost the same work, also if one account has an imported
-// hash that is more expensive than all others.
-func TestS12FailuresCostTheSame(t *testing.T) {
+// Unknown accounts, wrong, disabled, too long and malformed passwords, and hashes of
+// either kind get the same response and cost the same work, also if one account has
+// an imported hash that is more expensive than all others.
+func TestFailedSignInsAreAlike(t *testing.T) {
 	f := newFixture(t)
 	ctx := context.Background()
 	for _, id := range []string{"ann@local", "off@local", "old@local", "older@local", "broken@local"} {

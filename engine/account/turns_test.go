@@ -74,7 +74,7 @@ func (w *waiting) want(order ...string) {
 	}
 }
 
-// S6: a flood from one network waits behind the single request of another
+// A flood from one network waits behind the single request of another
 // network, and gives up its place to it when the queue is full. A /64 is one
 // network.
 func TestFloodTakesTurns(t *testing.T) {

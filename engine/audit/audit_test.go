@@ -391,7 +391,7 @@ func TestWithoutRows(t *testing.T) {
 
 // Values that look like secrets, or whose names suggest it, are redacted in the
 // log and in the database.
-func TestS26NoSecrets(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	f := open(t)
 	token := strings.Repeat("c0ffee1234", 4)
 	canaries := []string{"canary", token, "c2VjcmV0LWNhbmFyeQ", "JDJhJDEw"}

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/oauth"
 )
 
-// S7: a change that voids a token takes effect at once on the server that made
+// A change that voids a token takes effect at once on the server that made
 // it, and within a second elsewhere.
-func TestS7TokensEnd(t *testing.T) {
+func TestRevokedTokensEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		other := f.another()
 		revoke := func(p *oauth.Provider, token string) {
@@ -70,9 +70,9 @@ func TestS7TokensEnd(t *testing.T) {
 	})
 }
 
-// S7: the grants of a configured client end when it is removed from the
+// The grants of a configured client end when it is removed from the
 // configuration, also if an account has its name.
-func TestS7ConfiguredClientIsTakenOut(t *testing.T) {
+func TestRemovedClientLosesGrants(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		token := f.exchange("conf", "grant_type", "client_credentials").text("access_token")
 		wantHolds(t, "before", f.Provider, token, true)

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/store/dbtest"
 )
 
-// How clients authenticate. S12: all wrong credentials get the same answer.
-func TestS12ClientsAreAuthenticated(t *testing.T) {
+// Clients authenticate in several ways. All wrong credentials get the same response.
+func TestClientAuthentication(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.people.change("app@system", func(p *person) { p.password = "p%41+ß:x" })
 		encode := func(id, secret string) string {
@@ -80,8 +80,8 @@ func TestS12ClientsAreAuthenticated(t *testing.T) {
 	})
 }
 
-// S4: only text in a form is taken, and only from the body of a POST.
-func TestS4TokenRequests(t *testing.T) {
+// A token request takes only text in a form, and only from the body of a POST.
+func TestMalformedTokenRequests(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		right := basicOf("ext@system", "pw of ext@system")
 		code := f.code("ext@system")

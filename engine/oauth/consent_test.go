@@ -31,9 +31,9 @@ func TestConsentPage(t *testing.T) {
 	})
 }
 
-// S11: no page may be framed, cached or opened by another site, and the headers
+// No page may be framed, cached or opened by another site, and the headers
 // Host and X-Forwarded-* are not used.
-func TestS11Pages(t *testing.T) {
+func TestPagesAreProtected(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		forged := map[string]string{"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "gopher", "Forwarded": "host=evil.example", "Test-Account": "ann@local", "Accept": "text/html"}
 		for _, path := range []string{"/oauth2/grant?client_id=ext&response_type=code", "/oauth2/grant?client_id=nobody", "/oauth2/grant?client_id=ext&response_type=code&client_id=app"} {

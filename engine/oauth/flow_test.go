@@ -45,17 +45,17 @@ func TestPlainFlow(t *testing.T) {
 	})
 }
 
-// S8: of 100 concurrent uses of a code one succeeds, and its tokens are revoked,
-// because the others are theft.
-func TestS8CodeIsUsedOnce(t *testing.T) {
+// Of 100 concurrent uses of a code one succeeds, and its tokens are revoked,
+// because the other uses indicate theft.
+func TestCodeIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		code := f.code("ext@system")
 		wantOneSuccess(t, f, "grant_type", "authorization_code", "code", code)
 	})
 }
 
-// S8, S7: of 100 uses of a refresh token at once one succeeds; the family ends.
-func TestS8RefreshTokenIsUsedOnce(t *testing.T) {
+// Of 100 concurrent uses of a refresh token one succeeds, and its family is revoked.
+func TestRefreshTokenIsUsedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		_, refresh := f.tokens()
 		wantOneSuccess(t, f, "grant_type", "refresh_token", "refresh_token", refresh)
@@ -220,9 +220,9 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// S9: codes that come by another client, with another redirect URI, or with
-// less PKCE than they were asked for with.
-func TestS9Codes(t *testing.T) {
+// A code is refused from another client, with another redirect URI, or with less
+// PKCE than its request used.
+func TestCodesMatchTheirRequest(t *testing.T) {
 	verifier := strings.Repeat("v-._~", 10)
 	pkce := []string{"code_challenge", challengeOf(verifier), "code_challenge_method", "S256"}
 	uri := []string{"redirect_uri", "https://app.example/cb"}
@@ -262,9 +262,9 @@ func TestS9Codes(t *testing.T) {
 	})
 }
 
-// S9: a code becomes void when its redirect URI is removed from the client. A
+// A code becomes void when its redirect URI is removed from the client. A
 // code without PKCE is void when the client becomes public.
-func TestS9ClientIsChanged(t *testing.T) {
+func TestCodeEndsWhenClientChanges(t *testing.T) {
 	for name, properties := range map[string]string{
 		"other redirect URI": `{"oauth":{"redirectUris":["https://app.example/new"]}}`,
 		"public":             `{"oauth":{"public":true,"redirectUris":["https://app.example/cb"]}}`,
@@ -278,9 +278,9 @@ func TestS9ClientIsChanged(t *testing.T) {
 	}
 }
 
-// S9: invalid requests for a code. Until client and redirect URI are known to
-// belong together, the answer is not redirected.
-func TestS9RequestsForCodes(t *testing.T) {
+// Invalid requests for a code are refused. Until client and redirect URI are known
+// to belong together, the response is not a redirect.
+func TestInvalidRequestsForCodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for name, pairs := range map[string][]string{
 			"no client":              {"response_type", "code"},

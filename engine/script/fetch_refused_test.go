@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// TestS23Fetch: scripts cannot reach servers of this machine or servers that are not listed, for any spelling of the
+// TestFetchIsConfined: scripts cannot reach servers of this machine or servers that are not listed, for any spelling of the
 // address.
-func TestS23Fetch(t *testing.T) {
+func TestFetchIsConfined(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.String())

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestS23Addresses: only public addresses of the Internet count as public.
-func TestS23Addresses(t *testing.T) {
+// TestPublicAddresses: only public addresses of the Internet count as public.
+func TestPublicAddresses(t *testing.T) {
 	for _, s := range []string{
 		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
 		"100.64.0.1", "100.127.255.255", "192.0.0.8", "198.18.0.1", "198.19.255.255", "224.0.0.1", "239.1.2.3", "240.0.0.1", "255.255.255.255",
@@ -30,8 +30,8 @@ func TestS23Addresses(t *testing.T) {
 	}
 }
 
-// TestS23Hosts tests the URLs that an entry of globals.scripts.fetch.hosts allows.
-func TestS23Hosts(t *testing.T) {
+// TestFetchHosts tests the URLs that an entry of globals.scripts.fetch.hosts allows.
+func TestFetchHosts(t *testing.T) {
 	for _, c := range []struct {
 		entry, url string
 		want       bool
@@ -91,9 +91,9 @@ func ask(f *Fetch, address string) (string, error) {
 	return string(r.body), r.broken
 }
 
-// TestS23Redirects: redirects from an allowed address to a private one are refused, by address, by name, and after a
+// TestRedirectsToPrivateAddresses: redirects from an allowed address to a private one are refused, by address, by name, and after a
 // redirect back.
-func TestS23Redirects(t *testing.T) {
+func TestRedirectsToPrivateAddresses(t *testing.T) {
 	inside := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret") }))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
