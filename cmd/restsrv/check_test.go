@@ -60,6 +60,22 @@ func TestCheckTouchesNothing(t *testing.T) {
 	}
 }
 
+// TestCheckLibrary checks the whole report on the application of the tests.
+func TestCheckLibrary(t *testing.T) {
+	t.Parallel()
+	out, stderr, err := command(t, "check", "-config", filepath.Join(libraryApp.original(t), "deploy.json"))
+	if !errors.Is(err, errDiffers) {
+		t.Fatal(err, stderr)
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", "library-check.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
 // TestCheckRealApplication reports on an application as its authors left it.
 func TestCheckRealApplication(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// TestMutatedApplication changes the files of a real application at random, one change
+// TestMutatedApplication changes the files of the applications at random, one change
 // at a time, and sends requests to the server that results: deploy.json, workflows,
 // navigation, views, accounts, roles, objects and classes. Each start must succeed, or
 // name a file and a line. No request may be answered with 500 or with broken JSON, and
@@ -28,8 +28,12 @@ import (
 // seed RESTSRV_SEED (1) are tried.
 func TestMutatedApplication(t *testing.T) {
 	t.Parallel()
-	m := newMutatedApplication(t)
-	total, seed := environmentNumber("RESTSRV_MUTATIONS", 300), environmentNumber("RESTSRV_SEED", 1)
+	eachApplication(t, mutateApplication)
+}
+
+func mutateApplication(t *testing.T, app *testApplication) {
+	m := newMutatedApplication(t, app)
+	total, seed := app.mutations(), environmentNumber("RESTSRV_SEED", 1)
 	if raceDetector {
 		total = min(total, 10)
 	}
@@ -47,6 +51,7 @@ func TestMutatedApplication(t *testing.T) {
 type mutatedApplication struct {
 	*testing.T
 	*rand.Rand
+	app      *testApplication
 	dir      string
 	template string // a database with the objects and accounts of the unchanged application
 	empty    string // one with its tables only
@@ -64,10 +69,10 @@ type mutatedKind struct {
 	filled bool // the database is filled from the changed files
 }
 
-func newMutatedApplication(t *testing.T) *mutatedApplication {
+func newMutatedApplication(t *testing.T, kind *testApplication) *mutatedApplication {
 	t.Helper()
-	m := &mutatedApplication{T: t, dir: t.TempDir()}
-	app := realApplication(t)
+	m := &mutatedApplication{T: t, app: kind, dir: t.TempDir()}
+	app := kind.original(t)
 	for _, name := range []string{"deploy.json", "meta", "workflows", "navigation", "views", "wfviews", "acl"} {
 		copyTree(t, filepath.Join(app, name), filepath.Join(m.dir, name))
 	}
@@ -75,7 +80,11 @@ func newMutatedApplication(t *testing.T) *mutatedApplication {
 	if err != nil || len(objects) == 0 {
 		t.Fatal("no objects", err)
 	}
-	for i := 0; i < len(objects); i += 6 {
+	step := 1 // all objects of a small application
+	if len(objects) > 100 {
+		step = 6
+	}
+	for i := 0; i < len(objects); i += step {
 		copyTree(t, objects[i], filepath.Join(m.dir, "data", filepath.Base(objects[i])))
 	}
 	for _, kind := range []struct {
@@ -275,7 +284,7 @@ func (m *mutatedApplication) changeAt(v any, path []string) any {
 // other returns another value in the place of v.
 func (m *mutatedApplication) other(v any) any {
 	others := []any{nil, true, false, json.Number("5"), json.Number("-1.5"), json.Number("0"), json.Number("1e400"), "", "text", "id", "$id", "$$uid", "a.b.c", "now()",
-		"class_string", "class_string@develop-and-test", "[[no.such]]", "ion://no", "ion://dataRepo", "../../x", strings.Repeat("long", 40), []any{}, []any{"id"}, []any{json.Number("1"), nil}, []any{[]any{}},
+		strings.Split(m.app.class, "@")[0], m.app.class, "[[no.such]]", "ion://no", "ion://dataRepo", "../../x", strings.Repeat("long", 40), []any{}, []any{"id"}, []any{json.Number("1"), nil}, []any{[]any{}},
 		engine.Fields{}, engine.Fields{{Name: "a", Value: "b"}}, engine.Fields{{Name: "eq", Value: []any{"$a", json.Number("1")}}}}
 	if text, ok := v.(string); ok && m.IntN(3) == 0 {
 		changes := []string{text + "x", strings.ToUpper(text), " " + text, text + "\x00", text + "(", "$" + text, text + "@other", "{" + text}
@@ -396,12 +405,12 @@ func (m *mutatedApplication) request(b *sandbox, a *app) {
 		}
 		return answer
 	}
-	for _, path := range []string{"/rest/meta/getNavigationSections", "/rest/meta/getNodes/" + "simpleTypes", "/rest/meta/getNode/develop-and-test@class_string", "/rest/simple", "/rest/echo",
-		"/rest/token", "/registry-ajax-api/rest/echo-token", "/auth", "/readyz"} {
+	for _, path := range []string{"/rest/meta/getNavigationSections", "/rest/meta/getNodes/" + m.app.section, "/rest/meta/getNode/" + m.app.node, "/rest/simple", "/rest/echo",
+		"/rest/token", m.app.gateway + "/rest/echo-token", "/auth", "/readyz"} {
 		send("GET", path, "")
 	}
 	classes := a.meta.Classes()
-	chosen := []string{"workflowBase@develop-and-test", "class_string@develop-and-test"}
+	chosen := []string{m.app.workflowClass, m.app.class}
 	for range 5 {
 		chosen = append(chosen, classes[m.IntN(len(classes))].FullName)
 	}
@@ -415,7 +424,7 @@ func (m *mutatedApplication) requestClass(class string, send func(method, path, 
 	for _, method := range []string{"getMeta", "propertyMetas", "ancestor", "getListViewModel", "getItemViewModel", "getCreationViewModel", "getCollectionViewModel", "getWorkflows"} {
 		send("GET", "/rest/meta/"+method+"/"+class, "")
 	}
-	send("GET", "/rest/meta/getWorkflowView/"+class+"/simpleWorkflow@develop-and-test/canStart", "")
+	send("GET", "/rest/meta/getWorkflowView/"+class+"/"+m.app.workflowState, "")
 	path := "/rest/crud/" + url.PathEscape(class)
 	list := send("GET", path+"?_count=2", "")
 	send("GET", path+"?_search=a&_sort=-id", "")

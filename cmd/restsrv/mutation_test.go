@@ -17,21 +17,25 @@ import (
 	"restsrv/engine/wire"
 )
 
-// TestMutatedClassFiles changes the class files of a real application at random, one
+// TestMutatedClassFiles changes the class files of the applications at random, one
 // change at a time. The application must start in at least 95 % of the cases, the
 // server must never panic, and each refusal must name a file and a line. The first
 // RESTSRV_MUTATIONS (300) changes of the seed RESTSRV_SEED (1) are tried.
 func TestMutatedClassFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	eachApplication(t, mutateClassFiles)
+}
+
+func mutateClassFiles(t *testing.T, app *testApplication) {
+	dir, from := t.TempDir(), app.original(t)
 	for _, name := range []string{"deploy.json", "meta", "workflows"} {
-		copyTree(t, filepath.Join(realApplication(t), name), filepath.Join(dir, name))
+		copyTree(t, filepath.Join(from, name), filepath.Join(dir, name))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "meta", "*.class.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no class files", err)
 	}
-	total, seed := environmentNumber("RESTSRV_MUTATIONS", 300), environmentNumber("RESTSRV_SEED", 1)
+	total, seed := app.mutations(), environmentNumber("RESTSRV_SEED", 1)
 	if raceDetector {
 		total = min(total, 30) // it contains no concurrency
 	}

@@ -13,7 +13,11 @@ import (
 // a browser that signed in reads /registry-ajax-api/rest/echo-token.
 func TestRealApplicationGateway(t *testing.T) {
 	t.Parallel()
-	dir := realOverlay(t, "transcripts", "real")
+	eachApplication(t, callGateway)
+}
+
+func callGateway(t *testing.T, app *testApplication) {
+	dir := app.complete(t)
 	mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), dir)
 	p := start(t, dir)
 	defer p.kill()
@@ -22,7 +26,7 @@ func TestRealApplicationGateway(t *testing.T) {
 		{"GET", "", `{"echo":"peekaboo","by":"ext@system","body":{}}`},
 		{"POST", `{"a":[1]}`, `{"echo":"peekaboo","by":"ext@system","body":{"a":[1]}}`},
 	} {
-		r, _ := http.NewRequestWithContext(t.Context(), c.method, p.url+"/registry-ajax-api/rest/echo-token", strings.NewReader(c.body))
+		r, _ := http.NewRequestWithContext(t.Context(), c.method, p.url+app.gateway+"/rest/echo-token", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
 		r.AddCookie(jar)
 		resp, err := http.DefaultClient.Do(r)

@@ -21,23 +21,28 @@ import (
 // with one account in a department that has grants.
 func TestRealApplicationAccess(t *testing.T) {
 	t.Parallel()
-	want, err := os.ReadFile(filepath.Join("testdata", "real-access.txt"))
+	eachApplication(t, compareAccess)
+}
+
+func compareAccess(t *testing.T, app *testApplication) {
+	golden := filepath.Join("testdata", app.accessTable)
+	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind, db := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "test.db"), "postgres": pgtest.Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			if got := realAccess(t, db); got != string(want) {
-				t.Errorf("the tables differ from testdata/real-access.txt:\n%s", got)
+			if got := realAccess(t, app, db); got != string(want) {
+				t.Errorf("the tables differ from %s:\n%s", golden, got)
 			}
 		})
 	}
 }
 
-func realAccess(t *testing.T, db string) string {
-	dir := realOverlay(t, "transcripts", "real")
-	s := &realServer{t: t, dir: dir, db: db, client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+func realAccess(t *testing.T, app *testApplication, db string) string {
+	dir := app.complete(t)
+	s := &realServer{t: t, app: app, dir: dir, db: db, client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
 	s.process = start(t, dir, "-db", db)
 	var actors []*actor
@@ -46,20 +51,20 @@ func realAccess(t *testing.T, db string) string {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "As imported: demo has the role admin, which may do everything; operator and ext have the role token, which may get tokens.\n\n")
-	s.table(&out, actors, joined(passwordActions(), tokenActions(), oauthActions(), dataActions()))
+	s.table(&out, actors, joined(s.passwordActions(), s.tokenActions(), s.oauthActions(), s.dataActions()))
 
-	fmt.Fprintf(&out, "\nAfter: restsrv acl grant token c:::%s read use\n\n", classString)
-	s.restsrv("acl", "grant", "token", "c:::"+classString, "read", "use")
+	fmt.Fprintf(&out, "\nAfter: restsrv acl grant token c:::%s read use\n\n", app.class)
+	s.restsrv("acl", "grant", "token", "c:::"+app.class, "read", "use")
 	s.eventually("the grant", func() bool { return s.reads(actors[1]) })
-	s.table(&out, actors, dataActions())
+	s.table(&out, actors, s.dataActions())
 
-	fmt.Fprintf(&out, "\nAfter: user is the employee of department 1243, whose superior is 5674; restsrv acl grant 5674 c:::%s read write delete\n\n", classString)
-	if a := s.call("PATCH", "/rest/crud-sec/employee@develop-and-test/948d47d0-fcd5-11e7-a721-01eaff6b56ab", `{"uid":"user@local"}`, actors[0].withPassword); a.status != 200 {
+	fmt.Fprintf(&out, "\nAfter: %s; restsrv acl grant %s c:::%s read write delete\n\n", app.departmentComment, app.department, app.class)
+	if a := s.call("PATCH", "/rest/crud-sec/"+app.employee, `{"uid":"user@local"}`, actors[0].withPassword); a.status != 200 {
 		t.Fatal(a)
 	}
-	s.restsrv("acl", "grant", "5674", "c:::"+classString, "read", "write", "delete")
+	s.restsrv("acl", "grant", app.department, "c:::"+app.class, "read", "write", "delete")
 	s.eventually("the department", func() bool { return s.reads(actors[3]) })
-	s.table(&out, actors, dataActions())
+	s.table(&out, actors, s.dataActions())
 	return out.String()
 }
 
@@ -95,14 +100,8 @@ type action struct {
 	do            func(s *realServer, a *actor) any
 }
 
-// The class that the tables are about, of which the application has one object.
-const (
-	classString = "class_string@develop-and-test"
-	object      = classString + "/66dbb3d0-5583-11e6-aef7-cf50314f026b"
-)
-
-func passwordActions() []action {
-	saved := `[{"_class":"` + classString + `","_id":"66dbb3d0-5583-11e6-aef7-cf50314f026b","string_formattext":"saved"}]`
+func (s *realServer) passwordActions() []action {
+	saved := `[{"_class":"` + s.app.class + `","_id":"` + s.app.object + `","` + s.app.body + `":"saved"}]`
 	return []action{
 		{"none", "GET echo", func(s *realServer, _ *actor) any { return s.call("GET", "/rest/echo", "", nobody) }},
 		{"none", "GET echo-pwd", func(s *realServer, _ *actor) any { return s.call("GET", "/rest/echo-pwd", "", nobody) }},
@@ -120,13 +119,13 @@ func passwordActions() []action {
 		{"password", "GET simple", func(s *realServer, a *actor) any { return s.call("GET", "/rest/simple", "", a.withPassword) }},
 		{"password", "POST string-list", func(s *realServer, a *actor) any { return s.call("POST", "/rest/string-list", "{}", a.withPassword) }},
 		{"password", "POST string-list, of no such text", func(s *realServer, a *actor) any {
-			return s.call("POST", "/rest/string-list", `{"string_text":"none","string_formattext":"none"}`, a.withPassword)
+			return s.call("POST", "/rest/string-list", `{"`+s.app.line+`":"none","`+s.app.body+`":"none"}`, a.withPassword)
 		}},
 		{"password", "POST acceptor", func(s *realServer, a *actor) any { return s.call("POST", "/rest/acceptor", saved, a.withPassword) }},
 	}
 }
 
-func tokenActions() []action {
+func (s *realServer) tokenActions() []action {
 	return []action{
 		{"password", "GET token", func(s *realServer, a *actor) any {
 			got := s.call("GET", "/rest/token", "", a.withPassword)
@@ -138,16 +137,16 @@ func tokenActions() []action {
 		{"token", "GET echo-token", func(s *realServer, a *actor) any { return s.echo("GET", "/rest/echo-token", a, a.withToken) }},
 		{"token", "GET echo-pwd", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-pwd", "", a.withToken) }},
 		{"token", "GET echo-oauth", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withToken) }},
-		{"token", "list, crud", func(s *realServer, a *actor) any { return s.call("GET", "/rest/crud/"+classString, "", a.withToken) }},
+		{"token", "list, crud", func(s *realServer, a *actor) any { return s.call("GET", "/rest/crud/"+s.app.class, "", a.withToken) }},
 		{"token", "PATCH, crud", func(s *realServer, a *actor) any {
-			return s.call("PATCH", "/rest/crud/"+object, `{"string_formattext":"changed"}`, a.withToken)
+			return s.call("PATCH", "/rest/crud/"+s.app.class+"/"+s.app.object, `{"`+s.app.body+`":"changed"}`, a.withToken)
 		}},
 	}
 }
 
 // oauthActions are the OAuth2 flow, in which each person lets ext act;
 // ext, which is no person, asks for a token of its own.
-func oauthActions() []action {
+func (s *realServer) oauthActions() []action {
 	const grant = "/oauth2/grant?client_id=ext@system&response_type=code&state=s"
 	client := func(r *http.Request) { r.SetBasicAuth("ext@system", realPassword) }
 	var code string
@@ -202,8 +201,8 @@ func oauthActions() []action {
 		{"OAuth2", "POST echo-oauth", func(s *realServer, a *actor) any { return s.echo("POST", "/rest/echo-oauth", a, a.withBearer) }},
 		{"OAuth2", "GET echo-token", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-token", "", a.withBearer) }},
 		{"session", "GET echo-oauth", person(func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withSession) })},
-		{"session", "GET /registry-ajax-api/rest/echo-token", person(func(s *realServer, a *actor) any {
-			return s.echo("GET", "/registry-ajax-api/rest/echo-token", &actor{id: "ext@system"}, a.withSession)
+		{"session", "GET " + s.app.gateway + "/rest/echo-token", person(func(s *realServer, a *actor) any {
+			return s.echo("GET", s.app.gateway+"/rest/echo-token", &actor{id: "ext@system"}, a.withSession)
 		})},
 	}
 }
@@ -225,7 +224,7 @@ func (s *realServer) reads(a *actor) bool {
 		if c.channel == "token" && a.token == "" {
 			continue
 		}
-		if s.call("GET", "/rest/"+c.service+"/"+object, "", c.proof(a)).status != http.StatusOK {
+		if s.call("GET", "/rest/"+c.service+"/"+s.app.class+"/"+s.app.object, "", c.proof(a)).status != http.StatusOK {
 			return false
 		}
 	}
@@ -233,7 +232,8 @@ func (s *realServer) reads(a *actor) bool {
 }
 
 // dataActions are the operations on objects, through crud in each mode.
-func dataActions() (all []action) {
+func (s *realServer) dataActions() (all []action) {
+	class, object := s.app.class, s.app.class+"/"+s.app.object
 	for _, c := range channels {
 		do := func(method, path, body string) func(s *realServer, a *actor) any {
 			return func(s *realServer, a *actor) any {
@@ -243,17 +243,17 @@ func dataActions() (all []action) {
 		add := func(what string, do func(s *realServer, a *actor) any) {
 			all = append(all, action{c.channel, what + ", " + c.service, do})
 		}
-		add("list", do("GET", classString, ""))
-		add("list by an attribute", do("GET", classString+"?string_text="+url.QueryEscape(`Example of the "String [0]" type in the "Text [1]" view`), ""))
+		add("list", do("GET", class, ""))
+		add("list by an attribute", do("GET", class+"?"+s.app.line+"="+url.QueryEscape(s.app.value), ""))
 		add("one", do("GET", object, ""))
-		add("one that is not there", do("GET", classString+"/none", ""))
-		add("of a class that is not there", do("GET", "none@develop-and-test", ""))
-		add("PATCH", do("PATCH", object, `{"string_formattext":"changed by ID"}`))
+		add("one that is not there", do("GET", class+"/none", ""))
+		add("of a class that is not there", do("GET", "none@"+s.app.namespace, ""))
+		add("PATCH", do("PATCH", object, `{"`+s.app.body+`":"changed by ID"}`))
 		add("POST", func(s *realServer, a *actor) any {
-			return s.call("POST", "/rest/"+c.service+"/"+classString, `{"id":"of `+a.id+`"}`, c.proof(a))
+			return s.call("POST", "/rest/"+c.service+"/"+class, `{"id":"of `+a.id+`"}`, c.proof(a))
 		})
 		add("DELETE of what was made", func(s *realServer, a *actor) any {
-			mine := classString + "/" + url.PathEscape("of "+a.id)
+			mine := class + "/" + url.PathEscape("of "+a.id)
 			got := s.call("DELETE", "/rest/"+c.service+"/"+mine, "", c.proof(a))
 			_ = s.call("DELETE", "/rest/crud-sec/"+mine, "", (&actor{id: "demo@local"}).withPassword) // so that the next begin alike
 			return got
@@ -285,7 +285,16 @@ func TestRealApplicationWarnings(t *testing.T) {
 	for _, service := range []string{"simple", "echo-pwd", "echo-errtype", "echo-oauth", "echo-token", "echo", "string-list"} {
 		lacking = append(lacking, "script cannot be loaded; the service answers 503\" service="+service+" ")
 	}
-	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t, "transcripts", "real"): always} {
+	own := []string{
+		di + "crud" + checksNothing,
+		`modules.rest.globals.authMode.echo-errtype: found "a7b4e07d"`,
+		`an OAuth2 client has registered no redirect URI: its codes go to the default one" client=ext@system`,
+	}
+	wanted := map[string][]string{libraryApp.original(t): own}
+	if isDirectory(developAndTestFolder) {
+		wanted[developAndTest.original(t)], wanted[developAndTest.complete(t)] = lacking, always
+	}
+	for dir, want := range wanted {
 		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir) // which reports the rejected entries
 		p := start(t, dir, "-db", db)

@@ -120,11 +120,14 @@ func (m *askedMeta) node(n *engine.NavigationNode) {
 }
 
 // TestRealApplicationMeta requests every class, section, node, view and workflow
-// of the original application. The expected lengths are those of the answers of
-// IONDV.
+// of the applications.
 func TestRealApplicationMeta(t *testing.T) {
 	t.Parallel()
-	dir := realApplication(t)
+	eachApplication(t, requestMeta)
+}
+
+func requestMeta(t *testing.T, app *testApplication) {
+	dir := app.original(t)
 	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
@@ -149,19 +152,12 @@ func TestRealApplicationMeta(t *testing.T) {
 			m.node(n)
 		}
 	}
-	for path, length := range map[string]int{
-		"getMeta/class_string@develop-and-test": 2170, "listMeta": 357016, "listMeta?ancestor=basicObj@develop-and-test": 8276, "ancestor/event@develop-and-test": 8514,
-		"propertyMetas/class_string@develop-and-test": 2087, "getNavigationSections": 80719, "getNavigationSection/simpleTypes?namespace=develop-and-test": 8587,
-		"getNodes/simpleTypes?namespace=develop-and-test": 8130, "getItemViewModel/class_string@develop-and-test": 2196,
-		"getListViewModel/class_string@develop-and-test": 2322, "getCreationViewModel/class_string@develop-and-test": 2211,
-		"getWorkflowView/workflowBase@develop-and-test/simpleWorkflow@develop-and-test/canStart": 2621,
-		"getWorkflows/workflowBase@develop-and-test":                                             2424, "getWorkflow/workflowBase@develop-and-test/simpleWorkflow@develop-and-test": 2422,
-	} {
+	for path, length := range app.metaLengths {
 		if body := m.get("/rest/meta/" + path); len(body) != length {
 			t.Errorf("%s: %d bytes, expected %d", path, len(body), length)
 		}
 	}
-	if m.answers < 1000 || m.missing == 0 {
+	if m.answers < app.metaAnswers || m.missing == 0 {
 		t.Errorf("%d answers, %d views that there are not", m.answers, m.missing)
 	}
 	t.Logf("%d answers, %d views that there are not", m.answers, m.missing)

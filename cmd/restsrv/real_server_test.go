@@ -14,20 +14,6 @@ import (
 	"time"
 )
 
-// realOverlay is a copy of the real application with the parts that its
-// repository lacks, from folders of testdata: our own scripts of its services,
-// values of placeholders, and services on the secured repository beside its own.
-// Files of later folders replace those of earlier ones.
-func realOverlay(t *testing.T, folders ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	lay(t, realApplication(t), dir)
-	for _, folder := range folders {
-		lay(t, filepath.Join("testdata", folder), dir)
-	}
-	return dir
-}
-
 // lay copies the files of one folder over those of another.
 func lay(t *testing.T, from, to string) {
 	t.Helper()
@@ -66,6 +52,7 @@ const realPassword = "ion-demo"
 type realServer struct {
 	*process
 	t       *testing.T
+	app     *testApplication
 	dir, db string
 	client  http.Client
 }

@@ -100,7 +100,8 @@ func replayAll(t *testing.T, database func() string) string {
 }
 
 func newReplay(t *testing.T, db string) *replayed {
-	dir := realOverlay(t, "transcripts")
+	dir := developAndTest.original(t)
+	lay(t, filepath.Join("testdata", "transcripts"), dir)
 	return &replayed{T: t, known: counterparts{}, realServer: &realServer{t: t, dir: dir, db: db,
 		process: start(t, dir, "-db", db), client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
 }

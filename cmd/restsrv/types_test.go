@@ -248,12 +248,12 @@ func TestTypes(t *testing.T) {
 		}
 	})
 
-	t.Run("real application", func(t *testing.T) {
-		app := realApplication(t)
+	eachApplication(t, func(t *testing.T, kind *testApplication) {
+		app := kind.original(t)
 		c := &caseRun{T: t, dir: t.TempDir()}
 		c.save("scripts/jsconfig.json", jsconfig)
 		c.save("scripts/restsrv.d.ts", mustRun(t, "types", "-o", "-", "-config", filepath.Join(app, "deploy.json")))
-		c.save("scripts/use.ts", "export const f = async () => (await dataRepo.getItem('class_string@develop-and-test', 1))?.string_text;\n")
+		c.save("scripts/use.ts", "export const f = async () => (await dataRepo.getItem('"+kind.class+"', 1))?."+kind.line+";\n")
 		if out := tsc(t, compiler, c.dir, "--strict"); out != "" {
 			t.Errorf("%s", out)
 		}

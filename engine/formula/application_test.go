@@ -26,19 +26,30 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// TestApplication compiles every formula of a real application, and finds the
-// classes that they look up.
+// TestApplication compiles every formula of an application in testdata and of a public
+// one, and finds the classes that they look up.
 func TestApplication(t *testing.T) {
-	dir := application()
-	if dir == "" {
-		t.Skip("shared/apps/develop-and-test is not beside the repository")
-	}
+	t.Run("library", func(t *testing.T) {
+		compileAll(t, "../../cmd/restsrv/testdata/library", "library", 4, "town", "publisherCount", "publishers")
+	})
+	t.Run("develop-and-test", func(t *testing.T) {
+		dir := application()
+		if dir == "" {
+			t.Skip("the application develop-and-test is not beside the repository")
+		}
+		compileAll(t, dir, "develop-and-test", 40, "reportCity", "sizeDistricts", "districts")
+	})
+}
+
+// compileAll compiles the formulas of an application, which has at least least of them.
+// The formula of an attribute needs the attributes in needed.
+func compileAll(t *testing.T, dir, namespace string, least int, class, attribute, needed string) {
 	sources, faults := meta.ReadDir(os.DirFS(dir), "meta")
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	var compiled []engine.Formula
-	r, faults := meta.Load(sources, "develop-and-test")
+	r, faults := meta.Load(sources, namespace)
 	if errs, _ := faults.Split(false); len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -53,20 +64,20 @@ func TestApplication(t *testing.T) {
 		}
 	}
 	compiled = slices.DeleteFunc(compiled, func(f engine.Formula) bool { return f == nil })
-	if len(compiled) < 40 {
-		t.Errorf("found %d formulas, expected at least 40", len(compiled))
+	if len(compiled) < least {
+		t.Errorf("found %d formulas, want at least %d", len(compiled), least)
 	}
-	c, err := r.Class("reportCity@develop-and-test")
+	c, err := r.Class(class + "@" + namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var needs []string
-	for _, path := range c.Property("sizeDistricts").Formula.Needs() {
+	for _, path := range c.Property(attribute).Formula.Needs() {
 		for _, p := range path {
 			needs = append(needs, p.Name)
 		}
 	}
-	if got := strings.Join(needs, " "); got != "districts" {
-		t.Errorf("sizeDistricts needs %q", got)
+	if got := strings.Join(needs, " "); got != needed {
+		t.Errorf("%s needs %q, want %q", attribute, got, needed)
 	}
 }

@@ -21,6 +21,51 @@ func application(t *testing.T, name string) fs.FS {
 	return nil
 }
 
+// TestLibrary loads the classes of the application in testdata without faults.
+func TestLibrary(t *testing.T) {
+	sources, faults := ReadDir(os.DirFS("../../cmd/restsrv/testdata/library"), "meta")
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	r, faults := Load(sources, "library")
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for _, c := range []struct{ what, class, name, want string }{
+		{what: "mirror, named by the other side", class: "publication", name: "authors", want: "person.written"},
+		{what: "mirror", class: "person", name: "written", want: "publication.authors"},
+		{what: "back reference", class: "publication", name: "copies", want: "copy.publication"},
+		{what: "back reference to the same class", class: "book", name: "previous", want: "book.next"},
+		{what: "part of a structure", class: "publication", name: "size$width", want: "publication.size$width"},
+		{what: "inherited", class: "comic", name: "title", want: "publication.title"},
+	} {
+		class, err := r.Class(c.class + "@library")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := class.Property(c.name)
+		if p == nil {
+			t.Fatalf("class %s has no attribute %s", c.class, c.name)
+		}
+		switch {
+		case p.Mirror != nil:
+			p = p.Mirror
+		case p.Back != nil:
+			p = p.Back
+		}
+		if got := strings.TrimSuffix(p.Definition, "@library") + "." + p.Name; got != c.want {
+			t.Errorf("%s: got %s, want %s", c.what, got, c.want)
+		}
+	}
+	copies, err := r.Class("loan@library")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := copies.Property("copy").ValueType().String(); got != "string" {
+		t.Errorf("a reference to a composite key: got type %s, want string", got)
+	}
+}
+
 // TestRealApplication loads the classes of a real application: every file is
 // taken, but for one of two that describe the same class.
 func TestRealApplication(t *testing.T) {
