@@ -123,7 +123,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestTopLevel holds the entries of the repository to the design card.
+// TestTopLevel checks the entries at the top of the repository.
 func TestTopLevel(t *testing.T) {
 	allowed := map[string]bool{"cmd": true, "engine": true, "builtin": true, "scripts": true,
 		"deploy.json": true, "go.mod": true, "go.sum": true, "README.md": true}
@@ -134,7 +134,7 @@ func TestTopLevel(t *testing.T) {
 	for _, e := range entries {
 		made := strings.HasPrefix(e.Name(), "restsrv") || strings.HasPrefix(e.Name(), "admin-password") || e.Name() == "files" // files of a running server, git-ignored
 		if !allowed[e.Name()] && !strings.HasPrefix(e.Name(), ".") && !made {
-			t.Errorf("top level has %s, which the design card does not list", e.Name())
+			t.Errorf("top level has %s, which is not an allowed entry", e.Name())
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (c *cloner) rememberCopy(from *goja.Object, v goja.Value) goja.Value {
 	return v
 }
 
-// unclonable lists classes whose objects have a state that cannot be copied.
+// unclonable lists classes of objects that cannot be copied, because their state is not accessible.
 var unclonable = map[string]bool{
 	"WeakMap": true, "WeakSet": true, "WeakRef": true, "Generator": true, "Array Iterator": true, "Map Iterator": true, "Set Iterator": true,
 	"AbortSignal": true, "AbortController": true, "EventTarget": true, "Event": true, "URL": true, "URLSearchParams": true, "Headers": true, "Request": true,

@@ -43,7 +43,7 @@ type Host interface {
 	Describe(err *goja.Object) string
 	// Log writes one line with the request to the log of the service.
 	Log(level slog.Level, text string)
-	// Provide installs or wraps the built-ins whose names occur in a source text. The platform calls it with the
+	// Provide installs or wraps the built-ins that a source text mentions by name. The platform calls it with the
 	// text of each built-in module before it runs the module.
 	Provide(text string)
 	// Settings returns the settings of the process.
