@@ -64,12 +64,13 @@ func (sv *save) lockAll(entries []entry) error {
 			keys[e.plan.table] = append(keys[e.plan.table], e.key[0])
 		}
 	}
-	return sv.lockItems(keys, sv.store.traits.Lock)
+	return sv.lockItems(keys, sv.store.traits.Lock, nil)
 }
 
 // lockItems locks the items with these keys, in the order of tables and keys. lock ends the
-// statements. If lock is "", lockItems does nothing.
-func (sv *save) lockItems(keys map[*table][]any, lock string) error {
+// statements. If lock is "", lockItems does nothing. If found is not nil, lockItems adds the keys of
+// the items that exist to it.
+func (sv *save) lockItems(keys map[*table][]any, lock string, found map[itemKey]bool) error {
 	for _, t := range sv.store.tables {
 		if len(keys[t]) == 0 || lock == "" {
 			continue
@@ -78,11 +79,22 @@ func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
 		sv.store.writeIn(b, t.id.quoted, t.id.typ, keys[t])
 		b.add(" ORDER BY ", t.id.quoted, lock)
-		if err := sv.w.visitRows(b, 1, func([]any) {}); err != nil {
+		err := sv.w.visitRows(b, 1, func(row []any) {
+			if found != nil {
+				found[itemKey{t, engine.ValueText(readValue(t.id.typ, row[0]))}] = true
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// itemKey is the table of an item and its key as text.
+type itemKey struct {
+	table *table
+	key   string
 }
 
 // begin resets sv for a new transaction.
@@ -90,7 +102,7 @@ func (sv *save) begin(w *session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.deferred, sv.records = w, nil, nil, nil, nil, nil, nil
 	clear(sv.items)
-	sv.waiting, sv.owner, sv.unseen, sv.asked = nil, pending{}, nil, nil
+	sv.waiting, sv.owner, sv.unseen, sv.asked, sv.locked = nil, pending{}, nil, nil, nil
 	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, moves{}, 0, false, nil
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }

@@ -66,10 +66,42 @@ func (sv *save) lockLinks(entries []entry) error {
 	if owners == nil {
 		return nil
 	}
-	if err := sv.lockItems(owners, sv.store.traits.LockGone); err != nil {
+	sv.locked = map[itemKey]bool{}
+	if err := sv.lockItems(owners, sv.store.traits.LockGone, sv.locked); err != nil {
 		return err
 	}
-	return sv.lockItems(members, sv.store.traits.LockKey)
+	return sv.lockItems(members, sv.store.traits.LockKey, nil)
+}
+
+// lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another
+// transaction may have created it since then. It also locks the owners that are still to come.
+func (sv *save) lockOwner() error {
+	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
+		return nil
+	}
+	keys := map[*table][]any{}
+	for _, all := range [][]pending{{sv.owner}, sv.later, sv.waiting} {
+		for _, p := range all {
+			if replacesLinks(p.entry) && !sv.isLocked(p) {
+				keys[p.entry.plan.table] = append(keys[p.entry.plan.table], keyOf(p.item))
+			}
+		}
+	}
+	if sv.locked == nil {
+		sv.locked = map[itemKey]bool{}
+	}
+	return sv.lockItems(keys, sv.store.traits.LockGone, sv.locked)
+}
+
+// isLocked reports whether other transactions cannot change the links of an owner. They cannot see
+// an item that sv has inserted.
+func (sv *save) isLocked(p pending) bool {
+	return p.entry.how == insert || sv.locked[itemKey{p.entry.plan.table, engine.ValueText(keyOf(p.item))}]
+}
+
+// replacesLinks reports whether an entry replaces all members of a mirrored collection.
+func replacesLinks(e *entry) bool {
+	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool { return m.replace && m.property.Mirror != nil })
 }
 
 // linksOfEntry collects the keys of items whose links an entry changes in mirrored collections: the
@@ -175,6 +207,11 @@ func (sv *save) changeCollection(m memberChange) error {
 	self := keyOf(owner)
 	change := sv.watchMembers(owner, m.property)
 	if m.replace {
+		if m.property.Mirror != nil {
+			if err := sv.lockOwner(); err != nil {
+				return err
+			}
+		}
 		if members, err = sv.keepPrefix(l, self, m.property, members, change); err != nil {
 			return err
 		}

@@ -25,7 +25,10 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		if err := sv.run(w, entries); err != nil {
 			return err
 		}
-		if err := sv.loadMembers(records); err != nil || last.Make == nil {
+		if err := sv.loadMembers(records); err != nil {
+			return err
+		}
+		if err := sv.checkMembers(entries); err != nil || last.Make == nil {
 			return err
 		}
 		return sv.saveLast(w, last)
@@ -90,9 +93,10 @@ type save struct {
 	grants   bool          // grants or the policy are written
 	match    *engine.Match // of an Update
 	items    []*engine.Item
-	later    []pending // collections of the current record
-	waiting  []pending // collections of earlier records; the rows of these records are written
-	owner    pending   // owner of the collections that are being written
+	later    []pending        // collections of the current record
+	waiting  []pending        // collections of earlier records; the rows of these records are written
+	owner    pending          // owner of the collections that are being written
+	locked   map[itemKey]bool // owners that are locked against changes of their links from the other side
 	expected []expectation
 	written  []*engine.Item              // items for which cached attributes, their own or those of dependents, must be computed
 	deferred map[check][]any             // keys of items; the account must have permission for their final state

@@ -177,6 +177,62 @@ func (sv *save) loadMembers(records []engine.Record) error {
 	return nil
 }
 
+// maxMemberChecks is the number of attempts of a save for which checkMembers is called.
+const maxMemberChecks = 3
+
+// checkMembers fails as a save to be repeated if the loaded members of a replaced collection contain
+// an item that no entry names. A concurrent transaction has then linked that item to an owner that it
+// could not lock, because the save creates the owner. The link belongs to no answer of the save:
+// either it was replaced, or it came later.
+func (sv *save) checkMembers(entries []entry) error {
+	if sv.store.traits.LockKey == "" || sv.attempts > maxMemberChecks {
+		return nil
+	}
+	var named map[string]bool
+	for i, it := range sv.items {
+		if entries[i].deep == nil {
+			continue
+		}
+		for _, m := range entries[i].deep.members {
+			members := it.Link(m.property).Items
+			if !m.replace || m.property.Mirror == nil || len(members) == 0 {
+				continue
+			}
+			if named == nil {
+				named = sv.namedItems(entries)
+			}
+			if slices.ContainsFunc(members, func(member *engine.Item) bool { return !named[member.ID] }) {
+				return again{errRelinked}
+			}
+		}
+	}
+	return nil
+}
+
+// namedItems returns the ids that the entries contain. The ids of nested records may not be known, so
+// the result contains all members of collections with such records.
+func (sv *save) namedItems(entries []entry) map[string]bool {
+	named := map[string]bool{}
+	for i, it := range sv.items {
+		named[it.ID] = true
+		if entries[i].deep == nil {
+			continue
+		}
+		for _, m := range entries[i].deep.members {
+			for _, member := range m.add {
+				if id, ok := member.(string); ok {
+					named[id] = true
+					continue
+				}
+				for _, nested := range it.Link(m.property).Items {
+					named[nested.ID] = true
+				}
+			}
+		}
+	}
+	return named
+}
+
 func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 	may, err := sv.readableIDs(items...)
 	if err != nil {

@@ -23,6 +23,7 @@ var raceTests = []test{
 		})
 	}},
 	{"an item that is always there", alwaysThere},
+	{"members of an item that another write creates", membersOfCreated},
 }
 
 // Races checks that two concurrent writes have the outcome of one after the other. The outcome
@@ -354,4 +355,69 @@ func alwaysThere(t *testing.T, open Open) {
 	}
 	close(over)
 	wg.Wait()
+}
+
+// membersOfCreated saves two new persons and the groups of each twice at the same time, while other
+// writes add both to further groups. In half of the rounds these writes wait until the persons are
+// stored. An answer has exactly the groups that its write gave.
+func membersOfCreated(t *testing.T, open Open) {
+	w := newRaces()
+	r := open(t, []*engine.Class{w.town, w.person, w.group})
+	rounds := 20
+	if n, err := strconv.Atoi(os.Getenv("RESTSRV_RACES")); err == nil {
+		rounds = n
+	}
+	busy := func(err error) bool {
+		var known *engine.Error
+		return errors.As(err, &known) && known.Reason == raceBusy
+	}
+	wrong, example := 0, ""
+	for round := range rounds {
+		id := func(name string) string { return fmt.Sprint(round, ":", name) }
+		create(t, r, w.group, "id", id("g"))
+		var wg sync.WaitGroup
+		var answers [2][]*engine.Item
+		begin := time.Now()
+		for i := range answers {
+			delay := time.Duration(rand.IntN(500)) * time.Microsecond
+			wg.Go(func() {
+				time.Sleep(delay)
+				records := []engine.Record{record(w.person, id("p"), "groups", replaced(id("g"))), record(w.person, id("q"), "groups", replaced(id("g")))}
+				for k := range records {
+					records[k].Members = true
+				}
+				var err error
+				if answers[i], err = r.Save(t.Context(), records); err != nil && !busy(err) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			for n := 0; time.Since(begin) < 2*time.Millisecond || n == 0; n++ {
+				if it, err := r.Get(t.Context(), w.person, id("q")); round%2 == 0 && (it == nil || err != nil) {
+					continue
+				}
+				if _, err := r.Create(t.Context(), w.group, values(w.group, "id", id(fmt.Sprint("h", n)), "people", put(id("p"), id("q"))), engine.WriteOptions{}); err != nil && !busy(err) {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Wait()
+		groups := w.person.Property("groups")
+		for _, answer := range answers {
+			for _, it := range answer {
+				var ids []string
+				for _, member := range it.Links[groups.Index].Items {
+					ids = append(ids, member.ID)
+				}
+				if len(ids) != 1 || ids[0] != id("g") {
+					wrong++
+					example = fmt.Sprintf("%s has the groups %q, want %q", it.ID, ids, id("g"))
+				}
+			}
+		}
+	}
+	if wrong > 0 {
+		t.Errorf("%d of %d answers have groups that their write did not give, for example: %s", wrong, 4*rounds, example)
+	}
 }
