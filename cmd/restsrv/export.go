@@ -19,8 +19,9 @@ import (
 const exportUsage = `restsrv export writes everything as NDJSON, also while the server runs: objects
 with their creators, editors and hashes of passwords, members of
 collections, accounts, roles, resources, permissions, stages of workflows, the
-journal of changes, counters. Tokens, events of the audit, remembered answers and
-keys of the server are not in it. restsrv import restores it into any database;
+journal of changes, counters. Objects of classes that the application no longer
+has, or that a mistake leaves out, are in it too. Tokens, events of the audit,
+remembered answers and keys of the server are not in it. restsrv import restores it into any database;
 exported again it is the same, byte by byte.
 
 It has the state of the moment when it began. Writes do not wait for it. Until it

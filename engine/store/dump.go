@@ -17,6 +17,11 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 	if err != nil {
 		return 0, err
 	}
+	return s.dumpPlan(ctx, p, after, count, visit)
+}
+
+// dumpPlan is Dump for the class of a plan.
+func (s *Store) dumpPlan(ctx context.Context, p *plan, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	b := newBuilder(s.traits)
 	b.add("SELECT ", p.sql().selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
 	b.bind(after)

@@ -58,7 +58,8 @@ func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int
 	return total, nil
 }
 
-// Export writes items, links, counters and the contents of files as NDJSON that Import restores. All data comes from
+// Export writes items, links, counters and the contents of files as NDJSON that Import restores. It includes the
+// stored items of classes that the application no longer has. All data comes from
 // one snapshot, which is not affected by concurrent writes. The same data always gives the same text. Memory use is
 // limited to one page of items. items is the number of exported items by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
@@ -123,23 +124,26 @@ func (e *exporter) writeValue(v any) {
 }
 
 func (e *exporter) allItems(ctx context.Context) error {
+	write := func(it *engine.Item) error {
+		e.room = appendItem(e.room[:0], it)
+		e.writeLine(e.room)
+		e.items[it.Class.FullName]++
+		e.total++
+		e.progress(1)
+		return nil
+	}
 	for _, c := range Roots(e.Classes) {
-		err := eachItem(ctx, e.Data, c, func(it *engine.Item) error {
-			e.room = appendItem(e.room[:0], it)
-			e.writeLine(e.room)
-			e.items[it.Class.FullName]++
-			e.total++
-			e.progress(1)
-			return nil
-		})
-		if err != nil {
+		if err := eachItem(ctx, e.Data, c, write); err != nil {
 			return err
 		}
 		if err := e.writeError(); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := e.Data.DumpForgotten(ctx, write); err != nil {
+		return err
+	}
+	return e.writeError()
 }
 
 // writeError returns the error of an earlier write, if any.
@@ -169,27 +173,31 @@ func linkedCollections(data Dumper) []*engine.Property {
 }
 
 func (e *exporter) allLinks(ctx context.Context) error {
-	for _, p := range linkedCollections(e.Data) {
-		l := linksLine{Collection: p.Definition + "." + p.Name}
-		flush := func() {
-			if len(l.Members) > 0 {
-				e.writeValue(l)
-			}
-			l.Members = l.Members[:0]
+	l := linksLine{}
+	flush := func() {
+		if len(l.Members) > 0 {
+			e.writeValue(l)
 		}
-		err := eachLink(ctx, e.Data, p, func(owner, member string) error {
-			if owner != l.Owner || len(l.Members) == pageSize {
-				flush()
-				l.Owner = owner
-			}
-			l.Members = append(l.Members, member)
-			return nil
-		})
+		l.Members = l.Members[:0]
+	}
+	add := func(class, collection, owner, member string) error {
+		if name := class + "." + collection; name != l.Collection || owner != l.Owner || len(l.Members) == pageSize {
+			flush()
+			l.Collection, l.Owner = name, owner
+		}
+		l.Members = append(l.Members, member)
+		return nil
+	}
+	for _, p := range linkedCollections(e.Data) {
+		err := eachLink(ctx, e.Data, p, func(owner, member string) error { return add(p.Definition, p.Name, owner, member) })
 		if err != nil {
 			return err
 		}
-		flush()
 	}
+	if err := e.Data.DumpForgottenLinks(ctx, add); err != nil {
+		return err
+	}
+	flush()
 	return e.writeError()
 }
 

@@ -31,6 +31,9 @@ type Dumper interface {
 	Linked() []*engine.Property
 	DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error)
 	Counters(ctx context.Context) (map[string]int64, error)
+	// DumpForgotten and DumpForgottenLinks return what is stored for classes that the repository does not have.
+	DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error
+	DumpForgottenLinks(ctx context.Context, visit func(class, collection, owner, member string) error) error
 }
 
 // Archive is a Dumper that can also be written as it is stored. Package engine/store implements it.
