@@ -137,7 +137,7 @@ func TestConverter(t *testing.T) {
 		t.Errorf("a converter without an answer: got %s, %v, want the answer of the acceptor", resp.Body, err)
 	}
 	if resp, err = f.post(`[{"_class":"note@n","title":"json"}]`, "svc-converter", "lines"); err != nil || string(resp.Body) != "json;" {
-		t.Errorf("a JSON body: got %+v, %v", resp, err)
+		t.Errorf("a JSON body: got %+v, %v, want the answer of the converter", resp, err)
 	}
 	if n := f.count(); n != 6 {
 		t.Errorf("got %d saved notes, want 6", n)

@@ -65,7 +65,7 @@ func TestRefusedBodyIsTaken(t *testing.T) {
 		t.Errorf("got %v, want an error of record 1", err)
 	}
 	if body.Len() > 0 {
-		t.Errorf("%d bytes of the body were not read", body.Len())
+		t.Errorf("got %d unread bytes of the body, want none", body.Len())
 	}
 	if n := f.count(); n != 0 {
 		t.Errorf("%d objects, want none", n)

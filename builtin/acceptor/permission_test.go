@@ -73,6 +73,6 @@ func TestPermission(t *testing.T) {
 		}
 	}
 	if it, err := f.data.Get(context.Background(), f.note, "a"); err != nil || it.Values[f.note.Property("title").Index] != nil {
-		t.Error("a hidden attribute was written", err)
+		t.Errorf("a hidden attribute: got a stored value or the error %v, want null", err)
 	}
 }

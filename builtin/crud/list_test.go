@@ -103,7 +103,7 @@ func TestNextPage(t *testing.T) {
 				link := resp.Header.Get("Link")
 				next, _ = strings.CutSuffix(strings.TrimPrefix(link, "</rest/crud/book?"), `>; rel="next"`)
 				if link != "" && !strings.HasPrefix(link, "</rest/crud/book?") {
-					t.Fatalf("got the Link %s", link)
+					t.Fatalf("got the Link %s, want one to the same list", link)
 				}
 			}
 			for i, want := range s.ids() {

@@ -194,7 +194,7 @@ func TestHiddenInRequests(t *testing.T) {
 		for _, name := range []string{"title", "cover", "pages", "tags"} {
 			hidden, unknown := ask(hiding(name), name, request), ask(hiding(name), "absnt", request)
 			if hidden != unknown {
-				t.Errorf("%q with %s:\nhidden  %s\nunknown %s", request, name, hidden, unknown)
+				t.Errorf("%q with %s: want the same response for a hidden and an unknown name, got\nhidden  %s\nunknown %s", request, name, hidden, unknown)
 			}
 			if name == "title" && !strings.Contains(request[1], "_eager") && !strings.Contains(request[3], "forceEnrichment") && !strings.Contains(request[1], ".x") && ask(nil, name, request) == unknown {
 				t.Errorf("%q: a visible and an unknown name have the same answer, so this test cannot fail", request)

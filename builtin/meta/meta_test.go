@@ -136,11 +136,11 @@ func TestDescribedForEach(t *testing.T) {
 		class, list, sections := get()
 		for _, told := range []string{class, sections} {
 			if strings.Contains(told, "cost") != (views == nil) {
-				t.Errorf("with hidden attributes %v: got %s", views != nil, told)
+				t.Errorf("with hidden attributes %v: got %s, want the attribute cost only if it is not hidden", views != nil, told)
 			}
 		}
 		if !strings.HasPrefix(list, `[{"name":"book",`) || strings.Contains(class+list, "_hidden") {
-			t.Errorf("got %s and %s", class, list)
+			t.Errorf("got %s and %s, want the list to begin with book and no _hidden", class, list)
 		}
 	}
 	if n := len(described(svc)); n != 2 {

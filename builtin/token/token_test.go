@@ -81,7 +81,7 @@ func TestGetAnswersTheBareToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(a.Body) != text || a.ContentType != "text/html; charset=utf-8" || a.Header.Get("Cache-Control") != "no-store" || a.Status != 0 {
-		t.Errorf("got the answer %+v", a)
+		t.Errorf("got the answer %+v, want the uncached page %s", a, text)
 	}
 	if len(i.asked) != 1 || i.asked[0] != `issue ann@local "" 0s` {
 		t.Errorf("got the calls %q, want one Issue", i.asked)
@@ -133,7 +133,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("%s: got the call %s and the answer %s, want %s and %s", test.body, i.asked[0], a.Body, test.asked, test.answer)
 		}
 		if a.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(a.ContentType, "application/json") {
-			t.Errorf("%s: got the answer %+v", test.body, a)
+			t.Errorf("%s: got the answer %+v, want uncached JSON", test.body, a)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestListAndRevoke(t *testing.T) {
 	var i issuer
 	a, err := call(t, &i, "GET", "/list", request(""))
 	if err != nil || string(a.Body) != "[]" {
-		t.Errorf("an empty list: got %+v, %v", a, err)
+		t.Errorf("an empty list: got %+v, %v, want []", a, err)
 	}
 	for _, body := range []string{`{"name":"a"}`, `{"name":"b"}`} {
 		if _, err := call(t, &i, "POST", "/", request(body)); err != nil {
@@ -209,11 +209,11 @@ func TestAnonymousGetsNothing(t *testing.T) {
 
 func TestModule(t *testing.T) {
 	if _, err := token.New(&engine.Env{}, nil); err == nil {
-		t.Error("a service without an issuer was created")
+		t.Error("New without an issuer: got no error, want one")
 	}
 	s, err := token.New(&engine.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
 	if err != nil || s.Errors() != engine.ProblemErrors {
-		t.Errorf("New: got %v, %v", s, err)
+		t.Errorf("New: got %v, %v, want a service with ProblemErrors", s, err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestIssuingTakesPermission(t *testing.T) {
 			if _, err := route.Handler(ctx, r); err != nil {
 				got = err.Error()
 				if bool(test.may) == (engine.CodeOf(err) == engine.Forbidden) {
-					t.Errorf("%s %s: got %v", test.method, test.path, err)
+					t.Errorf("%s %s with the permission %v: got %v, want Forbidden only without it", test.method, test.path, test.may, err)
 				}
 			}
 			if got != test.want || strings.Join(told, ";") != test.event || !bool(test.may) && strings.Contains(fmt.Sprint(i.asked), "issue") {
@@ -280,6 +280,6 @@ func TestIssuingTakesPermission(t *testing.T) {
 		}
 	}
 	if _, err := token.New(&engine.Env{Tokens: &issuer{}}, nil); err == nil {
-		t.Error("a service without Access was created")
+		t.Error("New without Access: got no error, want one")
 	}
 }

@@ -131,7 +131,7 @@ warning: attribute "phone" is declared by class person@hr: it is protected in al
 		)
 		a.run("user disable ann@local")
 		if got := a.run("acl explain ann@local c:::person@hr"); !strings.Contains(got, "warning: the account is disabled, so it has none of these permissions now (restsrv user enable ann@local)\n") {
-			t.Errorf("of a disabled account: %s", got)
+			t.Errorf("acl explain of a disabled account: got %s, want the warning that the account is disabled", got)
 		}
 	})
 }
@@ -231,7 +231,7 @@ func TestACLUsage(t *testing.T) {
 	}
 	for _, line := range []string{"acl -h", "acl grant -h", "acl role -h", "acl role add -h", "acl resource declare -h"} {
 		if _, errs, err := command(t, strings.Fields(line)...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(errs, "restsrv acl explain USER RESOURCE") {
-			t.Errorf("restsrv %s: %v, printed %s", line, err, errs)
+			t.Errorf("restsrv %s: got %v and the output %s, want flag.ErrHelp and the usage", line, err, errs)
 		}
 	}
 }
@@ -258,13 +258,13 @@ func TestGrantsMove(t *testing.T) {
 		defer running.store.Close()
 		before, err := running.policy.Grants(t.Context())
 		if err != nil || before.Known("c:::person@hr") {
-			t.Fatalf("known in an empty database: %v", err)
+			t.Fatalf("empty database: got a known resource or the error %v, want neither", err)
 		}
 		b.run("import " + file)
 		time.Sleep(500 * time.Millisecond)
 		after, err := running.policy.Grants(t.Context())
 		if err != nil || after.On("c:::person@hr", "clerk") != engine.MayRead || !after.Known("a:::person@hr.phone") {
-			t.Errorf("not there half a second after the import: %v", err)
+			t.Errorf("half a second after the import: got no imported grants or the error %v, want the grants", err)
 		}
 		if got := b.run("acl list") + b.run("acl resource list") + b.run("acl role list"); got != want {
 			t.Errorf("restored\n%s\nwant\n%s", got, want)
@@ -292,6 +292,6 @@ func TestACLWithBrokenClasses(t *testing.T) {
 	a.want("acl grant clerk c:::anything@hr read", "clerk may read c:::anything@hr\n"+
 		"warning: the classes cannot be read: names of resources are not checked\n")
 	if got := a.run("acl explain admin@local *"); !strings.HasPrefix(got, "error: what an account may do depends on the application, which cannot be read:\nmeta/broken.class.json:1:2: found malformed JSON") {
-		t.Errorf("explained %s", got)
+		t.Errorf("acl explain without an application: got %s, want an error about the application", got)
 	}
 }

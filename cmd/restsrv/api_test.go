@@ -31,7 +31,7 @@ func TestAPIPaths(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	routes := regexp.MustCompile("`([A-Z]+) (/[^`]*)`").FindAllStringSubmatch(section, -1)
 	if len(routes) < 10 {
-		t.Fatalf("found %d paths in the API reference", len(routes))
+		t.Fatalf("API reference: got %d paths, want at least 10", len(routes))
 	}
 	p := startSample(t)
 	for _, m := range routes {
@@ -45,7 +45,7 @@ func TestAPIPaths(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
-			t.Errorf("%s %s: got %d", m[1], m[2], resp.StatusCode)
+			t.Errorf("%s %s: got %d, want a route that exists", m[1], m[2], resp.StatusCode)
 		}
 	}
 }
@@ -79,14 +79,14 @@ func TestAPIErrors(t *testing.T) {
 		for _, f := range files {
 			for _, code := range errorCodes(f.ast, texts) {
 				if !documented[code] && notInAnswers[code] == "" {
-					t.Errorf("%s returns errors with the code %q, which builtin/API.md does not have", dir, code)
+					t.Errorf("%s returns errors with the code %q, want it in builtin/API.md", dir, code)
 				}
 			}
 		}
 	}
 	for code := range documented {
 		if !texts[code] {
-			t.Errorf("builtin/API.md has the code %q, which no error has", code)
+			t.Errorf("builtin/API.md has the code %q, want a code of an error", code)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (a *attack) signIn(c *http.Client, user, password string) (int, time.Durati
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	if (resp.StatusCode == 429 || resp.StatusCode == 503) && resp.Header.Get("Retry-After") == "" {
-		a.Errorf("%d without Retry-After", resp.StatusCode)
+		a.Errorf("got %d without Retry-After, want the header", resp.StatusCode)
 	}
 	return resp.StatusCode, time.Since(begin)
 }
@@ -108,7 +108,7 @@ func (a *attack) others(until <-chan struct{}) (waits []time.Duration) {
 		}
 		status, wait := a.signIn(c, "other@local", "right")
 		if status != 200 {
-			a.Errorf("another account is answered %d", status)
+			a.Errorf("sign-in of another account: got %d, want 200", status)
 		}
 		waits = append(waits, wait)
 	}
@@ -135,7 +135,7 @@ func (a *attack) check(most int) {
 	c := client("127.0.2.1", 1)
 	defer c.CloseIdleConnections()
 	if status, wait := a.signIn(c, "victim@local", "right"); status != 200 {
-		a.Errorf("the guessed account is answered %d from another address", status)
+		a.Errorf("sign-in of the attacked account from another address: got %d, want 200", status)
 	} else {
 		a.Logf("the guessed account signs in from another address within %v", wait)
 	}
@@ -167,13 +167,13 @@ func TestAttack(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t, `"signIn": {"perAccount": 5, "perAddress": 20, "maxDelay": 0.1}`, 500, 20, 3)
 	if waits := a.underAttack(); len(waits) == 0 {
-		t.Error("nobody else asked")
+		t.Error("got no requests of other clients during the attack, want some")
 	}
 	// The count is read a moment after the check, so one more may be running.
 	// The test may take more than a minute on a slow machine.
 	a.check(3*20 + 3)
 	if n := len(a.p.log()); n > 200_000 {
-		t.Errorf("the log has %d bytes", n)
+		t.Errorf("log: got %d bytes, want at most 200,000", n)
 	}
 }
 
@@ -197,10 +197,10 @@ func TestLongAttack(t *testing.T) {
 	t.Logf("requests of another account: %s; during the attack: %s", summary(quiet), summary(loud))
 	t.Logf("memory: %d MiB before, %d at most, %d after; log %d KiB", before, most, after, len(a.p.log())>>10)
 	if after > before+32 {
-		t.Errorf("memory grew from %d to %d MiB", before, after)
+		t.Errorf("memory after the attack: from %d to %d MiB, want growth of at most 32 MiB", before, after)
 	}
 	if most > before+160 {
-		t.Errorf("memory grew from %d to %d MiB meanwhile", before, most)
+		t.Errorf("memory during the attack: from %d to %d MiB, want growth of at most 160 MiB", before, most)
 	}
 }
 

@@ -34,10 +34,10 @@ func TestRequestSecretsAreNotLogged(t *testing.T) {
 	}
 	_, token, err := p.request("GET", "/rest/token", "", "")
 	if err != nil || len(token) != 40 {
-		t.Fatalf("no token: %q, %v", token, err)
+		t.Fatalf("GET /rest/token: got %q, %v, want a token of 40 characters", token, err)
 	}
 	if s := send("/rest/bearer", "Authorization", "Bearer "+token); s != "200 OK" {
-		t.Errorf("the token is answered %s", s)
+		t.Errorf("request with the token: got %s, want 200 OK", s)
 	}
 	wrong := strings.Repeat("c0ffee", 6) + "cafe"
 	for range 5 { // until it is refused
@@ -58,12 +58,12 @@ func TestRequestSecretsAreNotLogged(t *testing.T) {
 	list.Dir = dir
 	events, err := list.CombinedOutput()
 	if err != nil || !strings.Contains(string(events), "sign-in-failed  admin@local") || !strings.Contains(string(events), `"reason":"too many failures"`) {
-		t.Errorf("%v, events:\n%s", err, events)
+		t.Errorf("restsrv audit: got %v, want the failed sign-ins in the events:\n%s", err, events)
 	}
 	for where, text := range map[string]string{"the log": p.log(), "the audit": string(events)} {
 		for _, canary := range []string{"canary", token, wrong, adminPassword, "argon2id"} {
 			if i := strings.Index(text, canary); i >= 0 {
-				t.Errorf("%s tells %s: %s", where, canary, text[max(0, i-200):min(len(text), i+200)])
+				t.Errorf("%s contains the secret %s: %s", where, canary, text[max(0, i-200):min(len(text), i+200)])
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestSinceTime(t *testing.T) {
 	}
 	for _, text := range []string{"", "d", "-1d", "1.5d", "7d3", "-1h", "yesterday", "2024-13-01"} {
 		if got, err := sinceTime(text, now); err == nil {
-			t.Errorf("%q is %s", text, got)
+			t.Errorf("sinceTime(%q): got %s, want an error", text, got)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestThousandRequestsAwait(t *testing.T) {
 		// longer to send the requests it is tried again.
 		for attempt := 1; !a.thousand(); attempt++ {
 			if attempt == 5 {
-				t.Fatal("a thousand requests could not be held")
+				t.Fatal("got fewer than a thousand waiting requests in 5 attempts")
 			}
 			a.ask("DELETE", "")
 		}
@@ -120,7 +120,7 @@ func (a *awaiting) thousand() bool {
 	}
 	a.wait("a thousand wait", func() error {
 		if got := a.ask("GET", ""); got != "200 [1000,0]" && time.Since(since) < 4*time.Second {
-			return fmt.Errorf("got %s", got)
+			return fmt.Errorf("POST: got %s, want 504", got)
 		}
 		return nil
 	})
@@ -131,7 +131,7 @@ func (a *awaiting) thousand() bool {
 	}
 	for _, got := range answers {
 		if !strings.HasPrefix(got, "200 ") {
-			a.Errorf("got %s", got)
+			a.Errorf("got %s, want 200", got)
 		}
 	}
 	return true
@@ -145,22 +145,22 @@ func TestWallTimeEndsTheOperation(t *testing.T) {
 		unlock := a.lock()
 		start := time.Now()
 		if got := a.ask("POST", ""); got != "504 service add did not answer in time" && !strings.HasPrefix(got, "504 ") {
-			t.Errorf("got %s", got)
+			t.Errorf("POST: got %s, want 504", got)
 		}
 		if took := time.Since(start); took > 4*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the timeout took %v, want at most 4s", took)
 		}
 		time.Sleep(100 * time.Millisecond) // the end of the operation may be on its way
 		unlock()
 		time.Sleep(300 * time.Millisecond) // a write that still waited would happen now
 		if got := a.ask("GET", "/count"); got != "200 0" {
-			t.Errorf("notes: %s", got)
+			t.Errorf("notes after the timeout: got %s, want 200 0", got)
 		}
 		if got := a.ask("POST", ""); got != "200 1" {
-			t.Errorf("the next request: %s", got)
+			t.Errorf("the next request: got %s, want 200 1", got)
 		}
 		if got := a.ask("GET", "/count"); got != "200 1" {
-			t.Errorf("notes: %s", got)
+			t.Errorf("notes after the next request: got %s, want 200 1", got)
 		}
 	})
 }
@@ -191,14 +191,14 @@ func TestQueueIsFull(t *testing.T) {
 		resp := <-full // while the two others wait
 		unlock()
 		if got := resp.Header.Get("Retry-After"); got != "1" {
-			t.Errorf("Retry-After is %q", got)
+			t.Errorf("Retry-After: got %q, want 1", got)
 		}
 		count := map[int]int{}
 		for range 3 {
 			count[<-statuses]++
 		}
 		if count[200] != 2 || count[503] != 1 {
-			t.Errorf("statuses: %v", count)
+			t.Errorf("number of responses by status: got %v, want two 200 and one 503", count)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestDatabaseAway(t *testing.T) {
 		c.expectReady(503, "the database is not available")
 		c.everyKind(marks, func(what string, resp *http.Response, body string) {
 			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
-				t.Errorf("absence %d: %s was answered %d, Retry-After %q: %.200s", i, what, resp.StatusCode, resp.Header.Get("Retry-After"), body)
+				t.Errorf("outage %d of the database: %s: got %d with Retry-After %q, want 503 with the header: %.200s", i, what, resp.StatusCode, resp.Header.Get("Retry-After"), body)
 			}
 		})
 		if err := database.Start(); err != nil {
@@ -80,7 +80,7 @@ func TestDatabaseAway(t *testing.T) {
 		}
 		c.everyKind(marks, func(what string, resp *http.Response, body string) {
 			if resp.StatusCode != 200 && !(strings.Contains(what, "/oauth2/token") && resp.StatusCode == 400) { // the code was used
-				t.Errorf("after absence %d: %s was answered %d: %.200s", i, what, resp.StatusCode, body)
+				t.Errorf("after outage %d of the database: %s: got %d, want 200: %.200s", i, what, resp.StatusCode, body)
 			}
 		})
 		c.expectReady(200, "ok")
@@ -113,7 +113,7 @@ func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, res
 		what := fmt.Sprintf("%s %s %.20s", method, target, name+" "+value)
 		judge(what, resp, body)
 		if took := time.Since(begin); took > 2*time.Second {
-			c.Errorf("%s took %v", what, took)
+			c.Errorf("%s took %v, want at most 2s", what, took)
 		}
 	}
 }
@@ -132,6 +132,6 @@ func (c *caseRun) expectReady(status int, text string) {
 		return nil
 	})
 	if resp, _ := c.ask("GET", "/livez", ""); resp.StatusCode != 200 {
-		c.Errorf("/livez answers %d", resp.StatusCode)
+		c.Errorf("/livez: got %d, want 200", resp.StatusCode)
 	}
 }

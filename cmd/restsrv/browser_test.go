@@ -54,7 +54,7 @@ func browse(t *testing.T, file string, servers map[string]string) {
 	for line := range strings.Lines(string(out)) {
 		var result struct{ Name, Error string }
 		if json.Unmarshal([]byte(line), &result) != nil {
-			t.Errorf("%s printed %s", file, line)
+			t.Errorf("%s: got the line %s, want JSON", file, line)
 			continue
 		}
 		cases++
@@ -65,7 +65,7 @@ func browse(t *testing.T, file string, servers map[string]string) {
 		})
 	}
 	if err != nil || cases == 0 {
-		t.Errorf("%s: %v after %d cases\n%s", file, err, cases, told.String())
+		t.Errorf("%s: got %v after %d cases, want at least one case and no error\n%s", file, err, cases, told.String())
 	}
 }
 
@@ -77,7 +77,7 @@ func tool(t *testing.T, name string) string {
 		return path
 	}
 	if os.Getenv("RESTSRV_TEST_BROWSER") == "require" {
-		t.Fatalf("there is no %s", name)
+		t.Fatalf("%s is required and was not found", name)
 	}
 	t.Skipf("there is no %s: the pages are not tested in a browser", name)
 	return ""

@@ -15,7 +15,7 @@ func TestChangesCannotSteerTerminals(t *testing.T) {
 	const said = `{"title":"tea ` + "\u009b31m \u202e \u2028 \U000e0041" + ` \u001b é 日"}`
 	line := string(appendChange(nil, journal.Record{Type: journal.Create, Class: "note@s", ID: "n\u009b", Data: said}))
 	if strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsGraphic(c) }) || !strings.Contains(line, `é 日`) {
-		t.Errorf("got %q", line)
+		t.Errorf("got %q, want a line of printable characters with the text", line)
 	}
 	var got, want any
 	if err := json.Unmarshal([]byte(line[strings.Index(line, "{"):]), &got); err != nil {

@@ -34,11 +34,11 @@ func sameContents(t *testing.T, before, after map[string]string) {
 	t.Helper()
 	for path, text := range after {
 		if old, ok := before[path]; !ok || old != text {
-			t.Errorf("%s was made or changed", path)
+			t.Errorf("%s was created or changed, want no changes", path)
 		}
 	}
 	if len(before) != len(after) {
-		t.Errorf("%d files, %d before", len(after), len(before))
+		t.Errorf("got %d files, want %d as before", len(after), len(before))
 	}
 }
 
@@ -56,7 +56,7 @@ func TestCheckTouchesNothing(t *testing.T) {
 	}
 	sameContents(t, before, contentsOf(t, c.dir))
 	if left, _ := os.ReadDir(temporary); len(left) != 0 {
-		t.Errorf("it left %v", left)
+		t.Errorf("temporary files: got %v, want none", left)
 	}
 }
 
@@ -90,12 +90,12 @@ func TestCheckRealApplication(t *testing.T) {
 		t.Errorf("it ends with %q, want %q", last, want)
 	}
 	if counted := lines[len(lines)-2]; !strings.HasPrefix(counted, "162 classes, ") || !strings.HasSuffix(counted, " services, 0 scripts") {
-		t.Error(counted)
+		t.Errorf("got the summary %q, want 162 classes and 0 scripts", counted)
 	}
 	placed := regexp.MustCompile(`^[^ :]+(:\d+:\d+)?: \S`)
 	for i, line := range differences {
 		if !placed.MatchString(line) || slices.Contains(differences[:i], line) {
-			t.Errorf("told twice, or not where it is: %s", line)
+			t.Errorf("got a line that is repeated or has no place: %s", line)
 		}
 	}
 	for _, want := range []string{
@@ -113,6 +113,6 @@ func TestCheckRealApplication(t *testing.T) {
 		}
 	}
 	if n := countLines(differences, ": modules."); n < 12 || len(differences) > 70 {
-		t.Errorf("%d of %d differences are of modules", n, len(differences))
+		t.Errorf("got %d differences in modules of %d, want at least 12 of at most 70", n, len(differences))
 	}
 }

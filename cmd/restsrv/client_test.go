@@ -28,7 +28,7 @@ func TestClientCommand(t *testing.T) {
 		a.wantSecret(secrets, "client add plain", "client plain@system added\n")
 		a.wantSecret(secrets, "client secret plain", "")
 		if len(secrets) != 3 {
-			t.Errorf("%d different secrets", len(secrets))
+			t.Errorf("got %d different secrets, want 3", len(secrets))
 		}
 		a.want("client list", `
 CLIENT        NAME   STATE    KIND          GRANTS                            SCOPES          REDIRECT URIS
@@ -44,13 +44,13 @@ tool@system   tool   enabled  public        authorization_code,refresh_token  - 
 			"client remove ann@local", "client ann@local removed\n",
 		)
 		if list := a.run("acl list -subject shop@system"); strings.Contains(list, "person@hr") {
-			t.Errorf("its permissions stay:\n%s", list)
+			t.Errorf("permissions of a removed client: got\n%s\nwant none", list)
 		}
 		if list := a.run("client list"); strings.Contains(list, "ann") || strings.Contains(list, "shop") || !strings.Contains(list, "plain") {
-			t.Errorf("left\n%s", list)
+			t.Errorf("client list: got\n%s\nwant only plain", list)
 		}
 		if list := a.run("user list"); !strings.Contains(list, "ann@local") || strings.Contains(list, "shop") {
-			t.Errorf("accounts\n%s", list)
+			t.Errorf("user list: got\n%s\nwant ann@local and no shop", list)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func (a managed) wantSecret(seen map[string]bool, line, want string) {
 	got := a.run(line)
 	rest, ok := strings.CutPrefix(got, want)
 	if !ok || !regexp.MustCompile(`^secret: [0-9a-f]{40}\n$`).MatchString(rest) {
-		a.t.Errorf("restsrv %s\n%s", line, got)
+		a.t.Errorf("restsrv %s: got\n%s\nwant a secret at the end", line, got)
 	}
 	seen[rest] = true
 }

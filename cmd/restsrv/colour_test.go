@@ -11,11 +11,11 @@ import (
 func TestColour(t *testing.T) {
 	const text = "  1 | a\n> 2 | b\n    | ^"
 	if got := colourExcerpt(text, false); got != text {
-		t.Errorf("got %q", got)
+		t.Errorf("without colours: got %q, want %q", got, text)
 	}
 	want := []string{faint + "  1 | a" + noColour, red + "> 2 | b" + noColour, red + "    | ^" + noColour}
 	if got := colourExcerpt(text, true); got != strings.Join(want, "\n") {
-		t.Errorf("got %q", got)
+		t.Errorf("with colours: got %q, want %q", got, want)
 	}
 	s := stdio{Env: func(string) string { return "" }, Terminal: true}
 	file, err := os.CreateTemp(t.TempDir(), "")
@@ -24,6 +24,6 @@ func TestColour(t *testing.T) {
 	}
 	defer file.Close()
 	if useColours(s, &bytes.Buffer{}) || useColours(s, file) {
-		t.Error("what is no terminal is coloured")
+		t.Error("output that is not a terminal: got colours, want none")
 	}
 }

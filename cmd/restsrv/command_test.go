@@ -19,16 +19,16 @@ func TestHelp(t *testing.T) {
 			args, first = args[1:], server
 			for _, command := range slices.Sorted(maps.Keys(commands())) {
 				if !strings.Contains(usage, "\n  restsrv "+command+" ") {
-					t.Errorf("restsrv -h does not know %s", command)
+					t.Errorf("restsrv -h: got no line for %s, want one", command)
 				}
 			}
 		}
 		_, told, err := command(t, args...)
 		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(told, first) {
-			t.Errorf("%q: %v, printed %q", args, err, told)
+			t.Errorf("%q: got %v and the output %q, want flag.ErrHelp and the usage", args, err, told)
 		}
 		if n := strings.Count(told, "Flags:\n"); n > 1 {
-			t.Errorf("%q: has %d headings of flags", args, n)
+			t.Errorf("%q: got %d headings of flags, want at most one", args, n)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestCrashChecker(t *testing.T) {
 				t.Errorf("want %q, found:\n%s", c.want, strings.Join(faults, "\n"))
 			}
 			if c.want == "" && (m.whole != len(c.more)/2 || m.none != 1-len(c.more)/2) {
-				t.Errorf("%d writes there as a whole, %d not at all", m.whole, m.none)
+				t.Errorf("got %d writes stored as a whole and %d not at all, want %d and %d", m.whole, m.none, len(c.more)/2, 1-len(c.more)/2)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func planted(t *testing.T, old, new string, more []string) string {
 		}
 	}
 	if found == 0 {
-		t.Fatalf("%s is not in the export", old)
+		t.Fatalf("export: got no %s, want it", old)
 	}
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }

@@ -157,7 +157,7 @@ func (c *crash) load(w *writer) {
 		case status == 503 && !c.down.Load() && strings.HasPrefix(answer, "Retry-After: "):
 			w.refusal = answer
 		default:
-			c.Errorf("%s %s %.300s was answered %d %.300s, %v", x.method, x.path, x.body, status, answer, err)
+			c.Errorf("%s %s %.300s: got the unexpected response %d %.300s, %v", x.method, x.path, x.body, status, answer, err)
 		}
 		return
 	}
@@ -195,7 +195,7 @@ func (c *crash) send(x *mutation) (status int, text string, err error) {
 func (c *crash) get(path string) (string, bool) {
 	status, body, err := c.send(&mutation{method: "GET", path: path})
 	if status != 200 && status != 503 && !c.down.Load() {
-		c.Errorf("GET %s was answered %d %.300s, %v", path, status, body, err)
+		c.Errorf("GET %s: got %d %.300s, %v, want 200 or 503", path, status, body, err)
 	}
 	return body, status == 200 && err == nil
 }
@@ -208,7 +208,7 @@ func (c *crash) check() {
 		models = append(models, &w.model)
 	}
 	if faults := c.compare(models); len(faults) > 0 {
-		c.Fatalf("after %d kills, %d faults:\n%s", c.kills, len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
+		c.Fatalf("after %d kills: got %d faults, want none:\n%s", c.kills, len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
 	}
 }
 
@@ -241,7 +241,7 @@ func (c *crash) end() {
 	c.age(2 * time.Hour)
 	remains := mustRun(c.T, c.command("files", "-remove")...)
 	if strings.Contains(remains, "entry") {
-		c.Errorf("rows of files that are gone:\n%s", remains)
+		c.Errorf("rows of files that do not exist: got\n%s\nwant none", remains)
 	}
 	c.check()
 	if len(c.args) == 0 {
@@ -257,7 +257,7 @@ func (c *crash) end() {
 	var mix []string
 	for i, n := range kinds {
 		if mix = append(mix, fmt.Sprintf("%s %d", operations[i].name, n)); n == 0 && c.kills >= 50 {
-			c.Errorf("no %s was answered: the load is not mixed", operations[i].name)
+			c.Errorf("got no response to %s: the load is not mixed, so the test proves nothing", operations[i].name)
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(remains), "\n")
@@ -287,6 +287,6 @@ func (c *crash) integrity() {
 	defer db.Close()
 	var result string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
-		c.Errorf("integrity_check: %s, %v", result, err)
+		c.Errorf("integrity_check: got %s, %v, want ok", result, err)
 	}
 }

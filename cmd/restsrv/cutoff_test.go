@@ -44,14 +44,14 @@ func TestCopiesCutOff(t *testing.T) {
 				}
 			}
 			if killed < 2 {
-				t.Errorf("%d were killed: the test shows nothing", killed)
+				t.Errorf("got %d killed exports, want at least 2: the test proves nothing", killed)
 			}
 			t.Logf("%d were killed", killed)
 			mustRun(t, args...)
 			copied := filepath.Join(t.TempDir(), "copied.ndjson")
 			mustRun(t, "export", "-config", config, "-db", filled.db, "-files", "-o", copied)
 			if a, b := readText(t, whole), readText(t, copied); a != b {
-				t.Errorf("the copy has %d bytes, expected %d:\n%s", len(b), len(a), firstDifference(b, a))
+				t.Errorf("copy: got %d bytes, want %d:\n%s", len(b), len(a), firstDifference(b, a))
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func TestScriptDeadlocks(t *testing.T) {
 		wg.Wait()
 		t.Logf("%s: %d done, %d undone", mode, good.Load(), busy.Load())
 		if good.Load() == 0 || mode == "again" && busy.Load() > 0 {
-			t.Errorf("%s: %d transactions were done and %d were undone", mode, good.Load(), busy.Load())
+			t.Errorf("%s: got %d committed transactions and %d that were rolled back, want some committed", mode, good.Load(), busy.Load())
 		}
 		done += int(good.Load())
 		if _, sum := c.ask("GET", "/rest/script", ""); sum != fmt.Sprint(2*done) {
@@ -69,6 +69,6 @@ func TestScriptDeadlocks(t *testing.T) {
 		}
 	}
 	if resp, body := c.ask("POST", "/rest/script/wrong", "{}"); resp.StatusCode == 200 {
-		t.Errorf("attempts that are no number: got 200 %s", body)
+		t.Errorf("attempts that are not a number: got 200 %s, want an error", body)
 	}
 }

@@ -107,7 +107,7 @@ func sameAnswers(t *testing.T, got, want []string) {
 	}
 	for i := range got {
 		if g, w := alike(got[i]), alike(want[i]); g != w {
-			t.Errorf("the answer differs from SQLite's:\n%.2000s\non SQLite:\n%.2000s", g, w)
+			t.Errorf("the responses of the databases differ: on PostgreSQL\n%.2000s\non SQLite\n%.2000s", g, w)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func play(t *testing.T, text, db string) []string {
 	c.open = !strings.Contains(text, "$ restsrv acl ")
 	comment, sections := readSections(text)
 	if strings.TrimSpace(comment) == "" || len(sections) == 0 {
-		t.Fatal("a case begins with what it shows, and has sections")
+		t.Fatal("a case must begin with a description, and must have sections")
 	}
 	for _, s := range sections {
 		c.do(s)
@@ -221,7 +221,7 @@ func (c *caseRun) startServer(flags ...string) {
 	c.stop = func() {
 		cancel()
 		if err := <-ended; err != nil {
-			c.Errorf("the server ended with: %v", err)
+			c.Errorf("the server ended with the error %v, want none", err)
 		}
 	}
 	c.wait("the server listens", func() error {
@@ -270,7 +270,7 @@ func (c *caseRun) wait(what string, try func() error) {
 			return
 		}
 		if time.Now().After(end) {
-			c.Fatalf("waited in vain until %s: %v\nlog:\n%s", what, err, c.log.String())
+			c.Fatalf("timeout while waiting until %s: %v\nlog:\n%s", what, err, c.log.String())
 		}
 	}
 }
@@ -319,7 +319,7 @@ func (c *caseRun) shell(text string) {
 			case w == "ok" && err != nil, w == "fails" && err == nil:
 				c.Errorf("$ %s\nended with %v, want %q; output:\n%s", line, err, w, output)
 			case w != "ok" && w != "fails" && anyLine(c.vars, w, output) != nil:
-				c.Errorf("$ %s\nno line of the output matches %q:\n%s", line, w, output)
+				c.Errorf("$ %s\nwant a line that matches %q, got:\n%s", line, w, output)
 			}
 		}
 	}

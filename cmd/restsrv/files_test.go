@@ -24,7 +24,7 @@ func (p *process) upload(t *testing.T, id, base64 string) string {
 	status, body, err := p.request("POST", "/rest/crud/note@sample", "application/json", `{"id":"`+id+`","scan":{"name":"a.txt","mimeType":"text/plain","body":"`+base64+`"}}`)
 	var note struct{ Scan struct{ ID string } }
 	if err != nil || status != 200 || json.Unmarshal([]byte(body), &note) != nil || note.Scan.ID == "" {
-		t.Fatalf("upload: %d %s %v", status, body, err)
+		t.Fatalf("upload: got %d %s %v, want 200 and an id", status, body, err)
 	}
 	return note.Scan.ID
 }
@@ -63,7 +63,7 @@ func TestFiles(t *testing.T) {
 	}
 	write(t, orphan, "tea")
 	if out := mustRun(t, "files", "-config", config); out != "0 orphans of 0 bytes found\n" {
-		t.Errorf("what is young is an orphan: %s", out)
+		t.Errorf("new contents: got %s, want no orphans", out)
 	}
 	old := time.Now().Add(-2 * time.Hour)
 	for _, file := range stored(t, dir) {
@@ -72,19 +72,19 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	if out := mustRun(t, "files", "-config", config); !strings.HasSuffix(out, "1 orphans of 3 bytes found; restsrv files -remove removes them\n") || !strings.HasPrefix(out, "content  ") {
-		t.Errorf("found %s", out)
+		t.Errorf("restsrv files: got %s, want one orphan of 3 bytes", out)
 	}
 	if n := len(stored(t, dir)); n != 2 {
-		t.Errorf("looking left %d contents", n)
+		t.Errorf("contents after restsrv files without -remove: got %d, want 2", n)
 	}
 	if out := mustRun(t, "files", "-config", config, "-remove"); !strings.HasSuffix(out, "1 orphans of 3 bytes removed\n") {
-		t.Errorf("removed %s", out)
+		t.Errorf("restsrv files -remove: got %s, want one orphan of 3 bytes", out)
 	}
 	if n := len(stored(t, dir)); n != 1 {
 		t.Errorf("%d contents are left, want 1", n)
 	}
 	if status, body, err := p.request("GET", "/files/"+kept, "", ""); err != nil || status != 200 || body != "milk" {
-		t.Errorf("the file that is held: %d %q %v", status, body, err)
+		t.Errorf("the file in use: got %d %q %v, want 200 milk", status, body, err)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestExportFiles(t *testing.T) {
 	p.upload(t, "n2", "dGVh")
 	file := filepath.Join(to, "all.ndjson")
 	if out := mustRun(t, "export", "-config", filepath.Join(from, "deploy.json")); strings.Contains(out, "_content") || strings.Count(out, `"#file"`) != 2 {
-		t.Errorf("without -files:\n%s", out)
+		t.Errorf("export without -files: got\n%s\nwant two files without contents", out)
 	}
 	mustRun(t, "export", "-config", filepath.Join(from, "deploy.json"), "-files", "-o", file)
 	mustRun(t, "import", "-config", filepath.Join(to, "deploy.json"), file)
@@ -189,7 +189,7 @@ func TestExportFiles(t *testing.T) {
 	other := start(t, to)
 	status, body := other.get(t, "/files/"+id, func(r *http.Request) { r.SetBasicAuth("admin@local", adminPassword) })
 	if status != 200 || body != "tea" {
-		t.Errorf("the file there: %d %q", status, body)
+		t.Errorf("the imported file: got %d %q, want 200 tea", status, body)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 		if shown := strings.Contains(bar.String(), "importing"); shown != terminal || strings.Contains(out.String(), "importing") {
-			t.Errorf("terminal %v: %q and %q", terminal, bar.String(), out.String())
+			t.Errorf("terminal %v: got the progress %q and the output %q, want progress only on a terminal", terminal, bar.String(), out.String())
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestPaceGC(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("GOGC is %d with %d live bytes", percent[0].Value.Uint64(), percent[1].Value.Uint64())
+		t.Errorf("GOGC does not follow the live heap: got %d with %d live bytes after 200 collections", percent[0].Value.Uint64(), percent[1].Value.Uint64())
 	}
 	much := make([]byte, 64<<20)
 	follows(func(percent int, live uint64) bool { return percent <= pacedPercent(64<<20, 0) && live > 64<<20 })

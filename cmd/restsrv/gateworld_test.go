@@ -108,11 +108,11 @@ func TestGateWorlds(t *testing.T) {
 			}
 			for _, f := range findings {
 				if brief {
-					t.Errorf("an account learns what it may not read: %s", f.brief())
+					t.Errorf("LEAK: an account gets hidden data: %s", f.brief())
 					continue
 				}
 				if failures++; failures <= 3 {
-					t.Errorf("an account learns what it may not read: %v", shrinkGateWorld(t, db, f))
+					t.Errorf("LEAK: an account gets hidden data: %v", shrinkGateWorld(t, db, f))
 				}
 			}
 		}

@@ -75,19 +75,19 @@ func statementsUnderGuard(t *testing.T, db string) {
 	}
 	free, wide, owner := cost["admin"], cost["wide"], cost["owner"]
 	if fmt.Sprint(free) != fmt.Sprint(wide) {
-		t.Errorf("who may do everything takes %v statements, who may do so with the class %v", free, wide)
+		t.Errorf("statements: got %v for the administrator and %v for an account with all rights on the class, want the same", free, wide)
 	}
 	if fmt.Sprint(free[6:]) != "[1 3 1 1 3 3]" || fmt.Sprint(owner[6:]) != fmt.Sprint(free[6:]) {
-		t.Errorf("reading takes %v, and by a role %v", free[6:], owner[6:])
+		t.Errorf("statements to read: got %v, and %v by a role, want [1 3 1 1 3 3] for both", free[6:], owner[6:])
 	}
 	for i := range 2 {
 		few, many := owner[i]-free[i], owner[i+2]-free[i+2]
 		if few <= 0 || many > few {
-			t.Errorf("a role adds %d statements to a save of 10, %d to one of 100", few, many)
+			t.Errorf("a role adds %d statements to a save of 10 and %d to one of 100, want the same number", few, many)
 		}
 	}
 	if created, changed := owner[4]-free[4], owner[5]-free[5]; created > 2 || changed > 3 {
-		t.Errorf("a role adds %d statements to the creation and %d to the change of an object", created, changed)
+		t.Errorf("a role adds %d statements to the creation and %d to the change of an object, want at most 2 and 3", created, changed)
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *caseRun) costs(account, method, path, body string) (statements int) {
 	}
 	defer resp.Body.Close()
 	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode/100 != 2 {
-		c.Errorf("%s %s by %s answers %s: %s", method, path, account, resp.Status, answer)
+		c.Errorf("%s %s by %s: got %s, want success: %s", method, path, account, resp.Status, answer)
 	}
 	for line := range strings.Lines(c.log.String()[before:]) {
 		if strings.Contains(line, "msg=statement") && strings.Contains(line, `@lib`) {

@@ -362,7 +362,7 @@ func (h *history) send(c *historyCall) bool {
 			h.answered.Add(1)
 			return true
 		case place.Load() == c.server:
-			h.Errorf("%s: a server that was not killed gave no answer: %v", c.pairOperation, err)
+			h.Errorf("%s: got no response from a server that was not killed: %v", c.pairOperation, err)
 		case errors.Is(err, syscall.ECONNREFUSED):
 			continue // it was not sent
 		}
@@ -406,7 +406,7 @@ func (h *history) compareStored() {
 		for _, target := range historyLists {
 			c := h.operation(l, pairOperation{"", "GET", target, ""})
 			if !h.send(c) {
-				h.Fatalf("%s is answered %d %s", target, c.status, c.body)
+				h.Fatalf("GET %s: got %d %s, want success", target, c.status, c.body)
 			}
 			if _, fits := h.found[i].state.after(c); !fits {
 				want := h.found[i].state.do(c)
@@ -457,9 +457,9 @@ func (h *history) report(kills int) {
 	h.Logf("%d kills, %d lots; %d calls answered, of which %d reads, %d with If-Match, %d of these 412; %d answered 503; %d not answered: %d there as a whole, %d not at all; longest search %d states, %d lots undecided",
 		kills, len(h.lots), h.calls, h.reads, h.guarded, h.failed, h.busy, h.whole+h.none, h.whole, h.none, h.longest, h.undecided)
 	if kills >= 100 && (h.whole == 0 || h.none == 0 || h.failed == 0) {
-		h.Error("the load is not mixed")
+		h.Error("got a load that is not mixed: the test proves nothing")
 	}
 	if h.undecided*20 > len(h.lots) {
-		h.Errorf("%d of %d lots are undecided", h.undecided, len(h.lots))
+		h.Errorf("got %d undecided lots of %d, want at most 5 %%", h.undecided, len(h.lots))
 	}
 }

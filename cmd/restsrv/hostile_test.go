@@ -125,7 +125,7 @@ func sendHostile(t *testing.T, client *http.Client, q *http.Request, seed uint64
 	}
 	defer answer.Body.Close()
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-		t.Errorf("seed %d, %s: the answer ends with %v", seed, name, err)
+		t.Errorf("seed %d, %s: got the error %v while reading the response", seed, name, err)
 	}
 	return answer.StatusCode
 }
@@ -645,7 +645,7 @@ func TestHostileGenerator(t *testing.T) {
 	for seed := range uint64(200) {
 		one := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000)
 		if again := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000); one != again {
-			t.Fatalf("seed %d generates two different documents", seed)
+			t.Fatalf("seed %d: got two different documents, want equal ones", seed)
 		}
 		if json.Valid([]byte(one)) {
 			valid++

@@ -61,17 +61,17 @@ func idleServer(t *testing.T, db string) {
 			at, since = n, time.Now()
 		}
 		if time.Since(begin) > 20*time.Second {
-			t.Fatal("the database is asked all the time:\n", c.log.String())
+			t.Fatal("an idle server sends statements all the time, want none:\n", c.log.String())
 		}
 	}
 	c.stopServer()
 	if n := statements() - at; n > 0 {
-		t.Errorf("the end of a server that had nothing to do took %d statements:\n%s", n, c.log.String())
+		t.Errorf("the end of an idle server: got %d statements, want none:\n%s", n, c.log.String())
 	}
 	c.startServer("-log", "debug")
 	at = statements()
 	c.stopServer()
 	if n := statements() - at; n > 0 {
-		t.Errorf("a server that nobody asked took %d statements at its end:\n%s", n, c.log.String())
+		t.Errorf("the end of a server without requests: got %d statements, want none:\n%s", n, c.log.String())
 	}
 }

@@ -116,7 +116,7 @@ func TestImportZip(t *testing.T) {
 		a.save("data/zz.zip", string(damaged))
 		out, err := a.command("import", a.dir)
 		if err == nil {
-			a.Error("the import ended well")
+			a.Error("import: got no error, want one")
 		}
 		for _, want := range []string{
 			"       5  doc@a",
@@ -144,10 +144,10 @@ func TestImportZip(t *testing.T) {
 		}
 		// The plain file and the zip file change d1 in turn, all else stays.
 		if out, _ := a.command("import", a.dir); !strings.Contains(out, "3 of them were there as they are") {
-			a.Errorf("the second import printed\n%s", out)
+			a.Errorf("the second import: got\n%s\nwant 3 unchanged objects", out)
 		}
 		if again := a.must("export"); again != export {
-			a.Errorf("the second import changed\n%s\nto\n%s", export, again)
+			a.Errorf("the second import changed the data: before\n%s\nafter\n%s", export, again)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestImportLinks(t *testing.T) {
 	}
 	export := a.must("export", "-files")
 	if strings.Contains(export, base64.StdEncoding.EncodeToString([]byte("secret"))) || !strings.Contains(export, base64.StdEncoding.EncodeToString([]byte("inside"))) {
-		t.Errorf("the export has other contents than that of files/inside.txt:\n%s", export)
+		t.Errorf("export: want only the content of files/inside.txt, got\n%s", export)
 	}
 }
 
@@ -318,7 +318,7 @@ func (a *dataApp) read(export string) docs {
 		typ, _ := f["mimeType"].(string)
 		content, ok := contents[fmt.Sprint(f["hash"])]
 		if !ok {
-			a.Errorf("the content of %v is not in the export", f)
+			a.Errorf("export: got no content of %v, want it", f)
 		}
 		return docFile{name, typ, content}
 	}
@@ -377,13 +377,13 @@ func TestImportRoundTrip(t *testing.T) {
 			a.write(r, want)
 			out := a.must("import", "-strict", a.dir)
 			if !strings.Contains(out, fmt.Sprintf("%8d  objects of 1 classes taken\n", len(want))) {
-				t.Fatalf("seed %d: the import printed\n%s", seed, out)
+				t.Fatalf("seed %d: import: want all objects taken, got\n%s", seed, out)
 			}
 			export := a.must("export", "-files")
 			a.read(export).same(a.T, want)
 			out = a.must("import", a.dir)
 			if again := a.must("export", "-files"); again != export || !strings.Contains(out, fmt.Sprintf(", %d of them were there as they are", len(want))) {
-				a.Errorf("seed %d: the second import changed objects:\n%s", seed, out)
+				a.Errorf("seed %d: the second import: want no changed objects, got\n%s", seed, out)
 			}
 			other := newDataApp(a.T, "")
 			other.write(r, a.read(export))

@@ -57,7 +57,7 @@ func statementsOfJournal(t *testing.T, db string) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s %s is answered %s", method, path, resp.Status)
+			t.Fatalf("%s %s: got %s, want 200", method, path, resp.Status)
 		}
 		return onDiaries.FindAllString(c.log.String()[before:], -1)
 	}

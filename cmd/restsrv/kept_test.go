@@ -125,7 +125,7 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			k.start()
 			if status, body := k.ask("POST", "/rest/acceptor", keptObjects); status != 200 {
-				t.Fatalf("the objects are not saved: %d %s", status, body)
+				t.Fatalf("saving the objects: got %d %s, want 200", status, body)
 			}
 			k.touch()
 			want := k.export()
@@ -154,7 +154,7 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	k.Helper()
 	text := keptClasses[file]
 	if strings.Count(text, good) != 1 {
-		k.Fatalf("%s: the file has %q %d times", what, good, strings.Count(text, good))
+		k.Fatalf("%s: the file contains %q %d times, want once", what, good, strings.Count(text, good))
 	}
 	k.write(file, strings.Replace(text, good, bad, 1))
 	process, before := k.process, len(k.process.log())
@@ -164,7 +164,7 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	}
 	if loaded {
 		if rule := ruleOf(code); rule == nil || !strings.Contains(k.process.log()[before:], rule.Resolution) && code != "subclass-unknown" {
-			k.Errorf("%s: the log does not have the mistake", what)
+			k.Errorf("%s: got no mistake in the log, want one", what)
 		}
 		k.touch()
 		if strings.HasPrefix(what, "reload") {
@@ -175,13 +175,13 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 		}
 	} else if !strings.Contains(k.process.log()[before:], "values") && !strings.Contains(k.process.log()[before:], "links") &&
 		!strings.Contains(k.process.log()[before:], "type") && !strings.Contains(k.process.log()[before:], "key") && !strings.Contains(k.process.log()[before:], "root") {
-		k.Errorf("%s: the refusal does not say what is in the database:\n%s", what, k.process.log()[before:])
+		k.Errorf("%s: want a refusal that names the stored data, got\n%s", what, k.process.log()[before:])
 	}
 	k.write(file, text)
 	if !loaded && strings.HasPrefix(what, "reload") {
 		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the files are those that the server goes on with: it logs nothing
 	} else if !load() {
-		k.Fatalf("%s: the server does not load the files again after the mistake was taken back:\n%s", what, k.process.log())
+		k.Fatalf("%s: the server did not reload after the mistake was corrected:\n%s", what, k.process.log())
 	}
 	k.touch()
 	if got := k.export(); !slices.Equal(got, want) {
@@ -232,7 +232,7 @@ func (k *keeper) reload() (taken bool) {
 			return taken
 		}
 	}
-	k.Fatalf("the server does not reload the application:\n%s", k.process.log())
+	k.Fatalf("the server did not reload the application:\n%s", k.process.log())
 	return false
 }
 

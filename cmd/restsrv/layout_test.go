@@ -97,7 +97,7 @@ func TestLayout(t *testing.T) {
 			checkFile(t, dir, name, f)
 		}
 		if comments != 1 {
-			t.Errorf("%s: %d files have a package comment, expected exactly one", dir, comments)
+			t.Errorf("%s: got %d files with a package comment, want exactly one", dir, comments)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestMap(t *testing.T) {
 			name = path.Base(dir) // among the services
 		}
 		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(mapped) {
-			t.Errorf("the map in engine/ARCHITECTURE.md does not have %s", dir)
+			t.Errorf("the map in engine/ARCHITECTURE.md: got no entry for %s, want one", dir)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func checkFile(t *testing.T, dir, name string, f source) {
 	t.Helper()
 	path := dir + "/" + name
 	if f.lines > maxFileLines && longFiles[path] == "" {
-		t.Errorf("%s has %d lines, more than %d", path, f.lines, maxFileLines)
+		t.Errorf("%s: got %d lines, want at most %d", path, f.lines, maxFileLines)
 	}
 	if !strings.HasPrefix(dir, "cmd/bench") { // the benchmark and its floor stand beside the product
 		for _, spec := range f.ast.Imports {
@@ -231,7 +231,7 @@ func checkFunction(t *testing.T, path string, f source, d *ast.FuncDecl) {
 	name := path + " " + d.Name.Name
 	lines := f.fset.Position(d.End()).Line - f.fset.Position(d.Pos()).Line + 1
 	if lines > maxFunctionLines && longFunctions[name] == "" {
-		t.Errorf("%s has %d lines, more than %d", name, lines, maxFunctionLines)
+		t.Errorf("%s: got %d lines, want at most %d", name, lines, maxFunctionLines)
 	}
 	if d.Name.Name == "init" && d.Recv == nil {
 		t.Errorf("%s: init is not used here, wire explicitly", name)
@@ -265,7 +265,7 @@ func checkDeclaration(t *testing.T, path string, f source, d *ast.GenDecl) {
 				t.Errorf("%s: type %s is exported and has no comment", path, s.Name.Name)
 			}
 			if i, ok := s.Type.(*ast.InterfaceType); ok && len(i.Methods.List) > maxMethods {
-				t.Errorf("%s: interface %s has %d methods, more than %d", path, s.Name.Name, len(i.Methods.List), maxMethods)
+				t.Errorf("%s: interface %s: got %d methods, want at most %d", path, s.Name.Name, len(i.Methods.List), maxMethods)
 			}
 		case *ast.ValueSpec:
 			if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil && f.ast.Name.Name != "main" {

@@ -36,7 +36,7 @@ func TestLinksOutOfTheApplication(t *testing.T) {
 			}
 		}
 		if strings.Contains(got, "hidden text") {
-			t.Errorf("%s shows a file outside of the application: %s", what, got)
+			t.Errorf("%s: got a file outside of the application, want an error: %s", what, got)
 		}
 	}
 	link := func(name string) (remove func()) {

@@ -36,7 +36,7 @@ func TestEndlessLoop(t *testing.T) {
 		go func() {
 			status, body, err := p.request("GET", "/rest/loop", "", "")
 			if err != nil || status != 500 || body != "Internal server error" {
-				t.Errorf("the loop was answered %d %q, %v", status, body, err)
+				t.Errorf("GET /rest/loop: got %d %q, %v, want 500 Internal server error", status, body, err)
 			}
 			ended <- time.Since(begin)
 		}()
@@ -45,7 +45,7 @@ func TestEndlessLoop(t *testing.T) {
 		for took == 0 {
 			one := time.Now()
 			if status, _, err := p.request("GET", "/rest/other", "", ""); err != nil || status != 200 {
-				t.Errorf("another service was answered %d, %v", status, err)
+				t.Errorf("GET /rest/other: got %d, %v, want 200", status, err)
 			}
 			waits = append(waits, time.Since(one))
 			select {
@@ -58,7 +58,7 @@ func TestEndlessLoop(t *testing.T) {
 		t.Logf("limit 1s: the loop ended after %v; %d requests to another service meanwhile: median %v, worst %v",
 			took, len(waits), waits[len(waits)/2], waits[len(waits)-1])
 		if status, body, err := p.request("GET", "/rest/loop/fine", "", ""); err != nil || status != 200 || body != `"fine"` {
-			t.Errorf("afterwards the service answers %d %q, %v", status, body, err)
+			t.Errorf("GET /rest/loop/fine: got %d %q, %v, want 200 and fine", status, body, err)
 		}
 	}
 }

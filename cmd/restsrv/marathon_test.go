@@ -227,7 +227,7 @@ func (m *marathon) load(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i = (i + 1) % m.count() {
 		text, err := m.ask(i)
 		if err != nil || !strings.HasPrefix(text, fmt.Sprintf(`{"service":"s%d",`, i)) {
-			m.t.Errorf("service %d answers %q, %v", i, text, err)
+			m.t.Errorf("service %d: got %q, %v, want its own response", i, text, err)
 			return
 		}
 		m.requests.Add(1)
@@ -257,18 +257,18 @@ func (m *marathon) judge(settled int64, goroutines int) {
 		told = append(told, fmt.Sprintf("%s (%d) p50 %v p99 %v max %v", what, len(waits), waits[len(waits)/2].Round(time.Millisecond/10), p99.Round(time.Millisecond/10), waits[len(waits)-1].Round(time.Millisecond/10)))
 		most := map[string]time.Duration{"JavaScript": saveToServing, "TypeScript": saveToServingTS}[what]
 		if most > 0 && p99 > busyMachine*most && !raceDetector {
-			m.t.Errorf("%s: save to serving took %v", what, p99)
+			m.t.Errorf("%s: the 99th percentile from save to serving is %v, want at most %v", what, p99, busyMachine*most)
 		}
 	}
 	m.t.Logf("%d saves, %d of them broken, %d services, %d requests, none failed: %v; save to serving: %s; heap %d KiB after a fifth, %d KiB at the end; %d goroutines, %d at the end",
 		m.saves, m.told, m.count(), m.requests.Load(), !m.t.Failed(), strings.Join(told, ", "), settled>>10, after>>10, goroutines, runtime.NumGoroutine())
 	if grown := after - settled; grown > 3<<20 {
-		m.t.Errorf("the heap has grown by %d KiB", grown>>10)
+		m.t.Errorf("the heap grew by %d KiB, want at most 3 MiB", grown>>10)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines+3 {
-		m.t.Errorf("%d goroutines, %d before", n, goroutines)
+		m.t.Errorf("got %d goroutines, want about %d as before", n, goroutines)
 	}
 	if n := strings.Count(m.c.log.String(), "the last good version keeps answering"); n == 0 {
-		m.t.Error("no failure was told")
+		m.t.Error("got no failed reload in the log, want some")
 	}
 }

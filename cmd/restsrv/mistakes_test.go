@@ -186,13 +186,13 @@ func (c *caseRun) expectReport(s *section) {
 	c.same("restsrv check -json", found, lines(s.text))
 	output, err := c.command("restsrv -strict", "")
 	if len(mistakes) > 0 && err == nil {
-		c.Errorf("restsrv -strict starts:\n%s", output)
+		c.Errorf("restsrv -strict started, want a refusal:\n%s", output)
 	}
 	c.same("restsrv -strict", faultLines(output, mistakes), mistakes)
 	if s.name == "refused" {
 		output, err := c.command("restsrv", "")
 		if err == nil {
-			c.Errorf("restsrv starts:\n%s", output)
+			c.Errorf("restsrv started, want a refusal:\n%s", output)
 		}
 		c.same("restsrv", faultLines(output, mistakes), mistakes)
 		return
@@ -234,17 +234,17 @@ func (c *caseRun) findings(fatal bool) (report, mistakes []string) {
 			continue
 		}
 		if f.Level == "fatal" {
-			c.Errorf("restsrv check finds something fatal: %s", full)
+			c.Errorf("restsrv check: got a fatal fault, want mistakes only: %s", full)
 		}
 		if f.Code == "" {
 			if f.Level == "mistake" {
-				c.Errorf("a mistake has no code: %s", full)
+				c.Errorf("got a mistake without a code: %s", full)
 			}
 			continue
 		}
 		rule := ruleOf(f.Code)
 		if rule == nil || rule.Resolution != f.Resolution || rule.Level.String() != f.Level {
-			c.Errorf("%s: level %s, resolution %q, which are not those of rule %s", full, f.Level, f.Resolution, f.Code)
+			c.Errorf("%s: got level %s and resolution %q, want those of rule %s", full, f.Level, f.Resolution, f.Code)
 		}
 		f.Resolution = ""
 		report = append(report, f.Code+" "+f.Fault.String())
@@ -319,9 +319,9 @@ func TestMistakesAreShown(t *testing.T) {
 	}
 	for _, r := range mistake.All() {
 		if listed := slices.Contains(uncovered, r.Code); !shown[r.Code] && !listed {
-			t.Errorf("no row of testdata/mistakes shows the rule %s", r.Code)
+			t.Errorf("rule %s: got no row in testdata/mistakes, want one", r.Code)
 		} else if shown[r.Code] && listed {
-			t.Errorf("a row shows the rule %s: remove it from the list of uncovered ones", r.Code)
+			t.Errorf("rule %s has a row in testdata/mistakes: remove it from the list of uncovered rules", r.Code)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestManyMistakes(t *testing.T) {
 				return cmp.Or(strings.Compare(m[1], n[1]), number(m[2])-number(n[2]), number(m[3])-number(n[3]))
 			}
 			if !slices.IsSortedFunc(report, order) {
-				t.Errorf("the report is not in the order of files and lines:\n%s", s.text)
+				t.Errorf("the report is not sorted by file and line:\n%s", s.text)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func oneMoment(t *testing.T, db string) {
 		for n := range exports {
 			if faults := m.export(n%2 == 0); len(faults) > 0 {
 				if torn[3]++; torn[3] < 4 {
-					t.Errorf("export %d has %d faults: %s", n, len(faults), strings.Join(faults[:min(len(faults), 3)], "; "))
+					t.Errorf("export %d: got %d faults, want none: %s", n, len(faults), strings.Join(faults[:min(len(faults), 3)], "; "))
 				}
 			}
 		}

@@ -113,30 +113,30 @@ func startMutated(t *testing.T, dir string, core *database, full bool) error {
 	if err != nil {
 		var faults engine.Faults
 		if !errors.As(err, &faults) {
-			t.Errorf("the refusal names no file: %v", err)
+			t.Errorf("got a refusal without a file: %v", err)
 		}
 		for _, f := range faults {
 			if f.File == "" || f.Line == 0 {
-				t.Errorf("the refusal names no file and line: %s", f)
+				t.Errorf("got a refusal without a file or line: %s", f)
 			}
 		}
 		return err
 	}
 	for _, w := range a.warnings {
 		if w.Level == engine.Mistake && (w.File == "" || w.Code == "" || w.Resolution == "") {
-			t.Errorf("a mistake without file, code or resolution: %s", w)
+			t.Errorf("got a mistake without file, code or resolution: %s", w)
 		}
 	}
 	if !full {
 		if _, err := core.core.With(append(a.meta.Classes(), core.system.allClasses()...)); err != nil {
-			t.Errorf("the tables cannot be laid out: %v", err)
+			t.Errorf("layout of the tables: got the error %v, want none", err)
 			return err
 		}
 		return nil
 	}
 	d, err := openTemporary(t, a)
 	if err != nil {
-		t.Errorf("the database refuses the classes: %v", err)
+		t.Errorf("opening the database with the classes: got the error %v, want none", err)
 		return err
 	}
 	defer d.close()
@@ -169,7 +169,7 @@ func (m *classMutation) mutate(t *testing.T, text []byte) []byte {
 	}
 	class, ok := v.(engine.Fields)
 	if !ok {
-		t.Fatalf("a class file holds %s", text)
+		t.Fatalf("class file: got %s, want an object", text)
 	}
 	given, _ := class.Get("properties")
 	list, _ := given.([]any)

@@ -56,7 +56,7 @@ func signedIn(t *testing.T, server string) *http.Client {
 	}
 	r.Body.Close()
 	if r.StatusCode != http.StatusFound {
-		t.Fatalf("signing in: %s", r.Status)
+		t.Fatalf("sign-in: got %s, want 302", r.Status)
 	}
 	return browser
 }
@@ -93,10 +93,10 @@ func TestGoClient(t *testing.T) {
 			verifier := oauth2.GenerateVerifier()
 			v := granted(t, browser, c.AuthCodeURL("st&te", oauth2.S256ChallengeOption(verifier)))
 			if v.Get("state") != "st&te" || v.Get("code") == "" {
-				t.Fatalf("answer %v", v)
+				t.Fatalf("got the parameters %v, want the state and a code", v)
 			}
 			if _, err := c.Exchange(ctx, v.Get("code"), oauth2.VerifierOption(oauth2.GenerateVerifier())); err == nil {
-				t.Error("another verifier does")
+				t.Error("exchange with another verifier: got no error, want one")
 			}
 			token, err := c.Exchange(ctx, v.Get("code"), oauth2.VerifierOption(verifier))
 			if err != nil {
@@ -106,13 +106,13 @@ func TestGoClient(t *testing.T) {
 			// A source that has only the refresh token gets another one.
 			fresh, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
 			if err != nil || fresh.RefreshToken == token.RefreshToken {
-				t.Fatalf("%+v, %v", fresh, err)
+				t.Fatalf("refresh: got %+v, %v, want a new refresh token", fresh, err)
 			}
 			callOAuth(t, p, c.Client(ctx, fresh))
 			_, err = c.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
 			var refused *oauth2.RetrieveError
 			if !errors.As(err, &refused) || refused.ErrorCode != "invalid_grant" {
-				t.Errorf("the refresh token before: %v", err)
+				t.Errorf("the previous refresh token: got %v, want invalid_grant", err)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestGoClient(t *testing.T) {
 	_, err := own.Token(ctx)
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) || refused.ErrorCode != "invalid_client" || refused.Response.StatusCode != 401 {
-		t.Errorf("a wrong secret: %v", err)
+		t.Errorf("a wrong secret: got %v, want invalid_client with 401", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func callOAuth(t *testing.T, p *process, c *http.Client) {
 	}
 	defer r.Body.Close()
 	if body, _ := io.ReadAll(r.Body); r.StatusCode != 200 || string(body) != `{"echo":"peekaboo"}` {
-		t.Errorf("%s %s", r.Status, body)
+		t.Errorf("got %s %s, want 200 and the echo", r.Status, body)
 	}
 }
 
@@ -149,6 +149,6 @@ func TestNodeClient(t *testing.T) {
 	node.Env = append(os.Environ(), "SERVER="+p.url, "PASSWORD="+adminPassword)
 	out, err := node.CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "done" {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("node: got %v, want the output done:\n%s", err, out)
 	}
 }

@@ -57,15 +57,15 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 			t.Error(err)
 		}
 		if admin, err := d.accounts.EnsureAdmin(ctx, "x"); err != nil || admin.Created {
-			t.Errorf("%+v, %v", admin, err)
+			t.Errorf("EnsureAdmin: got %+v, %v, want the existing account", admin, err)
 		}
 		roles, err := d.policy.Import(ctx, acl.File{Roles: []acl.FileRole{{Role: acl.Role{ID: "clerk"}, Grants: []engine.Grant{{Subject: "clerk", Resource: "*", Permission: engine.MayAll}}}}})
 		if err != nil || roles.Roles != 0 || roles.Known != 1 {
-			t.Errorf("%+v, %v", roles, err)
+			t.Errorf("import of roles: got %+v, %v, want one known role", roles, err)
 		}
 		users, err := d.accounts.Import(ctx, account.ACL{Accounts: []account.ACLAccount{{Account: account.Account{ID: "ann@local"}}, {Account: account.Account{ID: "gone@local"}}}})
 		if err != nil || users.Accounts != 0 || users.Known != 2 {
-			t.Errorf("%+v, %v", users, err)
+			t.Errorf("import of accounts: got %+v, %v, want two known accounts", users, err)
 		}
 	})
 }

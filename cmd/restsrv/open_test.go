@@ -43,23 +43,23 @@ func TestAdminPasswords(t *testing.T) {
 		file, _, _ = strings.Cut(file, `"`)
 		text, err := os.ReadFile(file)
 		if err != nil || len(strings.TrimSpace(string(text))) < 20 {
-			t.Errorf("%s: the file %q: %q, %v", db, file, text, err)
+			t.Errorf("%s: the file %q: got %q, %v, want a password of at least 20 characters", db, file, text, err)
 		}
 		if info, err := os.Stat(file); err == nil && info.Mode().Perm() != 0o600 {
-			t.Errorf("%s has mode %v", file, info.Mode())
+			t.Errorf("%s: got mode %v, want 0600", file, info.Mode())
 		}
 		seen[file] = string(text)
 	}
 	if len(seen) != 3 {
-		t.Errorf("three databases, the files %v", seen)
+		t.Errorf("got the files %v, want one for each of three databases", seen)
 	}
 	for file, text := range seen {
 		if now, err := os.ReadFile(file); err != nil || string(now) != text {
-			t.Errorf("%s was overwritten: %q, %v", file, now, err)
+			t.Errorf("%s: got the other content %q, %v, want the first", file, now, err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "admin-password-notes")); err != nil || string(text) != "somebody's" {
-		t.Errorf("a file that was there: %q, %v", text, err)
+		t.Errorf("an existing file: got %q, %v, want it unchanged", text, err)
 	}
 }
 

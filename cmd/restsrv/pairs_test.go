@@ -494,7 +494,7 @@ func (s *pairServers) report(t *testing.T) {
 	t.Log(b.String())
 	t.Logf("%d races, %d outcomes known from orders, %d answers busy, %d outcomes wrong", all.races, len(s.known), all.busy, all.wrong)
 	if all.wrong > 0 {
-		t.Errorf("%d of %d races have an outcome of no order", all.wrong, all.races)
+		t.Errorf("got %d races of %d with an outcome that no order explains, want none", all.wrong, all.races)
 	}
 }
 

@@ -36,7 +36,7 @@ func callGateway(t *testing.T, app *testApplication) {
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK || string(body) != c.want {
-			t.Errorf("%s: %d %s\n%s", c.method, resp.StatusCode, body, p.log())
+			t.Errorf("%s: got %d %s, want 200 %s\n%s", c.method, resp.StatusCode, body, c.want, p.log())
 		}
 	}
 }
@@ -51,7 +51,7 @@ func signIn(t *testing.T, p *process, name, password string) *http.Cookie {
 	}
 	resp.Body.Close()
 	if len(resp.Cookies()) != 1 {
-		t.Fatalf("no session: %d %v\n%s", resp.StatusCode, resp.Header, p.log())
+		t.Fatalf("sign-in: got %d %v, want one cookie\n%s", resp.StatusCode, resp.Header, p.log())
 	}
 	return resp.Cookies()[0]
 }

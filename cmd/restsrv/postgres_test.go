@@ -52,7 +52,7 @@ func TestTwoServers(t *testing.T) {
 	time.Sleep(time.Second)
 	for i, p := range servers {
 		if status, _, err := p.request("GET", "/rest/crud/part@shared", "", ""); err != nil || status != 401 {
-			t.Errorf("server %d still knows the old password: %d, %v", i, status, err)
+			t.Errorf("server %d with the old password: got %d, %v, want 401", i, status, err)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func thousand(t *testing.T, servers []*process) {
 			case status == 400 && strings.Contains(body, `"duplicate"`):
 				refused.Add(1)
 			default:
-				t.Errorf("object %d was answered %d %q", i, status, body)
+				t.Errorf("object %d: got %d %q, want 200 or a duplicate", i, status, body)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func thousand(t *testing.T, servers []*process) {
 	for i, p := range servers {
 		_, body, err := p.request("GET", "/rest/crud/part@shared?_count=1000&batch=thousand", "", "")
 		if n := strings.Count(body, `"_id"`); err != nil || n != 900 {
-			t.Errorf("server %d has %d of them, %v", i, n, err)
+			t.Errorf("server %d: got %d objects, %v, want 900", i, n, err)
 		}
 	}
 }

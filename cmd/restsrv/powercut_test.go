@@ -35,7 +35,7 @@ func TestPowerCut(t *testing.T) {
 		t.Parallel()
 		p := newPowerCut(t, "normal", 5)
 		if p.replay(5); len(p.faults) == 0 {
-			t.Errorf("no cut of %d lost anything, and fsync is not called for each commit: the test shows nothing", p.cuts)
+			t.Errorf("got no loss in %d power cuts although fsync is not called for each commit: the test proves nothing", p.cuts)
 		}
 	})
 }
@@ -53,7 +53,7 @@ func TestFlushFails(t *testing.T) {
 			for _, w := range loadFailing(t, "fsync,fdatasync:error=EIO:when="+file.from+"+", file.only) {
 				page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
 				if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
-					t.Errorf("a write that is there was answered %s", w.refusal)
+					t.Errorf("got the response %s for a write that is stored, want one that does not exclude it", w.refusal)
 				}
 			}
 		})
@@ -65,7 +65,7 @@ func TestFlushFails(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+", "") {
 		if w.whole > 0 || strings.Contains(w.refusal, "whether it did is not known") {
-			t.Errorf("a write of which %d is there was answered %s", w.whole, w.refusal)
+			t.Errorf("got %d stored objects of a write with the response %s, want none and a definite refusal", w.whole, w.refusal)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func loadFailing(t *testing.T, fault, only string) []*writer {
 	}
 	t.Logf("%d writes answered, all of them there; %d refused: %d there as a whole, %d not at all", answered, whole+none, whole, none)
 	if answered < 50 || whole+none == 0 {
-		t.Error("the test shows nothing")
+		t.Error("got too few writes or refusals: the test proves nothing")
 	}
 	return c.writers
 }
@@ -141,7 +141,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 			for range writes {
 				x, _ := w.next()
 				if status, text, err := p.send(x); status != 200 || strings.Contains(text, `"workflow.`) {
-					t.Errorf("%s %s was answered %d %s, %v", x.method, x.path, status, text, err)
+					t.Errorf("%s %s: got %d %s, %v, want 200", x.method, x.path, status, text, err)
 					return
 				}
 				w.done(x)
@@ -181,7 +181,7 @@ func (p *powerCut) replay(cuts int) {
 		p.Fatal(err)
 	}
 	if p.answered != all {
-		p.Fatalf("the trace has %d of %d answers: %v", p.answered, all, p.at)
+		p.Fatalf("trace: got %d responses, want %d: %v", p.answered, all, p.at)
 	}
 }
 

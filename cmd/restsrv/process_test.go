@@ -130,7 +130,7 @@ func (p *process) await(t *testing.T) {
 	case <-p.done:
 		t.Fatalf("restsrv ended before it listened:\n%s", p.log())
 	case <-time.After(60 * time.Second):
-		t.Fatalf("restsrv does not listen:\n%s", p.log())
+		t.Fatalf("restsrv did not listen in time:\n%s", p.log())
 	}
 }
 
@@ -167,7 +167,7 @@ func (p *process) stop(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.done
-		t.Fatalf("the server does not end:\n%s", p.log())
+		t.Fatalf("the server did not end in time:\n%s", p.log())
 	}
 }
 
@@ -239,13 +239,13 @@ func TestShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := <-got; a.err != nil || a.status != 200 || a.body != `"finished"` {
-		t.Errorf("the request under way was answered %d %q, %v", a.status, a.body, a.err)
+		t.Errorf("the running request: got %d %q, %v, want 200 finished", a.status, a.body, a.err)
 	}
 	<-p.done
 	if !p.cmd.ProcessState.Success() {
-		t.Errorf("ended with %v:\n%s", p.cmd.ProcessState, p.log())
+		t.Errorf("the process ended with %v, want success:\n%s", p.cmd.ProcessState, p.log())
 	}
 	if _, _, err := p.request("GET", "/rest/slow", "", ""); err == nil {
-		t.Error("a request after the end was answered")
+		t.Error("a request after the end: got a response, want an error")
 	}
 }

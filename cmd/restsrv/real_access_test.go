@@ -34,7 +34,7 @@ func compareAccess(t *testing.T, app *testApplication) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			if got := realAccess(t, app, db); got != string(want) {
-				t.Errorf("the tables differ from %s:\n%s", golden, got)
+				t.Errorf("the tables differ from %s, got:\n%s", golden, got)
 			}
 		})
 	}
@@ -308,7 +308,7 @@ func TestRealApplicationWarnings(t *testing.T) {
 		}
 		for _, w := range want {
 			if n := countLines(said, w); n != 1 {
-				t.Errorf("said %d times, not once: %s", n, w)
+				t.Errorf("got the line %d times, want once: %s", n, w)
 			}
 		}
 		if len(said) != len(want) {
@@ -333,7 +333,7 @@ func (s *realServer) echo(method, path string, a *actor, proof func(*http.Reques
 	s.t.Helper()
 	got := s.call(method, path, "", proof)
 	if got.status == http.StatusOK && !strings.Contains(got.body, `"by":"`+a.id+`"`) {
-		s.t.Errorf("%s %s by %s: %s", method, path, a.id, got.body)
+		s.t.Errorf("%s %s by %s: got %s, want the account in the response", method, path, a.id, got.body)
 	}
 	return got
 }
@@ -343,7 +343,7 @@ func parameter(t *testing.T, a answer, name string) string {
 	t.Helper()
 	to, err := url.Parse(a.to)
 	if err != nil || !strings.HasPrefix(a.to, "http://redirect.location/handler?") {
-		t.Errorf("led to %q, %v", a.to, err)
+		t.Errorf("redirect: got %q, %v, want the handler", a.to, err)
 		return ""
 	}
 	return to.Query().Get(name)

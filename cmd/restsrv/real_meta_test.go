@@ -36,7 +36,7 @@ func (m *askedMeta) get(path string) string {
 	m.Helper()
 	status, body := m.process.get(m.T, path, func(r *http.Request) { r.Header.Set("auth-token", m.token) })
 	if status != http.StatusOK || body != "" && !json.Valid([]byte(body)) {
-		m.Errorf("GET %s: %d %.300s", path, status, body)
+		m.Errorf("GET %s: got %d %.300s, want 200 and JSON", path, status, body)
 	}
 	m.answers++
 	return body
@@ -51,7 +51,7 @@ func (m *askedMeta) view(path string, expected *engine.ViewModel) {
 	}
 	m.missing++
 	if status, body := m.process.get(m.T, path, func(r *http.Request) { r.Header.Set("auth-token", m.token) }); status != http.StatusNotFound {
-		m.Errorf("GET %s: %d %.300s, but there is no such view", path, status, body)
+		m.Errorf("GET %s: got %d %.300s, want 404 for a view that does not exist", path, status, body)
 	}
 }
 
@@ -65,11 +65,11 @@ func (m *askedMeta) class(c *engine.Class) {
 	m.Helper()
 	for _, method := range []string{"getMeta", "propertyMetas"} {
 		if m.ask(method, c.FullName) == "" {
-			m.Errorf("%s of %s is empty", method, c.FullName)
+			m.Errorf("%s of %s: got no description, want one", method, c.FullName)
 		}
 	}
 	if said := m.ask("ancestor", c.FullName); (said == "") != (c.Ancestor == nil) {
-		m.Errorf("ancestor of %s: %.100s", c.FullName, said)
+		m.Errorf("ancestor of %s: got %.100s, want a class only if there is an ancestor", c.FullName, said)
 	}
 	for kind, method := range viewMethods {
 		v, err := m.shown.ViewModel(kind, c, "")
@@ -101,7 +101,7 @@ func (m *askedMeta) class(c *engine.Class) {
 func (m *askedMeta) node(n *engine.NavigationNode) {
 	m.Helper()
 	if m.ask("getNode", n.Namespace+"@"+n.Code) == "" {
-		m.Errorf("there is no node %s", n.Code)
+		m.Errorf("node %s: got nothing, want a node", n.Code)
 	}
 	if n.Class != "" {
 		c, err := m.classes.Class(n.Class)
@@ -146,7 +146,7 @@ func requestMeta(t *testing.T, app *testApplication) {
 	for _, s := range sections {
 		code := s.Namespace + "@" + s.Name
 		if m.ask("getNavigationSection", code) == "" || m.ask("getNodes", code) == "[]" {
-			t.Errorf("section %s is empty", code)
+			t.Errorf("section %s: got no section or no nodes, want both", code)
 		}
 		for _, n := range s.Roots {
 			m.node(n)
@@ -154,11 +154,11 @@ func requestMeta(t *testing.T, app *testApplication) {
 	}
 	for path, length := range app.metaLengths {
 		if body := m.get("/rest/meta/" + path); len(body) != length {
-			t.Errorf("%s: %d bytes, expected %d", path, len(body), length)
+			t.Errorf("%s: got %d bytes, want %d", path, len(body), length)
 		}
 	}
 	if m.answers < app.metaAnswers || m.missing == 0 {
-		t.Errorf("%d answers, %d views that there are not", m.answers, m.missing)
+		t.Errorf("got %d responses and %d missing views, want at least %d and 1", m.answers, m.missing, app.metaAnswers)
 	}
-	t.Logf("%d answers, %d views that there are not", m.answers, m.missing)
+	t.Logf("got %d responses and %d missing views, want at least %d and 1", m.answers, m.missing, app.metaAnswers)
 }

@@ -125,7 +125,7 @@ func (s *realServer) eventually(what string, done func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("the server does not follow %s\n%s", what, s.log())
+			s.t.Fatalf("the server did not take over %s in time\n%s", what, s.log())
 		}
 	}
 }

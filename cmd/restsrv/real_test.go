@@ -54,27 +54,27 @@ func importTwice(t *testing.T, kind *testApplication) {
 	for _, db := range databases {
 		out, warnings, err := command(t, "import", "-db", db, app)
 		if err != nil || !strings.Contains(out, fmt.Sprintf("%8d  objects of ", len(objects))) || !strings.Contains(out, kind.accounts) {
-			t.Fatalf("import: %v\n%s", err, out)
+			t.Fatalf("import: got %v, want all objects and accounts:\n%s", err, out)
 		}
 		if n := strings.Count(warnings, "describes again"); n != kind.duplicates {
 			t.Errorf("%d class files are named as duplicates, want %d", n, kind.duplicates)
 		}
 		out = mustRun(t, "import", "-db", db, app)
 		if want := fmt.Sprintf("taken, %d of them were there as they are\n", len(objects)); !strings.Contains(out, want) {
-			t.Errorf("the second import changed something:\n%s", out)
+			t.Errorf("the second import: want no changed objects, got\n%s", out)
 		}
 		walks = append(walks, walk(t, app, db, started))
 	}
 	if len(walks[0]) < len(objects) {
-		t.Errorf("the walk has only %d answers", len(walks[0]))
+		t.Errorf("got %d responses, want at least %d", len(walks[0]), len(objects))
 	}
 	for path, body := range walks[0] {
 		if other := walks[1][path]; other != body {
-			t.Errorf("%s\nSQLite     %.3000s\nPostgreSQL %.3000s", path, body, other)
+			t.Errorf("%s: the responses of the databases differ\nSQLite     %.3000s\nPostgreSQL %.3000s", path, body, other)
 		}
 	}
 	if len(walks[0]) != len(walks[1]) {
-		t.Errorf("%d and %d answers", len(walks[0]), len(walks[1]))
+		t.Errorf("got %d responses on SQLite and %d on PostgreSQL, want the same number", len(walks[0]), len(walks[1]))
 	}
 }
 
@@ -92,7 +92,7 @@ func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 	get := func(path string) string {
 		status, body := p.get(t, path, func(r *http.Request) { r.Header.Set("auth-token", token) })
 		if status != http.StatusOK {
-			t.Errorf("GET %s: %d %s", path, status, body)
+			t.Errorf("GET %s: got %d %s, want 200", path, status, body)
 		}
 		answers[path] = withoutNow(body, started)
 		return body
@@ -103,7 +103,7 @@ func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 		}
 		path := "/rest/crud/" + url.PathEscape(c.FullName)
 		if body := get(path + "?_count=1000"); json.Unmarshal([]byte(body), &list) != nil {
-			t.Errorf("GET %s: %s", path, body)
+			t.Errorf("GET %s: got %s, want a list", path, body)
 		}
 		for _, it := range list {
 			get(path + "/" + url.PathEscape(it.ID))
@@ -131,7 +131,7 @@ func (p *process) token(t *testing.T) string {
 	t.Helper()
 	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
 	if status != http.StatusOK {
-		t.Fatalf("no token: %d %s\n%s", status, token, p.log())
+		t.Fatalf("GET /rest/token: got %d %s, want 200\n%s", status, token, p.log())
 	}
 	return token
 }
@@ -186,11 +186,11 @@ func moveBetweenDatabases(t *testing.T, kind *testApplication) {
 			t.Errorf("from %s to %s: exported again it is not the same, %d and %d bytes", from, to, len(want), len(got))
 		}
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the export has mode %v, %v", info.Mode(), err)
+			t.Errorf("export: got mode %v, %v, want 0600", info.Mode(), err)
 		}
 		out := mustRun(t, "migrate", "-config", config, "-from", source, "-to", migrated)
 		if !strings.HasSuffix(out, "both databases are the same\n") || !strings.Contains(out, "  "+kind.class+"\n") {
-			t.Errorf("migrate from %s to %s:\n%s", from, to, out)
+			t.Errorf("migrate from %s to %s: want equal databases, got\n%s", from, to, out)
 		}
 		if got := mustRun(t, "export", "-config", config, "-db", migrated); got != string(want) {
 			t.Errorf("from %s to %s: what was migrated is not the same, %d and %d bytes", from, to, len(want), len(got))

@@ -123,7 +123,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 		write(t, filepath.Join(dir, name), "other")
 		now := readingOf(filepath.Join(dir, "deploy.json"), a.config)
 		if now.same(before) {
-			t.Errorf("another %s makes no difference", name)
+			t.Errorf("after a change of %s: got the same reading, want another", name)
 		}
 		before = now
 	}
@@ -142,7 +142,7 @@ func TestFixedSettings(t *testing.T) {
 	}
 	s := &server{started: read("").config, io: stdio{Env: func(string) string { return "" }}}
 	if names := s.fixedSettings(read(`"publicURL":"https://example.org","session":{"idle":5},"limits":{"wallTime":3},"minBodyRate":5,"shutdownTimeout":3`).config); len(names) != 0 {
-		t.Errorf("got %v", names)
+		t.Errorf("settings that need a restart: got %v, want none", names)
 	}
 	got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"shares":{"scans":1},"signIn":{"perAccount":1},"audit":true`).config)
 	if want := []string{"addr", "db", "headerTimeout", "idleTimeout", "maxHeaderBytes", "queryTimeout", "shares", "signIn", "audit"}; !slices.Equal(got, want) {
@@ -150,6 +150,6 @@ func TestFixedSettings(t *testing.T) {
 	}
 	s.flags = flags{addr: ":1", db: "sqlite:y.db"}
 	if got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":"sqlite:x.db"`).config); len(got) != 0 {
-		t.Errorf("flags win, but %v is named", got)
+		t.Errorf("settings that flags override: got %v, want none", got)
 	}
 }

@@ -55,6 +55,6 @@ func reloadsGiveUpClasses(t *testing.T, db string) {
 	last := heapInUse()
 	t.Logf("heap: %d KiB before the start, %d after it, %d after %d reloads", empty>>10, first>>10, last>>10, reloads)
 	if edition := first - empty; last > first+edition/2 {
-		t.Errorf("the heap grew from %d KiB after the start to %d KiB after %d reloads; all classes together take less than %d KiB", first>>10, last>>10, reloads, edition>>10)
+		t.Errorf("the heap grew from %d KiB after the start to %d KiB after %d reloads; want growth of at most half of the %d KiB that all classes take", first>>10, last>>10, reloads, edition>>10)
 	}
 }

@@ -80,7 +80,7 @@ func (u *visitor) must(method, path, contentType, body string) string {
 	u.c.Helper()
 	status, text, err := u.ask(method, path, contentType, body)
 	if err != nil || status != http.StatusOK {
-		u.c.Fatalf("%s %s: %d %q %v", method, path, status, text, err)
+		u.c.Fatalf("%s %s: got %d %q %v, want 200", method, path, status, text, err)
 	}
 	return text
 }
@@ -139,7 +139,7 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				if status, text, err := ask(); err != nil || status != http.StatusOK {
-					t.Errorf("request of kind %d: %d %q %v", i, status, text, err)
+					t.Errorf("request of kind %d: got %d %q %v, want 200", i, status, text, err)
 					return
 				}
 				requests.Add(1)
@@ -181,10 +181,10 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 	t.Logf("%d reloads, %d requests; heap %d KiB after a quarter, %d KiB at the end; %d goroutines, %d at the end",
 		times, requests.Load(), settled>>10, after>>10, goroutines, runtime.NumGoroutine())
 	if grown := after - settled; grown > 4<<20 {
-		t.Errorf("the heap has grown by %d KiB", grown>>10)
+		t.Errorf("the heap grew by %d KiB, want at most 4 MiB", grown>>10)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines+5 {
-		t.Errorf("%d goroutines, %d before", n, goroutines)
+		t.Errorf("got %d goroutines, want about %d as before", n, goroutines)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestReloadOnSignal(t *testing.T) {
 	write(t, filepath.Join(dir, "deploy.json"), app(2))
 	time.Sleep(100 * time.Millisecond)
 	if _, body, err := p.request("GET", "/rest/s", "", ""); err != nil || body != "1" {
-		t.Fatalf("got %q, %v", body, err)
+		t.Fatalf("got %q, %v, want 1", body, err)
 	}
 	hangUp := func(want string) {
 		t.Helper()

@@ -63,7 +63,7 @@ func newRequestServer(t testing.TB) *requestServer {
 		if m := listens.FindStringSubmatch(log.String()); m != nil {
 			s.addr = m[1]
 		} else if time.Since(begin) > 30*time.Second {
-			t.Fatal("the server does not listen:\n", log.String())
+			t.Fatal("the server did not listen in time:\n", log.String())
 		}
 	}
 	s.command("secret\n", "user", "add", "-force", "ann@local")
@@ -229,7 +229,7 @@ func TestRequestsAllocate(t *testing.T) {
 		}
 		t.Logf("%-16s %v", w.name, got)
 		if got > administrator+w.more {
-			t.Errorf("%s: %v allocations, the administrator %v: expected at most %v more", w.name, got, administrator, w.more)
+			t.Errorf("%s: got %v allocations, the administrator has %v, want at most %v more", w.name, got, administrator, w.more)
 		}
 	}
 }

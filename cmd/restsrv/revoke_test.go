@@ -105,7 +105,7 @@ func (w *ways) measure(r revocation) (late string) {
 	for range 2 { // the second time they are remembered
 		each(func(way string, server int) {
 			if got := tries[way](server); got != http.StatusOK {
-				w.t.Errorf("before: %s on server %d: %d", way, server, got)
+				w.t.Errorf("before the change: %s on server %d: got %d, want 200", way, server, got)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func (w *ways) measure(r revocation) (late string) {
 				w.t.Logf("%s on server %d ended %v after the change", way, server, began.Round(time.Millisecond))
 				return
 			case server == r.by:
-				w.t.Errorf("%s goes on on server %d, which did it itself", way, server)
+				w.t.Errorf("%s on server %d: got access, want none at once, because this server made the change", way, server)
 				return
 			case began > revocationTime:
 				mu.Lock()

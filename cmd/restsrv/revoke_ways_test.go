@@ -98,13 +98,13 @@ func (w *two) ways(t *testing.T, n int) *ways {
 	got = a.send(1, "GET", "/rest/token/list", nil, a.password)
 	var tokens []struct{ ID string }
 	if err := json.Unmarshal([]byte(got.body), &tokens); err != nil || len(tokens) != 1 {
-		t.Fatalf("tokens: %d %s", got.status, got.body)
+		t.Fatalf("tokens: got %d %s, want one token", got.status, got.body)
 	}
 	a.tokenID = tokens[0].ID
 	got = a.send(1, "POST", a.consent(), url.Values{"grant": {"1"}}, a.session)
 	to, err := url.Parse(got.to)
 	if err != nil || to.Query().Get("code") == "" {
-		t.Fatalf("the grant led to %q: %d %s", got.to, got.status, got.body)
+		t.Fatalf("grant: got a redirect to %q, %d %s, want a code", got.to, got.status, got.body)
 	}
 	a.access, a.refresh = a.exchange(0, url.Values{"grant_type": {"authorization_code"}, "code": {to.Query().Get("code")}, "redirect_uri": {"https://shop.example/cb"}})
 	a.forself, _ = a.exchange(1, url.Values{"grant_type": {"client_credentials"}})
@@ -124,7 +124,7 @@ func (a *ways) exchange(server int, form url.Values) (access, refresh string) {
 		Refresh string `json:"refresh_token"`
 	}
 	if err := json.Unmarshal([]byte(got.body), &tokens); err != nil || tokens.Access == "" {
-		a.t.Fatalf("no token: %d %s", got.status, got.body)
+		a.t.Fatalf("token request: got %d %s, want a token", got.status, got.body)
 	}
 	return tokens.Access, tokens.Refresh
 }

@@ -31,6 +31,6 @@ func TestSandboxKeepsFiles(t *testing.T) {
 	}
 	mustRun(t, "test", "-config", filepath.Join(dir, "deploy.json"))
 	if _, err := os.Stat(filepath.Join(dir, "files")); !os.IsNotExist(err) {
-		t.Errorf("the application has files: %v", err)
+		t.Errorf("folder files of the application: got %v, want that it does not exist", err)
 	}
 }

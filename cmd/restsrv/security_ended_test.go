@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -41,7 +40,7 @@ func (r *replicas) proofs() map[string]proof {
 	_, token := r.here.ask("GET", "/rest/token", "", basic...)
 	resp, _ := r.here.ask("POST", "/auth", "username=ann&password=first")
 	if len(resp.Cookies()) == 0 {
-		r.Fatal("no session")
+		r.Fatal("sign-in: got no cookie, want a session")
 	}
 	session := resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
 	code := r.here.codeOf(session)
@@ -84,7 +83,7 @@ func (c *caseRun) codeOf(session string) url.Values {
 	resp, text := c.ask("POST", "/oauth2/grant?"+query.Encode(), "", "Cookie", session)
 	to, err := resp.Location()
 	if err != nil {
-		c.Fatal(resp.Status, text)
+		c.Fatalf("grant: got %s %s, want a redirect", resp.Status, text)
 	}
 	return url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 }
@@ -101,7 +100,7 @@ var endings = []struct {
 		_, text := r.here.ask("GET", "/rest/token/list", "", all["password"].header...)
 		var list []struct{ ID string }
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			r.Fatal(text, err)
+			r.Fatalf("list of tokens: got %s, %v, want JSON", text, err)
 		}
 		for _, token := range list {
 			if resp, text := r.here.ask("DELETE", "/rest/token/"+token.ID, "", all["password"].header...); resp.StatusCode != 200 {
@@ -176,7 +175,7 @@ func TestCredentialsEndInBothProcesses(t *testing.T) {
 			r.want(all[name], r.there, all[name].refused)
 		}
 		if t.Failed() {
-			t.Fatal(fmt.Sprint("when ", e.name))
+			t.Fatalf("failed after the change: %s", e.name)
 		}
 		if e.name == "the account is disabled" {
 			r.manage("", "enable")

@@ -184,7 +184,7 @@ func (w *secretWorld) rest(grants, others []string, file string) {
 	answer := put("p1", fmt.Sprintf(`{"report":{"name":%q,"body":"YWxwaGE="}}`, file+".txt"))
 	var p struct{ Report, Photo struct{ ID string } }
 	if err := json.Unmarshal([]byte(answer), &p); err != nil || p.Report.ID == "" {
-		w.Fatal(answer, err)
+		w.Fatalf("got %s, %v, want an object with a report", answer, err)
 	}
 	w.marks["report"], w.marks["photo"] = p.Report.ID, p.Photo.ID
 }
@@ -211,7 +211,7 @@ func (w *secretWorld) admin(status int, method, target, body string) string {
 	r := w.request(probe{method: method, target: target, body: body}, "admin@local")
 	got, text := w.do(r)
 	if got.StatusCode != status {
-		w.Fatalf("%s %s %s: %d %s", method, target, body, got.StatusCode, text)
+		w.Fatalf("%s %s %s: got %d, want %d: %s", method, target, body, got.StatusCode, status, text)
 	}
 	return text
 }
@@ -227,7 +227,7 @@ func (w *secretWorld) signIn() {
 		header: []string{"Cookie: {session}"}}, ""))
 	to, err := resp.Location()
 	if err != nil {
-		w.Fatal(resp.Status, err)
+		w.Fatalf("grant: got %s, %v, want a redirect", resp.Status, err)
 	}
 	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 	_, text := w.do(w.request(probe{method: "POST", target: "/oauth2/token", body: form.Encode(), header: []string{"Content-Type: application/x-www-form-urlencoded"}}, ""))
@@ -235,7 +235,7 @@ func (w *secretWorld) signIn() {
 		Access string `json:"access_token"`
 	}
 	if err := json.Unmarshal([]byte(text), &got); err != nil || got.Access == "" {
-		w.Fatal(text, err)
+		w.Fatalf("token request: got %s, %v, want an access token", text, err)
 	}
 	w.marks["bearer"] = got.Access
 }
@@ -244,7 +244,7 @@ func (w *secretWorld) text(p probe) string {
 	w.Helper()
 	resp, text := w.do(w.request(p, "ann@local"))
 	if resp.StatusCode != 200 {
-		w.Fatalf("%v: %d %s", p, resp.StatusCode, text)
+		w.Fatalf("%v: got %d, want 200: %s", p, resp.StatusCode, text)
 	}
 	return text
 }
@@ -422,11 +422,11 @@ func (w *secretWorld) same(probes []probe, before, after []string) {
 			continue
 		}
 		if failed++; failed <= 20 {
-			w.Errorf("LEAK: %v\n%.1500s\nand when what is hidden is another\n%.1500s", p, before[i], after[i])
+			w.Errorf("LEAK: %v: the response depends on hidden data:\n%.1500s\nwith other hidden data:\n%.1500s", p, before[i], after[i])
 		}
 	}
 	if failed > 0 {
-		w.Errorf("%d of %d requests leak", failed, len(probes))
+		w.Errorf("got %d leaking requests of %d, want none", failed, len(probes))
 	}
 }
 
@@ -457,7 +457,7 @@ func (w *secretWorld) unknownAlike(probes []probe, told []string, account string
 		}
 	}
 	if failed > 0 {
-		w.Errorf("%d of %d mentions of hidden attributes are not told as unknown", failed, len(others))
+		w.Errorf("got %d mentions of hidden attributes of %d with another response than for an unknown name, want none", failed, len(others))
 	}
 }
 
@@ -472,7 +472,7 @@ func (w *secretWorld) asksForHidden(probes []probe, before, after []string) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(differs)) {
 		if !differs[k] {
-			w.Errorf("%s: no probe asks for anything that is hidden", k)
+			w.Errorf("%s: got no probe that reads hidden data, want one", k)
 		}
 	}
 }
@@ -500,7 +500,7 @@ func (w *secretWorld) untouched() {
 		}
 		for name, value := range want {
 			if fmt.Sprint(got[name]) != fmt.Sprint(value) {
-				w.Errorf("%s of %s became %v", name, d.id, got[name])
+				w.Errorf("%s of %s: got %v, want %v", name, d.id, got[name], value)
 			}
 		}
 	}

@@ -38,13 +38,13 @@ func (w *secretWorld) metaTells(account string) {
 		resp, told := w.do(w.request(p, account))
 		_, all := w.do(w.request(p, "admin@local"))
 		if resp.StatusCode != http.StatusOK || !json.Valid([]byte(told)) {
-			w.Errorf("%v as %s: %d %s", p, account, resp.StatusCode, told)
+			w.Errorf("%v as %s: got %d %s, want 200 and JSON", p, account, resp.StatusCode, told)
 		}
 		if said := hiddenWords.FindAllString(told, -1); said != nil {
-			w.Errorf("LEAK: %v as %s tells of %v:\n%s", p, account, said, told)
+			w.Errorf("LEAK: %v as %s: the response contains %v:\n%s", p, account, said, told)
 		}
 		if !hiddenWords.MatchString(all) {
-			w.Errorf("%v has nothing to hide: %s", p, all)
+			w.Errorf("%v as the administrator: got no hidden words, want some: %s", p, all)
 		}
 	}
 }

@@ -70,31 +70,31 @@ func TestSecretsAreNotRevealed(t *testing.T) {
 		look := func(where, text string) {
 			t.Helper()
 			if at := secretText.FindStringIndex(text); at != nil {
-				t.Errorf("%s tells a secret: …%s…", where, text[max(0, at[0]-200):min(len(text), at[1]+100)])
+				t.Errorf("%s contains a secret: …%s…", where, text[max(0, at[0]-200):min(len(text), at[1]+100)])
 			}
 		}
 		for _, r := range secretRequests {
 			resp, answer := c.ask(r[0], r[1], r[2], r[3:]...)
 			look(fmt.Sprint("the answer to ", r, " (", resp.Status, ")"), answer+fmt.Sprint(resp.Header))
 			if resp.StatusCode >= 500 {
-				t.Errorf("%v: %d %s", r, resp.StatusCode, answer)
+				t.Errorf("%v: got %d, want less than 500: %s", r, resp.StatusCode, answer)
 			}
 		}
 		tokens := c.liveSecrets()
 		c.stopServer()
 		events, err := c.command("restsrv audit", "")
 		if err != nil || !strings.Contains(events, "sign-in-failed") {
-			t.Errorf("%v: %s", err, events)
+			t.Errorf("restsrv audit: got %v, want failed sign-ins: %s", err, events)
 		}
 		for where, text := range map[string]string{"the log": c.log.String(), "the audit": events} {
 			look(where, text)
 			for name, token := range tokens {
 				if strings.Contains(text, token) {
-					t.Errorf("%s tells the %s", where, name)
+					t.Errorf("%s contains the %s", where, name)
 				}
 			}
 			if strings.Contains(text, ":secret") || strings.Contains(text, "=secret") || strings.Contains(text, `"secret"`) {
-				t.Errorf("%s tells the administrator's password", where)
+				t.Errorf("%s contains the administrator's password", where)
 			}
 		}
 	})
@@ -116,15 +116,15 @@ func (c *caseRun) liveSecrets() map[string]string {
 			value = "Bearer " + token
 		}
 		if resp, _ := c.ask("GET", "/rest/"+use[0], "", use[1], value); resp.StatusCode != http.StatusOK {
-			c.Errorf("%v: %s", use, resp.Status)
+			c.Errorf("%v: got %s, want 200", use, resp.Status)
 		}
 	}
 	if resp, _ := c.ask("POST", "/rest/who", "", "Authorization", "Bearer "+all["access token"]); resp.StatusCode != http.StatusOK {
-		c.Errorf("the access token: %s", resp.Status)
+		c.Errorf("the access token: got %s, want 200", resp.Status)
 	}
 	for name, value := range all {
 		if len(value) < 20 {
-			c.Errorf("the %s is %q", name, value)
+			c.Errorf("the %s: got %q, want at least 20 characters", name, value)
 		}
 	}
 	return all

@@ -107,19 +107,19 @@ func TestCredentialsAreUsedOnce(t *testing.T) {
 		code := c.code()
 		won, others := atOnce(func() (*http.Response, string) { return c.ask("POST", "/oauth2/token", code.Encode()) }, 200)
 		if len(won) != 1 || others[400]+others[429] != 99 { // further guesses are rejected with Retry-After
-			t.Fatalf("of 100 uses of a code %d succeeded, others were answered %v", len(won), others)
+			t.Fatalf("100 uses of a code: got %d successes and the other statuses %v, want one success", len(won), others)
 		}
 		if resp, _ := c.ask("POST", "/rest/who", "", "Authorization", "Bearer "+member(t, won[0], "access_token")); resp.StatusCode != 401 {
-			t.Errorf("what a stolen code gave is answered %d", resp.StatusCode)
+			t.Errorf("token from a code that was used twice: got %d, want 401", resp.StatusCode)
 		}
 		_, text := c.ask("POST", "/oauth2/token", c.code().Encode())
 		refresh := url.Values{"grant_type": {"refresh_token"}, "client_id": {"app"}, "refresh_token": {member(t, text, "refresh_token")}}
 		won, others = atOnce(func() (*http.Response, string) { return c.ask("POST", "/oauth2/token", refresh.Encode()) }, 200)
 		if len(won) != 1 || others[400]+others[429] != 99 {
-			t.Fatalf("of 100 uses of a refresh token %d succeeded, others were answered %v", len(won), others)
+			t.Fatalf("100 uses of a refresh token: got %d successes and the other statuses %v, want one success", len(won), others)
 		}
 		if resp, _ := c.ask("POST", "/rest/who", "", "Authorization", "Bearer "+member(t, won[0], "access_token")); resp.StatusCode != 401 {
-			t.Errorf("what a stolen refresh token gave is answered %d", resp.StatusCode)
+			t.Errorf("token from a refresh token that was used twice: got %d, want 401", resp.StatusCode)
 		}
 		fresh := 0
 		var mu sync.Mutex
@@ -134,11 +134,11 @@ func TestCredentialsAreUsedOnce(t *testing.T) {
 		}, 200)
 		slices.Sort(same)
 		if len(same) == 0 || len(slices.Compact(same)) != 1 || fresh != 1 || len(others) > 1 || len(others) == 1 && others[409] == 0 {
-			t.Errorf("100 equal requests: %d answers that are not replayed, %d different ones, others %v", fresh, len(slices.Compact(same)), others)
+			t.Errorf("100 equal requests: got %d new responses, %d different ones and the other statuses %v, want one new response", fresh, len(slices.Compact(same)), others)
 		}
 		resp, _ := c.ask("GET", "/rest/crud/note@s?_total=1", "")
 		if n := resp.Header.Get("X-Total-Count"); n != "1" {
-			t.Errorf("%s objects were made", n)
+			t.Errorf("got %s objects, want 1", n)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func member(t *testing.T, text, name string) string {
 	t.Helper()
 	var all map[string]any
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		t.Fatal(text, err)
+		t.Fatalf("got %s, %v, want JSON", text, err)
 	}
 	value, _ := all[name].(string)
 	return value
@@ -164,7 +164,7 @@ func (c *caseRun) code() url.Values {
 	resp, text := c.ask("POST", "/oauth2/grant?"+query.Encode(), "", "Cookie", resp.Cookies()[0].Name+"="+resp.Cookies()[0].Value)
 	to, err := resp.Location()
 	if err != nil {
-		c.Fatal(resp.Status, text)
+		c.Fatalf("grant: got %s %s, want a redirect", resp.Status, text)
 	}
 	return url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 }
@@ -232,10 +232,10 @@ func TestHostileNames(t *testing.T) {
 				sent++
 				unanswered := answer == "Internal server error" && target == "/rest/strings" // its script does not handle errors
 				if s := resp.StatusCode; s >= 500 && !unanswered || s < 200 {
-					t.Errorf("%s %s %.300s: %d %.300s", place[0], target, body, s, answer)
+					t.Errorf("%s %s %.300s: got %d, want a status below 500: %.300s", place[0], target, body, s, answer)
 				}
 				if found := sqlText.FindString(strings.ReplaceAll(answer, text, "")); found != "" && !sqlText.MatchString(text) && text != "canary@s" {
-					t.Errorf("%s %s %.300s: the answer has %q: %.300s", place[0], target, body, found, answer)
+					t.Errorf("%s %s %.300s: the response contains %q: %.300s", place[0], target, body, found, answer)
 				}
 				key, got := place[0]+target+body, fmt.Sprintf("%d %s", resp.StatusCode, alike(answer))
 				mu.Lock()
@@ -247,7 +247,7 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 		if _, answer := c.ask("GET", "/rest/crud/canary@s/c", ""); !strings.Contains(answer, `"song":"tweet"`) {
-			t.Errorf("the canary is %s", answer)
+			t.Errorf("the stored object: got %s, want it unchanged", answer)
 		}
 		t.Logf("%d requests", sent)
 	})

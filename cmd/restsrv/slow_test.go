@@ -51,7 +51,7 @@ func TestSlowBodies(t *testing.T) {
 			}
 			_, _ = io.Copy(io.Discard, resp.Body)
 			if _, err := in.ReadByte(); err != io.EOF {
-				t.Errorf("%q: the connection goes on: %v", head, err)
+				t.Errorf("%q: got %v, want the end of the connection", head, err)
 			}
 		})
 	}

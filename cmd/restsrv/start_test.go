@@ -43,7 +43,7 @@ func (p *process) towns(t *testing.T) int64 {
 	t.Helper()
 	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
 	if status != http.StatusOK {
-		t.Fatalf("no token: %d %s\n%s", status, token, p.log())
+		t.Fatalf("GET /rest/token: got %d %s, want 200\n%s", status, token, p.log())
 	}
 	_, body := p.get(t, "/rest/crud/town@sample?_count=1000", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
 	var list []map[string]any
@@ -71,7 +71,7 @@ func TestFirstStartCutOff(t *testing.T) {
 				for !strings.Contains(p.log(), "msg=importing") {
 					select {
 					case <-p.done:
-						t.Fatalf("it ended:\n%s", p.log())
+						t.Fatalf("the server ended:\n%s", p.log())
 					case <-time.After(time.Millisecond):
 					}
 				}
@@ -80,7 +80,7 @@ func TestFirstStartCutOff(t *testing.T) {
 				there := strings.Count(mustRun(t, "export", "-config", filepath.Join(app, "deploy.json"), "-db", db), `"_class":"town@sample"`)
 				t.Logf("killed when %d of %d objects were there", there, n+1)
 				if strings.Contains(p.log(), "msg=listening") && there != n+1 {
-					t.Errorf("it listens when %d of %d objects are there", there, n+1)
+					t.Errorf("the server listens after import of %d objects, want %d", there, n+1)
 				}
 			}
 			p := start(t, app, "-db", db)
@@ -111,6 +111,6 @@ func TestFirstStartTogether(t *testing.T) {
 		filled += strings.Count(p.log(), `msg="objects taken" count=300`)
 	}
 	if filled != 1 {
-		t.Errorf("%d servers filled the database", filled)
+		t.Errorf("got %d servers that filled the database, want one", filled)
 	}
 }

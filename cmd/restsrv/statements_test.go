@@ -57,7 +57,7 @@ func statementsOfLoading(t *testing.T, db string) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Fatal("the records are answered", resp.Status)
+		t.Fatalf("saving the records: got %s, want 200", resp.Status)
 	}
 	for path, want := range map[string]int{
 		"book@lib?_count=100":                                                    1,
@@ -80,7 +80,7 @@ func statementsOfLoading(t *testing.T, db string) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s answers %s", path, resp.Status)
+			t.Errorf("%s: got %s, want 200", path, resp.Status)
 		}
 		if got := len(selects.FindAllString(c.log.String()[before:], -1)); got != want {
 			t.Errorf("%s takes %d statements, want %d:\n%s", path, got, want, c.log.String()[before:])

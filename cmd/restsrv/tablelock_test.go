@@ -83,7 +83,7 @@ func TestTableLock(t *testing.T) {
 				t.Errorf("p99 of the other class: got %v while a table is locked, want at most %v (%v before)", during.p99(), most, before.p99())
 			}
 			if n := during.answers[503] + before.answers[503]; n > 0 {
-				t.Errorf("%d requests for the other class were answered 503", n)
+				t.Errorf("requests for the other class: got %d responses 503, want none", n)
 			}
 			if worst := locked.times[len(locked.times)-1]; worst > 3500*time.Millisecond {
 				t.Errorf("a request for the locked class took %v, want lockTimeout (1 s), and a second more at most", worst)
@@ -132,7 +132,7 @@ func (c *caseRun) measure(over *atomic.Bool, clients int, requests ...string) fu
 				request := requests[rand.IntN(len(requests))]
 				status, took, again := c.timed(client, request)
 				if status == 503 && again == "" {
-					c.Errorf("%s was answered 503 without Retry-After", request)
+					c.Errorf("%s: got 503 without Retry-After, want the header", request)
 				}
 				mu.Lock()
 				m.times = append(m.times, took)

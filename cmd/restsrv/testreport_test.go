@@ -34,7 +34,7 @@ func TestJUnit(t *testing.T) {
 	r.reportResult(testResult{name: "group > fails", failure: &script.TestFailure{Failure: &script.Failure{Message: "Error: <no>"}}, log: []logged{{text: "info: said"}}})
 	r.finishFile(2 * time.Second)
 	if err := r.end(); err == nil || err.Error() != "1 test failed" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want 1 test failed", err)
 	}
 	file := filepath.Join(t.TempDir(), "junit.xml")
 	if err := r.writeJUnit(file); err != nil {
@@ -58,6 +58,6 @@ func TestJUnit(t *testing.T) {
 </testsuites>
 `
 	if string(got) != want {
-		t.Errorf("got\n%s", got)
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -91,10 +91,10 @@ func replayAll(t *testing.T, database func() string) string {
 		out.add(e, got, r.known.differences(e, got))
 	}
 	if out.wrongs > 0 {
-		t.Errorf("%d answers are wrong", out.wrongs)
+		t.Errorf("got %d wrong responses, want none", out.wrongs)
 	}
 	for _, rule := range out.idle() {
-		t.Errorf("this explains nothing: %s", rule)
+		t.Errorf("got a rule that explains no difference: %s", rule)
 	}
 	return out.String()
 }

@@ -12,7 +12,7 @@ func TestReadSections(t *testing.T) {
 	comment, sections := readSections("What it shows.\n\n-- a.json --\n{}\n-- http --\n> GET /\n-- a.json --\n-- not a section\n")
 	want := []section{{"a.json", "{}\n"}, {"http", "> GET /\n"}, {"a.json", "-- not a section\n"}}
 	if comment != "What it shows.\n\n" || !reflect.DeepEqual(sections, want) {
-		t.Errorf("got %q, %q", comment, sections)
+		t.Errorf("got %q, %q, want the sections %q", comment, sections, want)
 	}
 }
 
@@ -24,11 +24,11 @@ func TestReadExchanges(t *testing.T) {
 		{line: "GET /z", status: "1"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"> GET /", "< 200", "GET /\n"} {
 		if _, err := readExchanges(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
+			t.Errorf("%q: got no error, want one", bad)
 		}
 	}
 }
@@ -51,15 +51,15 @@ func TestMatch(t *testing.T) {
 		{"{{x}}", "", false}, {"{{known}}…", "n1n2", true}, {"{{known}}", "n2", false}, {`{"_id":"{{x}}",…"id":"{{x}}"}`, `{"_id":"a\"b","b":"c","id":"a\"b"}`, true},
 	} {
 		if got := (vars{"known": "n1"}).match(c.pattern, c.text); got != c.want {
-			t.Errorf("%q against %q: got %v", c.pattern, c.text, got)
+			t.Errorf("%q against %q: got %v, want %v", c.pattern, c.text, got, c.want)
 		}
 	}
 	v := vars{}
 	if !v.match(`ETag: "{{tag}}"`, `ETag: "1.a"`) || v["tag"] != "1.a" {
-		t.Errorf("captured %q", v["tag"])
+		t.Errorf("captured %q, want 1.a", v["tag"])
 	}
 	if v = (vars{}); v.match("{{x}}=1", "a=2") || len(v) > 0 {
-		t.Errorf("what does not match captures nothing, got %v", v)
+		t.Errorf("a text that does not match: got the captures %v, want none", v)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestCasesAreReadable(t *testing.T) {
 		}
 		comment, sections := readSections(string(text))
 		if len(comment) < 40 || strings.HasPrefix(comment, "\n") {
-			t.Errorf("%s does not say what it shows", file)
+			t.Errorf("%s: got no description at the top, want one", file)
 		}
 		shows := false
 		for _, s := range sections {
@@ -110,7 +110,7 @@ func TestCasesAreReadable(t *testing.T) {
 			}
 		}
 		if !shows {
-			t.Errorf("%s shows nothing", file)
+			t.Errorf("%s: got no section that checks a result, want one", file)
 		}
 	}
 }

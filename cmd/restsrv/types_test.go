@@ -186,11 +186,11 @@ func TestTypes(t *testing.T) {
 		c.copyFromRepository([]string{"deploy.json", "scripts"})
 		mustRun(t, "types", "-init", "-config", filepath.Join(c.dir, "deploy.json"))
 		if out := tsc(t, compiler, c.dir); out != "" {
-			t.Errorf("the sample scripts do not pass:\n%s", out)
+			t.Errorf("the sample scripts: want no errors, got\n%s", out)
 		}
 		c.save("scripts/bad.js", `module.exports = {'GET /': async () => (await dataRepo.getItem('note@sample', 'x')).titel};`)
 		if out := tsc(t, compiler, c.dir); !strings.Contains(out, "Property 'titel' does not exist") || !strings.Contains(out, "bad.js(1,") {
-			t.Errorf("a misspelt attribute in JavaScript passes:\n%s", out)
+			t.Errorf("a misspelt attribute in JavaScript: want an error, got\n%s", out)
 		}
 	})
 
@@ -203,11 +203,11 @@ func TestTypes(t *testing.T) {
 		c.save("lib/text.js", "exports.upper = (s) => s.toUpperCase();\nexports.parse = (s) => { try { return JSON.parse(s); } catch (e) { return e.message; } };\n")
 		c.save("scripts/plain.js", typesPlain)
 		if out := tsc(t, compiler, c.dir); out != "" {
-			t.Errorf("what is right does not pass:\n%s", out)
+			t.Errorf("correct scripts: want no errors, got\n%s", out)
 		}
 		c.save("scripts/null.js", `module.exports = {'GET /': async () => (await dataRepo.getItem('town@t', 'x')).name};`)
 		if out := tsc(t, compiler, c.dir); !strings.Contains(out, "null.js(1,") || !strings.Contains(out, "possibly 'null'") {
-			t.Errorf("an item that may not be there passes:\n%s", out)
+			t.Errorf("an item that may be null: want an error, got\n%s", out)
 		}
 	})
 
@@ -237,13 +237,13 @@ func TestTypes(t *testing.T) {
 		if strings.Contains(out, "good.ts") || strings.Contains(out, "platform.ts") || strings.Contains(out, "restsrv.d.ts") {
 			for line := range strings.Lines(out) {
 				if !strings.Contains(line, "bad.ts") && !strings.HasPrefix(line, " ") {
-					t.Errorf("what is right does not pass: %s", line)
+					t.Errorf("correct scripts: want no errors, got %s", line)
 				}
 			}
 		}
 		for i, statement := range typesBad {
 			if !strings.Contains(out, "scripts/bad.ts("+strconv.Itoa(i+2)+",") {
-				t.Errorf("passes: %s", statement)
+				t.Errorf("wrong statement: got no error, want one: %s", statement)
 			}
 		}
 	})
@@ -255,7 +255,7 @@ func TestTypes(t *testing.T) {
 		c.save("scripts/restsrv.d.ts", mustRun(t, "types", "-o", "-", "-config", filepath.Join(app, "deploy.json")))
 		c.save("scripts/use.ts", "export const f = async () => (await dataRepo.getItem('"+kind.class+"', 1))?."+kind.line+";\n")
 		if out := tsc(t, compiler, c.dir, "--strict"); out != "" {
-			t.Errorf("%s", out)
+			t.Errorf("want no errors, got %s", out)
 		}
 	})
 }

@@ -84,35 +84,35 @@ func TestUserCommands(t *testing.T) {
 	u := newUsers(t)
 	out, _, err := u.call("pa:ss word\r\nrest", "add", "-roles", "admin, clerk,", "-config", "x/deploy.json", "ann@local", "-name", "Ann Lee", "-db", "sqlite:y")
 	if err != nil || out != "account ann@local added\n" {
-		t.Fatalf("add: %q, %v", out, err)
+		t.Fatalf("add: got %q, %v, want success", out, err)
 	}
 	if u.opened != [2]string{"x/deploy.json", "sqlite:y"} || u.closed != 1 {
-		t.Errorf("opened %q, closed %d times", u.opened, u.closed)
+		t.Errorf("opened %q and closed %d times, want the given files and once", u.opened, u.closed)
 	}
 	if !u.signsIn("ann@local", "pa:ss word") {
-		t.Error("the password is not the first line")
+		t.Error("sign-in with the first line as password: got a refusal, want success")
 	}
 	u.answers = []string{"typed in", "typed in"}
 	out, _, err = u.call("", "passwd", "ann@local")
 	if err != nil || out != "password of ann@local changed\n" || !u.signsIn("ann@local", "typed in") || u.signsIn("ann@local", "pa:ss word") {
-		t.Errorf("passwd: %q, %v", out, err)
+		t.Errorf("passwd: got %q, %v, want the new password", out, err)
 	}
 	u.answers = nil
 	if _, _, err := u.call("x", "add", "-force", "bob@system"); err != nil {
 		t.Errorf("add: %v", err)
 	}
 	if out, _, err = u.call("", "disable", "ann@local"); err != nil || u.signsIn("ann@local", "typed in") {
-		t.Errorf("disable: %q, %v", out, err)
+		t.Errorf("disable: got %q, %v, want no sign-in", out, err)
 	}
 	out, _, err = u.call("", "list")
 	lines := strings.Split(out, "\n")
 	if err != nil || len(lines) != 4 || lines[0] != "ACCOUNT     NAME     STATE     ROLES        PASSWORD SET" ||
 		!strings.HasPrefix(lines[1], "ann@local   Ann Lee  disabled  admin,clerk  20") ||
 		!strings.HasPrefix(lines[2], "bob@system  bob      enabled   -            20") || strings.Contains(out, "$") {
-		t.Errorf("list: %v\n%s", err, out)
+		t.Errorf("list: got %v and\n%s\nwant both accounts", err, out)
 	}
 	if out, _, err = u.call("", "enable", "ann@local"); err != nil || !u.signsIn("ann@local", "typed in") {
-		t.Errorf("enable: %q, %v", out, err)
+		t.Errorf("enable: got %q, %v, want sign-in", out, err)
 	}
 }
 
@@ -169,13 +169,13 @@ func TestUserRefusals(t *testing.T) {
 		u.answers = test.answers
 		out, _, err := u.call(test.stdin, test.args...)
 		if err == nil || errors.Is(err, errUsage) || !strings.Contains(err.Error(), test.want) || out != "" {
-			t.Errorf("%s: %q, error %v", test.name, out, err)
+			t.Errorf("%s: got %q, error %v, want an error with %q", test.name, out, err, test.want)
 		} else if strings.Contains(err.Error(), "secretsecret") {
-			t.Errorf("%s: the error tells the password", test.name)
+			t.Errorf("%s: the error contains the password", test.name)
 		}
 	}
 	if !u.signsIn("ann@local", "x") {
-		t.Error("a refused command changed the password")
+		t.Error("sign-in after a refused command: got a refusal, want the old password to work")
 	}
 }
 
@@ -192,16 +192,16 @@ func TestUserUsage(t *testing.T) {
 	}
 	for want, args := range wrong {
 		if _, errs, err := u.call("", args...); !errors.Is(err, errUsage) || !strings.Contains(errs, want) {
-			t.Errorf("%q: %v, printed %q", args, err, errs)
+			t.Errorf("%q: got %v and the output %q, want the usage", args, err, errs)
 		}
 	}
 	for _, args := range [][]string{{"-h"}, {"--help"}, {"add", "-h"}, {"list", "-h"}} {
 		if _, errs, err := u.call("", args...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(errs, "restsrv user passwd") {
-			t.Errorf("%q: %v, printed %q", args, err, errs)
+			t.Errorf("%q: got %v and the output %q, want the usage", args, err, errs)
 		}
 	}
 	if u.opened != [2]string{} {
-		t.Error("wrong usage opened the database")
+		t.Error("wrong usage: the database was opened, want it closed")
 	}
 }
 

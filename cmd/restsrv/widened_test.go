@@ -127,18 +127,18 @@ func TestFaultyDefinitionsGiveNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			without := faultyDefinition{}.allowed(t, database(t))
 			if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {
-				t.Fatalf("without a faulty definition, the account must be able to change pets and nothing else: %v", without)
+				t.Fatalf("without a faulty definition: got %v, want only the right to change pets", without)
 			}
 			// The probes notice a right that is given.
 			if with := (faultyDefinition{roles: `, "keeper": {"sids": ["anonymous"]}`}).allowed(t, database(t)); !with["DELETE /rest/crud/pet@a/p1 "] {
-				t.Fatal("a definition without a mistake gives no rights")
+				t.Fatal("a correct definition: got no additional right, want one")
 			}
 			for _, d := range faultyDefinitions() {
 				t.Run("", func(t *testing.T) {
 					t.Parallel()
 					for what, may := range d.allowed(t, database(t)) {
 						if may && !without[what] {
-							t.Errorf("with %s the account may do more: %s", d, what)
+							t.Errorf("%s: got an additional right, want none: %s", d, what)
 						}
 					}
 				})
