@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/quota"
 )
 
 // Limits are the maximum total size of the files of one account and of all
@@ -34,7 +35,7 @@ const (
 // room counts the bytes that accounts have stored and are uploading.
 type room struct {
 	limits Limits
-	stored *engine.Quota
+	stored *quota.Quota
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -47,7 +48,7 @@ type room struct {
 
 func newRoom(cfg Config) *room {
 	return &room{limits: cfg.Limits, now: cfg.Now, log: cfg.Log, waiting: map[string]int64{},
-		stored: engine.NewQuota(engine.QuotaConfig{Data: cfg.Data, Class: cfg.Class, Size: "size", Own: ownUsageTime, All: allUsageTime, Now: cfg.Now})}
+		stored: quota.New(quota.Config{Data: cfg.Data, Class: cfg.Class, Size: "size", Own: ownUsageTime, All: allUsageTime, Now: cfg.Now})}
 }
 
 // upload is a content that is being received. A nil upload has no limit.
@@ -63,7 +64,7 @@ func (r *room) beginUpload(ctx context.Context) (*upload, error) {
 	if r.limits == (Limits{}) {
 		return nil, nil
 	}
-	u := &upload{room: r, owner: engine.OwnerOf(ctx)}
+	u := &upload{room: r, owner: quota.OwnerOf(ctx)}
 	own, all, err := r.stored.Usage(ctx, u.owner)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/go-oauth2/oauth2/v4/server"
 
 	"restsrv/engine"
+	"restsrv/engine/quota"
 	"restsrv/engine/remember"
 )
 
@@ -71,8 +72,8 @@ type Provider struct {
 	library *server.Server
 	bearers *remember.Memory[*bearer]
 	start   time.Time
-	sweeper *engine.Sweeper
-	bound   *engine.Bound // limit of the number of grants
+	sweeper *quota.Sweeper
+	bound   *quota.Bound // limit of the number of grants
 }
 
 var (
@@ -114,8 +115,8 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 	}
 	p.secrets.ready = make(chan struct{})
 	go p.hashSecrets(context.WithoutCancel(ctx), plain)
-	p.sweeper = engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, p.classes.grant, p.classes.spent)
-	p.bound = engine.NewBound(engine.BoundConfig{Data: cfg.Data, Class: p.classes.grant, PerAccount: cfg.Options.GrantsPerAccount, All: cfg.Options.GrantsOfAll, Now: cfg.Now, Log: cfg.Log})
+	p.sweeper = quota.NewSweeper(cfg.Data, cfg.Now, cfg.Log, p.classes.grant, p.classes.spent)
+	p.bound = quota.NewBound(quota.BoundConfig{Data: cfg.Data, Class: p.classes.grant, PerAccount: cfg.Options.GrantsPerAccount, All: cfg.Options.GrantsOfAll, Now: cfg.Now, Log: cfg.Log})
 	p.library = p.newLibrary()
 	return p, nil
 }

@@ -23,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/quota"
 )
 
 // How long keys are stored.
@@ -65,7 +66,7 @@ type Config struct {
 // Keeper implements engine.Replays with a repository.
 type Keeper struct {
 	cfg     Config
-	sweeper *engine.Sweeper
+	sweeper *quota.Sweeper
 	shares  shares
 }
 
@@ -80,8 +81,8 @@ func New(cfg Config) *Keeper {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits.setDefaults()
-	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class),
-		shares: shares{Quota: engine.NewQuota(engine.QuotaConfig{Data: cfg.Data, Class: cfg.Class, Size: "bytes", Own: ownUsageTime, All: totalUsageTime, Now: cfg.Now})}}
+	return &Keeper{cfg: cfg, sweeper: quota.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class),
+		shares: shares{Quota: quota.New(quota.Config{Data: cfg.Data, Class: cfg.Class, Size: "bytes", Own: ownUsageTime, All: totalUsageTime, Now: cfg.Now})}}
 }
 
 const claimPrefix = "run:"
@@ -91,7 +92,7 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 	if !isPrintable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
-	a := &attempt{keeper: k, key: hashTexts(scope, key), request: hashTexts(string(request)), owner: engine.OwnerOf(ctx)}
+	a := &attempt{keeper: k, key: hashTexts(scope, key), request: hashTexts(string(request)), owner: quota.OwnerOf(ctx)}
 	k.sweeper.Begin()
 	if full := k.admitKey(ctx, a.owner); full != nil {
 		// If the key has a result, the request still gets its answer.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/quota"
 )
 
 // Limits are the limits of the stored data. A zero field means its default.
@@ -55,7 +56,7 @@ const (
 
 // shares tracks the usage of all accounts.
 type shares struct {
-	*engine.Quota
+	*quota.Quota
 	refused atomic.Int64
 	warned  atomic.Int64 // time in ns since 1970
 }

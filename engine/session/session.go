@@ -20,6 +20,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/quota"
 )
 
 // Accounts provides the current state of accounts.
@@ -69,8 +70,8 @@ type Sessions struct {
 	cfg     Config
 	origin  http.CrossOriginProtection
 	scs     *scs.SessionManager
-	sweeper *engine.Sweeper
-	bound   *engine.Bound
+	sweeper *quota.Sweeper
+	bound   *quota.Bound
 }
 
 // New returns Sessions that use cfg.
@@ -93,8 +94,8 @@ func New(cfg Config) (*Sessions, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Sessions{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
-	s.bound = engine.NewBound(engine.BoundConfig{Data: cfg.Data, Class: cfg.Class, PerAccount: cfg.PerAccount, All: cfg.All, Now: cfg.Now, Log: cfg.Log})
+	s := &Sessions{cfg: cfg, sweeper: quota.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
+	s.bound = quota.NewBound(quota.BoundConfig{Data: cfg.Data, Class: cfg.Class, PerAccount: cfg.PerAccount, All: cfg.All, Now: cfg.Now, Log: cfg.Log})
 	if cfg.PublicURL != "" {
 		if err := s.origin.AddTrustedOrigin(cfg.PublicURL); err != nil {
 			return nil, err

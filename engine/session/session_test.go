@@ -17,6 +17,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/quota"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/store/dbtest"
@@ -606,7 +607,7 @@ func TestSessionsPerAccount(t *testing.T) {
 		class, clock := session.Class(), dbtest.NewClock()
 		data := db.Open(t, class)
 		var log strings.Builder
-		bound := engine.NewBound(engine.BoundConfig{Data: data, Class: class, PerAccount: 3, All: 5, Now: clock.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		bound := quota.NewBound(quota.BoundConfig{Data: data, Class: class, PerAccount: 3, All: 5, Now: clock.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for i, account := range []string{"bob", "ann", "ann", "ann", "ann", "cid", "dan", "eve", "ann"} {
 			clock.Advance(time.Second)
 			v := engine.ValuesOf(class, engine.Named("id", fmt.Sprint(account, i)), engine.Named("account", account), engine.Named("created", engine.InstantOf(clock.Now())),

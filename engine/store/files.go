@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/quota"
 )
 
 // held lists the files that an attribute of an item holds after a write.
@@ -149,7 +150,7 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 		v[c.Property(name).Index] = value
 	}
 	if p := c.Property("account"); p != nil {
-		v[p.Index] = orNull(engine.OwnerOf(sv.ctx))
+		v[p.Index] = orNull(quota.OwnerOf(sv.ctx))
 	}
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(newRevision()), Values: v}
 }

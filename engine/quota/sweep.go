@@ -1,10 +1,12 @@
-package engine
+package quota
 
 import (
 	"context"
 	"log/slog"
 	"sync"
 	"time"
+
+	"restsrv/engine"
 )
 
 // sweepEvery is the interval at which a Sweeper removes expired items, and the
@@ -15,8 +17,8 @@ const sweepEvery = 10 * time.Minute
 // It works in the background and only saves space: code that reads such items
 // must check the time itself. It is safe for concurrent use.
 type Sweeper struct {
-	data    Repository
-	classes []*Class
+	data    engine.Repository
+	classes []*engine.Class
 	now     func() time.Time
 	log     *slog.Logger
 
@@ -25,7 +27,7 @@ type Sweeper struct {
 }
 
 // NewSweeper returns a Sweeper for the classes.
-func NewSweeper(data Repository, now func() time.Time, log *slog.Logger, classes ...*Class) *Sweeper {
+func NewSweeper(data engine.Repository, now func() time.Time, log *slog.Logger, classes ...*engine.Class) *Sweeper {
 	return &Sweeper{data: data, classes: classes, now: now, log: log}
 }
 
@@ -54,12 +56,12 @@ func (s *Sweeper) Begin() {
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, c := range s.classes {
-		past := Fields{{"expires", Fields{{"$lte", InstantOf(now)}}}}
-		filter, err := ParseFilter(c, past, now)
+		past := engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}
+		filter, err := engine.ParseFilter(c, past, now)
 		if err != nil {
 			return err
 		}
-		if _, err := s.data.DeleteAll(AsServer(ctx), &Query{Class: c, Filter: filter, Count: -1}); err != nil {
+		if _, err := s.data.DeleteAll(engine.AsServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
 			return err
 		}
 	}

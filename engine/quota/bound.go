@@ -1,4 +1,4 @@
-package engine
+package quota
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"restsrv/engine"
 )
 
 // Bound limits how many items of a system class are stored, per account and in
@@ -26,8 +28,8 @@ type Bound struct {
 
 // BoundConfig is the configuration of a Bound.
 type BoundConfig struct {
-	Data       Repository
-	Class      *Class
+	Data       engine.Repository
+	Class      *engine.Class
 	PerAccount int
 	All        int
 	Now        func() time.Time
@@ -48,7 +50,7 @@ func NewBound(cfg BoundConfig) *Bound { return &Bound{cfg: cfg} }
 // Added deletes items if there are too many. Call it after an item of the account
 // was created.
 func (b *Bound) Added(ctx context.Context, account string) error {
-	ctx = AsServer(ctx)
+	ctx = engine.AsServer(ctx)
 	ended, err := b.removeOldest(ctx, account, b.cfg.PerAccount)
 	if err != nil {
 		return err
@@ -84,16 +86,16 @@ func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 // findMost returns the total number of items or, with byAccount, the account with the
 // most items and their number.
 func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n int, err error) {
-	a := &Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []Aggregate{{Name: "items", Function: CountOf}}}
+	a := &engine.Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []engine.Aggregate{{Name: "items", Function: engine.CountOf}}}
 	if byAccount {
-		a.Columns = []Column{{Name: "account", Expr: Attribute(b.cfg.Class.Property("account"))}}
-		a.Sort = []RowSort{{Column: 1, Descending: true}}
+		a.Columns = []engine.Column{{Name: "account", Expr: engine.Attribute(b.cfg.Class.Property("account"))}}
+		a.Sort = []engine.RowSort{{Column: 1, Descending: true}}
 	}
 	err = b.cfg.Data.Aggregate(ctx, a, func(row []any) error {
 		if byAccount {
-			account = ValueText(row[0])
+			account = engine.ValueText(row[0])
 		}
-		n, err = strconv.Atoi(ValueText(row[len(row)-1]))
+		n, err = strconv.Atoi(engine.ValueText(row[len(row)-1]))
 		return err
 	})
 	return account, n, err
@@ -125,13 +127,13 @@ func (b *Bound) addToTotal(n int) {
 }
 
 // removeExpired deletes the expired items that match a filter; nil matches all.
-func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
+func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, error) {
 	now := b.cfg.Now()
-	past, err := ParseFilter(b.cfg.Class, Fields{{"expires", Fields{{"$lte", InstantOf(now)}}}}, now)
+	past, err := engine.ParseFilter(b.cfg.Class, engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}, now)
 	if err != nil {
 		return 0, err
 	}
-	n, err := b.cfg.Data.DeleteAll(ctx, &Query{Class: b.cfg.Class, Filter: And(of, past), Count: -1})
+	n, err := b.cfg.Data.DeleteAll(ctx, &engine.Query{Class: b.cfg.Class, Filter: engine.And(of, past), Count: -1})
 	return int(n), err
 }
 
@@ -139,13 +141,13 @@ func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
 // so that about left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
-	of, err := Equal(c.Property("account"), account)
+	of, err := engine.Equal(c.Property("account"), account)
 	if err != nil {
 		return 0, err
 	}
-	q := &Query{Class: c, Filter: of, Sort: []Sort{{Property: c.Property("created"), Descending: true}}, Offset: left, Count: oldestAtOnce}
+	q := &engine.Query{Class: c, Filter: of, Sort: []engine.Sort{{Property: c.Property("created"), Descending: true}}, Offset: left, Count: oldestAtOnce}
 	oldest := func() (ids []string, err error) {
-		err = b.cfg.Data.List(ctx, q, func(it *Item) error {
+		err = b.cfg.Data.List(ctx, q, func(it *engine.Item) error {
 			ids = append(ids, it.ID)
 			return nil
 		})
@@ -162,7 +164,7 @@ func (b *Bound) removeOldest(ctx context.Context, account string, left int) (rem
 	for _, id := range ids {
 		if gone := b.cfg.Data.Delete(ctx, c, id, nil); gone == nil {
 			removed++
-		} else if CodeOf(gone) != NotFound && err == nil {
+		} else if engine.CodeOf(gone) != engine.NotFound && err == nil {
 			err = gone
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package quota
 
 import (
 	"context"
@@ -6,19 +6,21 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"restsrv/engine"
 )
 
 // OwnerOf returns the owner of data that a request of ctx stores: the account, or
 // the network if the account is anonymous, or "" for the server itself.
 func OwnerOf(ctx context.Context) string {
-	a := AccountFrom(ctx)
+	a := engine.AccountFrom(ctx)
 	switch {
 	case a == nil:
 		return ""
-	case a.ID != Anonymous.ID:
+	case a.ID != engine.Anonymous.ID:
 		return a.ID
 	}
-	address := CallerFrom(ctx).Address.Unmap()
+	address := engine.CallerFrom(ctx).Address.Unmap()
 	bits := address.BitLen()
 	if address.Is6() {
 		bits = 64
@@ -41,17 +43,17 @@ type Usage struct {
 // process count at once, additions by other processes after a delay. It is safe for
 // concurrent use.
 type Quota struct {
-	cfg QuotaConfig
+	cfg Config
 
 	mu     sync.Mutex
 	owners map[string]Usage
 	all    Usage
 }
 
-// QuotaConfig is the configuration of a Quota.
-type QuotaConfig struct {
-	Data  Repository
-	Class *Class
+// Config is the configuration of a Quota.
+type Config struct {
+	Data  engine.Repository
+	Class *engine.Class
 	Size  string           // name of the property with the number of bytes of a row
 	Own   time.Duration    // how long the usage of an owner is cached
 	All   time.Duration    // how long the total usage is cached
@@ -61,8 +63,8 @@ type QuotaConfig struct {
 // maxOwners is the maximum number of owners in the cache.
 const maxOwners = 10_000
 
-// NewQuota returns a Quota with the given configuration.
-func NewQuota(cfg QuotaConfig) *Quota { return &Quota{cfg: cfg, owners: map[string]Usage{}} }
+// New returns a Quota with the given configuration.
+func New(cfg Config) *Quota { return &Quota{cfg: cfg, owners: map[string]Usage{}} }
 
 // Usage returns the cached usage of an owner and in total, including the additions
 // by this process.
@@ -98,18 +100,18 @@ func (q *Quota) Usage(ctx context.Context, owner string) (own, all Usage, err er
 // readUsage reads the usage of an owner, or the total usage if owner is nil.
 func (q *Quota) readUsage(ctx context.Context, owner *string) (u Usage, err error) {
 	c := q.cfg.Class
-	a := &Aggregation{Class: c, Count: -1, Aggregates: []Aggregate{
-		{Name: "rows", Function: CountOf},
-		{Name: "bytes", Function: SumOf, Expr: Attribute(c.Property(q.cfg.Size))}}}
+	a := &engine.Aggregation{Class: c, Count: -1, Aggregates: []engine.Aggregate{
+		{Name: "rows", Function: engine.CountOf},
+		{Name: "bytes", Function: engine.SumOf, Expr: engine.Attribute(c.Property(q.cfg.Size))}}}
 	if owner != nil {
-		if a.Filter, err = Equal(c.Property("account"), *owner); err != nil {
+		if a.Filter, err = engine.Equal(c.Property("account"), *owner); err != nil {
 			return u, err
 		}
 	}
 	u.read = q.cfg.Now()
-	err = q.cfg.Data.Aggregate(AsServer(ctx), a, func(row []any) error {
-		u.Rows, _ = strconv.ParseInt(ValueText(row[0]), 10, 64)
-		u.Bytes, _ = strconv.ParseInt(ValueText(row[1]), 10, 64)
+	err = q.cfg.Data.Aggregate(engine.AsServer(ctx), a, func(row []any) error {
+		u.Rows, _ = strconv.ParseInt(engine.ValueText(row[0]), 10, 64)
+		u.Bytes, _ = strconv.ParseInt(engine.ValueText(row[1]), 10, 64)
 		return nil
 	})
 	return u, err
