@@ -28,7 +28,8 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// A relative file name gives an absolute directory, and Abs starts there.
+// If the file name is relative, the directory is absolute, and Abs resolves names
+// against it.
 func TestPathsStartAtTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -91,7 +92,7 @@ func TestLinksMustNotLeadOut(t *testing.T) {
 	}
 }
 
-// The directory itself may be reached by a link.
+// The path of the directory itself may contain a link.
 func TestLinkedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "-- real/x.js --\n-- real/deploy.json --\n"+`{"modules": {"rest": {"globals": {"di": {"x": {"module": "x"}}}}}}`)
@@ -199,8 +200,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What the server makes is not asked for: generated and computed values, the
-// times and accounts it stamps, and what is not stored at all.
+// Records need no values that the server sets: generated and computed values, times
+// and accounts of changes, and attributes that are not stored.
 func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	c := &engine.Class{Name: "made", Key: []string{"id"}, CreationTracker: "at", EditorTracker: "by", Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int, Autoassigned: true},
@@ -219,7 +220,7 @@ func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	}
 }
 
-// one is the formula that is always 1.
+// one is a formula with the value 1.
 type one struct{}
 
 func (one) Needs() [][]*engine.Property { return nil }
@@ -280,8 +281,8 @@ gone.json: k: expected 8
 	}
 }
 
-// The sample of the repository has no faults and registers what its readers
-// are told about.
+// The sample of the repository has no faults and registers the services that its
+// documents describe.
 func TestSample(t *testing.T) {
 	c, faults := Load("../../deploy.json", known)
 	if len(faults) > 0 {
@@ -300,8 +301,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// FuzzLoad holds Load to its promise: whatever the file holds, it returns a
-// configuration and faults that say where and what.
+// FuzzLoad checks that Load returns a configuration for any content of the file, and
+// that every fault has a place and a found value.
 func FuzzLoad(f *testing.F) {
 	cases, err := filepath.Glob("testdata/*.txt")
 	if err != nil {

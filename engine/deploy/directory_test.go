@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestDirectoryLinks: links inside of a directory are followed, relative and
-// absolute ones, also when the directory is a link; links that leave it are
-// refused, for files and folders.
+// TestDirectoryLinks checks that relative and absolute links inside of a directory
+// are followed, also if the directory is a link. Links to files and folders outside
+// of the directory are refused.
 func TestDirectoryLinks(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "app")

@@ -67,7 +67,7 @@ func TestGolden(t *testing.T) {
 
 var heading = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
-// write makes the files of a case.
+// write creates the files of a case.
 func write(t *testing.T, dir, input string) {
 	t.Helper()
 	marks := heading.FindAllStringSubmatchIndex(input, -1)
@@ -86,7 +86,7 @@ func write(t *testing.T, dir, input string) {
 	}
 }
 
-// report writes the faults and, unless one of them is an error, the
+// report writes the faults and, if the server would start, the
 // configuration.
 func report(c *Config, faults engine.Faults) string {
 	var b strings.Builder

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// What scripts hear of by settings.get is what the file says of the application,
-// never the secrets that the server is put together with, wherever they stand.
+// Scripts can read the settings of the application with settings.get. They cannot
+// read secrets of the server, in any part of the file.
 func TestValuesHaveNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, `-- deploy.json --

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/meta"
 )
 
-// application is the folder of the application that this project is tried on,
-// above one of the folders that this one is in; "" when it is not there.
+// application returns the folder of a public application beside the repository, or
+// "" if the folder does not exist.
 func application() string {
 	for up := "../"; len(up) < 30; up += "../" {
 		if dir := up + "shared/apps/develop-and-test"; isDir(dir) {
@@ -27,7 +27,7 @@ func isDir(name string) bool {
 }
 
 // TestApplication compiles every formula of an application in testdata and of a public
-// one, and finds the classes that they look up.
+// one, and resolves the classes that they look up.
 func TestApplication(t *testing.T) {
 	t.Run("library", func(t *testing.T) {
 		compileAll(t, "../../cmd/restsrv/testdata/library", "library", 4, "town", "publisherCount", "publishers")
@@ -41,8 +41,9 @@ func TestApplication(t *testing.T) {
 	})
 }
 
-// compileAll compiles the formulas of an application, which has at least least of them.
-// The formula of an attribute needs the attributes in needed.
+// compileAll compiles the formulas of an application, and checks that there are at
+// least a given number. needed lists the attributes that the formula of an attribute
+// must need.
 func compileAll(t *testing.T, dir, namespace string, least int, class, attribute, needed string) {
 	sources, faults := meta.ReadDir(os.DirFS(dir), "meta")
 	if len(faults) > 0 {

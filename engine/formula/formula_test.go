@@ -32,10 +32,10 @@ func TestPaths(t *testing.T) {
 		{`$none`, `null`},
 		{`$town`, `city:7`},
 		{`$town.name`, `"Oslo"`},
-		{`$town.mayor`, `"Ann"`}, // of a descendant, whose attributes stand in another order
+		{`$town.mayor`, `"Ann"`}, // attribute of a descendant with another order of attributes
 		{`$town@`, `"Oslo"`},
 		{`$town.name@`, `"Oslo"`},
-		{`$lost`, `8`}, // dangling: its id
+		{`$lost`, `8`}, // dangling reference: gives the id
 		{`$lost.name`, `null`},
 		{`$lost.id`, `8`},
 		{`$lines`, `items[line:1 line:2 line:3]`},
@@ -75,7 +75,7 @@ func TestLogic(t *testing.T) {
 		{`and(true, 5)`, `5`}, {`and(0, 5)`, `0`}, {`and(null, true)`, `null`}, {`and($ok, $name)`, `"Größe"`},
 		{`or(0, '')`, `""`}, {`or(null, 'x', 1)`, `"x"`},
 		{`and(false, next(c))`, `false`}, {`or(true, next(c))`, `true`}, {`if(true, 1, next(c))`, `1`},
-		{`next(c)`, `1`}, // nothing above has taken one
+		{`next(c)`, `1`}, // the first use of the counter
 		{`not(0)`, `true`}, {`not('0')`, `false`}, {`not($none)`, `true`}, {`not($dec)`, `false`},
 		{`if($ok, a, b)`, `"a"`}, {`if($none, a, b)`, `"b"`}, {`if('', a)`, `null`},
 		{`{"not":{"eq":["$a",7]}}`, `false`},
@@ -217,9 +217,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeds shows what must be loaded: every path from the formula's own item,
-// those of conditions below the list they are about, and not the target of a
-// reference when only its key is used.
+// TestNeeds checks the paths that a formula needs: every path from its own item, and
+// paths of conditions below their list. If only the key of a reference is used, its
+// target is not needed.
 func TestNeeds(t *testing.T) {
 	w := newWorld(t)
 	for source, want := range map[string]string{
@@ -254,7 +254,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestLinked shows that a calculated attribute makes its class load what it needs.
+// TestLinked checks that a class loads the needs of its calculated attributes.
 func TestLinked(t *testing.T) {
 	w := newWorld(t)
 	f, err := w.compile(t, `sum($lines, good.price)`)
@@ -269,7 +269,8 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// TestEnds shows that work is bounded whatever the data, and ends with its request.
+// TestEnds checks that the work of a formula is bounded for any data, and ends when the
+// request ends.
 func TestEnds(t *testing.T) {
 	w := newWorld(t)
 	many := make([]*engine.Item, 3000)
@@ -324,7 +325,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// TestDecodedLiterals shows that a formula may be made of Go values too.
+// TestDecodedLiterals checks that a formula may contain Go values too.
 func TestDecodedLiterals(t *testing.T) {
 	w := newWorld(t)
 	f, err := formula.Compile(w.order, engine.Fields{{Name: "add", Value: []any{int64(1), json.Number("2"), engine.Decimal("0.5")}}})
@@ -377,7 +378,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// TestLenient compiles formulas of attributes as IONDV takes them.
+// TestLenient compiles formulas with mistakes that IONDV accepts.
 func TestLenient(t *testing.T) {
 	w := newWorld(t)
 	w.found = []*engine.Item{w.item}

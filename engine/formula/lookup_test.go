@@ -11,7 +11,7 @@ import (
 
 func decode(s string) (any, error) { return wire.Decode([]byte(s)) }
 
-// describe shows a query: class, filter, sort and count, and what it loads.
+// describe returns a query as text: class, filter, sort, count and loads.
 func describe(q *engine.Query) string {
 	var b strings.Builder
 	b.WriteString(q.Class.Name + " " + describeFilter(q.Filter))
@@ -58,12 +58,12 @@ func describeFilter(f *engine.Filter) string {
 	return string(f.Op) + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// TestLookups shows what formulas ask the database.
+// TestLookups checks the queries of formulas.
 func TestLookups(t *testing.T) {
 	for _, x := range []struct{ source, want, query string }{
 		{`get(town, 7)`, `town:1`, `town id eq 7 at most 1`},
 		{`get('town@t', $town)`, `town:1`, `town id eq 7 at most 1`},
-		{`get(town, x)`, `null`, ``}, // no id of the class
+		{`get(town, x)`, `null`, ``}, // not an id of the class
 		{`get(town, $none)`, `null`, ``},
 		{`get($town)`, `city:7`, ``},
 		{`{"get":["town","name","$name","id",["x"]]}`, `error: get: class town@t has no attribute "x", expected one of id, name`, ``},
@@ -119,8 +119,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestCheck shows that the classes that a formula looks up are checked when
-// all are known.
+// TestCheck checks that Check reports unknown classes and attributes of lookups.
 func TestCheck(t *testing.T) {
 	w := newWorld(t)
 	for _, x := range []example{

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/wire"
 )
 
-// mentions tells what a formula of an order is made of: attributes, =attributes
-// as people read them, @classes by their display strings, >classes of the items
-// that it gives, #classes whose items it looks up, ?names of unknown attributes and ! for anything at all.
+// mentions returns the inputs of a formula of an order: attributes, =attributes as
+// displayed, @classes used by display string, >classes of items that are the value,
+// #classes that are looked up, ?names of unknown attributes, and ! for unknown inputs.
 func (w *world) mentions(t *testing.T, source string) string {
 	t.Helper()
 	var v any = source
@@ -61,8 +61,8 @@ func (w *world) mentions(t *testing.T, source string) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-// Whatever a formula can read of an attribute, it mentions. Items count for
-// their display strings where they may be taken for text.
+// A formula mentions every attribute that it can read. If an item may be used as text,
+// its display string is mentioned.
 func TestMentions(t *testing.T) {
 	w := newWorld(t)
 	w.order.CreatorTracker = "name"

@@ -47,7 +47,7 @@ func TestFieldsOfTheRightType(t *testing.T) {
 	}
 }
 
-// A field that is null reads like one that is not there, without a fault.
+// A null field counts as absent, without a fault.
 func TestAbsentFields(t *testing.T) {
 	var faults engine.Faults
 	for _, o := range []jsonfile.Object{document(&faults), {}} {
@@ -68,7 +68,7 @@ func TestAbsentFields(t *testing.T) {
 	}
 }
 
-// Every mistake is kept, and what is wrong reads as absent.
+// Every mistake is reported, and a wrong value counts as absent.
 func TestFieldsOfAnotherType(t *testing.T) {
 	var faults engine.Faults
 	o := document(&faults)

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// YAML is read as the JSON it stands for, numbers with all their digits.
+// YAML is decoded like the equivalent JSON, and numbers keep all digits.
 func TestDecodeYAML(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                  `null`,
@@ -56,8 +56,8 @@ func TestDecodeYAMLRefuses(t *testing.T) {
 	}
 }
 
-// Anchors that name each other ten times at each of ten levels must not be
-// written out.
+// Anchors that refer to each other ten times at each of ten levels must not be
+// expanded.
 func TestDecodeYAMLIsBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 x\n")

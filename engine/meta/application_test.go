@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// application finds a file tree that stands beside the repository.
+// application finds the files of an application beside the repository.
 func application(t *testing.T, name string) fs.FS {
 	t.Helper()
 	for _, up := range []string{"../../../shared/apps/", "../../../../shared/apps/"} {
@@ -66,8 +66,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestRealApplication loads the classes of a real application: every file is
-// taken, but for one of two that describe the same class.
+// TestRealApplication loads the classes of a real application: it uses
+// every file except one of two that describe the same class.
 func TestRealApplication(t *testing.T) {
 	sources, faults := ReadDir(application(t, "develop-and-test"), "meta")
 	if len(faults) > 0 {
@@ -101,14 +101,14 @@ func TestRealApplication(t *testing.T) {
 	if n := len(r.Classes()); n != 162 {
 		t.Errorf("%d classes, expected 162", n)
 	}
-	// The rest of the warnings: one-letter names in a display string.
+	// The other warnings concern one-letter names in a display string.
 	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 4 {
 		t.Errorf("%d warnings, expected 4:\n%v", len(warnings), warnings)
 	}
 	checkApplication(t, r)
 }
 
-// checkApplication looks at one thing of each kind.
+// checkApplication checks one example of each kind of definition.
 func checkApplication(t *testing.T, r *Repository) {
 	t.Helper()
 	property := func(class, name string) *engine.Property {

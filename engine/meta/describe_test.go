@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// Every class file of a real application is described as it was written, its
-// attributes in their order, and with its namespace.
+// The description of each class of a real application equals its file, with the
+// attributes in their order and with the namespace.
 func TestRealApplicationDescribed(t *testing.T) {
 	sources, _ := ReadDir(application(t, "develop-and-test"), "meta")
 	r, _ := presented(t, application(t, "develop-and-test"), "develop-and-test")
@@ -24,7 +24,7 @@ func TestRealApplicationDescribed(t *testing.T) {
 		slices.SortStableFunc(v.([]any), func(a, b any) int { return cmp.Compare(orderNumber(a.(engine.Fields)), orderNumber(b.(engine.Fields))) })
 		fields = fields.With("namespace", "develop-and-test")
 		name, _ := fields.Get("name")
-		written[name.(string)] = fields // of two files of a class the last counts
+		written[name.(string)] = fields // if two files describe a class, the last one counts
 	}
 	length := 1
 	for _, c := range r.Classes() {
@@ -34,13 +34,13 @@ func TestRealApplicationDescribed(t *testing.T) {
 		}
 		length += len(got) + 1
 	}
-	if length != 357016 { // what the ancestor answers to listMeta
+	if length != 357016 { // length of the response of IONDV to listMeta
 		t.Errorf("all classes are %d bytes, expected 357016", length)
 	}
 }
 
-// The attributes of a class are told with those of its ancestors and structs;
-// what a short file leaves out is added.
+// The description of a class includes the attributes of its ancestors and structs.
+// Fields that a short file omits are added.
 func TestDescribed(t *testing.T) {
 	r, _ := presented(t, files(map[string]string{
 		"meta/passport.class.json":  `{"name": "passport", "isStruct": true, "key": ["number"], "properties": [{"name": "number", "type": "string", "nullable": true}, {"name": "by", "type": 0, "nullable": true}]}`,
@@ -94,8 +94,8 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// What a view lacks is in no description: not as an attribute, and not where
-// others mention it.
+// A description in a view contains hidden attributes neither as attributes nor in
+// mentions by others.
 func TestDescribedInView(t *testing.T) {
 	r, _ := presented(t, files(map[string]string{
 		"meta/pay.class.json": `{"name": "pay", "ancestor": "note", "semantic": "title| |sum", "container": "boss", "creationTracker": "at", "changeTracker": "", "cacheDependencies": ["boss", "in"],

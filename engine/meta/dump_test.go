@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// dump writes whatever a class says.
+// dump writes all fields of a class.
 func dump(b *strings.Builder, c *engine.Class) {
 	fmt.Fprintf(b, "%s caption=%q key=%s semantic=%q version=%q", c.FullName, c.Caption, strings.Join(c.Key, ","), c.Semantic, c.Version)
 	flags(b, []flagged{{c.Abstract, "abstract"}, {c.Struct, "struct"}, {c.Journaling, "journaling"}})
@@ -95,7 +95,7 @@ type pair struct {
 	value any
 }
 
-// named writes what is neither zero nor nil.
+// named writes a value with its name, unless the value is zero or nil.
 func named(b *strings.Builder, all []pair) {
 	for _, n := range all {
 		switch v := n.value.(type) {

@@ -69,7 +69,7 @@ func TestNoClassesAtAll(t *testing.T) {
 	}
 }
 
-// The classes that come out must be ready for items: Init was called.
+// Loaded classes must be ready for items: Init was called.
 func TestClassesAreInitialised(t *testing.T) {
 	r, faults := load(t, "sample", `{"name": "note", "semantic": "title", "properties": [{"name": "title", "type": "string"}]}`)
 	if len(faults) > 0 {
@@ -94,8 +94,8 @@ type clock struct{ engine.FormulaData }
 
 func (clock) Now() engine.Instant { return 42 }
 
-// What $$now, $$uid and $$name stand for; without an account the latter two
-// are null.
+// $$now, $$uid and $$name get their values from the request. If there is no account,
+// $$uid and $$name are null.
 func TestVariables(t *testing.T) {
 	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"})
 	for _, c := range []struct {
@@ -115,8 +115,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// $$ and another name is a property of the account, as far as the attribute can
-// have its value.
+// $$ and another name stands for a property of the account, if the attribute can
+// hold its value.
 func TestAccountProperties(t *testing.T) {
 	properties := engine.Fields{{Name: "person", Value: "p7"}, {Name: "floor", Value: json.Number("3")}, {Name: "list", Value: []any{"x"}}}
 	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Properties: properties})
@@ -137,7 +137,8 @@ func TestAccountProperties(t *testing.T) {
 	}
 }
 
-// 1.9 comes before 1.10, and a version before the same with more parts.
+// Version 1.9 is older than 1.10. A version is older than the same one with more
+// parts.
 func TestVersionsAreInOrder(t *testing.T) {
 	ascending := []string{"", "0", "1", "1.0", "1.9", "1.10", "1.10.0", "2", "10", "a", "b"}
 	for i, a := range ascending {
@@ -185,9 +186,9 @@ func TestManyClassesInOneTree(t *testing.T) {
 	}
 }
 
-// FuzzLoad feeds the parser of class files with two files, so that they can
-// meet as ancestors and duplicates. Whatever they hold, Load returns either
-// classes or faults, and every fault says where and what.
+// FuzzLoad loads two class files at a time, so that they can be ancestors or
+// duplicates of each other. For any content, Load must return either classes or
+// faults, and every fault must have a place and a found value.
 func FuzzLoad(f *testing.F) {
 	for _, s := range [][2]string{
 		{`{"name":"a","key":["id"],"properties":[{"name":"id","type":12}]}`, `{"name":"b","ancestor":"a"}`},
@@ -235,8 +236,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestNames names classes before anything else is known of them, and tells
-// when some name is not known.
+// TestNames reads only the names of classes, and checks that complete is false if a
+// name cannot be read.
 func TestNames(t *testing.T) {
 	class := func(fields ...engine.Field) Source { return Source{Value: engine.Fields(fields)} }
 	named := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "properties", Value: "wrong"})
@@ -251,8 +252,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A collection loads what its conditions find; what cannot be a condition is a
-// fault that names it.
+// A collection loads the items that match its conditions. A value that cannot be a
+// condition is a fault that names it.
 func TestConditionsOfCollections(t *testing.T) {
 	const item = `{"name": "b", "properties": [{"name": "no", "type": "int"}]}`
 	r, faults := load(t, "n", item, `{"name": "a", "properties": [{"name": "bs", "type": 14, "itemsClass": "b", "selConditions": {"gt": ["$no", "7"]}}]}`)
@@ -267,9 +268,8 @@ func TestConditionsOfCollections(t *testing.T) {
 	}
 }
 
-// TestThumbnails holds that images know what answers show of them, also those
-// that are inherited, and that answers which show others are
-// others.
+// TestThumbnails checks that image properties have the thumbnails of responses, also
+// if they are inherited, and that responses with other thumbnails have other tags.
 func TestThumbnails(t *testing.T) {
 	classes := func(thumbnails ...engine.ThumbnailKind) *engine.Class {
 		var sources []Source

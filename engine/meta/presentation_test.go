@@ -12,7 +12,7 @@ import (
 	"restsrv/engine"
 )
 
-// presented loads the classes and the presentation of files.
+// presented loads the classes and the presentation in the given files.
 func presented(t *testing.T, root fs.FS, namespace string) (*Repository, *Presentation) {
 	t.Helper()
 	sources, faults := ReadDir(root, "meta")
@@ -34,8 +34,8 @@ func files(named map[string]string) fstest.MapFS {
 	return root
 }
 
-// TestRealPresentation reads all that a real application says of how it is
-// shown.
+// TestRealPresentation reads the navigation, views and workflows of a real
+// application.
 func TestRealPresentation(t *testing.T) {
 	r, p := presented(t, application(t, "develop-and-test"), "develop-and-test")
 	class := func(name string) *engine.Class {
@@ -93,7 +93,7 @@ func TestRealPresentation(t *testing.T) {
 	}
 }
 
-// Every mistake is named with its file and path; those without ! are warnings.
+// Every mistake is reported with its file and path. Mistakes without ! are warnings.
 func TestPresentationFaults(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
@@ -130,7 +130,7 @@ func TestPresentationFaults(t *testing.T) {
 	}
 }
 
-// The later of two files for one thing counts, by the order of their names.
+// If two files describe the same thing, the later one by name counts.
 func TestPresentedTwice(t *testing.T) {
 	r, p := presented(t, files(map[string]string{
 		"navigation/a/n.json": `{"code": "n", "own": 1}`, "navigation/b/n.json": `{"code": "n", "own": 2}`,
@@ -161,7 +161,7 @@ func TestPresentedTwice(t *testing.T) {
 	}
 }
 
-// counting counts how often each file is opened.
+// counting is a file system that counts how often each file is opened.
 type counting struct {
 	fs.FS
 	mu     sync.Mutex
@@ -177,8 +177,8 @@ func (c *counting) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-// Files are read when they are asked for, once, by however many ask. A broken file is
-// left out: the others are shown, also instead of it.
+// A file is read once, at its first use, even if several callers request it. A broken
+// file is left out: the other files are used, also in its place.
 func TestPresentationIsReadLate(t *testing.T) {
 	root := files(map[string]string{"views/note/list.json": `{"columns": []}`, "views/note/item.json": `{`, "views/book/list.json": `{}`,
 		"navigation/a/n.json": `{`, "navigation/a/m.json": `{"code": "m"}`, "navigation/a.section.json": `{"name": "a"}`, "navigation/b.section.json": `{}`,
@@ -216,7 +216,7 @@ func TestPresentationIsReadLate(t *testing.T) {
 	}
 }
 
-// Without the folders there is nothing but the built-in validators.
+// If the folders do not exist, the presentation has only the built-in validators.
 func TestNothingPresented(t *testing.T) {
 	r, p := presented(t, files(nil), "app")
 	note, _ := r.Class("note@app")
