@@ -24,7 +24,7 @@ func TestMissingFile(t *testing.T) {
 		t.Errorf("got %v, want a configuration that knows its folder", c)
 	}
 	if _, faults := Load(dir, known); len(faults) != 1 || faults[0].Level == engine.Warning {
-		t.Errorf("a folder in place of the file gave %v", faults)
+		t.Errorf("a folder in place of the file: got %v, want one fault", faults)
 	}
 }
 
@@ -46,10 +46,10 @@ func TestPathsStartAtTheDirectory(t *testing.T) {
 		t.Errorf("Dir %s, File %s, want %s and my.json", c.Dir, c.File, want)
 	}
 	if got := c.Abs("x.db"); got != filepath.Join(want, "x.db") {
-		t.Errorf("Abs(x.db) = %s", got)
+		t.Errorf("Abs(x.db): got %s, want it in %s", got, want)
 	}
 	if got := c.Abs(want); got != want {
-		t.Errorf("Abs of an absolute path = %s", got)
+		t.Errorf("Abs of an absolute path: got %s, want %s", got, want)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestLinksMustNotLeadOut(t *testing.T) {
 	for _, f := range faults {
 		at = append(at, f.Path)
 		if strings.Contains(f.String(), outside) {
-			t.Errorf("the fault tells where the link leads: %s", f)
+			t.Errorf("got a fault with the target of the link: %s", f)
 		}
 	}
 	di := "modules.rest.globals.di."
@@ -88,7 +88,7 @@ func TestLinksMustNotLeadOut(t *testing.T) {
 		got[s.Name] = s.Script
 	}
 	if got["inner"] != "inner.js" || got["inner-folder"] != "again/inner.js" || got["loop"] != "loop.js" {
-		t.Errorf("scripts %v: links inside the directory must work", got)
+		t.Errorf("got the scripts %v, want those behind links inside the directory", got)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestLinkedDirectory(t *testing.T) {
 	}
 	c, faults := Load(filepath.Join(dir, "link", "deploy.json"), known)
 	if len(faults) > 0 || c.Services[0].Script != "x.js" || c.Services[0].Missing {
-		t.Errorf("got %+v, %v", c.Services, faults)
+		t.Errorf("got %+v, %v, want the script x.js", c.Services, faults)
 	}
 }
 
@@ -117,14 +117,14 @@ func TestResolve(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o["repo"] != data || o["late"] != meta || o["name"] != "dataRepo" || o["none"] != nil || len(o) != 5 {
-		t.Errorf("got %v", o)
+		t.Errorf("got %v, want resolved references", o)
 	}
 	list := o["list"].([]any)
 	if deep, _ := list[2].(engine.Fields).Get("deep"); list[0] != data || deep != meta {
-		t.Errorf("inner references: got %v", list)
+		t.Errorf("inner references: got %v, want resolved ones", list)
 	}
 	if first := v.(engine.Fields)[4].Value.([]any)[0]; first != "ion://dataRepo" {
-		t.Error("Resolve changed what it was given")
+		t.Error("Resolve changed its argument")
 	}
 }
 
@@ -135,7 +135,7 @@ func TestResolveUnknown(t *testing.T) {
 		t.Errorf("got %v, want it to name option and nearest component", err)
 	}
 	if o, err := Resolve(nil, nil); err != nil || o == nil || len(o) != 0 {
-		t.Errorf("no options: got %v, %v", o, err)
+		t.Errorf("no options: got %v, %v, want an empty object", o, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func records(t *testing.T, objects string) ([]engine.Record, engine.Faults) {
 	}
 	got, places, faults := c.Records(sampleClasses(t))
 	if len(got) != len(places) {
-		t.Errorf("%d records have %d places", len(got), len(places))
+		t.Errorf("got %d records with %d places, want the same number", len(got), len(places))
 	}
 	return got, faults
 }
@@ -193,10 +193,10 @@ func TestRecords(t *testing.T) {
 		t.Fatal(faults)
 	}
 	if len(got) != 2 || got[0].ID != "" || got[0].Values[0] != "a" || got[0].Values[2] != true || got[0].Values[3] != engine.Absent {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want two records, the first without an id", got)
 	}
 	if got[1].ID != "b" || got[1].Class.FullName != "note@app" || got[1].Values[0] != engine.Absent {
-		t.Errorf("got %+v", got[1])
+		t.Errorf("got %+v, want note b", got[1])
 	}
 }
 
@@ -277,7 +277,7 @@ gone.json: k: expected 8
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if in[0].Line != 0 || in[0].Expected != "5" {
-		t.Error("Locate changed what it was given")
+		t.Error("Locate changed its argument")
 	}
 }
 
@@ -326,26 +326,26 @@ func FuzzLoad(f *testing.F) {
 		_, err := wire.Decode(bytes.TrimPrefix(data, byteOrderMark))
 		for i, fault := range faults {
 			if fault.File != "deploy.json" || fault.Expected == "" || strings.ContainsAny(fault.String(), "\n\x00") {
-				t.Fatalf("incomplete fault %#v", fault)
+				t.Fatalf("got the incomplete fault %#v", fault)
 			}
 			if err == nil && fault.Path != "" && fault.Line == 0 {
-				t.Fatalf("fault %s has no line", fault)
+				t.Fatalf("got fault %s without a line, want one", fault)
 			}
 			if i > 0 && (fault.Line < faults[i-1].Line || fault.Line == faults[i-1].Line && fault.Column < faults[i-1].Column) {
-				t.Fatalf("fault %s comes after %s", fault, faults[i-1])
+				t.Fatalf("got fault %s after %s, want the order of the file", fault, faults[i-1])
 			}
 		}
 		for _, s := range c.Services {
 			if s.Path == "" || (s.Builtin == "") == (s.Script == "") && !s.Broken || !pathSegment(s.Name) {
-				t.Fatalf("service %+v", s)
+				t.Fatalf("got the service %+v, want a path and either a builtin or a script", s)
 			}
 			if s.Script != "" && !filepath.IsLocal(s.Script) {
-				t.Fatalf("script %q leaves the directory", s.Script)
+				t.Fatalf("got script %q, want a local path", s.Script)
 			}
 		}
 		errs, _ := faults.Split(false)
 		if err != nil && len(errs) == 0 {
-			t.Fatalf("malformed JSON was accepted: %q", data)
+			t.Fatalf("malformed JSON: got no fault, want one: %q", data)
 		}
 	})
 }

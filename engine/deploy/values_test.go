@@ -21,7 +21,7 @@ func TestValuesHaveNoSecrets(t *testing.T) {
 `)
 	c, _ := Load(filepath.Join(dir, "deploy.json"), known)
 	if text := string(engine.AppendValue(nil, c.Values)); strings.Contains(text, "s3cret") {
-		t.Errorf("scripts hear %s", text)
+		t.Errorf("values for scripts: got a secret in %s", text)
 	}
 	for name, want := range map[string]string{"vat": `20`, "rest.mail": `{"from":"a@b.c"}`} {
 		v, _ := engine.Settings(c.Values).Get(name)

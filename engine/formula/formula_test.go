@@ -265,7 +265,7 @@ func TestLinked(t *testing.T) {
 	w.order.Link()
 	loads := w.order.Needs()
 	if len(loads) != 1 || loads[0].Property.Name != "lines" || len(loads[0].Next) != 1 || loads[0].Next[0].Property.Name != "good" {
-		t.Errorf("the class needs %v", loads)
+		t.Errorf("loads of the class: got %v, want lines and their goods", loads)
 	}
 }
 
@@ -287,22 +287,22 @@ func TestEnds(t *testing.T) {
 		return f
 	}
 	if v, err := heavy(50).Eval(context.Background(), w.item, w); err != nil || v != true {
-		t.Errorf("%v %v, expected true: this is within the limit", v, err)
+		t.Errorf("a formula within the limit: got %v, %v, want true", v, err)
 	}
 	if _, err := heavy(150).Eval(context.Background(), w.item, w); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("a formula of some million steps ends with %v, expected an error that says so", err)
+		t.Errorf("a formula of some million steps: got %v, want Invalid", err)
 	}
 	f, err := w.compile(t, `[`+strings.TrimSuffix(strings.Repeat(`{"pad":["x",4000000]},`, 100), ",")+`]`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Eval(context.Background(), w.item, w); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("a formula of 400 MB ends with %v, expected an error that says so", err)
+		t.Errorf("a formula of 400 MB: got %v, want Invalid", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := heavy(50).Eval(ctx, w.item, w); engine.CodeOf(err) != engine.Timeout {
-		t.Errorf("after its request a formula ends with %v, expected a timeout", err)
+		t.Errorf("a formula after the end of its request: got %v, want Timeout", err)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			for range 100 {
 				if v, err := f.Eval(context.Background(), w.item, w); err != nil || v != "Tea, Cup, Tea" {
-					t.Errorf("%v, %v", v, err)
+					t.Errorf("got %v, %v, want Tea, Cup, Tea", v, err)
 				}
 			}
 		})
@@ -333,10 +333,10 @@ func TestDecodedLiterals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := f.Eval(context.Background(), w.item, w); err != nil || v != engine.Decimal("3.5") {
-		t.Errorf("%v, %v", v, err)
+		t.Errorf("got %v, %v, want 3.5", v, err)
 	}
 	if _, err := formula.Compile(w.order, struct{}{}); err == nil {
-		t.Error("a value that is no JSON was taken")
+		t.Error("Compile of a struct: got no error, want one")
 	}
 }
 
@@ -356,7 +356,7 @@ func FuzzCompile(f *testing.F) {
 			c, err := formula.Compile(w.order, source)
 			if err != nil {
 				if engine.CodeOf(err) != engine.Invalid {
-					t.Errorf("%v is not Invalid", err)
+					t.Errorf("got %v, want Invalid", err)
 				}
 				continue
 			}
@@ -364,15 +364,15 @@ func FuzzCompile(f *testing.F) {
 			start := time.Now()
 			defer func() {
 				if took := time.Since(start); took > 3*time.Second {
-					t.Errorf("%s takes %s", s, took)
+					t.Errorf("%s took %s, want at most 3s", s, took)
 				}
 			}()
 			v, err := c.Eval(context.Background(), w.item, w)
 			if err != nil && engine.CodeOf(err) != engine.Invalid {
-				t.Errorf("%v is not Invalid", err)
+				t.Errorf("got %v, want Invalid", err)
 			}
 			if again, _ := c.Eval(context.Background(), w.item, w); !slices.Contains([]string{show(v)}, show(again)) && !strings.Contains(s, "next") {
-				t.Errorf("%s is %s, then %s", s, show(v), show(again))
+				t.Errorf("%s: got %s, then %s, want the same", s, show(v), show(again))
 			}
 		}
 	})
@@ -414,7 +414,7 @@ func TestLenient(t *testing.T) {
 	}
 	for _, refused := range []string{`nosuch(1)`, `add(1, 2`, `concat(sub(1, 2)`, `eq(1)`, `{"count":["nosuch"]}`, `{"eq":[{"nosuch":[]},{"nosuch":[]}]}`} {
 		if f, _, err := formula.CompileLenient(w.order, source(t, refused), w.Class); err == nil {
-			t.Errorf("%s: compiled to %v", refused, f)
+			t.Errorf("%s: got %v, want an error", refused, f)
 		}
 	}
 }

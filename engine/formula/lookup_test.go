@@ -102,7 +102,7 @@ func TestLookups(t *testing.T) {
 		}
 		if x.want == "" {
 			if _, err := w.compile(t, x.source); err == nil {
-				t.Errorf("%s compiles", x.source)
+				t.Errorf("%s: got no error, want one", x.source)
 			}
 			continue
 		}
@@ -114,7 +114,7 @@ func TestLookups(t *testing.T) {
 			query += describe(q)
 		}
 		if query != x.query {
-			t.Errorf("%s asks %s, expected %s", x.source, query, x.query)
+			t.Errorf("%s: got the query %s, want %s", x.source, query, x.query)
 		}
 	}
 }

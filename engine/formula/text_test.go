@@ -22,7 +22,7 @@ func TestSurplusBrackets(t *testing.T) {
 		source := "f(" + strings.Join(wrong, ", ") + ")" + strings.Repeat(")", r.IntN(2))
 		want, skipped, err := parseText(right)
 		if err != nil || len(skipped) > 0 {
-			t.Fatalf("%s: %v, skipped %q", right, err, skipped)
+			t.Fatalf("%s: got %v and skipped %q, want neither", right, err, skipped)
 		}
 		got, skipped, err := parseText(source)
 		if err != nil || !reflect.DeepEqual(got, want) || (len(skipped) > 0) != (source != right) {

@@ -151,7 +151,7 @@ func (w *world) eval(t testing.TB, s string) string {
 	if err != nil {
 		var e *engine.Error
 		if !errors.As(err, &e) {
-			t.Fatalf("%s: %v is no engine.Error", s, err)
+			t.Fatalf("%s: got %v, want an engine.Error", s, err)
 		}
 		return "error: " + e.Message
 	}

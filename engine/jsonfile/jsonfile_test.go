@@ -25,25 +25,25 @@ func TestFieldsOfTheRightType(t *testing.T) {
 	var faults engine.Faults
 	o := document(&faults)
 	if got := o.Text("text"); got != "a" {
-		t.Errorf("Text = %q", got)
+		t.Errorf("Text: got %q, want a", got)
 	}
 	if !o.Flag("flag", false) {
-		t.Error("Flag = false")
+		t.Error("Flag: got false, want true")
 	}
 	for _, bounds := range [][2]int64{{7, 7}, {-1, 8}} {
 		if n, ok := o.Whole("whole", bounds[0], bounds[1]); n != 7 || !ok {
-			t.Errorf("Whole from %d to %d = %d, %v", bounds[0], bounds[1], n, ok)
+			t.Errorf("Whole from %d to %d: got %d, %v, want 7, true", bounds[0], bounds[1], n, ok)
 		}
 	}
 	if got := o.List("list"); len(got) != 1 || got[0] != "x" {
-		t.Errorf("List = %v", got)
+		t.Errorf("List: got %v, want [x]", got)
 	}
 	child, ok := o.Child("child")
 	if !ok || child.Text("inner") != "b" || child.At("inner") != "top.child.inner" || child.File != "f.json" {
-		t.Errorf("Child = %+v, %v", child, ok)
+		t.Errorf("Child: got %+v, %v, want the inner object", child, ok)
 	}
 	if len(faults) > 0 {
-		t.Errorf("faults %v", faults)
+		t.Errorf("got the faults %v, want none", faults)
 	}
 }
 
@@ -53,18 +53,18 @@ func TestAbsentFields(t *testing.T) {
 	for _, o := range []jsonfile.Object{document(&faults), {}} {
 		for _, name := range []string{"null", "nowhere"} {
 			if o.Value(name) != nil || o.Text(name) != "" || !o.Flag(name, true) || o.Flag(name, false) || o.List(name) != nil {
-				t.Errorf("%s of %+v does not read as absent", name, o)
+				t.Errorf("%s of %+v: got a value, want it absent", name, o)
 			}
 			if n, ok := o.Whole(name, -1, 1); n != 0 || ok {
-				t.Errorf("%s of %+v: Whole = %d, %v", name, o, n, ok)
+				t.Errorf("%s of %+v: Whole: got %d, %v, want 0, false", name, o, n, ok)
 			}
 			if child, ok := o.Child(name); ok || child.Text("inner") != "" {
-				t.Errorf("%s of %+v: Child = %+v, %v", name, o, child, ok)
+				t.Errorf("%s of %+v: Child: got %+v, %v, want none", name, o, child, ok)
 			}
 		}
 	}
 	if len(faults) > 0 {
-		t.Errorf("faults %v", faults)
+		t.Errorf("got the faults %v, want none", faults)
 	}
 }
 
@@ -73,23 +73,23 @@ func TestFieldsOfAnotherType(t *testing.T) {
 	var faults engine.Faults
 	o := document(&faults)
 	if got := o.Text("whole"); got != "" {
-		t.Errorf("Text = %q", got)
+		t.Errorf("Text of another type: got %q, want it empty", got)
 	}
 	if !o.Flag("text", true) || o.Flag("list", false) {
-		t.Error("Flag is not the default")
+		t.Error("Flag of another type: got another value than the default")
 	}
 	if n, ok := o.Whole("whole", 8, 9); n != 0 || ok {
-		t.Errorf("Whole out of bounds = %d, %v", n, ok)
+		t.Errorf("Whole out of bounds: got %d, %v, want 0, false", n, ok)
 	}
 	if n, ok := o.Whole("text", -1, 9); n != 0 || ok {
-		t.Errorf("Whole of text = %d, %v", n, ok)
+		t.Errorf("Whole of text: got %d, %v, want 0, false", n, ok)
 	}
 	if got := o.List("child"); got != nil {
-		t.Errorf("List = %v", got)
+		t.Errorf("List of another type: got %v, want nil", got)
 	}
 	child, ok := o.Child("flag")
 	if ok || child.Fields != nil {
-		t.Errorf("Child = %+v, %v", child, ok)
+		t.Errorf("Child of another type: got %+v, %v, want none", child, ok)
 	}
 	want := `f.json: top.whole: found 7, expected text
 f.json: top.text: found "a", expected true or false
@@ -102,7 +102,7 @@ f.json: top.flag: found true, expected an object`
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if errs, _ := faults.Split(false); len(errs) != 7 {
-		t.Errorf("%d of 7 faults stop the start", len(errs))
+		t.Errorf("got %d faults, want 7", len(errs))
 	}
 }
 
@@ -142,10 +142,10 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	if got := jsonfile.Member("a", "b\nc"); strings.Contains(got, "\n") {
-		t.Errorf("a path of two lines: %q", got)
+		t.Errorf("a path with a line break: got %q, want one line", got)
 	}
 	if got := jsonfile.Element("a.b", 12); got != "a.b[12]" {
-		t.Errorf("Element = %s", got)
+		t.Errorf("Element: got %s, want a.b[12]", got)
 	}
 }
 
@@ -197,12 +197,12 @@ func TestNearest(t *testing.T) {
 func TestValidName(t *testing.T) {
 	for _, name := range []string{"a", "_", "note", "a1_-$", "1-ref", "имя объекта", "a\u0301", strings.Repeat("я", 100)} {
 		if !jsonfile.ValidName(name) {
-			t.Errorf("ValidName(%q) = false", name)
+			t.Errorf("ValidName(%q): got false, want true", name)
 		}
 	}
 	for _, name := range []string{"", "-a", "$a", " a", "a ", "a.b", "a@b", "#a", "a#b", "a|b", "a,b", `a"b`, "a'b", "a\n", "a\tb", "\u0301a", strings.Repeat("a", 101)} {
 		if jsonfile.ValidName(name) {
-			t.Errorf("ValidName(%q) = true", name)
+			t.Errorf("ValidName(%q): got true, want false", name)
 		}
 	}
 }

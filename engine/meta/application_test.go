@@ -45,7 +45,7 @@ func TestLibrary(t *testing.T) {
 		}
 		p := class.Property(c.name)
 		if p == nil {
-			t.Fatalf("class %s has no attribute %s", c.class, c.name)
+			t.Fatalf("class %s: got no attribute %s, want one", c.class, c.name)
 		}
 		switch {
 		case p.Mirror != nil:
@@ -80,30 +80,30 @@ func TestRealApplication(t *testing.T) {
 		}
 	}
 	if classes := len(sources) - types; classes != 163 || types != 1 {
-		t.Fatalf("%d class files and %d types, expected 163 and 1", classes, types)
+		t.Fatalf("got %d class files and %d types, want 163 and 1", classes, types)
 	}
 	r, faults := Load(sources, "develop-and-test")
 	var duplicates engine.Faults
 	for _, f := range faults {
 		if f.Level != engine.Warning {
-			t.Errorf("stops the start: %v", f)
+			t.Errorf("got the level %v, want warnings only: %v", f.Level, f)
 		}
 		if strings.Contains(f.Found, "again") {
 			duplicates = append(duplicates, f)
 		}
 	}
 	if len(duplicates) != 1 || duplicates[0].File != "meta/adress.class.json" {
-		t.Errorf("named as duplicates: %v", duplicates)
+		t.Errorf("duplicates: got %v, want only meta/adress.class.json", duplicates)
 	}
 	if r == nil {
 		t.FailNow()
 	}
 	if n := len(r.Classes()); n != 162 {
-		t.Errorf("%d classes, expected 162", n)
+		t.Errorf("got %d classes, want 162", n)
 	}
 	// The other warnings concern one-letter names in a display string.
 	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 4 {
-		t.Errorf("%d warnings, expected 4:\n%v", len(warnings), warnings)
+		t.Errorf("got the faults %v and %d warnings, want no faults and 4 warnings:\n%v", errs, len(warnings), warnings)
 	}
 	checkApplication(t, r)
 }
@@ -118,7 +118,7 @@ func checkApplication(t *testing.T, r *Repository) {
 		}
 		p := c.Property(name)
 		if p == nil {
-			t.Fatalf("class %s has no attribute %s", class, name)
+			t.Fatalf("class %s: got no attribute %s, want one", class, name)
 		}
 		return p
 	}

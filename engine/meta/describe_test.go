@@ -35,7 +35,7 @@ func TestRealApplicationDescribed(t *testing.T) {
 		length += len(got) + 1
 	}
 	if length != 357016 { // length of the response of IONDV to listMeta
-		t.Errorf("all classes are %d bytes, expected 357016", length)
+		t.Errorf("all classes: got %d bytes, want 357016", length)
 	}
 }
 
@@ -64,11 +64,11 @@ func TestDescribed(t *testing.T) {
 	}
 	money := class("money")
 	if got := names(money.DescribeProperties()); got != "id in pass pass$number pass$by title " {
-		t.Errorf("attributes of money: %s", got)
+		t.Errorf("attributes of money: got %s, want also those of ancestors and structs", got)
 	}
 	own, _ := money.Describe().Get("properties")
 	if got := names(own.([]any)); got != "pass title " {
-		t.Errorf("own attributes of money: %s", got)
+		t.Errorf("own attributes of money: got %s, want pass and title", got)
 	}
 	if got, want := string(engine.AppendValue(nil, class("coded").Describe())), `{"name":"coded","key":["c"],"properties":[{"name":"c","type":17,"refClass":"code@app","hint":"a code",`+
 		`"orderNumber":0,"caption":"c","size":5,"decimals":0,"allowedFileTypes":null,"maxFileCount":0,"nullable":false,"readonly":false,"indexed":false,"unique":false,"autoassigned":false,`+
@@ -131,7 +131,7 @@ func TestDescribedInView(t *testing.T) {
 		all = append(all, name.(string))
 	}
 	if got := strings.Join(names, " ") + ", " + strings.Join(all, " "); got != "shown hand, id title in shown hand hand$right" {
-		t.Errorf("attributes: %s", got)
+		t.Errorf("attributes in the view: got %s, want no hidden ones", got)
 	}
 	shown := own.([]any)[0].(engine.Fields)
 	for name, want := range map[string]string{"caption": `"The sum"`, "formula": "null", "hint": `"sum"`, "defaultValue": "null"} {
@@ -141,6 +141,6 @@ func TestDescribedInView(t *testing.T) {
 		}
 	}
 	if text := string(engine.AppendValue(nil, pay.Describe())); !strings.Contains(text, `"backRef":"boss"`) || !strings.Contains(text, `"selSorting":[{"property":"sum"},`) {
-		t.Errorf("to those who may know all: %s", text)
+		t.Errorf("description of the class itself: got %s, want all mentions", text)
 	}
 }

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the expected part of testdata")
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
+		t.Fatalf("got no cases, error %v", err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestRepositoryFindsClasses(t *testing.T) {
 	for _, name := range []string{"note@sample", "note@lib"} {
 		c, err := r.Class(name)
 		if err != nil || c.FullName != name || c.Property("id") == nil {
-			t.Errorf("Class(%q) = %v, %v", name, c, err)
+			t.Errorf("Class(%q): got %v, %v, want a class with a key", name, c, err)
 		}
 	}
 	for _, name := range []string{"note", "", "Note@sample", "note@sample "} {
@@ -55,7 +55,7 @@ func TestNoNamespace(t *testing.T) {
 		t.Fatal(faults)
 	}
 	if c, err := r.Class("note"); err != nil || c.FullName != "note" {
-		t.Errorf("Class(note) = %v, %v", c, err)
+		t.Errorf("Class(note): got %v, %v, want class note", c, err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestNoClassesAtAll(t *testing.T) {
 		t.Errorf("Load(nil) = %v, %v, want an empty repository", r, faults)
 	}
 	if sources, faults := ReadDir(fstest.MapFS{}, "meta"); len(sources)+len(faults) > 0 {
-		t.Errorf("a folder that is not there gave %v, %v", sources, faults)
+		t.Errorf("a folder that does not exist: got %v, %v, want no sources and no faults", sources, faults)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestVariables(t *testing.T) {
 		}
 	}
 	if n := variable("$$uid").Needs(); n != nil {
-		t.Errorf("a variable needs %v", n)
+		t.Errorf("needs of a variable: got %v, want none", n)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 	for i, a := range ascending {
 		for j, b := range ascending {
 			if got := compareVersions(a, b); (got < 0) != (i < j) || (got == 0) != (i == j) {
-				t.Errorf("compareVersions(%q, %q) = %d", a, b, got)
+				t.Errorf("compareVersions(%q, %q): got %d, want the order of %d and %d", a, b, got, i, j)
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func TestManyClassesInOneTree(t *testing.T) {
 	root, _ := r.Class("c0@n")
 	last, _ := r.Class("c299@n")
 	if len(root.Descendants) != 299 || len(last.Properties) != 300 || last.Root() != root {
-		t.Errorf("root has %d descendants, the last class %d properties", len(root.Descendants), len(last.Properties))
+		t.Errorf("got a root with %d descendants and a last class with %d properties, want 299 and 300", len(root.Descendants), len(last.Properties))
 	}
 }
 
@@ -215,11 +215,11 @@ func FuzzLoad(f *testing.F) {
 		r, more := Load(sources, "n")
 		errs, _ := more.Split(false)
 		if (r == nil) != (len(errs) > 0) {
-			t.Fatalf("repository %v with faults %v", r, more)
+			t.Fatalf("got repository %v with the faults %v, want one or the other", r, more)
 		}
 		for _, fault := range append(faults, more...) {
 			if fault.File == "" || fault.Expected == "" || strings.ContainsAny(fault.String(), "\n\x00") {
-				t.Fatalf("incomplete fault %#v", fault)
+				t.Fatalf("got the incomplete fault %#v", fault)
 			}
 		}
 		if r == nil {
@@ -227,10 +227,10 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, c := range r.Classes() {
 			if len(c.KeyProperties()) == 0 || c.KeyProperties()[0].Nullable {
-				t.Fatalf("class %s has key %v", c.FullName, c.Key)
+				t.Fatalf("class %s: got key %v, want one that is not nullable", c.FullName, c.Key)
 			}
 			if found, err := r.Class(c.FullName); found != c || err != nil {
-				t.Fatalf("class %q is not found", c.FullName)
+				t.Fatalf("Class(%q): got %v, %v, want the class of Classes", c.FullName, found, err)
 			}
 		}
 	})
@@ -243,11 +243,11 @@ func TestNames(t *testing.T) {
 	named := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "properties", Value: "wrong"})
 	foreign := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "namespace", Value: "other"})
 	if names, complete := Names([]Source{named, foreign}, "sample"); !complete || strings.Join(names, " ") != "note@sample note@other" {
-		t.Errorf("got %v, %t", names, complete)
+		t.Errorf("got %v, %t, want both names and true", names, complete)
 	}
 	for _, bad := range []Source{class(), {Value: "note"}, class(engine.Field{Name: "name", Value: true})} {
 		if names, complete := Names([]Source{bad, named}, "sample"); complete || len(names) != 1 {
-			t.Errorf("%v: got %v, %t", bad.Value, names, complete)
+			t.Errorf("%v: got %v, %t, want one name and false", bad.Value, names, complete)
 		}
 	}
 }
@@ -296,9 +296,9 @@ func TestThumbnails(t *testing.T) {
 	kinds := []engine.ThumbnailKind{{Name: "small", Width: 10}}
 	none, small := classes(), classes(kinds...)
 	if got := small.Property("photo").Thumbnails; !reflect.DeepEqual(got, kinds) || small.Property("scan").Thumbnails != nil {
-		t.Errorf("got %v", got)
+		t.Errorf("thumbnails of photo: got %v, want %v", got, kinds)
 	}
 	if none.Fingerprint() == small.Fingerprint() {
-		t.Error("answers with other thumbnails have the same tag")
+		t.Error("got the same fingerprint with other thumbnails, want another")
 	}
 }

@@ -58,7 +58,7 @@ func TestRealPresentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(len(n.sections), len(n.nodes), len(n.roots[""]), len(models.all)); got != "12 212 77 423" {
-		t.Errorf("sections, nodes, roots, views: %s", got)
+		t.Errorf("sections, nodes, roots, views: got %s, want 12 212 77 423", got)
 	}
 	node, _ := p.Node("class_string")
 	if got := string(engine.AppendValue(nil, node.Said)); got != `{"namespace":"develop-and-test","code":"class_string","orderNumber":10,"type":1,"caption":"Class \"String [0]\"",`+
@@ -68,28 +68,28 @@ func TestRealPresentation(t *testing.T) {
 	}
 	sections, _ := p.Sections()
 	if first := sections[0]; first.Name != "classProperties" || first.Roots[0].Code != "compositeIndexes" || len(first.Roots[0].Children) != 3 {
-		t.Errorf("first section %s, its first node %s with %d below it", first.Name, first.Roots[0].Code, len(first.Roots[0].Children))
+		t.Errorf("got the first section %s with the first node %s and %d children, want classProperties, compositeIndexes and 3", first.Name, first.Roots[0].Code, len(first.Roots[0].Children))
 	}
 	list, _ := p.ViewModel(engine.ListView, class("class_string"), "develop-and-test@class_string")
 	if columns, _ := list.Said.Get("columns"); len(columns.([]any)) != 4 || value(list.Said, "type") != `"list"` || value(list.Said, "path") != `""` {
-		t.Errorf("list of class_string: %s", engine.AppendValue(nil, list.Said))
+		t.Errorf("list of class_string: got %s, want type list and 4 columns", engine.AppendValue(nil, list.Said))
 	}
 	if v, err := p.ViewModel(engine.DetailView, class("class_string"), ""); err != nil || value(v.Said, "type") != `"item"` {
-		t.Errorf("details as an item: %v, %v", v, err)
+		t.Errorf("detail view: got %v, %v, want the item view", v, err)
 	}
 	if v, _ := p.ViewModel(engine.ItemView, class("serviceAttribute"), "serviceAttribute"); v == nil || value(v.Said, "path") != `"develop-and-test@serviceAttribute"` {
-		t.Errorf("a view at a node: %v", v)
+		t.Errorf("view of a node: got %v, want the view in its folder", v)
 	}
 	flows, _ := p.Workflows(class("workflowBase"))
 	if len(flows) != 1 || flows[0].Name != "simpleWorkflow" || value(flows[0].Said, "namespace") != `"develop-and-test"` {
-		t.Errorf("workflows: %v", flows)
+		t.Errorf("workflows: got %v, want simpleWorkflow", flows)
 	}
 	state, _ := p.StateViewModel(class("workflowBase"), "simpleWorkflow@develop-and-test", "canStart")
 	if state == nil || value(state.Said, "overrideMode") != "1" {
-		t.Errorf("view of a state: %v", state)
+		t.Errorf("view of a state: got %v, want overrideMode 1", state)
 	}
 	if errs, warnings := p.Check(r).Split(false); len(errs) > 0 || len(warnings) != 5 {
-		t.Errorf("%d warnings, expected 5:\n%v\n%v", len(warnings), errs, warnings)
+		t.Errorf("got %d warnings, want 5, and the faults %v, want none:\n%v", len(warnings), errs, warnings)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestPresentedTwice(t *testing.T) {
 	_, faults := p.AllWorkflows()
 	faults = append(faults, p.Check(r)...)
 	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 5 {
-		t.Errorf("expected 5 warnings: %v", faults)
+		t.Errorf("got %v, want 5 warnings", faults)
 	}
 	note, _ := r.Class("note@app")
 	node, _ := p.Node("app@n")
@@ -152,11 +152,11 @@ func TestPresentedTwice(t *testing.T) {
 	flows, _ := p.Workflows(note)
 	mask, _ := p.Mask("m")
 	if len(sections) != 1 || len(flows) != 1 || node.Section != "app@b" {
-		t.Fatalf("%d sections, %d workflows, node in %s", len(sections), len(flows), node.Section)
+		t.Fatalf("got %d sections, %d workflows and a node in %s, want 1, 1 and app@b", len(sections), len(flows), node.Section)
 	}
 	for i, said := range []engine.Fields{node.Said, sections[0].Said, list.Said, flows[0].Said, mask} {
 		if own, _ := said.Get("own"); string(engine.AppendValue(nil, own)) != "2" {
-			t.Errorf("%d: the first one counts: %v", i, said)
+			t.Errorf("%d: got %v, want the later file", i, said)
 		}
 	}
 }
@@ -191,13 +191,13 @@ func TestPresentationIsReadLate(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			if v, err := p.ViewModel(engine.ListView, note, ""); v == nil || err != nil {
-				t.Errorf("%v, %v", v, err)
+				t.Errorf("ViewModel: got %v, %v, want a view", v, err)
 			}
 		})
 	}
 	all.Wait()
 	if got := fmt.Sprint(c.opened); got != "map[views/note/list.json:1]" {
-		t.Errorf("opened: %s", got)
+		t.Errorf("opened files: got %s, want views/note/list.json once", got)
 	}
 	if v, err := p.ViewModel(engine.ItemView, note, ""); v != nil || err != nil {
 		t.Errorf("a broken view: got %v, %v, want none", v, err)
@@ -209,7 +209,7 @@ func TestPresentationIsReadLate(t *testing.T) {
 		t.Errorf("beside a section without a name: got %v, %v, want one section", sections, err)
 	}
 	if m, err := p.Mask("n"); len(m) == 0 || err != nil {
-		t.Errorf("beside a broken mask: got %v, %v", m, err)
+		t.Errorf("a mask beside a broken one: got %v, %v, want a mask", m, err)
 	}
 	if all, err := p.Validators(); len(all) != 5 || err != nil {
 		t.Errorf("beside a broken validator: got %d, %v, want 5", len(all), err)
@@ -225,6 +225,6 @@ func TestNothingPresented(t *testing.T) {
 	mask, err3 := p.Mask("m")
 	validators, err4 := p.Validators()
 	if err := errors.Join(err, err2, err3, err4); err != nil || len(sections) > 0 || node != nil || len(mask) > 0 || len(validators) != 4 || len(p.Check(r)) > 0 {
-		t.Errorf("%v %v %v %v %v", err, sections, node, mask, validators)
+		t.Errorf("got %v %v %v %v %v, want only 4 validators", err, sections, node, mask, validators)
 	}
 }
