@@ -213,10 +213,18 @@ func (s *Store) runRead(ctx context.Context, work func(r *session) error) error 
 // readFrom is runRead for work that reads items of a table.
 func (s *Store) readFrom(ctx context.Context, t *table, work func(r *session) error) error {
 	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
-		switch err := s.readers.locks.checkRefused(t, false); {
-		case err != nil:
+		var joined *session
+		if whole != nil {
+			joined = whole.session
+		} else {
+			joined = n.session
+		}
+		release, err := s.readers.locks.reservePlace(joined, t, false)
+		if err != nil {
 			return err
-		case whole != nil:
+		}
+		defer release()
+		if whole != nil {
 			return whole.runRead(ctx, work)
 		}
 		return n.runRead(ctx, s, work)

@@ -58,6 +58,7 @@ type session struct {
 	seenTurn  uint64        // turn at the last look
 	seenTimes int           // number of looks that have seen the same turn
 	may       atomic.Pointer[[]tableUse]
+	reserved  atomic.Bool // its transaction or snapshot may wait for a locked table
 	out       tableUse    // the table that it was evicted from; guarded by ending
 	place     share.Grant // see keepWaiting; guarded by ending
 }

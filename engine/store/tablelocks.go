@@ -192,7 +192,7 @@ func (l *tableLocks) mayWait(s suspect, use tableUse) bool {
 	w.seen = time.Now()
 	all := len(l.waits)
 	l.mu.Unlock()
-	if may := s.session.may.Load(); may != nil && slices.Contains(*may, use) {
+	if may := s.session.may.Load(); may != nil && slices.Contains(*may, use) || s.session.reserved.Load() {
 		return true
 	}
 	places := w.place
@@ -218,23 +218,26 @@ func (l *tableLocks) hasPlace(use tableUse, all int) bool {
 	return all <= maxLockedTables && (!use.write || l.db.Dialect.Traits().Writers > 1)
 }
 
-// checkRefused returns the error for a call of a transaction that would have to wait while enough transactions wait
-// already. It returns nil if the call may continue.
-func (l *tableLocks) checkRefused(t *table, write bool) error {
-	if l == nil || t == nil || !l.some.Load() {
-		return nil
+// reservePlace permits a call of the transaction or snapshot on a session to wait for a table until release is called.
+// It fails if enough of them wait already. The place is taken before the call begins: a goroutine notices a waiting
+// call only after a while, and until then many calls could block the connections that other tables need.
+func (l *tableLocks) reservePlace(s *session, t *table, write bool) (release func(), err error) {
+	if l == nil || t == nil || !l.some.Load() || s.reserved.Load() {
+		return func() {}, nil
 	}
-	w, _ := l.findWait(tableUse{t.quoted, write})
-	if w == nil {
-		return nil
+	if w, _ := l.findWait(tableUse{t.quoted, write}); w == nil {
+		return func() {}, nil
 	}
 	if l.whole != nil {
 		if place, ok := l.whole.TryAcquire("", 1); ok {
-			place.Release()
-			return nil
+			s.reserved.Store(true)
+			return func() {
+				s.reserved.Store(false)
+				place.Release()
+			}, nil
 		}
 	}
-	return lockedTable(t.quoted, nil)
+	return nil, lockedTable(t.quoted, nil)
 }
 
 // forgetUse removes a use that no longer waits. l.mu must be held.

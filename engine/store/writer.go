@@ -84,9 +84,11 @@ func (w *writer) doStatement(ctx context.Context, t *table, work func(w *session
 
 func (w *writer) submitWork(ctx context.Context, t *table, single bool, work func(w *session) error) error {
 	if whole := w.transactionOf(ctx); whole != nil {
-		if err := w.store.readers.locks.checkRefused(t, true); err != nil {
+		release, err := w.store.readers.locks.reservePlace(whole.session, t, true)
+		if err != nil {
 			return err
 		}
+		defer release()
 		return whole.runWrite(&job{ctx: ctx, work: work})
 	}
 	return w.store.readers.locks.passLocks(ctx, t, true, func(p *passage) error {
