@@ -276,9 +276,9 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestChangesAreTold checks the audit events of changes: account, change, subject
+// TestChangesAreAudited checks the audit events of changes: account, change, subject
 // and address.
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreAudited(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
 		p := place.process()
 		caller := &engine.Caller{Request: "r1", Address: netip.MustParseAddr("192.0.2.1")}

@@ -30,7 +30,6 @@ type compiler struct {
 	nodes   int
 	needs   [][]*engine.Property
 	lookups []*lookup
-	counts  bool
 	missing *[]error // collects attributes that do not exist; if nil, they are errors
 	mention mention
 	next    use // how the value of the next expression is used
@@ -172,14 +171,11 @@ func (b *compiler) compileCall(f engine.Fields, s scope, depth int, u use) (node
 		}
 	}
 	n := plainCall(name, fn, nodes)
-	switch name {
-	case "get":
+	if name == "get" {
 		if l := b.noteGet(nodes); l != nil {
 			n = l.nullIfMissing(n)
 		}
 		b.mentionGet(nodes, u)
-	case "next":
-		b.counts = true
 	}
 	return n, nil
 }

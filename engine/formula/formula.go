@@ -86,7 +86,7 @@ func (b *compiler) compileFormula(source any) (*program, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts, mention: b.mention}, skipped, nil
+	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, mention: b.mention}, skipped, nil
 }
 
 // Check resolves the classes that f looks up by name and the attributes that it uses
@@ -127,13 +127,6 @@ func (l *lookup) checkAttributes(c *engine.Class) error {
 	return nil
 }
 
-// Counts reports whether f takes numbers from counters. Only formulas that are
-// computed when an item is written should: defaults and cached attributes.
-func Counts(f engine.Formula) bool {
-	p, ok := f.(*program)
-	return ok && p.counts
-}
-
 // program is a compiled formula. It is immutable, so goroutines may share it.
 type program struct {
 	class   *engine.Class
@@ -141,7 +134,6 @@ type program struct {
 	node    node
 	needs   [][]*engine.Property
 	lookups []*lookup
-	counts  bool
 	mention mention
 }
 

@@ -143,16 +143,3 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
-
-func TestCounts(t *testing.T) {
-	w := newWorld(t)
-	for source, want := range map[string]bool{`add(1, $a)`: false, `if(false, next(x))`: true} {
-		f, err := w.compile(t, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := formula.Counts(f); got != want {
-			t.Errorf("%s takes numbers: %v, expected %v", source, got, want)
-		}
-	}
-}
