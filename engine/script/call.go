@@ -25,16 +25,16 @@ type outcome struct {
 
 // work is what a call runs: the handler of a route, of an event or of a test, or a function of a converter.
 type work interface {
-	// start calls the function of the script, in the first turn of the call.
-	start(c *call) (goja.Value, error)
-	// finish converts the result of the function, in a turn and inside goja's Try. It may panic with errResult.
-	finish(c *call, result goja.Value) outcome
-	// fail returns the outcome of a call whose function failed.
-	fail(c *call, f *Failure) outcome
-	// displaced returns the outcome of a call that lost its VM and cannot be repeated.
-	displaced() outcome
-	// urgent reports whether the call must not wait for a VM, because a write waits for it.
-	urgent() bool
+	// Start calls the function of the script, in the first turn of the call.
+	Start(c *call) (goja.Value, error)
+	// Finish converts the result of the function, in a turn and inside goja's Try. It may panic with errResult.
+	Finish(c *call, result goja.Value) outcome
+	// Fail returns the outcome of a call whose function failed.
+	Fail(c *call, f *Failure) outcome
+	// Displaced returns the outcome of a call that lost its VM and cannot be repeated.
+	Displaced() outcome
+	// Urgent reports whether the call must not wait for a VM, because a write waits for it.
+	Urgent() bool
 }
 
 // call is one run of a function of a script, for a request.
@@ -85,8 +85,8 @@ func localOf[T any](c *call) *T {
 func callOf(v goja.Value) *call {
 	if o, ok := v.(*goja.Object); ok {
 		if proto := o.Prototype(); proto != nil {
-			if fields, ok := proto.Export().(interface{ callOfRequest() *call }); ok {
-				return fields.callOfRequest()
+			if fields, ok := proto.Export().(interface{ Call() *call }); ok {
+				return fields.Call()
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (s *vmService) run(ctx context.Context, r *engine.Request, w work) (outcome
 		case o.again && attempt < 3:
 			continue
 		case o.again:
-			o = w.displaced()
+			o = w.Displaced()
 		}
 		s.counters.countRequest(o, err)
 		if err == nil {
@@ -139,7 +139,7 @@ func (g *vmService) runOnce(c *call) (outcome, error) {
 
 // acquireVM takes a VM from the group, within the wall-time limit of the call.
 func (g *vmService) acquireVM(c *call) (*vm, error) {
-	if c.work.urgent() {
+	if c.work.Urgent() {
 		return g.group.acquireUrgent()
 	}
 	if v := g.group.takeFree(); v != nil {
@@ -294,14 +294,14 @@ func (c *call) fail(f *Failure) {
 	case !time.Now().Before(c.start.Add(c.service.limits.Wall)): // the time limit caused the failure
 		c.finish(outcome{err: timeoutError(c.service)})
 	default:
-		c.finish(c.work.fail(c, f))
+		c.finish(c.work.Fail(c, f))
 	}
 }
 
 // handleDiscard is called when the VM of c was discarded. The call is repeated unless it may have changed something.
 func (c *call) handleDiscard() {
 	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
-		c.finish(c.work.displaced())
+		c.finish(c.work.Displaced())
 		return
 	}
 	c.finish(outcome{again: true})
@@ -328,7 +328,7 @@ func (c *call) runHandler() error {
 	c.begun.Store(true)
 	v := c.vm
 	v.service.counters.queueWait.observe(v.clock.start.Sub(c.start))
-	ret, err := c.work.start(c)
+	ret, err := c.work.Start(c)
 	if err != nil {
 		return v.settleError(c, err)
 	}
@@ -398,7 +398,7 @@ func (v *vm) answerCall(c *call, result goja.Value) (err error) {
 		}
 		c.fail(&Failure{Message: string(bad)})
 	}()
-	ex := v.js.Try(func() { o = c.work.finish(c, result) })
+	ex := v.js.Try(func() { o = c.work.Finish(c, result) })
 	if ex != nil {
 		c.fail(v.describeThrown(ex.Value(), ex))
 		return nil

@@ -263,7 +263,7 @@ func (c *decoder) decodeObject(o *goja.Object) any {
 // standsFor returns the value that an object stands for, or nil if it stands for none.
 func (c *decoder) standsFor(o *goja.Object) any {
 	if native, ok := nativeOf(o).(decodable); ok {
-		if v := native.decoded(); v != nil {
+		if v := native.Decoded(); v != nil {
 			return v
 		}
 	}

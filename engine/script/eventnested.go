@@ -121,6 +121,15 @@ const (
 // pages after the first.
 type pageKey struct{}
 
+// pageContext returns the context for reading a page of an iterator. The first page causes the event pre-iterate.
+func pageContext(ctx context.Context, first bool) context.Context {
+	event := ""
+	if first {
+		event = preIterate
+	}
+	return context.WithValue(ctx, pageKey{}, event)
+}
+
 // List implements engine.Repository. It calls the handlers of preFetch or preIterate first.
 func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	if t := e.listenersFor(ctx); t != nil && t.reads {

@@ -41,12 +41,14 @@ type routeWork struct {
 
 var _ work = (*routeWork)(nil)
 
-func (w *routeWork) start(c *call) (goja.Value, error) {
+// Start implements vm.Work.
+func (w *routeWork) Start(c *call) (goja.Value, error) {
 	route := c.vm.routes[w.route]
 	return route.handler(route.this, bindingOf[*exchangeBinding](c.vm).requestObject(c, w.body))
 }
 
-func (w *routeWork) finish(c *call, result goja.Value) outcome {
+// Finish implements vm.Work.
+func (w *routeWork) Finish(c *call, result goja.Value) outcome {
 	return outcome{response: bindingOf[*exchangeBinding](c.vm).buildResponse(result)}
 }
 
@@ -55,10 +57,10 @@ const internalText = "Internal server error"
 // devHeader is the response header with the position of a failure in development mode.
 const devHeader = "X-Script-Error"
 
-// fail returns the response or the error for a failure. If the script set a status, the client receives the status
+// Fail returns the response or the error for a failure. If the script set a status, the client receives the status
 // and the message. Otherwise it receives an internal error, or the error of the repository if that was unavailable,
 // timed out or rejected too many requests.
-func (w *routeWork) fail(c *call, f *Failure) outcome {
+func (w *routeWork) Fail(c *call, f *Failure) outcome {
 	s, r := c.service, c.req
 	if f.status != 0 {
 		s.log.Debug("a handler refused a request", "request", r.ID, "status", f.status, "error", f)
@@ -75,13 +77,15 @@ func (w *routeWork) fail(c *call, f *Failure) outcome {
 	return outcome{err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
 }
 
-func (w *routeWork) displaced() outcome {
+// Displaced implements vm.Work.
+func (w *routeWork) Displaced() outcome {
 	r := text(http.StatusServiceUnavailable, "the service was restarted, try again")
 	r.SetHeader("Retry-After", "0")
 	return outcome{displaced: true, response: r}
 }
 
-func (w *routeWork) urgent() bool { return false }
+// Urgent implements vm.Work.
+func (w *routeWork) Urgent() bool { return false }
 
 func addPlace(s *vmService, r *engine.Response, f *Failure) *engine.Response {
 	if s.dev && f.File != "" {
@@ -110,16 +114,18 @@ type job struct {
 
 var _ work = (*job)(nil)
 
-func (j *job) start(c *call) (goja.Value, error) {
+// Start implements vm.Work.
+func (j *job) Start(c *call) (goja.Value, error) {
 	f, this := j.handler(c)
 	req := bindingOf[*exchangeBinding](c.vm).requestObject(c, j.body)
 	return f(this, j.argument(c), req)
 }
 
-func (j *job) finish(c *call, result goja.Value) outcome { return j.result(c, result) }
+// Finish implements vm.Work.
+func (j *job) Finish(c *call, result goja.Value) outcome { return j.result(c, result) }
 
-// fail returns the error of a job. In development mode, it also logs the position of the failure.
-func (j *job) fail(c *call, f *Failure) outcome {
+// Fail returns the error of a job. In development mode, it also logs the position of the failure.
+func (j *job) Fail(c *call, f *Failure) outcome {
 	if j.failure != nil {
 		return outcome{err: j.failure(f)}
 	}
@@ -130,11 +136,13 @@ func (j *job) fail(c *call, f *Failure) outcome {
 	return outcome{err: err}
 }
 
-func (j *job) displaced() outcome {
+// Displaced implements vm.Work.
+func (j *job) Displaced() outcome {
 	return outcome{displaced: true, err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
 }
 
-func (j *job) urgent() bool { return j.prompt }
+// Urgent implements vm.Work.
+func (j *job) Urgent() bool { return j.prompt }
 
 func jobError(f *Failure) error {
 	var e *engine.Error

@@ -2,7 +2,6 @@ package script
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -182,9 +181,8 @@ func TestQueueLimit(t *testing.T) {
 		wg.Go(func() { expect(t, get(t, g), jsonType+"1") })
 	}
 	eventually(t, "all places are taken", func() bool {
-		g.group.mu.Lock()
-		defer g.group.mu.Unlock()
-		return g.group.inflight == 2 && len(g.group.waiting) == 3
+		m := a.rt.Metrics()["svc"]
+		return m.InFlight == 2 && m.Waiting == 3
 	})
 	expect(t, get(t, g), "error unavailable service svc has too many requests waiting")
 	close(release)
@@ -214,16 +212,13 @@ func TestInnocentRequests(t *testing.T) {
 		}
 	})
 	eventually(t, "four requests wait for the repository", func() bool {
-		g.group.mu.Lock()
-		defer g.group.mu.Unlock()
-		return g.group.inflight == 4
+		return a.rt.Metrics()["svc"].InFlight == 4
 	})
 	time.Sleep(10 * time.Millisecond) // wait until they have reached the repository
 	wg.Go(func() { expect(t, answer(send(t, g, request{method: "PUT"})), "error internal Internal server error") })
 	eventually(t, "the loop runs", func() bool {
-		g.group.mu.Lock()
-		defer g.group.mu.Unlock()
-		return g.group.inflight == 5 && len(g.group.vms) == 1 && g.group.vms[0].running.Load()
+		m := a.rt.Metrics()["svc"]
+		return m.InFlight == 5 && m.VMs["running"] == 1
 	})
 	// This request waits behind the endless loop and has not begun. A new VM serves it while the others still wait
 	// for the repository.
@@ -240,29 +235,6 @@ func TestPanicInTurn(t *testing.T) {
 	expect(t, get(t, g), "error internal Internal server error")
 	g.env.Meta = meta
 	expect(t, get(t, g), jsonType+"1")
-}
-
-func TestHeadMayRunAgain(t *testing.T) {
-	for method, want := range map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodPost: false} {
-		c := &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
-		c.begun.Store(true)
-		c.handleDiscard()
-		if c.out.again != want {
-			t.Errorf("%s: runs again: got %v, want %v", method, c.out.again, want)
-		}
-		c = &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
-		c.begun.Store(true)
-		c.wrote.Store(true)
-		c.handleDiscard()
-		if c.out.again {
-			t.Errorf("%s that wrote runs again, want it not to", method)
-		}
-		c = &call{work: &routeWork{}, req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
-		c.handleDiscard()
-		if !c.out.again {
-			t.Errorf("%s that never began does not run again", method)
-		}
-	}
 }
 
 // TestNoEffectAfterCPULimit: a regular expression that was interrupted must not continue the script with "no match".

@@ -4,11 +4,8 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"testing"
 	"time"
-
-	"restsrv/engine"
 )
 
 func TestHeapJudges(t *testing.T) {
@@ -74,13 +71,5 @@ func TestHeapLimit(t *testing.T) {
 	debug.SetMemoryLimit(math.MaxInt64)
 	if got := heapLimit(0); got != 512<<20 {
 		t.Errorf("heapLimit(0) without a memory limit: got %d, want %d", got, 512<<20)
-	}
-}
-
-func TestBrokenMethods(t *testing.T) {
-	for _, m := range strings.Fields(brokenMethods) {
-		if !engine.IsMethod(m) {
-			t.Errorf("%s is not a valid method", m)
-		}
 	}
 }

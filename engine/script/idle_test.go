@@ -3,7 +3,6 @@ package script
 import (
 	"runtime"
 	"testing"
-	"time"
 )
 
 // typical is a service of usual size: a few routes for a class, a module,
@@ -71,25 +70,22 @@ func retained(n int, make func() any) uint64 {
 // TestIdleVM measures VMs that are only loaded, and VMs that have answered.
 func TestIdleVM(t *testing.T) {
 	g := loadTypical(t)
-	another := func() *vm {
+	loaded := retained(300, func() any {
 		v, err := g.anotherVM()
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(v.dispose)
 		return v
-	}
-	loaded := retained(300, func() any { return another() })
-	used := retained(300, func() any {
-		v := another()
-		ctx, r := request{query: "n=3"}.build()
-		c := &call{service: g.vmService, req: r, work: &routeWork{}, ctx: ctx, start: time.Now(), done: make(chan *pending, 2), vm: v}
-		v.addCall(c)
-		v.do(task{c, c.runHandler}, false)
-		o := c.wait()
-		v.removeCall(c)
-		expectIn(t, answer(o.response, o.err), `"label":"NOTE-3"`)
-		return v
+	})
+	used := retained(300, func() any { // a generation with one VM, because a request runs on any VM of its generation
+		one, err := g.rt.Load(Service{Name: "svc", File: "svc.js", Env: g.env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(one.Close)
+		expectIn(t, answer(send(t, one, request{query: "n=3"})), `"label":"NOTE-3"`)
+		return one
 	})
 	t.Logf("a VM keeps %d bytes when it is loaded, %d when it has answered", loaded, used)
 	if loaded > maxLoadedVM || used > maxUsedVM {

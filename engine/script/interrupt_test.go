@@ -69,9 +69,8 @@ func TestWhoIsRunAgain(t *testing.T) {
 		expect(t, answer(send(t, g, request{account: bob})), jsonType+"2")
 	})
 	eventually(t, "the loop", func() bool {
-		g.group.mu.Lock()
-		defer g.group.mu.Unlock()
-		return g.group.inflight == 3 && len(g.group.vms) == 1 && g.group.vms[0].running.Load()
+		m := a.rt.Metrics()["svc"]
+		return m.InFlight == 3 && m.VMs["running"] == 1
 	})
 	all.Wait()
 	expect(t, answer(send(t, g, request{method: "DELETE"})), jsonType+"1")

@@ -36,11 +36,11 @@ func (h *dataBinding) itemObject(it *engine.Item) goja.Value {
 	return o
 }
 
-// decoded returns the id of the item.
-func (it *jsItem) decoded() any { return it.item.ID }
+// Decoded returns the id of the item.
+func (it *jsItem) Decoded() any { return it.item.ID }
 
-// writeJSON writes the item without converting it, unless a script has added properties.
-func (it *jsItem) writeJSON(w *writer) bool {
+// WriteJSON writes the item without converting it, unless a script has added properties.
+func (it *jsItem) WriteJSON(w *writer) bool {
 	if len(it.extra.names) > 0 {
 		return false
 	}
@@ -48,7 +48,8 @@ func (it *jsItem) writeJSON(w *writer) bool {
 	return true
 }
 
-func (it *jsItem) isStored() {}
+// Stored implements js.StoredObject.
+func (it *jsItem) Stored() {}
 
 // itemOf returns the item of an object, or nil if the object is not an item.
 func itemOf(v goja.Value) *jsItem {

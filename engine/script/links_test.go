@@ -1,9 +1,12 @@
 package script
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dop251/goja"
 
 	"restsrv/engine"
 )
@@ -26,26 +29,35 @@ func TestUntouchedLinks(t *testing.T) {
 	a.Links[target.Index] = engine.Link{Loaded: true, Shown: true, Item: b}
 	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // loaded only for computations
 
-	app := newApp(t, Limits{}, false)
-	v, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
-	if err != nil {
-		t.Fatal(err)
+	h := newTestData()
+	o := h.itemObject(a)
+	it := itemOf(o)
+	expectJSON(t, h, o, string(a.AppendJSON(nil)))
+	if it.links != nil || it.base != nil || it.props != nil {
+		t.Error("an item was converted without access by a script")
 	}
-	defer v.dispose()
-	v.do(task{nil, func() error {
-		o := v.data.itemObject(a)
-		it := itemOf(o)
-		plain, _ := v.exchange.toJSON(o)
-		expect(t, string(plain), string(a.AppendJSON(nil)))
-		if it.links != nil || it.base != nil || it.props != nil {
-			t.Error("an item was converted without access by a script")
+	expectJSON(t, h, h.envelopeObject(a, nil), string(a.AppendJSON(nil)))
+	for path, want := range map[string]string{"to.members.geo.type": ",", "to.members.id": "a,c"} {
+		if got := it.getPath(path).String(); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
-		touched, _ := v.exchange.toJSON(v.data.envelopeObject(a, nil))
-		expect(t, string(touched), string(plain))
-		expect(t, it.getPath("to.members.geo.type").String(), ",")
-		expect(t, it.getPath("to.members.id").String(), "a,c")
-		return nil
-	}}, true)
+	}
+}
+
+// newTestData returns the binding of a VM that runs no turns.
+func newTestData() *dataBinding {
+	h := newData(&vm{service: &vmService{env: &engine.Env{}}, realm: newRealm(&Limits{}, func() error { return nil }, nil)}, nil, nil)
+	h.findBuiltins()
+	return h
+}
+
+func expectJSON(t *testing.T, h *dataBinding, v goja.Value, want string) {
+	t.Helper()
+	w := newWriter(h.realm, nil, 1<<20, 100)
+	w.writeValue(v)
+	if got := string(w.bytes()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }
 
 // newNode creates a class with references between its items.
@@ -81,12 +93,46 @@ func TestLoadedItemIsBounded(t *testing.T) {
 	}
 	root := many[0].Clone()
 	root.Links[to.Index] = engine.Link{Loaded: true, Shown: true, Item: many[1]}
-	w := writer{size: 1 << 30, deep: 10}
+	w := newWriter(nil, nil, 1<<30, 10)
 	defer func() {
 		if e, ok := recover().(errResult); !ok || !strings.Contains(string(e), "larger") {
 			t.Errorf("got %v, want a refusal of the size", e)
 		}
 	}()
 	w.writeItem(root)
-	t.Errorf("%d bytes were written", len(w.buf))
+	t.Errorf("%d bytes were written", len(w.bytes()))
+}
+
+// TestWrittenNotRead checks that a write succeeds without the objects to load
+// if the account may not read the item afterwards.
+func TestWrittenNotRead(t *testing.T) {
+	c := newNode(t)
+	r := &jsRepository{repo: unread{}}
+	it := &engine.Item{Class: c, ID: "a", Values: make(engine.Values, len(c.Properties))}
+	result, err := r.writeResult(t.Context(), it, nil, after{load: []*engine.Load{{Property: c.Property("to")}}})
+	if err != nil || result == nil {
+		t.Error("the write is answered with", err)
+	}
+}
+
+// unread is a repository without read permission.
+type unread struct{ engine.Repository }
+
+func (unread) Get(context.Context, *engine.Class, string, ...*engine.Load) (*engine.Item, error) {
+	return nil, engine.Denied()
+}
+
+// TestViewsAreNotKept checks that a VM does not keep the views of all accounts that it has served.
+func TestViewsAreNotKept(t *testing.T) {
+	h, c := newTestData(), newNode(t)
+	base := h.classObject(c)
+	for range maxViews * 2 {
+		view := engine.NewViews(func(p *engine.Property) bool { return p.Name == "kind" }).Of(c)
+		if first := h.classObject(view); h.classObject(view) != first {
+			t.Error("a view has two objects")
+		}
+	}
+	if len(h.classes) > maxViews+1 || h.classObject(c) != base {
+		t.Errorf("%d classes are kept", len(h.classes))
+	}
 }

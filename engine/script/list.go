@@ -19,16 +19,17 @@ type jsRows struct {
 	rows  [][]any
 }
 
-// writeJSON writes the items without converting them.
-func (l *jsList) writeJSON(w *writer) bool {
+// WriteJSON writes the items without converting them.
+func (l *jsList) WriteJSON(w *writer) bool {
 	w.writeLazy(&l.lazyArray, func(i int) { w.writeItem(l.items[i]) })
 	return true
 }
 
-func (l *jsList) isStored() {}
+// Stored implements js.StoredObject.
+func (l *jsList) Stored() {}
 
-// writeJSON writes the rows without converting them.
-func (l *jsRows) writeJSON(w *writer) bool {
+// WriteJSON writes the rows without converting them.
+func (l *jsRows) WriteJSON(w *writer) bool {
 	w.writeLazy(&l.lazyArray, func(i int) { w.writeRow(l.names, l.rows[i]) })
 	return true
 }

@@ -157,9 +157,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	m.Close()
 	expect(t, get(t, at.service()), jsonType+"58") // a late request
 	eventually(t, "all VMs are released", func() bool {
-		a.rt.dog.mu.Lock()
-		defer a.rt.dog.mu.Unlock()
-		return len(a.rt.dog.vms) == 0
+		return a.rt.dog.count() == 0
 	})
 }
 
@@ -173,10 +171,7 @@ func TestIdleVMsAreDropped(t *testing.T) {
 	wg.Wait()
 	time.Sleep(5 * time.Millisecond)
 	a.rt.reap()
-	g.group.mu.Lock()
-	n := len(g.group.vms)
-	g.group.mu.Unlock()
-	if n != 1 {
+	if n := countVMs(a); n != 1 {
 		t.Errorf("%d VMs are left, want 1", n)
 	}
 	expect(t, get(t, g), jsonType+"1")
@@ -267,5 +262,13 @@ func TestRegexpsOutlastTurns(t *testing.T) {
 		t.Error("loading continued after an expression had timed out")
 	} else {
 		expectIn(t, err.Error(), "of CPU in one turn")
+	}
+}
+
+func TestBrokenMethods(t *testing.T) {
+	for _, m := range strings.Fields(brokenMethods) {
+		if !engine.IsMethod(m) {
+			t.Errorf("%s is not a valid method", m)
+		}
 	}
 }

@@ -7,29 +7,6 @@ import (
 	"restsrv/engine"
 )
 
-func TestHistogram(t *testing.T) {
-	var h histogram
-	for d, bucket := range map[time.Duration]int{
-		-1: 0, 0: 0, 16 * time.Microsecond: 0, 16*time.Microsecond + 1: 1, 32 * time.Microsecond: 1, time.Millisecond: 6,
-		BucketBound(bucketCount - 2): bucketCount - 2, BucketBound(bucketCount-2) + 1: bucketCount - 1, time.Hour: bucketCount - 1,
-	} {
-		before := h.snapshot()
-		h.observe(d)
-		after := h.snapshot()
-		for i := range after.Buckets {
-			if grew := after.Buckets[i] - before.Buckets[i]; (grew == 1) != (i == bucket) {
-				t.Errorf("%v: bucket %d grew by %d, expected bucket %d", d, i, grew, bucket)
-			}
-		}
-		if i := bucket; i < bucketCount-1 && (d > BucketBound(i) || i > 0 && d <= BucketBound(i-1)) {
-			t.Errorf("%v is not within the bounds of bucket %d", d, i)
-		}
-	}
-	if h := h.snapshot(); h.Count() != 9 || BucketBound(bucketCount-1) != 0 {
-		t.Errorf("%d were counted", h.Count())
-	}
-}
-
 // TestMetrics checks that the metrics of a service survive its versions.
 func TestMetrics(t *testing.T) {
 	a := newApp(t, Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
@@ -77,22 +54,5 @@ func TestMetrics(t *testing.T) {
 	}
 	if got.LastReload <= 0 || got.SharedUse <= 0 || got.InFlight != 0 || got.VMs["idle"] < 1 {
 		t.Errorf("metrics say %+v", got)
-	}
-}
-
-// BenchmarkMetrics measures the cost of metrics for a request of one turn.
-func BenchmarkMetrics(b *testing.B) {
-	a := newApp(b, Limits{}, false)
-	g := a.load(`module.exports = {'GET /': () => 1}`)
-	v := g.group.vms[0]
-	b.ReportAllocs()
-	var c call
-	c.service = g.vmService
-	c.over.Store(true)
-	for b.Loop() {
-		c.reported.Store(false)
-		g.lasting.counters.queueWait.observe(time.Microsecond)
-		v.countTurn(&c, 3*time.Microsecond)
-		g.lasting.counters.countRequest(outcome{}, nil)
 	}
 }

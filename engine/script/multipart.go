@@ -171,8 +171,8 @@ type jsPart struct {
 	part *part
 }
 
-// decoded returns the file, unless a script has changed the object.
-func (p *jsPart) decoded() any {
+// Decoded returns the file, unless a script has changed the object.
+func (p *jsPart) Decoded() any {
 	if len(p.names) > 0 {
 		return nil
 	}

@@ -33,12 +33,12 @@ func TestPlaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			place := r.Header.Get(devHeader)
+			place := r.Header.Get("X-Script-Error")
 			if place != c.place && !(strings.HasSuffix(c.place, ":") && strings.HasPrefix(place, c.place)) {
-				t.Errorf("%s: got %q, want %q", devHeader, place, c.place)
+				t.Errorf("X-Script-Error: got %q, want %q", place, c.place)
 			}
 			expectIn(t, a.log.String(), "("+place+")")
-			if strings.Contains(a.log.String(), preludeFile) {
+			if strings.Contains(a.log.String(), "restsrv:prelude") {
 				t.Error("the log has lines of code that is not in a script: " + a.log.String())
 			}
 		})

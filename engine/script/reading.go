@@ -285,11 +285,7 @@ func (it *iterator) fetchPage(ctx context.Context) error {
 	if it.left >= 0 {
 		page.Count = min(iteratorPage, it.left)
 	}
-	event := preIterate
-	if it.begun {
-		event = ""
-	}
-	items, err := it.r.listItems(context.WithValue(ctx, pageKey{}, event), &page)
+	items, err := it.r.listItems(pageContext(ctx, !it.begun), &page)
 	if err != nil {
 		return err
 	}

@@ -350,11 +350,11 @@ func nativeOf(o *goja.Object) any {
 
 // decodable is implemented by Go values behind objects that stand for other values: the id of an item, or a file.
 type decodable interface {
-	decoded() any // returns nil if the object must be converted like any other
+	Decoded() any // returns nil if the object must be converted like any other
 }
 
 // storedObject is implemented by the Go values behind items and arrays of items. Their JSON is that of responses.
-type storedObject interface{ isStored() }
+type storedObject interface{ Stored() }
 
 // isStored reports whether an object is an item or an array of items.
 func isStored(o *goja.Object) bool {

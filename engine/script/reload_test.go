@@ -251,21 +251,13 @@ module.exports = {'GET /': () => new Promise(ok => setTimeout(ok, 150, 'finished
 		expect(t, answer(send(t, old, request{method: "PUT"})), "error timeout service a did not answer in time")
 	})
 	eventually(t, "both have begun", func() bool {
-		g := old.(*Generation).group
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.inflight == 2
+		return f.rt.Metrics()["a"].InFlight == 2
 	})
 	f.write("a.js", "module.exports = {'GET /': () => 'new'}")
 	f.reload("a.js")
 	expect(t, f.get("a"), jsonType+`"new"`)
 	wg.Wait()
-	machines := func() int {
-		f.rt.dog.mu.Lock()
-		defer f.rt.dog.mu.Unlock()
-		return len(f.rt.dog.vms)
-	}
-	eventually(t, "only the new version has a machine", func() bool { return machines() == 1 })
+	eventually(t, "only the new version has a machine", func() bool { return f.rt.dog.count() == 1 })
 	n := strings.Count(f.log.String(), "old one ticks")
 	time.Sleep(60 * time.Millisecond)
 	if m := strings.Count(f.log.String(), "old one ticks"); n == 0 || m != n {

@@ -24,7 +24,8 @@ type requestFields struct {
 	stream *goja.Object  // the body as a stream, if it was read
 }
 
-func (f *requestFields) callOfRequest() *call { return f.c }
+// Call returns the call of the request.
+func (f *requestFields) Call() *call { return f.c }
 
 var requestKeys = []string{
 	"method", "url", "originalUrl", "baseUrl", "path", "params", "query", "body", "rawBody", "headers", "user",

@@ -93,15 +93,16 @@ const keptScratch = 64 << 10
 // toJSON returns the JSON of a value, in newly allocated memory.
 func (h *exchangeBinding) toJSON(value goja.Value) ([]byte, bool) {
 	limits := h.limits
-	w := writer{h: h.realm, buf: h.scratch[:0], size: limits.Response, deep: limits.Depth}
+	w := newWriter(h.realm, h.scratch[:0], limits.Response, limits.Depth)
 	h.scratch = nil // a method toJSON of the value may get here again
 	ok := w.writeValue(value)
 	h.tally.rawRows += w.rows
-	if cap(w.buf) > keptScratch {
-		return w.buf, ok
+	buf := w.bytes()
+	if cap(buf) > keptScratch {
+		return buf, ok
 	}
-	h.scratch = w.buf
-	return append(make([]byte, 0, len(w.buf)), w.buf...), ok
+	h.scratch = buf
+	return append(make([]byte, 0, len(buf)), buf...), ok
 }
 
 // isPayload reports whether a value may be the data of an envelope.

@@ -5,18 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dop251/goja"
-
 	"restsrv/engine"
 )
-
-// jsRoute is a route of one VM.
-type jsRoute struct {
-	method, path string
-	key          string // equal for paths that match the same requests
-	handler      goja.Callable
-	this         goja.Value
-}
 
 // newRoute checks a method and a path.
 func newRoute(method, path string) (jsRoute, error) {

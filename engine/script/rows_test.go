@@ -35,10 +35,11 @@ func TestRows(t *testing.T) {
 			fillNotes(t, a)
 			g := a.load(`module.exports = {'GET /': async () => {` + c.handler + `}}`)
 			got := answer(send(t, g, request{account: ann}))
-			if r := g.lasting.counters.rawRows.Load(); r != c.raw {
+			m := a.rt.Metrics()["svc"]
+			if r := m.RawRows; r != c.raw {
 				t.Errorf("%d rows were written without conversion, want %d: %s", r, c.raw, got)
 			}
-			if m := g.lasting.counters.madeRows.Load(); m != c.made {
+			if m := m.MadeRows; m != c.made {
 				t.Errorf("%d rows were converted, want %d: %s", m, c.made, got)
 			}
 		})

@@ -3,10 +3,7 @@ package script
 import (
 	"log/slog"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"github.com/dlclark/regexp2/v2"
 
 	"restsrv/engine"
 	"restsrv/engine/script/platform"
@@ -74,8 +71,7 @@ func New(c Config) (*Runtime, error) {
 		c.MaxCPU = defaultMaxCPU
 	}
 	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
-	r.dog.probe = regexp2.MustCompile("a", regexp2.ECMAScript)
-	go r.dog.run(r.reap)
+	r.dog.start(r.reap)
 	return r, nil
 }
 
@@ -106,30 +102,7 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 	return &n, nil
 }
 
-const (
-	defaultMaxCPU = 10 * time.Second
-	// regexpSlack is the time between the limit of a turn and the timeout of a
-	// regular expression. regexpTick is the resolution of its clock.
-	regexpSlack = 70 * time.Millisecond
-	regexpTick  = 10 * time.Millisecond
-)
-
-// regexpBound protects the settings of regular expressions. They are read
-// without a lock, so they must be set before the first VM exists.
-var regexpBound sync.Once
-
-// boundRegexps sets the timeout of regular expressions shortly after the CPU
-// limit of the longest turn. It returns that limit, which may have been set by
-// an earlier Runtime. goja treats a timeout as "no match", so the timeout must
-// be longer than any turn may last: then the turn is over when the expression
-// returns.
-func boundRegexps(limit time.Duration) time.Duration {
-	regexpBound.Do(func() {
-		regexp2.SetTimeoutCheckPeriod(regexpTick)
-		regexp2.DefaultMatchTimeout = limit + regexpSlack
-	})
-	return regexp2.DefaultMatchTimeout - regexpSlack
-}
+const defaultMaxCPU = 10 * time.Second
 
 // Close closes all services and stops the watchdog.
 func (r *Runtime) Close() {
@@ -163,4 +136,17 @@ type Service struct {
 	Converter bool // the script is a converter, which exports parse and respond
 
 	tests *Suite // collects the tests that the script registers; nil if the file contains no tests
+}
+
+// LoadTests loads a file of tests. The error is a *LoadError.
+func (r *Runtime) LoadTests(s Service, host SuiteHost) (*Suite, error) {
+	tests := NewSuite(host)
+	s.tests = tests
+	s.Limits.VMs, s.Limits.InFlight, s.Limits.Wall = 1, 1, time.Hour // each test has its own time limit
+	g, err := r.Load(s)
+	if err != nil {
+		return nil, err
+	}
+	tests.Loaded(g.vmService, g.Close)
+	return tests, nil
 }

@@ -177,25 +177,6 @@ func TestDeniedInScripts(t *testing.T) {
 	}
 }
 
-// TestWrittenNotRead checks that a write succeeds without the objects to load
-// if the account may not read the item afterwards.
-func TestWrittenNotRead(t *testing.T) {
-	c := newNode(t)
-	r := &jsRepository{repo: unread{}}
-	it := &engine.Item{Class: c, ID: "a", Values: make(engine.Values, len(c.Properties))}
-	result, err := r.writeResult(t.Context(), it, nil, after{load: []*engine.Load{{Property: c.Property("to")}}})
-	if err != nil || result == nil {
-		t.Error("the write is answered with", err)
-	}
-}
-
-// unread is a repository without read permission.
-type unread struct{ engine.Repository }
-
-func (unread) Get(context.Context, *engine.Class, string, ...*engine.Load) (*engine.Item, error) {
-	return nil, engine.Denied()
-}
-
 // TestSystemClassesInScripts checks that scripts cannot use system classes,
 // with any notation of the name.
 func TestSystemClassesInScripts(t *testing.T) {
@@ -270,29 +251,4 @@ func TestACLProvider(t *testing.T) {
 		}
 		g.Close()
 	}
-}
-
-// TestViewsAreNotKept checks that a VM does not keep the views of all accounts
-// that it has served.
-func TestViewsAreNotKept(t *testing.T) {
-	app := newApp(t, Limits{}, false)
-	v, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.dispose()
-	v.do(task{nil, func() error {
-		h := v.data
-		base := h.classObject(app.repo.class)
-		for range maxViews * 2 {
-			view := newSecured(app.repo).views.Of(app.repo.class)
-			if first := h.classObject(view); h.classObject(view) != first {
-				t.Error("a view has two objects")
-			}
-		}
-		if len(h.classes) > maxViews+1 || h.classObject(app.repo.class) != base {
-			t.Errorf("%d classes are kept", len(h.classes))
-		}
-		return nil
-	}}, true)
 }

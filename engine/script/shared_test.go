@@ -96,7 +96,7 @@ func TestSharedItems(t *testing.T) {
 // TestSharedIsOfTheService checks that the store is shared by all VMs and
 // versions of a service, and not with other services.
 func TestSharedIsOfTheService(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, Limits{Calls: 1}, false)
 	g := a.load(`shared.set('loaded', true); module.exports = {'GET /': () => { shared.set('a', 1); return shared.get('loaded') }}`)
 	expect(t, get(t, g), jsonAnswer(`true`))
 	next := a.load(`module.exports = {'GET /': () => shared.get('a')}`)
@@ -111,79 +111,11 @@ func TestSharedIsOfTheService(t *testing.T) {
 	if got := get(t, other); got != "200  " {
 		t.Errorf("another service sees %s", got)
 	}
-	v, err := next.anotherVM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	next.group.addVM(v)
-	next.group.retire(next.group.vms[0])
+	eventually(t, "another VM", func() bool { return a.rt.Metrics()["svc"].Recycled >= 2 })
 	expect(t, get(t, next), jsonAnswer(`1`))
 	a.rt.Forget("svc")
 	if got := get(t, a.load(`module.exports = {'GET /': () => shared.get('a')}`)); got != "200  " {
 		t.Errorf("a forgotten service kept %s", got)
-	}
-}
-
-func TestSharedEnds(t *testing.T) {
-	s := newStore(10_000)
-	if s.put("a", 1.0, 8, 20*time.Millisecond, false) != nil || s.put("b", 2.0, 8, 0, false) != nil {
-		t.Fatal("refused")
-	}
-	if _, _, err := s.add("n", 1, 20*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	sum, _, _ := s.add("n", 1, time.Hour) // the entry keeps its expiry
-	if sum != 2 {
-		t.Errorf("sum %v", sum)
-	}
-	eventually(t, "the end of an entry", func() bool { _, ok := s.get("a"); return !ok })
-	eventually(t, "the end of a number", func() bool { _, ok := s.get("n"); return !ok })
-	if s.put("c", 1.0, 8, time.Millisecond, false) != nil {
-		t.Fatal("refused")
-	}
-	s.sweep(time.Now().Add(time.Second))
-	if n, bytes := s.size(); n != 1 || bytes <= 0 {
-		t.Errorf("%d entries of %d bytes are left", n, bytes)
-	}
-	s.clear()
-	if n, bytes := s.size(); n != 0 || bytes != 0 {
-		t.Errorf("%d entries of %d bytes are left", n, bytes)
-	}
-}
-
-// TestSharedIsBounded checks that the least recently used entries are evicted
-// and that results of once stay.
-func TestSharedIsBounded(t *testing.T) {
-	s := newStore(20_000)
-	if s.put("kept", 1.0, 1000, 0, true) != nil {
-		t.Fatal("refused")
-	}
-	for i := range 1000 {
-		if s.put(fmt.Sprint(i), "x", 500, 0, false) != nil {
-			t.Fatal("refused")
-		}
-		s.get("0")
-		if _, bytes := s.size(); bytes > 20_000 {
-			t.Fatalf("%d bytes are kept", bytes)
-		}
-	}
-	for key, want := range map[string]bool{"0": true, "999": true, "998": true, "1": false, "900": false, "kept": true} {
-		if _, ok := s.get(key); ok != want {
-			t.Errorf("%s is kept: %v", key, ok)
-		}
-	}
-	if err := s.put("huge", "x", 5000, 0, false); err == nil || err.limit != 5000 {
-		t.Errorf("a quarter of the store was exceeded: %v", err)
-	}
-	for i := range 20 {
-		s.put(fmt.Sprint("pin", i), "x", 4000, 0, true)
-	}
-	if _, bytes := s.size(); bytes > 20_000 {
-		t.Errorf("pinned entries take %d bytes", bytes)
-	}
-	s.resize(2000)
-	if _, bytes := s.size(); bytes > 20_000 {
-		t.Errorf("%d bytes are left", bytes)
 	}
 }
 
@@ -217,7 +149,7 @@ func TestGetOrComputeRunsOnce(t *testing.T) {
 	if n := len(a.repo.who) - before; n != 1 {
 		t.Errorf("it was computed %d times", n)
 	}
-	if vms := len(g.group.vms); vms < 2 {
+	if vms := countVMs(a); vms < 2 {
 		t.Errorf("the requests met on %d VM only", vms)
 	}
 }
@@ -307,9 +239,6 @@ func TestLock(t *testing.T) {
 		t.Errorf("%d different numbers were answered", len(seen))
 	}
 	expect(t, answer(send(t, g, request{method: "PUT", account: bob})), jsonAnswer(`[40,false]`))
-	if n := len(a.rt.lastingOf("svc").store.gates); n != 0 {
-		t.Errorf("%d locks are left", n)
-	}
 }
 
 // TestLockEnds checks that an error releases the lock and is passed on, that

@@ -109,14 +109,14 @@ func (c *copier) copyObject(o *goja.Object) any {
 
 // copyItems copies items in the JSON form of responses.
 func (c *copier) copyItems(o *goja.Object) any {
-	w := writer{h: c.h.realm, size: c.h.limits.Shared, deep: maxSharedDepth}
+	w := newWriter(c.h.realm, nil, c.h.limits.Shared, maxSharedDepth)
 	defer func() {
 		if bad, ok := recover().(errResult); ok {
 			panic(c.h.rangeError("shared: %s", string(bad)))
 		}
 	}()
 	w.writeValue(o)
-	decoded, err := wire.Decode(w.buf)
+	decoded, err := wire.Decode(w.bytes())
 	must(err)
 	return c.copyValue(c.h.fromDecoded(decoded))
 }

@@ -39,10 +39,11 @@ type SuiteResponse struct {
 
 // Suite contains the tests of one file. They share a VM and run one at a time.
 type Suite struct {
-	g     *Generation
-	tests []*TestCase
-	diff  [2]string // actual and expected value of a failed assertion in the running test, if known
-	host  SuiteHost
+	service *vmService
+	close   func()
+	tests   []*TestCase
+	diff    [2]string // actual and expected value of a failed assertion in the running test, if known
+	host    SuiteHost
 }
 
 // TestCase is one test, or the after hooks of a group.
@@ -68,27 +69,20 @@ type TestFailure struct {
 	Actual, Expected string // the compared values of an assertion, as text
 }
 
+// NewSuite returns a suite for a file that is not loaded yet.
+func NewSuite(host SuiteHost) *Suite { return &Suite{host: host} }
+
+// Loaded connects the suite with its file, after that was loaded. Close calls closeFile.
+func (s *Suite) Loaded(service *vmService, closeFile func()) { s.service, s.close = service, closeFile }
+
 // DefaultTestTimeout is the time limit of a test that does not set one.
 const DefaultTestTimeout = 5 * time.Second
-
-// LoadTests loads a file of tests. The error is a *LoadError.
-func (r *Runtime) LoadTests(s Service, host SuiteHost) (*Suite, error) {
-	suite := &Suite{host: host}
-	s.tests = suite
-	s.Limits.VMs, s.Limits.InFlight, s.Limits.Wall = 1, 1, time.Hour // each test has its own time limit
-	g, err := r.Load(s)
-	if err != nil {
-		return nil, err
-	}
-	suite.g = g
-	return suite, nil
-}
 
 // Tests returns the tests of the file in order, including hooks.
 func (s *Suite) Tests() []*TestCase { return s.tests }
 
 // Close closes the suite.
-func (s *Suite) Close() { s.g.Close() }
+func (s *Suite) Close() { s.close() }
 
 // Run runs test i of Tests with an account. It returns nil if the test passed.
 func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFailure {
@@ -99,8 +93,8 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s.diff = [2]string{}
-	r := &engine.Request{ID: "test", Service: s.g.name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
-	_, err := s.g.run(ctx, r, &job{
+	r := &engine.Request{ID: "test", Service: s.service.name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
+	_, err := s.service.run(ctx, r, &job{
 		function: testFunction, handler: handlerOf(i),
 		argument: func(*call) goja.Value { return goja.Undefined() },
 		result:   func(*call, goja.Value) outcome { return outcome{} },
@@ -111,7 +105,7 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	}
 	if failed, ok := err.(*Failure); ok {
 		f := &TestFailure{Failure: failed, Actual: s.diff[0], Expected: s.diff[1]}
-		f.Excerpt = s.g.excerptOf(failed)
+		f.Excerpt = s.service.excerptOf(failed)
 		return f
 	}
 	text := err.Error()

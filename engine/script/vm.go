@@ -349,3 +349,12 @@ func (v *vm) streamOf(o *goja.Object, content []byte) {
 	})
 	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
+
+// jsRoute is a function that the module registered in one VM: the handler of a route, a function of a converter, or a
+// test.
+type jsRoute struct {
+	method, path string
+	key          string // equal for paths that match the same requests
+	handler      goja.Callable
+	this         goja.Value
+}

@@ -138,7 +138,7 @@ type watchdog struct {
 	stop    chan struct{}
 	once    sync.Once
 	stopped chan struct{}
-	probe   *regexp2.Regexp // see windClock; nil until New has set the limits of regular expressions
+	probe   *regexp2.Regexp // see windClock; nil until start
 	wound   time.Time
 }
 
@@ -178,6 +178,12 @@ func (w *watchdog) turnStarted() {
 		default:
 		}
 	}
+}
+
+// start starts the watchdog. The limits of regular expressions must be set. It calls reap every reapPeriod.
+func (w *watchdog) start(reap func()) {
+	w.probe = regexp2.MustCompile("a", regexp2.ECMAScript)
+	go w.run(reap)
 }
 
 // run checks the VMs until close. It calls reap every reapPeriod.
@@ -267,4 +273,35 @@ func (w *watchdog) checkAll(d time.Duration) bool {
 func (w *watchdog) close() {
 	w.once.Do(func() { close(w.stop) })
 	<-w.stopped
+}
+
+// regexpSlack is the time between the limit of a turn and the timeout of a regular expression. regexpTick is the
+// resolution of its clock.
+const (
+	regexpSlack = 70 * time.Millisecond
+	regexpTick  = 10 * time.Millisecond
+)
+
+// regexpBound protects the settings of regular expressions. They are read
+// without a lock, so they must be set before the first VM exists.
+var regexpBound sync.Once
+
+// boundRegexps sets the timeout of regular expressions shortly after the CPU
+// limit of the longest turn. It returns that limit, which may have been set by
+// an earlier Runtime. goja treats a timeout as "no match", so the timeout must
+// be longer than any turn may last: then the turn is over when the expression
+// returns.
+func boundRegexps(limit time.Duration) time.Duration {
+	regexpBound.Do(func() {
+		regexp2.SetTimeoutCheckPeriod(regexpTick)
+		regexp2.DefaultMatchTimeout = limit + regexpSlack
+	})
+	return regexp2.DefaultMatchTimeout - regexpSlack
+}
+
+// count returns the number of VMs that are not disposed of.
+func (w *watchdog) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.vms)
 }

@@ -28,9 +28,17 @@ type writer struct {
 	deep int // maximum depth
 }
 
-// jsonWriter is implemented by Go values behind objects that write their own JSON. writeJSON returns false if the
+// newWriter returns a writer that appends to buf. size and deep are the limits of the JSON in bytes and levels.
+func newWriter(h *realm, buf []byte, size, deep int) *writer {
+	return &writer{h: h, buf: buf, size: size, deep: deep}
+}
+
+// bytes returns what was written.
+func (w *writer) bytes() []byte { return w.buf }
+
+// jsonWriter is implemented by Go values behind objects that write their own JSON. WriteJSON returns false if the
 // object must be written like any other.
-type jsonWriter interface{ writeJSON(w *writer) bool }
+type jsonWriter interface{ WriteJSON(w *writer) bool }
 
 // errResult is the reason why a result cannot be sent.
 type errResult string
@@ -121,7 +129,7 @@ func (w *writer) writeObject(o *goja.Object) bool {
 	defer func() { w.depth-- }()
 	switch native := nativeOf(o).(type) {
 	case jsonWriter:
-		if native.writeJSON(w) {
+		if native.WriteJSON(w) {
 			return true
 		}
 	case nil:
