@@ -13,6 +13,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script"
+	"restsrv/engine/script/module"
 )
 
 const checkUsage = `restsrv check looks at everything that a server would read, and starts nothing: the
@@ -139,7 +140,7 @@ func scriptFaults(m *script.Manager, others []string, colour bool) (texts []stri
 			continue
 		}
 		text := err.Error()
-		var e *script.LoadError
+		var e *module.LoadError
 		if errors.As(err, &e) && e.Excerpt != "" {
 			text += "\n" + colourExcerpt(e.Excerpt, colour)
 		}

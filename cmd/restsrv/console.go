@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine/script"
+	"restsrv/engine/script/module"
+	"restsrv/engine/script/vm"
 )
 
 // newLog returns the log of a server: records with attributes, one per line.
@@ -53,7 +55,7 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	brief := slog.NewRecord(r.Time, r.Level, first, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		switch {
-		case a.Key == script.ExcerptKey:
+		case a.Key == vm.ExcerptKey:
 			excerpt = a.Value.String()
 			return true
 		case a.Key == "error":
@@ -151,7 +153,7 @@ func (c *console) printApplication(changed []string, took time.Duration, err err
 		return
 	}
 	text := err.Error()
-	var e *script.LoadError
+	var e *module.LoadError
 	if errors.As(err, &e) && e.Excerpt != "" {
 		text += "\n" + colourExcerpt(e.Excerpt, c.colour)
 	}

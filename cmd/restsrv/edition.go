@@ -21,6 +21,7 @@ import (
 	"restsrv/engine/mistake"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
+	"restsrv/engine/script/event"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/workflow"
@@ -45,7 +46,7 @@ type edition struct {
 	store     *store.Store
 	accounts  *account.Store
 	rules     rules
-	events    *script.Events     // the store, which reports writes to scripts
+	events    *event.Events      // the store, which reports writes to scripts
 	gate      *access.Repository // the events behind the permission checks
 	workflows *workflow.Set
 	checker   *access.Checker

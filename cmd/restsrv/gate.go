@@ -5,7 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/access"
-	"restsrv/engine/script"
+	"restsrv/engine/script/event"
 	"restsrv/engine/workflow"
 )
 
@@ -19,7 +19,7 @@ type rights struct {
 // events that report writes to scripts.
 func (e *edition) openGate(context.Context, *edition) error {
 	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were reported with those of the file
-	e.events = script.NewEvents(e.store, e.log)
+	e.events = event.NewEvents(e.store, e.log)
 	e.workflows = workflow.New(workflow.Config{
 		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Entering: e.events.Entering, Stages: e.db.system.stages, Log: e.log})
 	c := access.Config{Inner: e.events, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}

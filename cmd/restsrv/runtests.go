@@ -16,6 +16,9 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/script"
+	"restsrv/engine/script/module"
+	"restsrv/engine/script/suite"
+	"restsrv/engine/script/vm"
 )
 
 const testUsage = `restsrv test runs the tests beside the scripts: files *.test.js and *.test.ts in
@@ -181,20 +184,20 @@ func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	suite, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
+	tests, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
 		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: e.images(),
 		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})
 	r.report.beginFile(file)
-	var failed *script.LoadError
+	var failed *module.LoadError
 	switch {
 	case errors.As(err, &failed):
-		r.report.reportResult(testResult{name: "the file is loaded", failure: &script.TestFailure{Failure: &script.Failure{Message: failed.Error()}, Excerpt: failed.Excerpt}, log: r.log.takeLines()})
+		r.report.reportResult(testResult{name: "the file is loaded", failure: &suite.TestFailure{Failure: &vm.Failure{Message: failed.Error()}, Excerpt: failed.Excerpt}, log: r.log.takeLines()})
 	case err != nil:
 		return err
 	default:
-		r.runSuite(ctx, suite, admin)
-		suite.Close()
+		r.runSuite(ctx, tests, admin)
+		tests.Close()
 	}
 	r.report.finishFile(time.Since(started))
 	return ctx.Err()
@@ -202,14 +205,14 @@ func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 
 // runSuite runs the selected tests of a file, and the after hooks of groups in
 // which a test ran.
-func (r *testRun) runSuite(ctx context.Context, suite *script.Suite, admin *engine.Account) {
-	tests := suite.Tests()
-	only := slices.ContainsFunc(tests, func(t *script.TestCase) bool { return t.Mode == "only" })
-	var ran []*script.TestCase
+func (r *testRun) runSuite(ctx context.Context, file *suite.Suite, admin *engine.Account) {
+	tests := file.Tests()
+	only := slices.ContainsFunc(tests, func(t *suite.TestCase) bool { return t.Mode == "only" })
+	var ran []*suite.TestCase
 	for i, t := range tests {
 		if t.Mode == "after" {
 			if slices.ContainsFunc(ran, t.Within) {
-				if f := suite.Run(ctx, i, admin); f != nil {
+				if f := file.Run(ctx, i, admin); f != nil {
 					r.report.reportResult(testResult{name: "after", failure: f, log: r.log.takeLines()})
 				}
 			}
@@ -224,7 +227,7 @@ func (r *testRun) runSuite(ctx context.Context, suite *script.Suite, admin *engi
 		default:
 			ran = append(ran, t)
 			started := time.Now()
-			f := suite.Run(ctx, i, admin)
+			f := file.Run(ctx, i, admin)
 			took := time.Since(started)
 			log := r.log.takeLines()
 			if f == nil {
@@ -238,11 +241,11 @@ func (r *testRun) runSuite(ctx context.Context, suite *script.Suite, admin *engi
 // lostRejection returns a failure if a test passed but a promise was rejected
 // without a handler, in the test or in a service. It removes the rejection from
 // the log.
-func lostRejection(log []logged) (*script.TestFailure, []logged) {
+func lostRejection(log []logged) (*suite.TestFailure, []logged) {
 	for i, l := range log {
 		if l.rejection {
-			f := &script.Failure{Message: script.RejectionMessage + ": " + l.failure}
-			return &script.TestFailure{Failure: f, Excerpt: l.excerpt}, slices.Delete(log, i, i+1)
+			f := &vm.Failure{Message: vm.RejectionMessage + ": " + l.failure}
+			return &suite.TestFailure{Failure: f, Excerpt: l.excerpt}, slices.Delete(log, i, i+1)
 		}
 	}
 	return nil, log

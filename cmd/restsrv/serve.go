@@ -17,6 +17,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
+	"restsrv/engine/script/limits"
 	"restsrv/engine/script/platform"
 	"restsrv/engine/secret"
 	"restsrv/engine/share"
@@ -157,8 +158,8 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 }
 
 // scriptLimits returns the limits of one script.
-func scriptLimits(l deploy.Limits) script.Limits {
-	return script.Limits{
+func scriptLimits(l deploy.Limits) limits.Limits {
+	return limits.Limits{
 		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
 		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
 		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,

@@ -12,17 +12,17 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
-	"restsrv/engine/script"
+	"restsrv/engine/script/suite"
 )
 
 // testHost gives tests access to a sandbox.
 type testHost struct{ b *sandbox }
 
-var _ script.SuiteHost = testHost{}
+var _ suite.Host = testHost{}
 
-// Request implements script.SuiteHost. The account is signed in for every
+// Request implements suite.Host. The account is signed in for every
 // authentication mode.
-func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.SuiteResponse, error) {
+func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, t.Method, "http://localhost"+t.Path, bytes.NewReader(t.Body))
 	if err != nil {
 		return nil, engine.Errorf(engine.Invalid, "argument", "%s %s is no request", engine.Quote(t.Method), engine.Quote(t.Path))
@@ -45,7 +45,7 @@ func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.S
 	answer := recorder{header: http.Header{}}
 	h.b.ServeHTTP(&answer, r)
 	answer.WriteHeader(http.StatusOK) // no effect if the status is set
-	return &script.SuiteResponse{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
+	return &suite.Response{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
 }
 
 // recorder is an http.ResponseWriter that stores the answer.
@@ -71,7 +71,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// AddAccount implements script.SuiteHost.
+// AddAccount implements suite.Host.
 func (h testHost) AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error {
 	known, err := h.b.db.policy.Roles(ctx)
 	if err != nil {

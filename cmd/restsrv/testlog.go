@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"restsrv/engine/script"
+	"restsrv/engine/script/vm"
 )
 
 // logged is a log record of a test.
@@ -56,12 +56,12 @@ func (l *testLog) addRecord(r slog.Record, attrs []slog.Attr) {
 	if r.Message == "audit" { // audit events are left out
 		return
 	}
-	line := logged{rejection: r.Message == script.RejectionMessage}
+	line := logged{rejection: r.Message == vm.RejectionMessage}
 	var b strings.Builder
 	b.WriteString(strings.ToLower(r.Level.String()) + ": " + r.Message)
 	note := func(a slog.Attr) bool {
 		switch a.Key {
-		case script.ExcerptKey:
+		case vm.ExcerptKey:
 			line.excerpt = a.Value.String()
 		case "error":
 			line.failure = a.Value.String()

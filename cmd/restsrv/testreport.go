@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"restsrv/engine/script"
+	"restsrv/engine/script/suite"
 )
 
 // testResult is the result of one test.
@@ -16,7 +16,7 @@ type testResult struct {
 	name    string
 	took    time.Duration
 	skipped string // skip or todo
-	failure *script.TestFailure
+	failure *suite.TestFailure
 	log     []logged
 }
 

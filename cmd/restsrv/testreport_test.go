@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"restsrv/engine/script"
+	"restsrv/engine/script/suite"
+	"restsrv/engine/script/vm"
 )
 
 func TestDifference(t *testing.T) {
@@ -31,7 +32,7 @@ func TestJUnit(t *testing.T) {
 	r.beginFile("scripts/a.test.js")
 	r.reportResult(testResult{name: "passes", took: 1500 * time.Millisecond})
 	r.reportResult(testResult{name: "later", skipped: "todo"})
-	r.reportResult(testResult{name: "group > fails", failure: &script.TestFailure{Failure: &script.Failure{Message: "Error: <no>"}}, log: []logged{{text: "info: said"}}})
+	r.reportResult(testResult{name: "group > fails", failure: &suite.TestFailure{Failure: &vm.Failure{Message: "Error: <no>"}}, log: []logged{{text: "info: said"}}})
 	r.finishFile(2 * time.Second)
 	if err := r.end(); err == nil || err.Error() != "1 test failed" {
 		t.Errorf("got %v, want 1 test failed", err)

@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/event"
+	"restsrv/engine/script/limits"
 )
 
 // TestWhoActs runs requests of two accounts in one VM at the same time, with promises and timers that they share.
 // Each call acts for the account of its asynchronous context: that of the request, event or converter. The title of
 // each note names its expected creator.
 func TestWhoActs(t *testing.T) {
-	a, _ := newStoredApp(t, Limits{VMs: 1})
-	e := NewEvents(a.data, slog.New(slog.DiscardHandler))
+	a, _ := newStoredApp(t, limits.Limits{VMs: 1})
+	e := event.NewEvents(a.data, slog.New(slog.DiscardHandler))
 	a.data = e
 	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
 	m.Observe(e)
@@ -95,7 +97,7 @@ func TestWhoActs(t *testing.T) {
 
 // TestNobodyActs: calls outside of any request are refused.
 func TestNobodyActs(t *testing.T) {
-	a, m, _ := newListening(t, Limits{VMs: 1})
+	a, m, _ := newListening(t, limits.Limits{VMs: 1})
 	a.write("svc.js", `
 		let late = 'nothing';
 		const text = f => { try { return f() } catch (e) { return e.message } };

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // TestAncestorModules requires each module of IONDV by its names and uses it.
@@ -53,7 +54,7 @@ func TestAncestorModules(t *testing.T) {
 		"is-base64":                  `m('YWJj') && !m('YWJ') && m('') && !m('', {allowEmpty: false}) && m('data:image/png;base64,YWJj', {mime: true}) && !m(7)`,
 		"@iondv/meta-model-contracts/lib/data/DataRepository": `m === require('core/interfaces/DataRepository')`,
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for name, probe := range probes {
 		t.Run(name, func(t *testing.T) {
 			g := a.load(`const m = require(` + strconv.Quote(name) + `); module.exports = {'GET /': () => (` + probe + `) ? 'right' : 'wrong'};`)
@@ -65,7 +66,7 @@ func TestAncestorModules(t *testing.T) {
 
 // TestAncestorBaseOnly: _initialization is called only in services that are based on IONDV's Service class.
 func TestAncestorBaseOnly(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`const {Service} = require('restsrv');
 		module.exports = class extends Service {
 			_initialization() { this.initialized = true; }
@@ -78,7 +79,7 @@ func TestAncestorBaseOnly(t *testing.T) {
 // TestLackingComponent: a component that restsrv does not have throws when it is used. Until then it can be passed
 // on.
 func TestLackingComponent(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = engine.Options{"mail": engine.Lacking("notifier")}
 	g := a.load(`module.exports = {'GET /': async () => {
 		const mail = await options.mail;

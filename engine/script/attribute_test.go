@@ -1,10 +1,14 @@
 package script
 
-import "testing"
+import (
+	"testing"
+
+	"restsrv/engine/script/limits"
+)
 
 // TestItemAttributes: attributes can be read as properties of the item, but are not enumerable.
 func TestItemAttributes(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
 	const item = `const i = await dataRepo.getItem('note@demo', 'g1'); `
 	for _, c := range []struct{ expression, want string }{

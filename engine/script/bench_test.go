@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 func benchmark(b *testing.B, script string, rows int, q request) {
-	a := newApp(b, Limits{}, false)
+	a := newApp(b, limits.Limits{}, false)
 	a.repo.fill(b, rows)
 	g := a.load(script)
 	ctx, r := q.build()
@@ -86,7 +87,7 @@ func BenchmarkList20Go(b *testing.B) {
 }
 
 func BenchmarkNewVM(b *testing.B) {
-	a := newApp(b, Limits{}, false)
+	a := newApp(b, limits.Limits{}, false)
 	g := a.load(`module.exports = {'GET /': (req) => ({hello: 'world'})}`)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -94,6 +95,6 @@ func BenchmarkNewVM(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		v.dispose()
+		v.Dispose()
 	}
 }

@@ -1,6 +1,10 @@
 package script
 
-import "testing"
+import (
+	"testing"
+
+	"restsrv/engine/script/limits"
+)
 
 // TestOperatorsBesideBigInts: operators in a file that uses BigInts are replaced by guards. The results must not
 // change.
@@ -24,12 +28,12 @@ func TestOperatorsBesideBigInts(t *testing.T) {
 		"[BigInt('12'), BigInt(3), typeof BigInt, BigInt.asIntN(8, 255n), BigInt.prototype.constructor === BigInt]":  `[12,3,"function",-1,true]`,
 		"[Object(1n) instanceof BigInt, 5n instanceof BigInt, (5n).toString()]":                                      `[true,false,"5"]`,
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		if got := get(t, a.load("module.exports = {'GET /': () => "+code+"}")); got != jsonType+want {
 			t.Errorf("%s: got %s, want %s", code, got, want)
 		}
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("svc.js", "const x = 1n;\nmodule.exports = {'GET /': () => { f().y **= x }}")
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
 		t.Error("the script with an assignment that cannot be guarded was loaded, want an error")

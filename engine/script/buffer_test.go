@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 	"restsrv/engine/script/platform"
 )
 
@@ -62,7 +63,7 @@ func TestBytesAreBounded(t *testing.T) {
 		`new (Buffer.from('a').constructor)(1e12)`, `Buffer.from('a').buffer.constructor(1e12)`,
 		`new TextEncoder().encode('x'.repeat(3e7) + 'x'.repeat(3e7) + 'x'.repeat(3e7))`,
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		g := a.load("module.exports = {'GET /': async () => " + code + "}")
 		expect(t, answer(send(t, g, request{account: &engine.Account{ID: "a@b"}})), "error internal Internal server error")
 	}
@@ -70,7 +71,7 @@ func TestBytesAreBounded(t *testing.T) {
 
 // TestBuffersAreBytes: a Buffer can be a response body and the content of a file.
 func TestBuffersAreBytes(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	expect(t, get(t, a.load("module.exports = {'GET /': () => Buffer.from('Привет').subarray(0, 4)}")), "200 application/octet-stream Пр")
 	expect(t, get(t, a.load("module.exports = {'GET /': () => ({data: Buffer.from('x'), headers: {'Content-Type': 'image/png'}})}")), "200 image/png x")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // TestMissingIsNamed: using an unsupported part of a built-in module or of Intl throws an error that names the part
@@ -47,7 +48,7 @@ func TestMissingIsNamed(t *testing.T) {
 		`new Iterator()`:                         "Iterator is there to be extended",
 		`(() => { const b = new ArrayBuffer(1); b.transfer(); b.transfer() })()`: "the buffer was transferred already",
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		got := get(t, a.load("module.exports = {'GET /': () => { try { "+code+" } catch (e) { return e.message } }}"))
 		if !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), want) {
 			t.Errorf("%s: got %s, want %s", code, got, want)
@@ -57,7 +58,7 @@ func TestMissingIsNamed(t *testing.T) {
 
 // TestPolyfillsAreMadeOnDemand: a VM makes only the built-ins that its scripts name.
 func TestPolyfillsAreMadeOnDemand(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`const name = (a, b) => a + b;
 module.exports = {'GET /': () => [name('Weak', 'Ref'), name('Ato', 'mics'), name('It', 'erator')].map((n) => typeof global[n])}`)
 	expect(t, get(t, g), jsonType+`["undefined","undefined","undefined"]`)
@@ -68,7 +69,7 @@ module.exports = {'GET /': () => [name('Weak', 'Ref'), name('Ato', 'mics'), name
 // TestPolyfillsAreHidden: built-ins that are added for a file are also available in the files that it requires, and
 // are not enumerable.
 func TestPolyfillsAreHidden(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`module.exports = {'GET /': () => {
 	const seen = [];
 	for (const k in [1].values()) seen.push(k);
@@ -83,7 +84,7 @@ func TestPolyfillsAreHidden(t *testing.T) {
 
 // TestWeakRef: a WeakRef does not keep its target alive, and a live target stays available.
 func TestWeakRef(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`const kept = {n: 1}, refs = [new WeakRef(kept), new WeakRef({n: 2})];
 module.exports = {'GET /': () => [kept.n, ...refs.map((r) => r.deref()?.n ?? 'gone')]}`)
 	eventually(t, "the object is collected", func() bool {
@@ -100,7 +101,7 @@ func TestReadmeExample(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(string(text), "```js\n")
 	code, _, _ := strings.Cut(rest, "```")
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
 	g := a.load(strings.ReplaceAll(code, "note@sample", "note@demo"))
 	read := request{account: &engine.Account{ID: "ann@local"}, params: []engine.Param{{Name: "id", Value: "g1"}}}

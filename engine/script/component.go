@@ -10,27 +10,29 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/vm"
 )
 
 // optionValue returns the JavaScript value of an option: plain data, or the component that the option names.
 func (h *host) optionValue(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
-		return h.data.repositoryObject(value)
+		return h.data.RepositoryObject(value)
 	case engine.MetaRepository:
-		return h.data.metaRepository(value)
+		return h.data.MetaRepository(value)
 	case engine.ImageStorage: // must be tested before FileStorage, which it also implements
-		return h.data.imageStorage(value)
+		return h.data.ImageStorage(value)
 	case engine.FileStorage:
-		return h.data.fileStorage(value)
+		return h.data.FileStorage(value)
 	case engine.Auth:
-		return h.access.newAuth(value)
+		return h.access.NewAuth(value)
 	case engine.ServiceAuth:
-		return h.access.serviceAuth(value)
+		return h.access.ServiceAuth(value)
 	case engine.Access:
-		return h.access.aclProvider(value)
+		return h.access.AclProvider(value)
 	case engine.Workflows:
-		return h.data.workflowsObject(value)
+		return h.data.WorkflowsObject(value)
 	case engine.Counters:
 		return h.newSequences(value)
 	case engine.Settings:
@@ -40,26 +42,26 @@ func (h *host) optionValue(name string, value any) goja.Value {
 	case engine.KeyProvider:
 		return h.keyProvider()
 	case engine.Cache:
-		return h.shared.cacheObject()
+		return h.shared.CacheObject()
 	case engine.Lacking:
-		h.service.warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
-		return h.js.NewDynamicObject(&lacking{h, string(value)})
+		h.Service.Warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
+		return h.JS.NewDynamicObject(&lacking{h, string(value)})
 	case []any:
 		list := make([]any, len(value))
 		for i, e := range value {
 			list[i] = h.optionValue(name, e)
 		}
-		return h.js.NewArray(list...)
+		return h.JS.NewArray(list...)
 	case engine.Fields:
-		o := h.js.NewObject()
+		o := h.JS.NewObject()
 		for _, f := range value {
-			h.put(o, f.Name, h.optionValue(name, f.Value))
+			h.Put(o, f.Name, h.optionValue(name, f.Value))
 		}
 		return o
-	case nil, bool, string, int64, float64, number:
-		return h.fromDecoded(value)
+	case nil, bool, string, int64, float64, js.Number:
+		return h.FromDecoded(value)
 	}
-	h.service.warn("an option names a component that scripts cannot use; its value is undefined", "option", name)
+	h.Service.Warn("an option names a component that scripts cannot use; its value is undefined", "option", name)
 	return goja.Undefined()
 }
 
@@ -76,7 +78,7 @@ func (l *lacking) Get(name string) goja.Value {
 	case "then", "toJSON", "constructor":
 		return nil
 	}
-	panic(l.h.newError("there is no ion://"+l.name+" in restsrv: "+l.name+"."+name+" cannot be used", "not-supported"))
+	panic(l.h.NewError("there is no ion://"+l.name+" in restsrv: "+l.name+"."+name+" cannot be used", "not-supported"))
 }
 
 // Set throws.
@@ -96,35 +98,35 @@ func (l *lacking) Keys() []string { return nil }
 
 // newSettings returns the read-only object settings.
 func (h *host) newSettings(s engine.Settings) goja.Value {
-	o := h.js.NewObject()
-	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
+	o := h.JS.NewObject()
+	h.Method(o, "get", func(call goja.FunctionCall) goja.Value {
 		value, ok := s.Get(call.Argument(0).String())
 		if !ok {
 			return goja.Null() // as in IONDV
 		}
-		return h.fromDecoded(value)
+		return h.FromDecoded(value)
 	})
-	h.refuse(h.methodsOf(o), "settings", "they are what deploy.json says", "set", "apply", "reset")
+	h.Refuse(h.MethodsOf(o), "settings", "they are what deploy.json says", "set", "apply", "reset")
 	return o
 }
 
 // newSequences returns the object sequenceProvider.
 func (h *host) newSequences(s engine.Sequences) goja.Value {
-	o := h.js.NewObject()
+	o := h.JS.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
-		h.method(o, name, h.asyncFunction("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
+		h.Method(o, name, h.AsyncFunction("sequenceProvider."+name, func(call goja.FunctionCall) (vm.Operation, error) {
 			counter, err := sequenceName(name, call.Argument(0))
 			n, isWhole := wholeNumber(call.Argument(1))
 			if err == nil && !isWhole {
-				err = engine.Errorf(engine.Invalid, "argument", "sequenceProvider.%s takes a whole number that JavaScript has exactly, found %s", name, describeValue(call.Argument(1)))
+				err = engine.Errorf(engine.Invalid, "argument", "sequenceProvider.%s takes a whole number that JavaScript has exactly, found %s", name, js.DescribeValue(call.Argument(1)))
 			}
-			return operation{writes: writes, do: func(ctx context.Context) (func() goja.Value, error) {
+			return vm.Operation{Writes: writes, Do: func(ctx context.Context) (func() goja.Value, error) {
 				result, err := do(ctx, counter, n)
 				return func() goja.Value {
 					if result == nil {
 						return goja.Undefined()
 					}
-					return h.fromDecoded(result)
+					return h.FromDecoded(result)
 				}, err
 			}}, err
 		}))
@@ -152,7 +154,7 @@ func sequenceName(method string, v goja.Value) (string, error) {
 	}
 	counter, ok := v.Export().(string)
 	if !ok || counter == "" || len(counter) > maxSequenceName || strings.ContainsAny(counter, "#\x00") {
-		return "", engine.Errorf(engine.Invalid, "argument", `sequenceProvider.%s takes the name of a sequence, at most %d bytes without "#", found %s`, method, maxSequenceName, describeValue(v))
+		return "", engine.Errorf(engine.Invalid, "argument", `sequenceProvider.%s takes the name of a sequence, at most %d bytes without "#", found %s`, method, maxSequenceName, js.DescribeValue(v))
 	}
 	return counter, nil
 }
@@ -171,7 +173,7 @@ func wholeNumber(v goja.Value) (n int64, ok bool) {
 
 // keyProvider returns the object keyProvider.
 func (h *host) keyProvider() goja.Value {
-	o, err := h.js.New(h.ensurePlatform().Module("core/impl/meta/keyProvider"))
-	must(err)
+	o, err := h.JS.New(h.EnsurePlatform().Module("core/impl/meta/keyProvider"))
+	js.Must(err)
 	return o
 }

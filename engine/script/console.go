@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine/script/platform"
+	"restsrv/engine/script/vm"
 )
 
 // maxLogged is the limit of the lines that a script logs for one request, in bytes. Each line counts lineCost bytes
@@ -32,14 +33,14 @@ const maxLabels = 100
 
 // console provides the globals console and log.
 type console struct {
-	*vm
+	*vm.VM
 	outside consoleState // used outside of requests
 }
 
 // state returns the state of the current request, or the state of the VM outside of requests.
 func (h *console) state() *consoleState {
-	if h.cur != nil {
-		return localOf[consoleState](h.cur)
+	if h.Call != nil {
+		return vm.LocalOf[consoleState](h.Call)
 	}
 	return &h.outside
 }
@@ -47,8 +48,8 @@ func (h *console) state() *consoleState {
 // object returns the object for the globals console and log. Each line contains the service, the request and the
 // position of the call. If a request exceeds maxLogged, a final warning is logged and its further lines are dropped.
 func (h *console) object() goja.Value {
-	o := h.js.NewObject()
-	methods := h.methodsOf(o)
+	o := h.JS.NewObject()
+	methods := h.MethodsOf(o)
 	for _, m := range []struct {
 		name  string
 		level slog.Level
@@ -58,9 +59,9 @@ func (h *console) object() goja.Value {
 		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.trace},
 		{"dir", slog.LevelInfo, h.dir}, {"table", slog.LevelInfo, h.table},
 	} {
-		methods.add(m.name, func(call goja.FunctionCall) goja.Value {
+		methods.Add(m.name, func(call goja.FunctionCall) goja.Value {
 			switch {
-			case !h.service.log.Enabled(context.Background(), m.level):
+			case !h.Service.Log.Enabled(context.Background(), m.level):
 			case m.write == nil:
 				h.logLine(m.level, "", call.Arguments...)
 			default:
@@ -75,26 +76,26 @@ func (h *console) object() goja.Value {
 		"time": h.time, "timeLog": h.timeLog, "timeEnd": h.timeEnd,
 		"clear": func(goja.FunctionCall) {},
 	} {
-		methods.add(name, func(call goja.FunctionCall) goja.Value {
+		methods.Add(name, func(call goja.FunctionCall) goja.Value {
 			f(call)
 			return goja.Undefined()
 		})
 	}
-	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, h.js.ToValue("console"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, h.JS.ToValue("console"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return o
 }
 
 // logLine writes a text and then values to the log.
 func (h *console) logLine(level slog.Level, text string, values ...goja.Value) {
-	log, c, s := h.service.log, h.cur, h.state()
+	log, c, s := h.Service.Log, h.Call, h.state()
 	if c != nil {
-		log = log.With("request", c.req.ID)
+		log = log.With("request", c.Req.ID)
 		if s.logged > maxLogged {
 			return
 		}
 	}
-	if text += h.logText(values); len(text) > maxLogText {
-		text = strings.ToValidUTF8(text[:maxLogText], "") + "…"
+	if text += h.logText(values); len(text) > vm.MaxLogText {
+		text = strings.ToValidUTF8(text[:vm.MaxLogText], "") + "…"
 	}
 	if n := s.groups; n > 0 {
 		indent := strings.Repeat("  ", n)
@@ -111,14 +112,14 @@ func (h *console) logLine(level slog.Level, text string, values ...goja.Value) {
 
 // callerPosition returns the position in the script of the current call.
 func (h *console) callerPosition() string {
-	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
-	var f Failure
+	frames := h.JS.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
+	var f vm.Failure
 	for i := range frames {
-		if f.addFrames(h.vm, frames[i:i+1]); f.File != "" {
+		if f.AddFrames(h.VM, frames[i:i+1]); f.File != "" {
 			break
 		}
 	}
-	return f.place()
+	return f.Place()
 }
 
 // logText formats values for the log. The result has line breaks only in strings and stacks.
@@ -130,34 +131,34 @@ func (h *console) logText(args []goja.Value) string {
 		return args[0].String()
 	}
 	return h.tryText(func() string {
-		return h.ensurePlatform().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
+		return h.EnsurePlatform().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: vm.MaxLogText})
 	})
 }
 
 // tryText returns the result of f. If f throws, for example in a getter of a value, it returns a note instead.
 func (h *console) tryText(f func() string) (text string) {
-	if ex := h.js.Try(func() { text = f() }); ex != nil {
-		return "[a value cannot be shown: " + h.describeThrown(ex.Value(), ex).Message + "]"
+	if ex := h.JS.Try(func() { text = f() }); ex != nil {
+		return "[a value cannot be shown: " + h.DescribeThrown(ex.Value(), ex).Message + "]"
 	}
 	return text
 }
 
 // trace returns the values and the current call stack.
 func (h *console) trace(call goja.FunctionCall) string {
-	f := Failure{Message: "Trace"}
+	f := vm.Failure{Message: "Trace"}
 	if len(call.Arguments) > 0 {
 		f.Message += ": " + h.logText(call.Arguments)
 	}
-	f.addFrames(h.vm, h.js.CaptureCallStack(maxFrames, nil))
+	f.AddFrames(h.VM, h.JS.CaptureCallStack(vm.MaxFrames, nil))
 	return f.Error()
 }
 
 func (h *console) dir(call goja.FunctionCall) string {
-	return h.ensurePlatform().InspectWith(call.Argument(0), call.Argument(1), maxLogText)
+	return h.EnsurePlatform().InspectWith(call.Argument(0), call.Argument(1), vm.MaxLogText)
 }
 
 func (h *console) table(call goja.FunctionCall) string {
-	if text := h.ensurePlatform().Table(call.Argument(0), call.Argument(1)); text != "" {
+	if text := h.EnsurePlatform().Table(call.Argument(0), call.Argument(1)); text != "" {
 		return text
 	}
 	return h.logText(call.Arguments)

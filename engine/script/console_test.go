@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 // lineHandler records the text of each line.
@@ -39,7 +41,7 @@ func TestConsoleMethods(t *testing.T) {
 		{`console.log({get [Symbol.for('nodejs.util.inspect.custom')]() { throw new Error('bad') }})`, []string{"[a value cannot be shown: Error: bad]"}},
 		{`console.log(); console.log(String(console), log === console)`, []string{"", "[object console] false"}},
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		var lines []string
 		a.rt.log = slog.New(lineHandler{&lines})
 		g := a.load("module.exports = {'GET /': () => { " + c.code + " }}")
@@ -58,7 +60,7 @@ func TestConsoleMethods(t *testing.T) {
 // TestConsoleTellsThePlace: each line contains the file, the line and the column of its call, also for calls through
 // other functions and in other files. Groups of one request do not indent the lines of another request.
 func TestConsoleTellsThePlace(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("lib/log.js", "exports.note = (x) => {\n  console.warn('noted', x);\n};")
 	g := a.load("const {note} = require('./lib/log');\nconsole.log('loaded');\nmodule.exports = {'GET /': async () => {\n  note(1);\n  [2].forEach((x) => console.log(x));\n  await null;\n  log.info('late');\n  console.group();\n}, 'POST /': () => console.log('flat')}")
 	get(t, g)
@@ -69,7 +71,7 @@ func TestConsoleTellsThePlace(t *testing.T) {
 
 // TestConsoleCostsNothingWhenOff: if a level is disabled, values are not formatted.
 func TestConsoleCostsNothingWhenOff(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.rt.log = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	g := a.load("let n = 0; module.exports = {'GET /': () => { console.debug({[Symbol.for('nodejs.util.inspect.custom')]() { n++ }}); return n }}")
 	expect(t, get(t, g), jsonType+"0")

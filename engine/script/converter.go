@@ -8,6 +8,8 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/script/exchange"
+	"restsrv/engine/script/vm"
 )
 
 // The functions that the script of a converter may export.
@@ -42,65 +44,65 @@ func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 
 // Parse implements engine.Converter.
 func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any, error) {
-	b := body{kind: decodedBody, decoded: data}
+	b := exchange.Body{Kind: exchange.DecodedBody, Decoded: data}
 	switch data := data.(type) {
 	case string:
-		b = body{kind: textBody, raw: []byte(data)}
+		b = exchange.Body{Kind: exchange.TextBody, Raw: []byte(data)}
 	case []byte:
-		b = body{kind: rawBody, raw: data}
+		b = exchange.Body{Kind: exchange.RawBody, Raw: data}
 	}
-	o, done, err := c.call(ctx, r, &job{
-		function: parseFunction, body: b,
-		argument: func(call *call) goja.Value { return bindingOf[*exchangeBinding](call.vm).bodyValue(b) },
-		result: func(call *call, result goja.Value) outcome {
-			data, err := call.vm.toDecoded(result)
-			return outcome{data: data, err: err}
+	o, done, err := c.call(ctx, r, &exchange.Job{
+		Function: parseFunction, Body: b,
+		Argument: func(call *vm.Call) goja.Value { return vm.BindingOf[*exchange.Binding](call.Vm).BodyValue(b) },
+		Result: func(call *vm.Call, result goja.Value) vm.Outcome {
+			data, err := call.Vm.ToDecoded(result)
+			return vm.Outcome{Data: data, Err: err}
 		},
 	})
 	if err == nil && !done {
 		return data, nil
 	}
-	return o.data, err
+	return o.Data, err
 }
 
 // Respond implements engine.Converter.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
-	var b body
+	var b exchange.Body
 	if g := c.live.Load(); g != nil {
-		read, err := readBody(ctx, r, &g.limits, g.rt.intake)
-		defer read.close()
+		read, err := exchange.ReadBody(ctx, r, &g.Limits, g.rt.intake)
+		defer read.Close()
 		if err == nil { // an error was already reported by Parse
 			b = read
 		}
 	}
-	o, done, err := c.call(ctx, r, &job{
-		function: respondFunction, body: b,
-		argument: func(call *call) goja.Value { return call.vm.listObject(items) },
-		result: func(call *call, result goja.Value) outcome {
+	o, done, err := c.call(ctx, r, &exchange.Job{
+		Function: respondFunction, Body: b,
+		Argument: func(call *vm.Call) goja.Value { return call.Vm.ListObject(items) },
+		Result: func(call *vm.Call, result goja.Value) vm.Outcome {
 			none := result == nil || goja.IsUndefined(result)
-			return outcome{response: bindingOf[*exchangeBinding](call.vm).buildResponse(result), none: none}
+			return vm.Outcome{Response: vm.BindingOf[*exchange.Binding](call.Vm).BuildResponse(result), None: none}
 		},
 	})
-	if err != nil || !done || o.none {
+	if err != nil || !done || o.None {
 		return nil, err
 	}
-	return o.response, nil
+	return o.Response, nil
 }
 
 // call runs an exported function of the script. The result done is false if the script does not export it.
-func (c *converter) call(ctx context.Context, r *engine.Request, j *job) (o outcome, done bool, err error) {
+func (c *converter) call(ctx context.Context, r *engine.Request, j *exchange.Job) (o vm.Outcome, done bool, err error) {
 	g := c.live.Load()
 	if g == nil {
-		return outcome{}, false, engine.Errorf(engine.Unavailable, "script", "converter %s is not available: its script could not be loaded", c.name)
+		return vm.Outcome{}, false, engine.Errorf(engine.Unavailable, "script", "converter %s is not available: its script could not be loaded", c.name)
 	}
 	for i, route := range g.routes {
-		if route.Method == j.function {
-			j.handler = handlerOf(i)
-			o, err := g.run(ctx, r, j)
+		if route.Method == j.Function {
+			j.Handler = exchange.HandlerOf(i)
+			o, err := g.Run(ctx, r, j)
 			return o, true, err
 		}
 	}
-	return outcome{}, false, nil
+	return vm.Outcome{}, false, nil
 }
 
 // registerConverter finds the functions of a converter in the exports of the module, or in the object that the
@@ -118,15 +120,15 @@ func (h *host) registerConverter(exports goja.Value) error {
 		if o == nil {
 			break
 		}
-		v, err := h.getProperty(o, name)
+		v, err := h.GetProperty(o, name)
 		if err != nil {
 			return err
 		}
 		if f, ok := goja.AssertFunction(v); ok {
-			h.routes = append(h.routes, jsRoute{method: name, key: name, handler: f, this: o})
+			h.Routes = append(h.Routes, vm.Route{Method: name, Key: name, Handler: f, This: o})
 		}
 	}
-	if len(h.routes) == 0 {
+	if len(h.Routes) == 0 {
 		return errors.New("a converter exports parse(data, req) or respond(items, req)")
 	}
 	return nil

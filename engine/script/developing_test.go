@@ -3,6 +3,8 @@ package script
 import (
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestExcerptsInLog: in development mode only, every failure in the log has an excerpt of the script.
@@ -16,7 +18,7 @@ func TestExcerptsInLog(t *testing.T) {
 		"rejection": "() => { Promise.resolve().then(fail); return 1; }",
 	} {
 		for _, dev := range []bool{true, false} {
-			a := newApp(t, Limits{}, dev)
+			a := newApp(t, limits.Limits{}, dev)
 			_, _ = send(t, a.load(strings.Replace(body, "%s", handler, 1)), request{})
 			if name == "handler" || name == "async" {
 				if !dev {
@@ -35,7 +37,7 @@ func TestExcerptsInLog(t *testing.T) {
 
 // TestConverterExcerpt: failures of converters have an excerpt, too.
 func TestConverterExcerpt(t *testing.T) {
-	a := newApp(t, Limits{}, true)
+	a := newApp(t, limits.Limits{}, true)
 	a.write("conv.js", "exports.parse = (data) => {\n  return data.a.b;\n};\n")
 	c, err := NewManager(a.rt, nil).AddConverter(a.service("conv.js"))
 	if err != nil {
@@ -50,7 +52,7 @@ func TestConverterExcerpt(t *testing.T) {
 
 // TestLoadErrorExcerpt: the error of a file that cannot be loaded has an excerpt.
 func TestLoadErrorExcerpt(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for text, want := range map[string]string{
 		"const a = 1;\nconst b = ;\n": "  1 | const a = 1;\n> 2 | const b = ;\n    |           ^",
 		"const a = 1;\n\na.b.c();\n":  "  1 | const a = 1;\n  2 |\n> 3 | a.b.c();\n    |   ^",
@@ -83,7 +85,7 @@ func TestRejectionsAreErrors(t *testing.T) {
 		"of the handler":         {"async () => { await null; await lose(); }", 0},
 		"handled, the rest lost": {"() => { const p = lose(); p.catch(() => 1); p.finally(() => 1); return 1; }", 1},
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		g := a.load("const lose = async () => { throw new Error('lost'); };\nmodule.exports = {'GET /': " + c.handler + ", 'PUT /': () => new Promise((ok) => setTimeout(ok, 20))};")
 		_, _ = send(t, g, request{})
 		_, _ = send(t, g, request{method: "PUT"}) // all rejections were reported before this request

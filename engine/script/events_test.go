@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/event"
+	"restsrv/engine/script/limits"
 )
 
 // newListening returns an app whose services can listen to writes of its data.
-func newListening(t *testing.T, limits Limits) (*app, *Manager, *Events) {
+func newListening(t *testing.T, limits limits.Limits) (*app, *Manager, *event.Events) {
 	a, _ := newStoredApp(t, limits)
-	e := NewEvents(a.data, slog.New(slog.NewTextHandler(a.log, nil)))
+	e := event.NewEvents(a.data, slog.New(slog.NewTextHandler(a.log, nil)))
 	a.data = e
 	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
 	m.Observe(e)
@@ -35,7 +37,7 @@ func writeNote(t *testing.T, a *app, title string) string {
 }
 
 func TestEventsReload(t *testing.T) {
-	a, m, _ := newListening(t, Limits{})
+	a, m, _ := newListening(t, limits.Limits{})
 	text := `dataRepo.on('note.pre-create', e => ({title: e.data.title + '%s'})); module.exports = {'GET /': () => 1}`
 	a.write("svc.js", fmt.Sprintf(text, " one"))
 	if err := m.Add(a.service("svc.js")); err != nil {
@@ -55,7 +57,7 @@ func TestEventsReload(t *testing.T) {
 
 // TestEventsInOrder: handlers are called in the order of the services, independent of the order of loading.
 func TestEventsInOrder(t *testing.T) {
-	a, m, _ := newListening(t, Limits{})
+	a, m, _ := newListening(t, limits.Limits{})
 	var services []Service
 	for i, name := range []string{"slow", "quick"} {
 		a.write(name+".js", fmt.Sprintf(`const end = Date.now() + %d; while (Date.now() < end);
@@ -81,13 +83,13 @@ func TestEventsRefused(t *testing.T) {
 		`dataRepo.on({}, () => 0)`:                    "takes the type of an event",
 		`dataRepo.on(['note.create', 5], () => 0)`:    "the type of an event is",
 	} {
-		a, m, _ := newListening(t, Limits{})
+		a, m, _ := newListening(t, limits.Limits{})
 		a.write("svc.js", text+"; module.exports = {'GET /': () => 1}")
 		if err := m.Add(a.service("svc.js")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got the error %v, want %q", text, err, want)
 		}
 	}
-	a, m, _ := newListening(t, Limits{})
+	a, m, _ := newListening(t, limits.Limits{})
 	a.write("svc.js", `module.exports = {'GET /': () => { try { dataRepo.on('note.create', () => 0) } catch (e) { return e.message } }}`)
 	if err := m.Add(a.service("svc.js")); err != nil {
 		t.Fatal(err)
@@ -103,7 +105,7 @@ func TestEventsRefused(t *testing.T) {
 // TestEventsOfManyWriters: the slots of the only VM are taken by calls whose writes wait for handlers in the same
 // VM.
 func TestEventsOfManyWriters(t *testing.T) {
-	a, m, _ := newListening(t, Limits{VMs: 1, InFlight: 4})
+	a, m, _ := newListening(t, limits.Limits{VMs: 1, InFlight: 4})
 	a.write("svc.js", `let heard = 0;
 		dataRepo.on('note.pre-create', async e => { await dataRepo.getCount('note'); return {n: ++heard} });
 		module.exports = {
@@ -125,7 +127,7 @@ func TestEventsOfManyWriters(t *testing.T) {
 // TestEventsKillers: handlers that do not end fail the write or are logged, and delay it no longer than their
 // limits.
 func TestEventsKillers(t *testing.T) {
-	a, m, _ := newListening(t, Limits{CPU: 50_000_000, Wall: 200_000_000})
+	a, m, _ := newListening(t, limits.Limits{CPU: 50_000_000, Wall: 200_000_000})
 	a.write("svc.js", `
 		dataRepo.on('note.pre-create', e => { if (e.data.title === 'loop') for (;;); });
 		dataRepo.on('note.pre-create', e => { if (e.data.title === 'never') return new Promise(() => 0); });
@@ -143,9 +145,9 @@ func TestEventsKillers(t *testing.T) {
 
 // TestEventsSeeWhatIsShown: a handler on a secured repository sees the items that the account of the write can see.
 func TestEventsSeeWhatIsShown(t *testing.T) {
-	a, m, _ := newListening(t, Limits{})
+	a, m, _ := newListening(t, limits.Limits{})
 	hides := newSecured(a.repo)
-	a.data = shownData{Events: a.data.(*Events), hides: hides}
+	a.data = shownData{Events: a.data.(*event.Events), hides: hides}
 	a.write("svc.js", `dataRepo.on('note.edit', e => { console.log('sees ' + e.item.get('title') + ' as ' + e.user.id()) });
 		module.exports = {'GET /': () => 1}`)
 	if err := m.Add(a.service("svc.js")); err != nil {
@@ -165,7 +167,7 @@ func TestEventsSeeWhatIsShown(t *testing.T) {
 
 // shownData is a secured repository over a database.
 type shownData struct {
-	*Events
+	*event.Events
 	hides *secured
 }
 

@@ -3,6 +3,8 @@ package script
 import (
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/module"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -26,7 +28,7 @@ func TestExcerpt(t *testing.T) {
 		"empty":           {"", 1, 1, "> 1 |\n    | ^"},
 		"column far off":  {"a\nb", 1, 1000, "> 1 | a\n    |  ^\n  2 | b"},
 	} {
-		if got := excerpt(c.text, c.line, c.column); got != c.want {
+		if got := module.Excerpt(c.text, c.line, c.column); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
 		}
 	}

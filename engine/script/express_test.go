@@ -3,6 +3,8 @@ package script
 import (
 	"net/http"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestRequestAsExpress tests is, accepts and the body as a stream.
@@ -29,7 +31,7 @@ func TestRequestAsExpress(t *testing.T) {
 		{name: "bytes are a Buffer", code: `[Buffer.isBuffer(req.body), req.body.toString('base64')]`, contentType: "application/octet-stream", body: "abc", want: `[true,"YWJj"]`},
 		{name: "text", code: `[req.body, req.get('content-type'), req.header('X-None') === undefined]`, contentType: "text/plain", body: "plain", want: `["plain","text/plain",true]`},
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			g := a.load(`module.exports = {'POST /': async (req) => (` + c.code + `)};`)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/vm"
 )
 
 func TestFailures(t *testing.T) {
@@ -36,7 +38,7 @@ func TestFailures(t *testing.T) {
 		{`{get code() { throw 1 }}`, failed},
 		{`new Proxy({}, {get() { throw 1 }})`, failed},
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		for name, handler := range map[string]string{
 			"sync": "() => { throw " + c.thrown + " }", "async": "async () => { throw " + c.thrown + " }",
 			"later": "async () => { await null; throw " + c.thrown + " }", "rejected": "() => Promise.reject(" + c.thrown + ")",
@@ -58,30 +60,30 @@ func TestFailures(t *testing.T) {
 // TestFailureIsBounded: a thrown value may contain all data of a request. The log contains only its beginning, and
 // the position.
 func TestFailureIsBounded(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for _, thrown := range []string{"new Error(long)", "long", "{message: long}"} {
 		g := a.load("const long = 'я'.repeat(1e6); module.exports = {'GET /': () => { throw " + thrown + " }}")
 		_, err := send(t, g, request{})
-		var f *Failure
-		if !errors.As(err, &f) || len(f.Error()) > 4*maxLogText {
-			t.Errorf("%s: got an error of %d bytes, want at most %d", thrown, len(err.Error()), 4*maxLogText)
+		var f *vm.Failure
+		if !errors.As(err, &f) || len(f.Error()) > 4*vm.MaxLogText {
+			t.Errorf("%s: got an error of %d bytes, want at most %d", thrown, len(err.Error()), 4*vm.MaxLogText)
 		}
 		if thrown == "new Error(long)" {
-			expect(t, f.place(), "svc.js:1:72")
+			expect(t, f.Place(), "svc.js:1:72")
 		}
 	}
 }
 
 func TestFailurePlace(t *testing.T) {
 	text := "function inner() {\n  throw new TypeError('secret detail');\n}\nmodule.exports = {'GET /': async () => { await null; inner() }};"
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	_, err := send(t, a.load(text), request{})
-	var f *Failure
+	var f *vm.Failure
 	if !errors.As(err, &f) {
 		t.Fatalf("got the error %v, want a *Failure", err)
 	}
 	expect(t, f.Error(), "TypeError: secret detail\n\tat inner (svc.js:2:9)\n\tat GET / (svc.js:4:59)")
-	dev := newApp(t, Limits{}, true)
+	dev := newApp(t, limits.Limits{}, true)
 	r, err := send(t, dev.load(text), request{})
 	expect(t, answer(r, err), "500 text/plain; charset=utf-8 Internal server error")
 	expect(t, r.Header.Get("X-Script-Error"), "svc.js:2:9")
@@ -90,7 +92,7 @@ func TestFailurePlace(t *testing.T) {
 }
 
 func TestUnhandledRejection(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	expect(t, get(t, a.load("module.exports = {'GET /': () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => 1); return 1 }}")), jsonType+"1")
 	if n := strings.Count(a.log.String(), "nobody handled"); n != 1 {
 		t.Errorf("got %d reports of rejections, want 1", n)
@@ -99,7 +101,7 @@ func TestUnhandledRejection(t *testing.T) {
 }
 
 func TestConsole(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	get(t, a.load("module.exports = {'GET /': async () => { await null; console.warn('careful', {a: [1]}, 5n, null); log.error(new Error('e1')); const c = {}; c.c = c; console.log(c, console.log, 'x'.repeat(20000)); }}"))
 	expectIn(t, a.log.String(), `level=WARN msg="careful { a: [ 1 ] } 5n null" service=svc request=r1 from=script`, "e1", "svc.js:1", "[Circular *1]", "[Function: log]")
 	if len(a.log.String()) > 12000 {
@@ -110,7 +112,7 @@ func TestConsole(t *testing.T) {
 // TestConsoleIsBounded: the log output of one request has a limit for lines of any length, and the next request
 // starts with the full limit again.
 func TestConsoleIsBounded(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 20000; i++) console.log('line'); return 1 }, " +
 		"'PUT /': () => { for (let i = 0; i < 1000; i++) console.error('x'.repeat(5000)); return 1 }}")
 	for i, method := range []string{"GET", "PUT", "GET"} {
@@ -127,7 +129,7 @@ func TestConsoleIsBounded(t *testing.T) {
 }
 
 // fast holds low limits for scripts that never end.
-var fast = Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
+var fast = limits.Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
 
 func TestCPULimit(t *testing.T) {
 	const failed = "error internal Internal server error"
@@ -163,7 +165,7 @@ func TestCPULimit(t *testing.T) {
 }
 
 func TestWallLimit(t *testing.T) {
-	a := newApp(t, Limits{Wall: 200 * time.Millisecond}, false)
+	a := newApp(t, limits.Limits{Wall: 200 * time.Millisecond}, false)
 	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
 	expect(t, get(t, g), "error timeout service svc did not answer in time")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
@@ -172,7 +174,7 @@ func TestWallLimit(t *testing.T) {
 }
 
 func TestQueueLimit(t *testing.T) {
-	a := newApp(t, Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
+	a := newApp(t, limits.Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
 	g := a.load("let go; const gate = new Promise(ok => go = ok); module.exports = {'GET /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
 	release := make(chan struct{})
 	a.repo.delay = func() { <-release }
@@ -192,7 +194,7 @@ func TestQueueLimit(t *testing.T) {
 // TestInnocentRequests: a VM is discarded while other requests run on it. Requests that only read are run again,
 // requests that wrote return an error that asks the client to retry.
 func TestInnocentRequests(t *testing.T) {
-	a := newApp(t, Limits{CPU: time.Second, VMs: 1}, false)
+	a := newApp(t, limits.Limits{CPU: time.Second, VMs: 1}, false)
 	gate := make(chan struct{})
 	a.repo.delay = func() { <-gate }
 	g := a.load(`module.exports = {
@@ -228,18 +230,18 @@ func TestInnocentRequests(t *testing.T) {
 }
 
 func TestPanicInTurn(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => metaRepo.getMeta('note@demo') && 1, 'PUT /': () => 1}")
-	meta := g.env.Meta
-	g.env.Meta = nil // simulates a bug in restsrv
+	meta := g.Env.Meta
+	g.Env.Meta = nil // simulates a bug in restsrv
 	expect(t, get(t, g), "error internal Internal server error")
-	g.env.Meta = meta
+	g.Env.Meta = meta
 	expect(t, get(t, g), jsonType+"1")
 }
 
 // TestNoEffectAfterCPULimit: a regular expression that was interrupted must not continue the script with "no match".
 func TestNoEffectAfterCPULimit(t *testing.T) {
-	a := newApp(t, Limits{CPU: 50 * time.Millisecond}, false)
+	a := newApp(t, limits.Limits{CPU: 50 * time.Millisecond}, false)
 	g := a.load("module.exports = {'POST /': () => { if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) { try { return dataRepo.createItem('note@demo', {}) } catch (e) { return 'caught' } } }}")
 	bob := &engine.Account{ID: "bob@local"}
 	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error internal Internal server error")
@@ -265,7 +267,7 @@ func TestFailureBehind(t *testing.T) {
 		{`{get message() { throw 1 }}`, []string{"something was thrown that cannot be read"}},
 		{`(function f(n) { return n ? f(n - 1) : new Error('deep') })(50)`, []string{`Error: deep\n\tat f (svc.js:1:`, `\n\tat GET / (svc.js:1:`}},
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		a.rt.dev = true
 		g := a.load("module.exports = {'GET /': async () => { throw " + c.thrown + " }}")
 		get(t, g)

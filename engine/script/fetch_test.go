@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 	"restsrv/engine/script/platform"
 )
 
@@ -210,7 +211,7 @@ func TestFetchOutsideOfRequests(t *testing.T) {
 
 // TestResponseIsAnAnswer: a handler can return a Response, either from fetch or its own.
 func TestResponseIsAnAnswer(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`module.exports = {
 		'GET /': () => new Response('<b>hi</b>', {status: 201, headers: {'content-type': 'text/html', 'X-One': '1'}}),
 		'PUT /': async () => Response.json({a: 1}),

@@ -7,21 +7,26 @@ import (
 	"sync/atomic"
 
 	"restsrv/engine"
+	"restsrv/engine/script/event"
+	"restsrv/engine/script/exchange"
+	"restsrv/engine/script/module"
+	"restsrv/engine/script/suite"
+	"restsrv/engine/script/vm"
 )
 
 // Generation is one loaded version of a script service. It is immutable: when a file changes, a new Generation is
 // loaded. It still answers requests after Close.
 type Generation struct {
-	*vmService
+	*vm.Service
 	rt      *Runtime
 	lasting *lasting
 	entry   string // absolute path of the configured file
 	scope   map[string]any
 
 	routes    []engine.Route
-	events    []jsEvent // the registered event handlers
+	events    []event.Handler // the registered event handlers
 	converter bool
-	tests     *Suite // nil if the file is not a test file
+	tests     *suite.Suite // nil if the file is not a test file
 	closed    atomic.Bool
 }
 
@@ -32,32 +37,32 @@ var _ engine.Service = (*Generation)(nil)
 func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
 
 // loadFrom is Load with files that another generation of the service has read. If read is nil, it reads them.
-func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
+func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 	g := newGeneration(r, s)
 	if read != nil {
-		g.files = read
+		g.Service.Files = read
 	}
 	if err := checkIsolation(s.Options); err != nil {
-		return g.loadFailure(g.fault(err.Error()))
+		return g.loadFailure(g.Fault(err.Error()))
 	}
-	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
-		return g.loadFailure(g.fault("the CPU limit " + longest.String() +
+	if longest := max(g.Limits.CPU, g.Limits.Load); longest > r.maxCPU {
+		return g.loadFailure(g.Fault("the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()))
 	}
 	h, err := g.newLoadedVM()
 	if err != nil {
 		return g.loadFailure(err)
 	}
-	if err := checkRoutes(h.routes); err != nil {
-		h.dispose()
-		return g.loadFailure(g.fault(err.Error()))
+	if err := checkRoutes(h.Routes); err != nil {
+		h.Dispose()
+		return g.loadFailure(g.Fault(err.Error()))
 	}
-	for i, route := range h.routes {
-		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.routeHandler(i)})
+	for i, route := range h.Routes {
+		g.routes = append(g.routes, engine.Route{Method: route.Method, Path: route.Path, MaxBody: int64(g.Limits.Body), Handler: g.routeHandler(i)})
 	}
-	g.events = h.events.handlers
-	g.group.addVM(h.vm)
-	g.lasting.store.grow(g.limits.Shared)
+	g.events = h.events.Handlers
+	g.Group.AddVM(h.VM)
+	g.lasting.store.Grow(g.Limits.Shared)
 	r.registry.add(g)
 	return g, nil
 }
@@ -69,34 +74,34 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	}
 	g := &Generation{
 		rt: r, lasting: r.lastingOf(s.Name), scope: s.Scope, converter: s.Converter, tests: s.tests,
-		entry: filepath.Join(r.app.dir, filepath.FromSlash(s.File)),
-		vmService: &vmService{
-			name: s.Name, asked: s.File, limits: s.Limits.orDefaults(r.limits), env: s.Env, options: s.Options,
-			log: log.With("service", s.Name), dog: r.dog, compile: r.app.cache, now: r.now, dev: r.dev, ownVMs: s.Limits.VMs > 0,
+		entry: filepath.Join(r.app.Dir, filepath.FromSlash(s.File)),
+		Service: &vm.Service{
+			Name: s.Name, Asked: s.File, Limits: s.Limits.OrDefaults(r.limits), Env: s.Env, Options: s.Options,
+			Log: log.With("service", s.Name), Dog: r.dog, Compile: r.app.Cache, Now: r.now, Dev: r.dev, OwnVMs: s.Limits.VMs > 0,
 		},
 	}
-	g.counters = &g.lasting.counters
-	g.files = newFiles(r.app, g.limits.Source)
-	g.begin = func() { g.lasting.store.resize(g.limits.Shared) }
-	g.spawn = g.anotherVM
-	g.group = newGroup(g.vmService, s.Options["isolation"] == exclusive)
+	g.Counters = &g.lasting.counters
+	g.Service.Files = module.NewFiles(r.app, g.Limits.Source)
+	g.Begin = func() { g.lasting.store.Resize(g.Limits.Shared) }
+	g.Spawn = g.anotherVM
+	g.Group = vm.NewGroup(g.Service, s.Options["isolation"] == exclusive)
 	return g
 }
 
 // loadFailure returns the error of a failed load together with the files that were read, so that a watcher can retry
 // when one of them changes.
 func (g *Generation) loadFailure(err error) (*Generation, error) {
-	var e *LoadError
+	var e *module.LoadError
 	if !errors.As(err, &e) {
-		e = g.fault(err.Error())
+		e = g.Fault(err.Error())
 	}
-	return nil, &failedLoad{LoadError: e, files: g.files}
+	return nil, &failedLoad{LoadError: e, files: g.Service.Files}
 }
 
 // failedLoad is a LoadError with the files that were read.
 type failedLoad struct {
-	*LoadError
-	files *files
+	*module.LoadError
+	files *module.Files
 }
 
 // Unwrap returns the LoadError.
@@ -104,7 +109,7 @@ func (e *failedLoad) Unwrap() error { return e.LoadError }
 
 func (g *Generation) routeHandler(route int) engine.Handler {
 	return func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-		return serveRoute(ctx, g.vmService, g.rt.intake, r, route)
+		return exchange.ServeRoute(ctx, g.Service, g.rt.intake, r, route)
 	}
 }
 
@@ -116,7 +121,7 @@ func (g *Generation) Errors() engine.ErrorForm { return engine.TextErrors }
 
 // Files returns the absolute paths that were read or looked for so far. The service should be loaded again when one
 // of them changes.
-func (g *Generation) Files() []string { return g.files.allPaths() }
+func (g *Generation) Files() []string { return g.Service.Files.AllPaths() }
 
 // Close retires the generation. Running calls continue, and new calls are still answered. Each VM is released when
 // no call uses it.
@@ -124,15 +129,15 @@ func (g *Generation) Close() {
 	if g.closed.Swap(true) {
 		return
 	}
-	g.group.close()
+	g.Group.Close()
 	g.rt.registry.remove(g)
 }
 
 // newLoadedVM creates a VM, runs the module in it and collects its routes.
 func (g *Generation) newLoadedVM() (*host, error) {
 	h := newHost(g)
-	if err := h.runLoad(h.loadModule); err != nil {
-		h.dispose()
+	if err := h.RunLoad(h.loadModule); err != nil {
+		h.Dispose()
 		return nil, err
 	}
 	return h, nil
@@ -140,30 +145,44 @@ func (g *Generation) newLoadedVM() (*host, error) {
 
 // anotherVM creates a further VM of this generation. It returns an error if the routes or event handlers differ from
 // those of the first VM.
-func (g *Generation) anotherVM() (*vm, error) {
+func (g *Generation) anotherVM() (*vm.VM, error) {
 	h, err := g.newLoadedVM()
-	if err == nil && !sameRoutes(g.routes, h.routes) {
-		h.dispose()
+	if err == nil && !sameRoutes(g.routes, h.Routes) {
+		h.Dispose()
 		err = errors.New("the script registers other routes each time it is loaded")
 	}
-	if err == nil && !sameEvents(g.events, h.events.handlers) {
-		h.dispose()
+	if err == nil && !event.SameEvents(g.events, h.events.Handlers) {
+		h.Dispose()
 		err = errors.New("the script registers handlers of other events each time it is loaded")
 	}
 	if err != nil {
 		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}
 	}
-	return h.vm, nil
+	return h.VM, nil
 }
 
-func sameRoutes(routes []engine.Route, other []jsRoute) bool {
+func sameRoutes(routes []engine.Route, other []vm.Route) bool {
 	if len(routes) != len(other) {
 		return false
 	}
 	for i, r := range routes {
-		if r.Method != other[i].method || r.Path != other[i].path {
+		if r.Method != other[i].Method || r.Path != other[i].Path {
 			return false
 		}
 	}
 	return true
+}
+
+// exclusive is the value of the option "isolation" with which each VM takes one
+// call at a time. Use it for scripts that store data of a request in variables
+// of the module. Module variables are separate in each VM in either case.
+const exclusive = "exclusive"
+
+// checkIsolation returns an error if the option has another value.
+func checkIsolation(o engine.Options) error {
+	switch o["isolation"] {
+	case nil, "", exclusive, "shared":
+		return nil
+	}
+	return errors.New(`the option "isolation" is "exclusive" (a VM takes one request at a time) or "shared" (many, the default)`)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // barrier blocks the operations of a repository until it is opened.
@@ -36,7 +37,7 @@ const listing = `module.exports = {'GET /': async () => (await dataRepo.getList(
 // TestQueueIsBounded: if the queue is full, a request is rejected with Retry-After. Queued requests are served in
 // order.
 func TestQueueIsBounded(t *testing.T) {
-	a := newApp(t, Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
+	a := newApp(t, limits.Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
 	b := newBarrier(a)
 	g := a.load(listing)
 	var all sync.WaitGroup
@@ -71,7 +72,7 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 func TestWaitersAreServedInOrder(t *testing.T) {
-	a := newApp(t, Limits{VMs: 1, InFlight: 1}, false)
+	a := newApp(t, limits.Limits{VMs: 1, InFlight: 1}, false)
 	b := newBarrier(a)
 	g := a.load(`module.exports = {'GET /': async (req) => { await dataRepo.getList('note@demo'); return shared.incr('served') }}`)
 	var all sync.WaitGroup
@@ -97,7 +98,7 @@ func TestExclusive(t *testing.T) {
 		isolation any
 		mixed     bool
 	}{{"exclusive", false}, {nil, true}} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		a.repo.delay = func() { time.Sleep(2 * time.Millisecond) }
 		a.opts = engine.Options{"isolation": c.isolation}
 		g := a.load(`let mine; module.exports = {'GET /': async (req) => {
@@ -113,7 +114,7 @@ func TestExclusive(t *testing.T) {
 			t.Errorf("isolation %v: unexpected number of VMs: %d", c.isolation, n)
 		}
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = engine.Options{"isolation": "exclusiv"}
 	a.write("svc.js", listing)
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
@@ -143,7 +144,7 @@ func countVMs(a *app) int {
 // TestQuarantine: three interrupts in a minute limit each VM to one request, until the service is loaded again or no
 // further interrupt occurs for a while.
 func TestQuarantine(t *testing.T) {
-	a := newApp(t, Limits{CPU: 60 * time.Millisecond, Load: time.Second, VMs: 2}, false)
+	a := newApp(t, limits.Limits{CPU: 60 * time.Millisecond, Load: time.Second, VMs: 2}, false)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
 	code := `let inside = 0; module.exports = {
 		'GET /': async () => { if (inside++) return 'shared'; await dataRepo.getList('note@demo'); inside--; return 'alone' },
@@ -162,11 +163,11 @@ func TestQuarantine(t *testing.T) {
 	if n := strings.Count(a.log.String(), "each VM takes one request at a time"); n != 1 {
 		t.Errorf("got %d log records of the quarantine, want 1", n)
 	}
-	g.group.removeIdle(time.Now().Add(4 * time.Minute))
+	g.Group.RemoveIdle(time.Now().Add(4 * time.Minute))
 	if !a.rt.Metrics()["svc"].Exclusive {
 		t.Error("the quarantine ended early")
 	}
-	g.group.removeIdle(time.Now().Add(5 * time.Minute))
+	g.Group.RemoveIdle(time.Now().Add(5 * time.Minute))
 	if a.rt.Metrics()["svc"].Exclusive {
 		t.Error("the quarantine did not end")
 	}
@@ -179,7 +180,7 @@ func TestQuarantine(t *testing.T) {
 
 // TestRecycle: a VM is replaced after many calls without failing a call.
 func TestRecycle(t *testing.T) {
-	a := newApp(t, Limits{Calls: 50, VMs: 2}, false)
+	a := newApp(t, limits.Limits{Calls: 50, VMs: 2}, false)
 	a.repo.fill(t, 1)
 	g := a.load(`let n = 0; module.exports = {'GET /': async () => { n++; await dataRepo.getList('note@demo'); return n <= 300 }}`)
 	for range 10 {
@@ -189,13 +190,13 @@ func TestRecycle(t *testing.T) {
 	}
 	eventually(t, "new VMs", func() bool { return a.rt.Metrics()["svc"].Recycled >= 10 })
 	eventually(t, "the end of the old VMs", func() bool {
-		return a.rt.dog.count() <= 2
+		return a.rt.dog.Count() <= 2
 	})
 }
 
 // TestNoMoreVMs: if no further VM can be created, the service continues with its present VMs.
 func TestNoMoreVMs(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 2}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 2}, false)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
 	g := a.load(`if (shared.incr('loads') > 1) throw new Error('once only');
 		module.exports = {'GET /': async () => { for (let i = 0; i < 1e4; i++) ; return (await dataRepo.getList('note@demo')).length }}`)
@@ -210,7 +211,7 @@ func TestNoMoreVMs(t *testing.T) {
 
 // TestThousandAwait: two VMs serve a thousand requests that wait for data.
 func TestThousandAwait(t *testing.T) {
-	a := newApp(t, Limits{VMs: 2, InFlight: 512}, false)
+	a := newApp(t, limits.Limits{VMs: 2, InFlight: 512}, false)
 	b := newBarrier(a)
 	g := a.load(listing)
 	done := make(chan []string)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // growers allocate memory in steps that no guard limits; the heap limit must end them. The number is the maximum
@@ -66,7 +67,7 @@ func TestGrowers(t *testing.T) {
 
 // grow is the main function of a grower's process: the request fails, and the service continues.
 func grow(t *testing.T, handler string, limit int64) {
-	a := startApp(t, Config{Heap: limit, Limits: Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
+	a := startApp(t, Config{Heap: limit, Limits: limits.Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
 	g := a.load("const kept = []; module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
 	_, err := send(t, g, request{account: &engine.Account{ID: "a@b"}})
 	expect(t, answer(nil, err), "error internal Internal server error")

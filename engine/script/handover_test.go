@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestHandedOver: operations of a script run on the goroutine of its request while that waits. A repository that
@@ -20,7 +22,7 @@ func TestHandedOver(t *testing.T) {
 			'PATCH /': async () => { try { await count() } catch (e) { return 'caught ' + e.code } },
 			'DELETE /': async () => 'another',
 		}`
-	a := newApp(t, Limits{Wall: 300 * time.Millisecond, VMs: 1}, false)
+	a := newApp(t, limits.Limits{Wall: 300 * time.Millisecond, VMs: 1}, false)
 	g := a.load(handlers)
 	a.repo.away = make(chan struct{})
 	start := time.Now()
@@ -40,7 +42,7 @@ func TestHandedOver(t *testing.T) {
 
 // TestHandedOverToNobody: if the client disconnects, the reads of its request are cancelled.
 func TestHandedOverToNobody(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`module.exports = {'GET /': async () => dataRepo.getCount('note@demo')}`)
 	a.repo.away = make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +58,7 @@ func TestHandedOverToNobody(t *testing.T) {
 
 // TestReadsAtOnce: reads that are started together run concurrently.
 func TestReadsAtOnce(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 3)
 	g := a.load(`module.exports = {'GET /': async () => {
 		const n = await Promise.all([1, 2, 3].map(() => dataRepo.getCount('note@demo')));

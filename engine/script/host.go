@@ -5,76 +5,86 @@ import (
 
 	"github.com/dop251/goja"
 
+	"restsrv/engine/script/access"
+	"restsrv/engine/script/data"
+	"restsrv/engine/script/event"
+	"restsrv/engine/script/exchange"
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/module"
 	"restsrv/engine/script/platform"
+	"restsrv/engine/script/sandbox"
+	"restsrv/engine/script/shared"
+	"restsrv/engine/script/suite"
+	"restsrv/engine/script/vm"
 )
 
 // host is the contents of one VM: its bindings, the globals that they provide, and the modules that it has run.
 type host struct {
-	*vm
+	*vm.VM
 	gen      *Generation
-	guards   *guards
-	data     *dataBinding
-	access   *accessBinding
-	exchange *exchangeBinding
-	shared   *sharedBinding
-	events   *eventBinding
-	tests    *testBinding // nil if the file contains no tests
+	guards   *sandbox.Guards
+	data     *data.Binding
+	access   *access.Binding
+	exchange *exchange.Binding
+	shared   *shared.Binding
+	events   *event.Binding
+	tests    *suite.Binding // nil if the file contains no tests
 	console  *console
 
 	modules    map[string]*goja.Object      // by absolute path
 	legacyBase *goja.Object                 // the Service class of IONDV; nil until required
 	own        map[string]func() goja.Value // globals of restsrv, made when first read
 	watched    *goja.Object                 // compares the variables of modules; only in development mode
-	probed     []*source                    // the modules that it compares
-	watching   *call                        // call of the turn after which they are compared
+	probed     []*module.Source             // the modules that it compares
+	watching   *vm.Call                     // call of the turn after which they are compared
 }
 
 // newHost creates a VM for a generation, with its bindings.
 func newHost(g *Generation) *host {
-	v := newVM(g.vmService)
-	h := &host{vm: v, gen: g, modules: map[string]*goja.Object{}}
-	h.guards = newGuards(v.realm, guardHooks{
-		mayMatch:      v.clock.mayMatch,
-		installTimers: v.installTimers,
-		platform:      v.ensurePlatform,
+	v := vm.New(g.Service)
+	h := &host{VM: v, gen: g, modules: map[string]*goja.Object{}}
+	h.guards = sandbox.New(v.Realm, sandbox.Hooks{
+		MayMatch:      v.Clock.MayMatch,
+		InstallTimers: v.InstallTimers,
+		Platform:      v.EnsurePlatform,
 	})
-	v.newPlatform = func() *platform.Platform { return platform.New(platformHost{h}) }
-	h.exchange = newExchange(v)
-	h.access = newAccess(v)
-	h.events = newEvents(v)
-	h.data = newData(v, h.events, h.guards.usesBase)
-	h.shared = newShared(v, g.lasting.store)
-	h.console = &console{vm: v}
-	v.bindings = []any{h.exchange, h.events}
+	v.NewPlatform = func() *platform.Platform { return platform.New(platformHost{h}) }
+	h.exchange = exchange.New(v)
+	h.access = access.New(v)
+	h.events = event.New(v)
+	h.data = data.New(v, h.events, h.guards.UsesBase)
+	h.shared = shared.New(v, g.lasting.store)
+	h.console = &console{VM: v}
+	v.Bindings = []any{h.exchange, h.events}
 	if g.tests != nil {
-		h.tests = newTests(v, g.tests)
+		h.tests = suite.NewBinding(v, g.tests)
 	}
 	return h
 }
 
 // install defines the globals. It must be called in the first turn.
 func (h *host) install() {
-	h.findBuiltins()
+	h.FindBuiltins()
 	h.own = map[string]func() goja.Value{
-		"shared":  h.shared.object,
+		"shared":  h.shared.Object,
 		"console": h.console.object, "log": h.console.object, "options": h.options,
-		"dataRepo": func() goja.Value { return h.data.repositoryObject(h.service.data()) },
-		"metaRepo": func() goja.Value { return h.data.metaRepository(h.service.metadata()) },
+		"dataRepo": func() goja.Value { return h.data.RepositoryObject(h.Service.Data()) },
+		"metaRepo": func() goja.Value { return h.data.MetaRepository(h.Service.Metadata()) },
 	}
-	if settings := h.service.env.Settings; settings != nil {
+	if settings := h.Service.Env.Settings; settings != nil {
 		h.own["settings"] = func() goja.Value { return h.newSettings(settings) }
 	}
-	if storage := h.data.storage; storage != nil {
-		h.own["fileStorage"] = func() goja.Value { return h.data.fileStorage(storage) }
+	if storage := h.data.Storage; storage != nil {
+		h.own["fileStorage"] = func() goja.Value { return h.data.FileStorage(storage) }
 	}
-	for name, build := range h.guards.syntaxGuards() {
+	for name, build := range h.guards.SyntaxGuards() {
 		h.own[name] = build
 	}
 	if h.tests != nil {
-		h.tests.addGlobals(h.own)
+		h.tests.AddGlobals(h.own)
 	}
 	h.installGlobals()
-	h.guards.install()
+	h.guards.Install()
 }
 
 //go:embed service.js
@@ -82,23 +92,23 @@ var serviceSource string
 
 // serviceClass returns a new Service class.
 func (h *host) serviceClass() *goja.Object {
-	make, _ := goja.AssertFunction(h.runPrelude(serviceSource))
-	class, err := make(goja.Undefined(), h.newFunction("addHandler", h.addHandler))
-	must(err)
+	make, _ := goja.AssertFunction(h.RunPrelude(serviceSource))
+	class, err := make(goja.Undefined(), h.NewFunction("addHandler", h.addHandler))
+	js.Must(err)
 	return class.(*goja.Object)
 }
 
 // addHandler implements Service.prototype.addHandler(router, path, method, handler).
 func (h *host) addHandler(call goja.FunctionCall) goja.Value {
-	if err := h.addRoute(textArgument(call, 2), textArgument(call, 1), call.Argument(3), call.This); err != nil {
-		panic(h.newError("addHandler: "+err.Error(), nil))
+	if err := h.addRoute(js.TextArgument(call, 2), js.TextArgument(call, 1), call.Argument(3), call.This); err != nil {
+		panic(h.NewError("addHandler: "+err.Error(), nil))
 	}
-	return h.settled(goja.Undefined())
+	return h.Settled(goja.Undefined())
 }
 
 // addRoute registers a route. It returns an error if the module is loaded already.
 func (h *host) addRoute(method, path string, handler, this goja.Value) error {
-	if h.load == nil {
+	if h.Load == nil {
 		return errLate
 	}
 	r, err := newRoute(method, path)
@@ -110,10 +120,10 @@ func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 		return &routeError{method + " " + path}
 	}
 	if n := handler.(*goja.Object).Get("length"); n != nil && n.ToInteger() > 1 {
-		h.service.warn("a handler has more than one parameter but receives only the request: there is no res and no next; return the answer, or throw an error with a status", "route", r.method+" "+r.path)
+		h.Service.Warn("a handler has more than one parameter but receives only the request: there is no res and no next; return the answer, or throw an error with a status", "route", r.Method+" "+r.Path)
 	}
-	r.handler, r.this = f, this
-	h.routes = append(h.routes, r)
+	r.Handler, r.This = f, this
+	h.Routes = append(h.Routes, r)
 	return nil
 }
 
@@ -130,11 +140,11 @@ var errLate = lateError{}
 // newRouter returns the router that _route receives. Routes are registered with addHandler; the methods of Express
 // routers throw an error that explains this.
 func (h *host) newRouter() *goja.Object {
-	o := h.js.NewObject()
-	methods := h.methodsOf(o)
+	o := h.JS.NewObject()
+	methods := h.MethodsOf(o)
 	for _, name := range []string{"get", "post", "put", "patch", "delete", "all", "use"} {
-		methods.add(name, func(goja.FunctionCall) goja.Value {
-			panic(h.newError("router."+name+" is not supported: write this.addHandler(router, path, method, handler)", nil))
+		methods.Add(name, func(goja.FunctionCall) goja.Value {
+			panic(h.NewError("router."+name+" is not supported: write this.addHandler(router, path, method, handler)", nil))
 		})
 	}
 	return o
@@ -142,9 +152,9 @@ func (h *host) newRouter() *goja.Object {
 
 // options returns the object that the constructor of a service receives.
 func (h *host) options() goja.Value {
-	o := h.js.NewObject()
-	for _, name := range sortedNames(h.service.options) {
-		h.put(o, name, h.optionValue(name, h.service.options[name]))
+	o := h.JS.NewObject()
+	for _, name := range js.SortedNames(h.Service.Options) {
+		h.Put(o, name, h.optionValue(name, h.Service.Options[name]))
 	}
 	return o
 }

@@ -3,6 +3,8 @@ package script
 import (
 	"runtime"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 // typical is a service of usual size: a few routes for a class, a module,
@@ -44,7 +46,7 @@ const (
 )
 
 func loadTypical(t testing.TB) *Generation {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 5)
 	a.write("shown.js", typicalModule)
 	return a.load(typical)
@@ -75,11 +77,11 @@ func TestIdleVM(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(v.dispose)
+		t.Cleanup(v.Dispose)
 		return v
 	})
 	used := retained(300, func() any { // a generation with one VM, because a request runs on any VM of its generation
-		one, err := g.rt.Load(Service{Name: "svc", File: "svc.js", Env: g.env})
+		one, err := g.rt.Load(Service{Name: "svc", File: "svc.js", Env: g.Env})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +104,6 @@ func BenchmarkTypicalVM(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		v.dispose()
+		v.Dispose()
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/vm"
 )
 
 // TestInspect checks the text of values in the log.
@@ -39,7 +41,7 @@ func TestInspect(t *testing.T) {
 		{`new Error('top', {cause: new TypeError('below')})`, `Error: top…svc.js:2:…{ [cause]: TypeError: below…svc.js:2:…}`},
 		{`Object.assign(new RangeError('r'), {code: 'E_X'})`, `RangeError: r…svc.js:2:… { code: 'E_X' }`},
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		var lines []string
 		a.rt.log = slog.New(lineHandler{&lines})
 		g := a.load("module.exports = {'GET /': () => {\n console.log(" + p.code + ") }}")
@@ -64,12 +66,12 @@ func TestInspectIsBounded(t *testing.T) {
 		"sparse": `(() => { const a = []; a.length = 4e9; a[3e9] = 1; return a })()`,
 		"format": `'%s'.repeat(1000), ...Array(1000).fill('x'.repeat(1e5))`,
 	} {
-		a := newApp(t, Limits{}, false)
+		a := newApp(t, limits.Limits{}, false)
 		var lines []string
 		a.rt.log = slog.New(lineHandler{&lines})
 		g := a.load("module.exports = {'GET /': () => { console.log(" + code + ") }}")
 		got := answer(send(t, g, request{account: &engine.Account{ID: "a@b"}}))
-		if !strings.HasPrefix(got, "200") || len(lines) != 1 || len(lines[0]) > 2*maxLogText {
+		if !strings.HasPrefix(got, "200") || len(lines) != 1 || len(lines[0]) > 2*vm.MaxLogText {
 			t.Errorf("%s: %s, %d lines", name, got, len(lines))
 		}
 	}

@@ -5,13 +5,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestLateInterrupts runs turns that end at their time limit. No later turn may
 // be interrupted in their place, and calls that have not begun or have only
 // read must be answered normally.
 func TestLateInterrupts(t *testing.T) {
-	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
+	a := newApp(t, limits.Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
 	g := a.load(`module.exports = {
 		'GET /': (req) => { const end = Date.now() + Number(req.query.ms); while (Date.now() < end) ; return 'slow' },
 		'PUT /': () => 'quick', 'PATCH /': async () => { await null; await 1; return 'quick' }}`)
@@ -48,7 +50,7 @@ func TestLateInterrupts(t *testing.T) {
 // TestWhoIsRunAgain checks that calls that have not begun are run on another
 // VM, with any method, and that calls that have written are not.
 func TestWhoIsRunAgain(t *testing.T) {
-	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
+	a := newApp(t, limits.Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
 	a.repo.fill(t, 1)
 	g := a.load(`module.exports = {
 		'GET /': async () => { shared.incr('get'); await dataRepo.getCount('note@demo'); await shared.lock('l', () => 1); return shared.get('get') },

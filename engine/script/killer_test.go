@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // killers contains scripts that would end a process without limits, or run for
@@ -194,7 +195,7 @@ func kill(t *testing.T, name string) verdict {
 		v.Budget = 2 * time.Second // they need time to create the nested values
 	}
 	const load = 2 * time.Second // for loading; other processes run at the same time
-	a := startApp(t, Config{MaxCPU: load, Limits: Limits{CPU: v.Budget, Load: load}})
+	a := startApp(t, Config{MaxCPU: load, Limits: limits.Limits{CPU: v.Budget, Load: load}})
 	other := a.load("module.exports = {'GET /': async () => ({hello: 'world'})}")
 	g := a.load("module.exports = {'GET /': async () => " + killers[name] + ", 'PUT /': () => 1}")
 	stop, asked := make(chan struct{}), make(chan []time.Duration)

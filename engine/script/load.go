@@ -2,21 +2,26 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/vm"
 )
 
 // loadModule is the turn that loads the module and registers its routes.
-func (h *host) loadModule(l *loading) error {
+func (h *host) loadModule(l *vm.Loading) error {
 	h.install()
-	resume := h.clock.pause()
-	src, err := h.service.files.openFile(h.gen.entry, h.service.asked, filepath.ToSlash(h.service.asked))
+	resume := h.Clock.Pause()
+	src, err := h.Service.Files.OpenFile(h.gen.entry, h.Service.Asked, filepath.ToSlash(h.Service.Asked))
 	resume()
 	if err != nil {
-		l.finish(err)
+		l.Finish(err)
 		return nil
 	}
 	exports, err := h.runModule(src)
@@ -26,10 +31,10 @@ func (h *host) loadModule(l *loading) error {
 			return h.settleLoad(l, pending)
 		}
 	}
-	if isUncatchable(err) {
+	if vm.IsUncatchable(err) {
 		return err
 	}
-	l.finish(h.loadError(h.describeError(err)))
+	l.Finish(h.LoadError(h.DescribeError(err)))
 	return nil
 }
 
@@ -37,7 +42,7 @@ func (h *host) loadModule(l *loading) error {
 // value may be the promise of an async _route.
 func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
 	if h.tests != nil {
-		return goja.Undefined(), h.tests.registerTests()
+		return goja.Undefined(), h.tests.RegisterTests()
 	}
 	exports, err := h.defaultExport(exports)
 	if err != nil {
@@ -64,7 +69,7 @@ func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
 // registerService calls the method route or _route of a service object.
 func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 	var route, plain goja.Value
-	if ex := h.js.Try(func() { route, plain = instance.Get("route"), instance.Get("_route") }); ex != nil {
+	if ex := h.JS.Try(func() { route, plain = instance.Get("route"), instance.Get("_route") }); ex != nil {
 		return nil, ex
 	}
 	f, ok := goja.AssertFunction(route)
@@ -73,8 +78,8 @@ func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if g := h.service; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		g.legacy = true // no lock is needed while the first VM loads
+	if g := h.Service; !g.Legacy && h.legacyBase != nil && h.JS.InstanceOf(instance, h.legacyBase) {
+		g.Legacy = true // no lock is needed while the first VM loads
 	}
 	return h.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.newRouter()) })
 }
@@ -82,7 +87,7 @@ func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 // registerTable registers the routes of an object that maps routes to handlers.
 func (h *host) registerTable(table *goja.Object) error {
 	var failed error
-	ex := h.js.Try(func() {
+	ex := h.JS.Try(func() {
 		for _, key := range table.Keys() {
 			handler := table.Get(key)
 			method, path, ok := strings.Cut(strings.TrimSpace(key), " ")
@@ -102,22 +107,131 @@ func (h *host) registerTable(table *goja.Object) error {
 }
 
 // settleLoad finishes the loading when the promise of an async _route is settled.
-func (h *host) settleLoad(l *loading, pending goja.Value) error {
-	v := h.vm
-	p, ok := promiseOf(pending)
+func (h *host) settleLoad(l *vm.Loading, pending goja.Value) error {
+	v := h.VM
+	p, ok := js.PromiseOf(pending)
 	if !ok {
-		l.finish(nil)
+		l.Finish(nil)
 		return nil
 	}
-	reject := func(reason goja.Value) { l.finish(v.loadError(v.describeThrown(reason, nil))) }
+	reject := func(reason goja.Value) { l.Finish(v.LoadError(v.DescribeThrown(reason, nil))) }
 	switch p.State() {
 	case goja.PromiseStateFulfilled:
-		l.finish(nil)
+		l.Finish(nil)
 		return nil
 	case goja.PromiseStateRejected:
-		delete(v.rejected, p)
+		delete(v.Rejected, p)
 		reject(p.Result())
 		return nil
 	}
-	return v.then(p, func(goja.Value) { l.finish(nil) }, reject)
+	return v.Then(p, func(goja.Value) { l.Finish(nil) }, reject)
+}
+
+// callInitialization calls the method _initialization(scope) of an IONDV
+// service, if it has one, and then registers the routes. The returned value may
+// be a promise.
+func (h *host) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
+	if !h.Service.Legacy {
+		return register()
+	}
+	method, err := h.GetProperty(instance, "_initialization")
+	if err != nil {
+		return nil, err
+	}
+	initialize, ok := goja.AssertFunction(method)
+	if !ok {
+		return register()
+	}
+	ret, err := initialize(instance, h.JS.NewDynamicObject(&serviceScope{h: h, made: map[string]goja.Value{}}))
+	if err != nil {
+		return nil, err
+	}
+	pending, ok := js.PromiseOf(ret)
+	if !ok {
+		return register()
+	}
+	done, resolve, reject := h.JS.NewPromise()
+	err = h.Then(pending, func(goja.Value) {
+		registered, err := register()
+		if vm.IsUncatchable(err) {
+			panic(err)
+		}
+		if err != nil {
+			js.Must(reject(h.ThrownValue(err)))
+			return
+		}
+		js.Must(resolve(registered))
+	}, func(reason goja.Value) { js.Must(reject(reason)) })
+	return h.JS.ToValue(done), err
+}
+
+// serviceScope is the argument of _initialization. It contains the components by name,
+// and creates each when it is read.
+type serviceScope struct {
+	h    *host
+	made map[string]goja.Value
+}
+
+// Get implements goja.DynamicObject. It creates the component if it does not
+// exist yet.
+func (s *serviceScope) Get(name string) goja.Value {
+	if v := s.made[name]; v != nil {
+		return v
+	}
+	component, ok := s.h.gen.scope[name]
+	if !ok {
+		return nil
+	}
+	s.made[name] = s.h.optionValue(name, component)
+	return s.made[name]
+}
+
+// Set implements goja.DynamicObject. It replaces or adds a member.
+func (s *serviceScope) Set(name string, v goja.Value) bool {
+	s.made[name] = v
+	return true
+}
+
+// Has implements goja.DynamicObject.
+func (s *serviceScope) Has(name string) bool {
+	_, ok := s.h.gen.scope[name]
+	return ok || s.made[name] != nil
+}
+
+// Delete implements goja.DynamicObject. It has no effect, because components
+// stay.
+func (s *serviceScope) Delete(string) bool { return true }
+
+// Keys implements goja.DynamicObject.
+func (s *serviceScope) Keys() []string { return js.SortedNames(s.h.gen.scope) }
+
+// newRoute checks a method and a path.
+func newRoute(method, path string) (vm.Route, error) {
+	r := vm.Route{Method: strings.ToUpper(method), Path: path}
+	if !engine.IsMethod(r.Method) {
+		return r, fmt.Errorf("%s is no HTTP method that a service can answer", strconv.Quote(method))
+	}
+	pattern, err := engine.ParsePattern(path)
+	if err != nil {
+		return r, fmt.Errorf("route %s %s: %w", r.Method, path, err)
+	}
+	r.Key = pattern.Key()
+	return r, nil
+}
+
+// checkRoutes returns an error if there is no route, or if two routes match the
+// same requests.
+func checkRoutes(routes []vm.Route) error {
+	if len(routes) == 0 {
+		return fmt.Errorf("the service registers no route")
+	}
+	seen := map[string]string{}
+	for _, r := range routes {
+		key := r.Method + " " + r.Key
+		if other, ok := seen[key]; ok {
+			return fmt.Errorf("route %s %s is registered twice (%s): only the first would ever answer", r.Method, r.Path, other)
+		}
+		seen[key] = r.Method + " " + r.Path
+	}
+	return nil
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
 )
 
 func TestForms(t *testing.T) {
@@ -50,7 +53,7 @@ func TestForms(t *testing.T) {
 		"exports":         `exports['GET /'] = (req) => ({o: options.word});`,
 		"hashbang strict": "#!/usr/bin/env node\n'use strict';\nmodule.exports = {'GET /': (req) => ({o: options.word})};",
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = engine.Options{"word": "peekaboo"}
 	for name, text := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +68,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestRoutes(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`module.exports = {'GET /': () => 1, 'post /a/:b': () => 1, 'SEARCH /:x?': () => 1, 'GET /:id(\\d+)': () => 1, 'GET *': () => 1}`)
 	var got []string
 	for _, r := range g.Routes() {
@@ -127,12 +130,12 @@ func TestLoadErrors(t *testing.T) {
 		{"huge", "//" + strings.Repeat("x", 600<<10), "svc.js: the file has 614402 bytes, at most 524288 are read", ""},
 		{"empty", "", "svc.js: the service registers no route", ""},
 	}
-	a := newApp(t, Limits{Load: time.Second}, false)
+	a := newApp(t, limits.Limits{Load: time.Second}, false)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			a.write("svc.js", c.text)
 			_, err := a.rt.Load(a.service("svc.js"))
-			var e *LoadError
+			var e *module.LoadError
 			if !errors.As(err, &e) {
 				t.Fatalf("got %v, want a LoadError", err)
 			}
@@ -148,7 +151,7 @@ func TestLoadErrors(t *testing.T) {
 }
 
 func TestLoadErrorsOfFiles(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	outside := filepath.Join(t.TempDir(), "outside.js")
 	if err := os.WriteFile(outside, []byte("module.exports = {'GET /': () => 1}"), 0o644); err != nil {
 		t.Fatal(err)
@@ -184,7 +187,7 @@ func TestLoadErrorsOfFiles(t *testing.T) {
 }
 
 func TestNeverEndingRoute(t *testing.T) {
-	a := newApp(t, Limits{Load: 200 * time.Millisecond}, false)
+	a := newApp(t, limits.Limits{Load: 200 * time.Millisecond}, false)
 	a.write("svc.js", "const {Service} = require('restsrv');\nmodule.exports = class extends Service { _route() { return new Promise(() => 1) } }")
 	_, err := a.rt.Load(a.service("svc.js"))
 	if err == nil {
@@ -194,7 +197,7 @@ func TestNeverEndingRoute(t *testing.T) {
 }
 
 func TestRequire(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("lib/a.js", "exports.early = 1; const b = require('./b'); exports.sawB = b.sawEarly; exports.name = __filename; exports.dir = __dirname;")
 	a.write("lib/b.js", "exports.sawEarly = require('./a.js').early;")
 	a.write("lib/data.json", `{"z": 1, "a": [1, {"__proto__": 5}]}`)
@@ -213,10 +216,10 @@ func TestRequire(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
 	a.opts = engine.Options{
-		"text": "x", "list": []any{true, nil}, "nested": engine.Fields{{Name: "a", Value: "b"}}, "number": number("3"),
+		"text": "x", "list": []any{true, nil}, "nested": engine.Fields{{Name: "a", Value: "b"}}, "number": js.Number("3"),
 		"things": a.repo2(), "strange": struct{}{},
 	}
 	g := a.load(`module.exports = {'GET /': async () => [options.text, options.list, options.nested, options.number, options.strange === undefined,
@@ -232,7 +235,7 @@ func (a *app) repo2() engine.Repository { return struct{ engine.Repository }{a.r
 // TestHandlersOfExpress checks that loading a handler (req, res) fails with an
 // explanation.
 func TestHandlersOfExpress(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load("module.exports = {'GET /': (req, res) => res.json({a: 1}), 'PUT /': (req, extra = 1) => extra};")
 	defer g.Close()
 	expectIn(t, a.log.String(), "level=WARN", "there is no res and no next; return the answer", `route="GET /"`)
@@ -244,7 +247,7 @@ func TestHandlersOfExpress(t *testing.T) {
 // TestServiceOptions checks that the base class stores the argument of its
 // constructor.
 func TestServiceOptions(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = map[string]any{"word": "tea"}
 	for name, class := range map[string]string{
 		"no constructor": `class S extends Service { _route(r) { this.addHandler(r, '/', 'GET', () => this.options.word) } }`,

@@ -7,12 +7,16 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/event"
+	"restsrv/engine/script/module"
 )
 
 // Mount replaces the version of a service atomically. If it returns an error,
@@ -32,7 +36,7 @@ type Manager struct {
 	before   map[string]lastGood // last good versions of the previous Manager
 	reloaded func(Report)
 	closed   bool
-	events   *Events // nil if there are none
+	events   *event.Events // nil if there are none
 }
 
 // managed is one service with its active version.
@@ -41,16 +45,16 @@ type managed struct {
 	converter *converter // nil for a service
 	loading   sync.Mutex // held during a load; locked before Manager.mu
 
-	live  *Generation // nil if no version could be loaded yet
-	err   *LoadError  // error of the last load
-	files []string    // files of the last failed load
+	live  *Generation       // nil if no version could be loaded yet
+	err   *module.LoadError // error of the last load
+	files []string          // files of the last failed load
 }
 
 // lastGood describes the source of an active version.
 type lastGood struct {
 	file      string
 	converter bool
-	files     *files
+	files     *module.Files
 }
 
 // NewManager returns a Manager without services. Its methods are safe for
@@ -76,7 +80,7 @@ func (m *Manager) Follow(before *Manager) {
 	m.before = map[string]lastGood{}
 	for _, one := range before.services {
 		if one.live != nil {
-			m.before[one.Name] = lastGood{one.File, one.Converter, one.live.files}
+			m.before[one.Name] = lastGood{one.File, one.Converter, one.live.Service.Files}
 		}
 	}
 }
@@ -302,3 +306,214 @@ func (b broken) Routes() []engine.Route {
 
 // Errors implements engine.Service. Scripts use TextErrors, too.
 func (b broken) Errors() engine.ErrorForm { return engine.TextErrors }
+
+// forEachService calls do for every service. Calls for the same service do not
+// overlap. The number of concurrent calls is the number of processors plus one,
+// so that a slow service does not delay the others.
+func (m *Manager) forEachService(services []*managed, do func(*managed)) {
+	locked := func(one *managed) {
+		one.loading.Lock()
+		defer one.loading.Unlock()
+		do(one)
+	}
+	workers := min(len(services), runtime.GOMAXPROCS(0)+1)
+	if workers == 1 {
+		locked(services[0])
+		return
+	}
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(services)); i = next.Add(1) - 1 {
+				locked(services[i])
+			}
+		})
+	}
+	done.Wait()
+}
+
+// isAffected reports whether loading the service again would read other files
+// or contents.
+func (m *Manager) isAffected(one *managed, touched pathSet) bool {
+	m.mu.Lock()
+	live, failed, files := one.live, one.err != nil, one.files
+	m.mu.Unlock()
+	if failed && touched.containsAny(files) {
+		return true
+	}
+	return live != nil && touched.containsAny(live.Files()) && (failed || live.Service.Files.IsStale())
+}
+
+// maxLoads is the maximum number of attempts to load a service whose files
+// change while it is loaded. The failure of the last attempt is reported.
+const maxLoads = 3
+
+// clockLag is how much the modification time of a file may be before the actual
+// change.
+const clockLag = 10 * time.Millisecond
+
+// settling is the time after the last change of a file during which a failed
+// load is not final, because a file may be incomplete.
+const settling = 50 * time.Millisecond
+
+// reloadService loads a service whose files have just changed.
+func (m *Manager) reloadService(one *managed) {
+	m.loadRetrying(one, func(f *module.Files, began time.Time) bool {
+		last := f.LastChange()
+		if wait := settling - time.Since(last); wait > 0 && wait <= settling {
+			time.Sleep(wait)
+		}
+		return !f.LastChange().Equal(last) || last.After(began)
+	})
+}
+
+// loadService loads one version of a service and activates it. If that fails,
+// it records and logs the error.
+func (m *Manager) loadService(one *managed) {
+	m.loadRetrying(one, func(f *module.Files, began time.Time) bool { return f.LastChange().After(began) })
+}
+
+// loadRetrying does the work of loadService and reloadService. It loads again while a failure
+// may come from files that were being written, which doubtful reports. It also
+// discards a version whose files changed during the load, because it may have
+// read the old content.
+func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.Time) bool) {
+	for attempt := 1; ; attempt++ {
+		began := time.Now()
+		g, err := m.rt.Load(one.Service)
+		m.rt.lastingOf(one.Name).counters.CountReload(time.Since(began), err)
+		var failed *failedLoad
+		switch {
+		case attempt == maxLoads:
+		case errors.As(err, &failed) && doubtful(failed.files, began):
+			continue
+		case err == nil && g.Service.Files.LastChange().After(began.Add(-clockLag)) && g.Service.Files.IsStale():
+			g.Close()
+			continue
+		}
+		if err != nil {
+			g = m.loadFallback(one)
+		}
+		m.adoptVersion(one, g, err)
+		return
+	}
+}
+
+// loadFallback returns the last good version of the previous Manager for a
+// service that has no good version in this one. It returns nil if there is
+// none.
+func (m *Manager) loadFallback(one *managed) *Generation {
+	m.mu.Lock()
+	last, needless := m.before[one.Name], one.live != nil
+	m.mu.Unlock()
+	if needless || last.files == nil || last.file != one.File || last.converter != one.Converter {
+		return nil
+	}
+	g, err := m.rt.loadFrom(one.Service, last.files)
+	if err != nil {
+		return nil // the error of the current files is reported instead
+	}
+	return g
+}
+
+// adoptVersion activates g, if it is not nil, and records the error of the
+// load.
+func (m *Manager) adoptVersion(one *managed, g *Generation, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	one.err, one.files = nil, nil
+	if g != nil {
+		if refused := m.activateVersion(one, g); refused != nil {
+			err = errors.Join(err, refused)
+			one.files = g.Files()
+			g.Close()
+		} else {
+			if one.live != nil {
+				one.live.Close()
+			}
+			one.live = g
+		}
+	}
+	if err != nil {
+		m.recordFailure(one, err)
+		return
+	}
+	if m.closed {
+		g.Close() // Close of the Manager has already run
+	}
+	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(g.routes))
+}
+
+// recordFailure records why a service could not be loaded. The caller must hold
+// m.mu.
+func (m *Manager) recordFailure(one *managed, err error) {
+	var failed *failedLoad
+	if errors.As(err, &failed) {
+		one.files = failed.files.AllPaths()
+	}
+	if !errors.As(err, &one.err) {
+		one.err = &module.LoadError{File: filepath.ToSlash(one.File), Message: err.Error()}
+	}
+	text := "script cannot be loaded; the service answers 503"
+	if one.live != nil {
+		text = "script cannot be loaded; the last good version keeps answering"
+	}
+	m.logFault(text, one)
+}
+
+// activateVersion activates a version.
+func (m *Manager) activateVersion(one *managed, g *Generation) error {
+	if m.events == nil && len(g.events) > 0 {
+		return &module.LoadError{File: g.Asked, Message: "dataRepo.on: events are not available here"}
+	}
+	if one.converter != nil {
+		one.converter.live.Store(g)
+	} else if err := m.mount(one.Name, g); err != nil {
+		return err
+	}
+	if m.events != nil {
+		m.events.SetHandlers(g.Service, g.events)
+	}
+	return nil
+}
+
+// MissingModules finds calls of require in the files of the services that name
+// missing modules, including calls that only a request would execute. It
+// reports at most one call per line, the first.
+func (m *Manager) MissingModules() []*module.LoadError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var missing []*module.LoadError
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		if one.live == nil {
+			continue
+		}
+		var sources []*module.Source
+		one.live.Service.Files.Each(func(s *module.Source) { sources = append(sources, s) })
+		for _, s := range sources {
+			if s.Program != nil && !seen[s.Path] && !strings.Contains(s.File, module.NodeModules+"/") {
+				seen[s.Path] = true
+				missing = append(missing, one.live.Service.Files.FindMissing(s)...)
+			}
+		}
+	}
+	return missing
+}
+
+// Sources returns the number of source files of all services.
+func (m *Manager) Sources() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		if one.live != nil {
+			one.live.Service.Files.Each(func(s *module.Source) { seen[s.Path] = true })
+		}
+	}
+	return len(seen)
+}
+
+// Observe connects the services of m to e. It must be called before Add.
+func (m *Manager) Observe(e *event.Events) { m.events = e }

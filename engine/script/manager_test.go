@@ -16,6 +16,8 @@ import (
 	"github.com/dlclark/regexp2/v2"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
 )
 
 // mounted contains the active services.
@@ -31,14 +33,14 @@ func (m *mounted) mount(_ string, s engine.Service) error {
 func (m *mounted) service() engine.Service { return *m.current.Load() }
 
 func TestReload(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	var at mounted
 	m := NewManager(a.rt, at.mount)
 	defer m.Close()
 	file := func(name string) []string { return []string{filepath.Join(a.dir, name)} }
 
 	a.write("svc.js", "module.exports = {'GET /': () => 1")
-	var e *LoadError
+	var e *module.LoadError
 	if err := m.Add(a.service("svc")); !errors.As(err, &e) || e.Line != 1 {
 		t.Fatalf("got %v", err)
 	}
@@ -92,7 +94,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestMountRefuses(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	refuse := false
 	var at mounted
 	m := NewManager(a.rt, func(name string, s engine.Service) error {
@@ -118,7 +120,7 @@ func TestMountRefuses(t *testing.T) {
 // TestReloadUnderLoad alternates good and broken versions under load. No
 // request may fail, and old versions must be released.
 func TestReloadUnderLoad(t *testing.T) {
-	a := newApp(t, Limits{VMs: 2, CPU: longestCPU}, false)
+	a := newApp(t, limits.Limits{VMs: 2, CPU: longestCPU}, false)
 	var at mounted
 	m := NewManager(a.rt, at.mount)
 	version := func(n int) string {
@@ -157,12 +159,12 @@ func TestReloadUnderLoad(t *testing.T) {
 	m.Close()
 	expect(t, get(t, at.service()), jsonType+"58") // a late request
 	eventually(t, "all VMs are released", func() bool {
-		return a.rt.dog.count() == 0
+		return a.rt.dog.Count() == 0
 	})
 }
 
 func TestIdleVMsAreDropped(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, Idle: time.Millisecond, CPU: longestCPU}, false)
+	a := newApp(t, limits.Limits{VMs: 4, Idle: time.Millisecond, CPU: longestCPU}, false)
 	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 1e4; i++); return 1 }}")
 	var wg sync.WaitGroup
 	for range 20 {
@@ -179,7 +181,7 @@ func TestIdleVMsAreDropped(t *testing.T) {
 
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
-	a := newApp(t, Limits{CPU: 50 * time.Millisecond, Wall: 5 * time.Second}, false)
+	a := newApp(t, limits.Limits{CPU: 50 * time.Millisecond, Wall: 5 * time.Second}, false)
 	g := a.load(`setInterval(() => 1, 1); module.exports = {'GET /': () => { for (;;) {} }, 'PUT /': async () => await dataRepo.getCount('note@demo'), 'POST /': () => new Promise(ok => setTimeout(ok, 5))}`)
 	for _, method := range []string{"GET", "PUT", "POST"} {
 		_, _ = send(t, g, request{method: method})
@@ -189,7 +191,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 }
 
 func TestTooManyTimers(t *testing.T) {
-	a := newApp(t, Limits{Timers: 10}, false)
+	a := newApp(t, limits.Limits{Timers: 10}, false)
 	g := a.load("module.exports = {'GET /': () => { for (;;) setTimeout(() => 1, 1e6) }, 'PUT /': () => { const t = setTimeout(() => 1, 1e6); clearTimeout(t); return 1 }}")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	r, err := send(t, g, request{})
@@ -200,7 +202,7 @@ func TestTooManyTimers(t *testing.T) {
 // TestTimersLeftBehind sends more requests than the limit for timers, and each
 // leaves a timer, as Promise.race with a timeout does.
 func TestTimersLeftBehind(t *testing.T) {
-	a := newApp(t, Limits{Timers: 10, VMs: 1}, false)
+	a := newApp(t, limits.Limits{Timers: 10, VMs: 1}, false)
 	g := a.load(`let ticks = 0; setInterval(() => ticks++, 1);
 		module.exports = {
 			'GET /': async () => await Promise.race([Promise.resolve(1), new Promise((_, no) => setTimeout(no, 1e6))]),
@@ -217,7 +219,7 @@ func TestTimersLeftBehind(t *testing.T) {
 }
 
 func TestCPULimitOfOneService(t *testing.T) {
-	a := newApp(t, Limits{CPU: time.Second}, false)
+	a := newApp(t, limits.Limits{CPU: time.Second}, false)
 	a.write("svc.js", "module.exports = {'GET /': () => { for (;;) {} }}")
 	s := a.service("svc.js")
 	s.Limits.CPU = longestCPU + time.Second
@@ -242,7 +244,7 @@ func TestRuntimesSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			a := newApp(t, Limits{CPU: time.Duration(i+1) * 100 * time.Millisecond}, false)
+			a := newApp(t, limits.Limits{CPU: time.Duration(i+1) * 100 * time.Millisecond}, false)
 			g := a.load(`module.exports = {'GET /': () => new RegExp('(?=a)(a|b)+\\1$').test('abaa')}`)
 			expect(t, get(t, g), jsonType+"true")
 		})
@@ -253,7 +255,7 @@ func TestRuntimesSideBySide(t *testing.T) {
 // TestRegexpsOutlastTurns checks that an expression times out after its turn,
 // with all limits.
 func TestRegexpsOutlastTurns(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	if longest := max(a.rt.limits.CPU, a.rt.limits.Load); regexp2.DefaultMatchTimeout <= longest || regexp2.DefaultMatchTimeout > 60*time.Second {
 		t.Errorf("expressions end after %v, turns after %v", regexp2.DefaultMatchTimeout, longest)
 	}

@@ -1,11 +1,15 @@
 package script
 
-import "testing"
+import (
+	"testing"
+
+	"restsrv/engine/script/limits"
+)
 
 // TestMethods checks that functions that are created on first use behave like
 // existing ones. Only a replacement by a script is enumerable.
 func TestMethods(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
 	g := a.load(`
 		const was = console.log;

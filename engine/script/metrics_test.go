@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // TestMetrics checks that the metrics of a service survive its versions.
 func TestMetrics(t *testing.T) {
-	a := newApp(t, Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
+	a := newApp(t, limits.Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
 	a.repo.fill(t, 3)
 	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
 	code := `module.exports = {

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
 )
 
 // tree writes files. Its arguments are names, each followed by the content.
@@ -45,7 +48,7 @@ func TestModuleForms(t *testing.T) {
 		"JSON":     {"svc.ts", "import words, {second} from './words.json' with {type: 'json'};\nexport default {'GET /': () => [words.first, second]};", `["one","two"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newApp(t, Limits{}, false)
+			a := newApp(t, limits.Limits{}, false)
 			a.tree("lib.mjs", "export default 'lib'", "words.json", `{"first": "one", "second": "two"}`, c[0], c[1])
 			a.answers(c[0], c[2])
 		})
@@ -53,8 +56,8 @@ func TestModuleForms(t *testing.T) {
 }
 
 func TestImports(t *testing.T) {
-	a := newApp(t, Limits{}, false)
-	a.rt.app.namespace = "demo"
+	a := newApp(t, limits.Limits{}, false)
+	a.rt.app.Namespace = "demo"
 	a.tree(
 		"deep/svc.ts", `import def, {n, up} from './esm.mjs';
 			import * as all from './esm.mjs';
@@ -151,7 +154,7 @@ func TestModuleFaults(t *testing.T) {
 			}
 			a.write("scripts/svc.js", c.text)
 			_, err := a.rt.Load(a.service("scripts/svc.js"))
-			var e *LoadError
+			var e *module.LoadError
 			if !errors.As(err, &e) {
 				t.Errorf("%s (%v): got %v", c.text, on, err)
 				continue
@@ -186,7 +189,7 @@ func TestModulesThatAppear(t *testing.T) {
 				a.write("svc.js", c.text)
 				_, err := a.rt.Load(a.service("svc.js"))
 				var failed *failedLoad
-				if !errors.As(err, &failed) || !newPathSet([]string{filepath.Join(a.dir, c.file)}).containsAny(failed.files.allPaths()) {
+				if !errors.As(err, &failed) || !newPathSet([]string{filepath.Join(a.dir, c.file)}).containsAny(failed.files.AllPaths()) {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -196,11 +199,11 @@ func TestModulesThatAppear(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer g.Close()
-			if g.files.isStale() {
+			if g.Service.Files.IsStale() {
 				t.Error("stale from the beginning")
 			}
 			a.write(c.file, c.content)
-			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).containsAny(g.Files()) || !g.files.isStale() {
+			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).containsAny(g.Files()) || !g.Service.Files.IsStale() {
 				t.Error("the missing file was not looked for")
 			}
 		})
@@ -218,7 +221,7 @@ func readFile(t *testing.T, a *app, name string) string {
 
 // TestBecomesTypeScript replaces a file by one with another extension.
 func TestBecomesTypeScript(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.tree("svc.js", "module.exports = {'GET /': () => require('./lib').n}", "lib.js", "exports.n = 1")
 	g, err := a.rt.Load(a.service("svc.js"))
 	if err != nil {
@@ -232,7 +235,7 @@ func TestBecomesTypeScript(t *testing.T) {
 		}
 	}
 	a.tree("svc.ts", "import {n} from './lib.js';\nexport default {'GET /': (): number => n}", "lib.ts", "export const n: number = 2")
-	if !g.files.isStale() {
+	if !g.Service.Files.IsStale() {
 		t.Error("removed files are not reported as faults")
 	}
 	a.answers("svc.js", "2")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"restsrv/engine/script/limits"
 	"restsrv/engine/wire"
 )
 
@@ -97,7 +98,7 @@ func helper(t *testing.T) string {
 // evaluate runs the cases in restsrv.
 func evaluate(t *testing.T, head string, cases []nodeCase) []string {
 	t.Helper()
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("check.js", helper(t))
 	got := get(t, a.load(program(head, cases)+"module.exports = { 'GET /': run };"))
 	return decodeTexts(t, strings.TrimPrefix(got, jsonType))

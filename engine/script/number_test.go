@@ -3,13 +3,15 @@ package script
 import (
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestLongNumberInBody checks that a JSON number of 3,000,000 digits in a body
 // is refused before a script or a conversion sees it, and that JSON.parse
 // refuses it, too.
 func TestLongNumberInBody(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("svc.js", `module.exports = {'POST /': (req) => typeof req.body.n,
 		'PUT /': (req) => { try { return typeof JSON.parse(req.body) } catch (e) { return e.name } }}`)
 	g, err := a.rt.Load(a.service("svc.js"))

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine/script/platform"
+	"restsrv/engine/script/vm"
 )
 
 // platformHost gives the platform access to its VM.
@@ -16,49 +17,49 @@ type platformHost struct{ h *host }
 var _ platform.Host = platformHost{}
 
 // JS implements platform.Host.
-func (p platformHost) JS() *goja.Runtime { return p.h.js }
+func (p platformHost) JS() *goja.Runtime { return p.h.JS }
 
 // Program implements platform.Host. It compiles source text of restsrv.
 func (p platformHost) Program(text string) *goja.Program {
-	return p.h.program(text)
+	return p.h.Program(text)
 }
 
 // Context implements platform.Host. It returns the context of the current call.
 func (p platformHost) Context() (context.Context, bool) {
-	c := p.h.cur
-	if c == nil || c.over.Load() {
+	c := p.h.Call
+	if c == nil || c.Over.Load() {
 		return nil, false
 	}
-	return c.context(), true
+	return c.Context(), true
 }
 
 // Promise implements platform.Host. It runs work as an operation.
 func (p platformHost) Promise(what string, work func(ctx context.Context) func() goja.Value) goja.Value {
-	run := p.h.asyncFunction(what, func(goja.FunctionCall) (operation, error) {
-		return operation{do: func(ctx context.Context) (func() goja.Value, error) { return work(ctx), nil }}, nil
+	run := p.h.AsyncFunction(what, func(goja.FunctionCall) (vm.Operation, error) {
+		return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) { return work(ctx), nil }}, nil
 	})
 	return run(goja.FunctionCall{})
 }
 
 // Later implements platform.Host. It starts a timer.
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
-	t := &p.h.timers
+	t := &p.h.Timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		if ex := p.h.js.Try(f); ex != nil {
+		if ex := p.h.JS.Try(f); ex != nil {
 			return nil, ex
 		}
 		return goja.Undefined(), nil
 	}
-	id := t.start(&timer{f: run, call: p.h.cur, delay: max(d, minDelay)})
+	id := t.Start(&vm.Timer{F: run, Call: p.h.Call, Delay: max(d, vm.MinDelay)})
 	if id == 0 {
-		panic(p.h.newError("the service has too many timers", "too-many-timers"))
+		panic(p.h.NewError("the service has too many timers", "too-many-timers"))
 	}
-	return func() { t.stop(id) }
+	return func() { t.Stop(id) }
 }
 
 // Describe implements platform.Host. It returns the text of a failure.
 func (p platformHost) Describe(err *goja.Object) string {
-	return p.h.describeThrown(err, nil).Error()
+	return p.h.DescribeThrown(err, nil).Error()
 }
 
 // Log implements platform.Host. It writes a line in the same way as console.
@@ -67,7 +68,7 @@ func (p platformHost) Log(level slog.Level, text string) { p.h.console.logLine(l
 // Provide implements platform.Host. It prepares the VM for source text of
 // restsrv.
 func (p platformHost) Provide(text string) {
-	p.h.guards.provideBuiltins(p.h.service.compile.needsOf(text))
+	p.h.guards.ProvideBuiltins(p.h.Service.Compile.NeedsOf(text))
 }
 
 // Settings implements platform.Host. It returns the settings of the Runtime.
@@ -81,7 +82,7 @@ func (p platformHost) Own(name string) goja.Value {
 		p.h.legacyBase = class
 		return class
 	}
-	exports := p.h.js.NewObject()
+	exports := p.h.JS.NewObject()
 	_ = exports.Set("Service", class)
 	return exports
 }
@@ -97,7 +98,7 @@ func (g *globals) findGlobal(name string) func() goja.Value {
 		return build
 	}
 	if platform.HasGlobal(name) {
-		return func() goja.Value { return g.h.ensurePlatform().Global(name) }
+		return func() goja.Value { return g.h.EnsurePlatform().Global(name) }
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (g *globals) Get(name string) goja.Value {
 		return nil
 	}
 	v := build()
-	_ = g.h.js.GlobalObject().DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = g.h.JS.GlobalObject().DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return v
 }
 
@@ -129,8 +130,8 @@ func (g *globals) Keys() []string { return nil }
 
 // installGlobals inserts globals before the prototype of the global object.
 func (h *host) installGlobals() {
-	global := h.js.GlobalObject()
-	o := h.js.NewDynamicObject(&globals{h})
+	global := h.JS.GlobalObject()
+	o := h.JS.NewDynamicObject(&globals{h})
 	_ = o.SetPrototype(global.Prototype())
 	_ = global.SetPrototype(o)
 }

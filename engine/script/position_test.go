@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestPlaces fails at a known position in files of every kind, and checks the
@@ -22,7 +24,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			a := newApp(t, Limits{CPU: 50 * time.Millisecond}, true)
+			a := newApp(t, limits.Limits{CPU: 50 * time.Millisecond}, true)
 			a.write(c.file, c.text)
 			g, err := a.rt.Load(a.service(c.file))
 			if err != nil {
@@ -47,7 +49,7 @@ func TestPlaces(t *testing.T) {
 
 // TestStackText checks the stack that scripts read.
 func TestStackText(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.tree("lib.ts", "type X = 1;\nexport function fails(): void {\n  throw new Error('x');\n}",
 		"first.js", "exports.fails = () => { throw new Error('y') }",
 		"svc.mjs", `import {fails} from './lib.js'; import first from './first.js';
@@ -57,7 +59,7 @@ func TestStackText(t *testing.T) {
 }
 
 func TestPatterns(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("svc.js", `const word = /^\p{L}+(?<tail>\P{L})?$/u;
 		const made = (text, flags) => { try { return new RegExp(text, flags) } catch (e) { return e.name + ': ' + e.message } };
 		class Own extends RegExp { twice(s) { return this.test(s) && this.test(s) } }

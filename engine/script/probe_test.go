@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 var moduleVariable = regexp.MustCompile(`module variable (\S+) of (\S+) was changed during a request`)
@@ -46,7 +48,7 @@ func TestModuleVariables(t *testing.T) {
 		{"returns early", "svc.js", "let n = 0;\nmodule.exports = {'GET /': () => ++n};\nreturn;", ""},
 	} {
 		for _, dev := range []bool{true, false} {
-			a := newApp(t, Limits{VMs: 1}, dev)
+			a := newApp(t, limits.Limits{VMs: 1}, dev)
 			a.write(c.file, c.text)
 			g, err := a.rt.Load(a.service(c.file))
 			if err != nil {
@@ -72,7 +74,7 @@ func TestModuleVariables(t *testing.T) {
 // TestModuleVariablesOfOthers checks the reports for a file that the handler
 // requires, and for packages, which have none.
 func TestModuleVariablesOfOthers(t *testing.T) {
-	a := startApp(t, Config{Dev: true, NodeModules: true, Limits: Limits{VMs: 1}})
+	a := startApp(t, Config{Dev: true, NodeModules: true, Limits: limits.Limits{VMs: 1}})
 	a.write("node_modules/counter/index.js", "let n = 0;\nmodule.exports = () => ++n;")
 	a.write("lib.js", "let n = 0;\nexports.next = () => ++n;")
 	g := a.load("module.exports = {'GET /': () => require('./lib').next() + require('counter')()};")
@@ -86,8 +88,8 @@ func TestModuleVariablesOfOthers(t *testing.T) {
 // TestModuleVariablesOfPackages checks that private state of classes from
 // packages is not reported, and that state of the script's own classes is.
 func TestModuleVariablesOfPackages(t *testing.T) {
-	a := newApp(t, Limits{}, true)
-	a.rt.app.nodeModules = true
+	a := newApp(t, limits.Limits{}, true)
+	a.rt.app.NodeModules = true
 	a.write("node_modules/schema/index.js", "module.exports = class Schema { parse(x) { this.compiled = true; return x } };")
 	a.write("lib.js", "class Counter { n = 0; next() { return ++this.n } }\nconst counter = new Counter();\nmodule.exports = () => counter.next();")
 	g := a.load("const Schema = require('schema');\nconst body = new Schema();\nmodule.exports = {'GET /': () => body.parse(require('./lib')())};")
@@ -100,7 +102,7 @@ func TestModuleVariablesOfPackages(t *testing.T) {
 // TestModuleVariablesExclusive checks that there are no reports if the VMs take
 // one request at a time.
 func TestModuleVariablesExclusive(t *testing.T) {
-	a := newApp(t, Limits{}, true)
+	a := newApp(t, limits.Limits{}, true)
 	a.opts = map[string]any{"isolation": "exclusive"}
 	g := a.load("let n = 0;\nmodule.exports = {'GET /': () => ++n};")
 	get(t, g)

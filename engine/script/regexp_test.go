@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
 )
 
 // slowly is the beginning of a script. It has an expression that backtracks for
@@ -40,7 +43,7 @@ func TestExpressionsNeverTellNoMatch(t *testing.T) {
 		"generator":   `() => { function* g() { yield re().test(text) } return [...g()] }`,
 	} {
 		all.Go(func() {
-			a := newApp(t, Limits{CPU: 500 * time.Millisecond}, false)
+			a := newApp(t, limits.Limits{CPU: 500 * time.Millisecond}, false)
 			g := a.load(slowly + "module.exports = {'GET /': " + handler + ", 'PUT /': () => shared.has('effect')}")
 			if got := get(t, g); got != "error internal Internal server error" {
 				t.Errorf("%s: got %s", name, got)
@@ -49,10 +52,10 @@ func TestExpressionsNeverTellNoMatch(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		a := newApp(t, Limits{Load: 500 * time.Millisecond}, false)
+		a := newApp(t, limits.Limits{Load: 500 * time.Millisecond}, false)
 		a.write("svc.js", slowly+"module.exports = re().test(text) ? {'GET /': () => 1} : {'GET /': () => 2}")
 		_, err := a.rt.Load(a.service("svc.js"))
-		var e *LoadError
+		var e *module.LoadError
 		if !errors.As(err, &e) || !strings.Contains(e.Message, "CPU") {
 			t.Errorf("got %v, want the end of the time for loading", err)
 		}

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"restsrv/engine/script/shared"
+	"restsrv/engine/script/vm"
 )
 
 // registry contains the state that all Runtimes of a process share: the open
@@ -38,8 +41,8 @@ func (r *registry) list() []*Generation {
 
 // lasting contains the data of a service that outlives its versions.
 type lasting struct {
-	counters counters
-	store    *store
+	counters vm.Counters
+	store    *shared.Store
 }
 
 // lastingOf returns the data of the service with that name. If there is none
@@ -49,7 +52,7 @@ func (r *registry) lastingOf(name string, bytes int) *lasting {
 	defer r.mu.Unlock()
 	l := r.services[name]
 	if l == nil {
-		l = &lasting{store: newStore(bytes)}
+		l = &lasting{store: shared.NewStore(bytes)}
 		r.services[name] = l
 	}
 	return l
@@ -76,22 +79,22 @@ func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lastingOf(
 func (r *Runtime) Forget(name string) { r.registry.forget(name) }
 
 // Metrics returns the metrics of all services that were ever loaded, by name.
-func (r *Runtime) Metrics() map[string]Metrics {
+func (r *Runtime) Metrics() map[string]vm.Metrics {
 	services := r.registry.all()
-	all := make(map[string]Metrics, len(services))
+	all := make(map[string]vm.Metrics, len(services))
 	for name, l := range services {
-		m := l.counters.snapshot()
-		m.Shared, m.SharedUse = l.store.size()
+		m := l.counters.Snapshot()
+		m.Shared, m.SharedUse = l.store.Size()
 		all[name] = m
 	}
 	for _, g := range r.registry.list() {
-		if m, ok := all[g.name]; ok {
-			g.group.reportState(&m)
-			all[g.name] = m
+		if m, ok := all[g.Name]; ok {
+			g.Group.ReportState(&m)
+			all[g.Name] = m
 		}
 	}
 	return all
 }
 
 // Metrics returns the metrics of all services, by name.
-func (m *Manager) Metrics() map[string]Metrics { return m.rt.Metrics() }
+func (m *Manager) Metrics() map[string]vm.Metrics { return m.rt.Metrics() }

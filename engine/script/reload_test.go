@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // fleet is a Manager with the responses of its services and its reports.
@@ -61,7 +62,7 @@ func (f *fleet) reload(names ...string) Report {
 // TestReloadOfLibrary checks that a change of a library loads exactly the
 // services that use it, with one report.
 func TestReloadOfLibrary(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("lib.js", "module.exports = 1")
 	f.write("alone.js", "module.exports = {'GET /': () => 0}")
 	services := []Service{f.named("alone", "alone.js")}
@@ -91,7 +92,7 @@ func TestReloadOfLibrary(t *testing.T) {
 }
 
 func TestReportOfFailure(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 'a'}")
 	f.write("b.js", "module.exports = {'GET /': () => 'b'}")
 	if err := f.m.Add(f.named("a", "a.js"), f.named("b", "b.js")); err != nil {
@@ -110,7 +111,7 @@ func TestReportOfFailure(t *testing.T) {
 // TestEndlessLoadHoldsUpNobody checks that a script whose load does not end
 // delays no other service, in the same reload and in the next one.
 func TestEndlessLoadHoldsUpNobody(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{Load: 1500 * time.Millisecond}, false))
+	f := newFleet(t, newApp(t, limits.Limits{Load: 1500 * time.Millisecond}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 'a'}")
 	f.write("b.js", "module.exports = {'GET /': () => 'b'}")
 	if err := f.m.Add(f.named("a", "a.js"), f.named("b", "b.js")); err != nil {
@@ -140,7 +141,7 @@ func TestEndlessLoadHoldsUpNobody(t *testing.T) {
 // TestFileChangesWhileLoading checks that a failure caused by a file that was
 // being written is not reported.
 func TestFileChangesWhileLoading(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("flag.js", "module.exports = 'good'")
 	f.write("a.js", "const flag = require('./flag'); for (const end = Date.now() + 200; Date.now() < end;); if (flag !== 'good') throw new Error(flag); module.exports = {'GET /': () => flag}")
 	if err := f.m.Add(f.named("a", "a.js")); err != nil {
@@ -160,7 +161,7 @@ func TestFileChangesWhileLoading(t *testing.T) {
 // TestHalfWrittenFile checks that a file that is incomplete when it is loaded
 // is loaded again without a report.
 func TestHalfWrittenFile(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 1}")
 	if err := f.m.Add(f.named("a", "a.js")); err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestHalfWrittenFile(t *testing.T) {
 // TestNewFileChangesWhileLoading checks the case that only the new version
 // reads the file that changes during the load.
 func TestNewFileChangesWhileLoading(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("a.js", "module.exports = {'GET /': () => 0}")
 	if err := f.m.Add(f.named("a", "a.js")); err != nil {
 		t.Fatal(err)
@@ -198,7 +199,7 @@ func TestNewFileChangesWhileLoading(t *testing.T) {
 // TestManagerFollows checks that the last good version of one Manager is used
 // by the next, with other options, while the files are broken.
 func TestManagerFollows(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("lib.js", "module.exports = 'last good'")
 	f.write("a.js", "const lib = require('./lib'); if (options.no) throw new Error('no'); module.exports = {'GET /': () => lib + ' ' + options.name}")
 	one := f.named("a", "a.js")
@@ -238,7 +239,7 @@ func TestManagerFollows(t *testing.T) {
 // the time limit of a request, and that its timers and VMs are released
 // afterwards.
 func TestOldVersionDrains(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{Wall: 400 * time.Millisecond}, false))
+	f := newFleet(t, newApp(t, limits.Limits{Wall: 400 * time.Millisecond}, false))
 	f.write("a.js", `setInterval(() => console.log('old one ticks'), 10);
 module.exports = {'GET /': () => new Promise(ok => setTimeout(ok, 150, 'finished')), 'PUT /': () => new Promise(() => 0)}`)
 	if err := f.m.Add(f.named("a", "a.js")); err != nil {
@@ -257,7 +258,7 @@ module.exports = {'GET /': () => new Promise(ok => setTimeout(ok, 150, 'finished
 	f.reload("a.js")
 	expect(t, f.get("a"), jsonType+`"new"`)
 	wg.Wait()
-	eventually(t, "only the new version has a machine", func() bool { return f.rt.dog.count() == 1 })
+	eventually(t, "only the new version has a machine", func() bool { return f.rt.dog.Count() == 1 })
 	n := strings.Count(f.log.String(), "old one ticks")
 	time.Sleep(60 * time.Millisecond)
 	if m := strings.Count(f.log.String(), "old one ticks"); n == 0 || m != n {
@@ -268,7 +269,7 @@ module.exports = {'GET /': () => new Promise(ok => setTimeout(ok, 150, 'finished
 // TestRemovedFiles checks that a removed file is treated like a broken one, and
 // that a folder that is moved away stands for its files.
 func TestRemovedFiles(t *testing.T) {
-	f := newFleet(t, newApp(t, Limits{}, false))
+	f := newFleet(t, newApp(t, limits.Limits{}, false))
 	f.write("lib/x.js", "module.exports = 1")
 	f.write("a.js", "const x = require('./lib/x'); module.exports = {'GET /': () => x}")
 	if err := f.m.Add(f.named("a", "a.js")); err != nil {

@@ -3,16 +3,19 @@ package script
 import (
 	"slices"
 	"time"
+
+	"restsrv/engine/script/module"
+	"restsrv/engine/script/vm"
 )
 
 // Report is the result of one reload. Each reload has a report, even if it
 // loaded no service.
 type Report struct {
-	Changed []string              // changed paths that were passed to Reload, nil for all
-	Took    time.Duration         // time until the new versions were active
-	Loaded  []string              // services and converters with a new version, sorted
-	Failed  map[string]*LoadError // services and converters that could not be loaded; they keep their last good version or answer 503
-	Down    []string              // names in Failed that answer 503, sorted
+	Changed []string                     // changed paths that were passed to Reload, nil for all
+	Took    time.Duration                // time until the new versions were active
+	Loaded  []string                     // services and converters with a new version, sorted
+	Failed  map[string]*module.LoadError // services and converters that could not be loaded; they keep their last good version or answer 503
+	Down    []string                     // names in Failed that answer 503, sorted
 }
 
 // Idle reports whether the reload loaded no service.
@@ -20,7 +23,7 @@ func (r Report) Idle() bool { return len(r.Loaded) == 0 && len(r.Failed) == 0 }
 
 // newReport returns the report for the services that were loaded.
 func newReport(changed []string, started time.Time, loaded []*managed) Report {
-	r := Report{Changed: changed, Took: time.Since(started), Failed: map[string]*LoadError{}}
+	r := Report{Changed: changed, Took: time.Since(started), Failed: map[string]*module.LoadError{}}
 	for _, one := range loaded {
 		if one.err == nil {
 			r.Loaded = append(r.Loaded, one.Name)
@@ -44,7 +47,7 @@ func (m *Manager) logFault(text string, one *managed) {
 	args := []any{"service", one.Name, "error", one.err.Error()}
 	switch e := one.err; {
 	case m.rt.dev && e.Excerpt != "":
-		args = append(args, ExcerptKey, e.Excerpt)
+		args = append(args, vm.ExcerptKey, e.Excerpt)
 	case e.Source != "":
 		args = append(args, "source", e.Source)
 	}

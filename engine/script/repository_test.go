@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/vm"
 )
 
 // as runs an async expression for an account.
@@ -21,7 +23,7 @@ func (a *app) as(id, expression string) string {
 }
 
 func TestDataRepo(t *testing.T) {
-	a := newApp(t, Limits{Rows: 5}, false)
+	a := newApp(t, limits.Limits{Rows: 5}, false)
 	a.repo.fill(t, 3)
 	const n0 = `{"_creator":"setup@local","_id":"g1","__string":"note 0","__class":"note@demo","__classTitle":"Note","id":"g1","title":"note 0","n":0,"price":12.5,"at":"2024-02-03T04:05:06.000Z","done":true}`
 	const caught = "try { %s } catch (e) { return [e instanceof Error, e.code, e.message, e.class, e.attribute] }"
@@ -70,7 +72,7 @@ func TestDataRepo(t *testing.T) {
 }
 
 func TestMetaRepo(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	expect(t, a.as("bob@local", `const m = metaRepo.getMeta('note@demo');
 		return [m.getName(), m.getCaption(), m.getNamespace(), m.getCanonicalName(), m.getVersion(), m.getKeyProperties(), m.getPropertyMetas().length,
 			m.getPropertyMeta('n').type, m.getPropertyMeta('x'), m.plain.key, metaRepo.listMeta()[0] === m, metaRepo.getMeta('note') === m, m.getAncestor(), m.checkAncestor('note')]`),
@@ -81,7 +83,7 @@ func TestMetaRepo(t *testing.T) {
 // TestAccountFollowsContext runs two interleaved requests on one VM. Each
 // operation must act for the account of its own request.
 func TestAccountFollowsContext(t *testing.T) {
-	a := newApp(t, Limits{VMs: 1}, false)
+	a := newApp(t, limits.Limits{VMs: 1}, false)
 	a.repo.fill(t, 1)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
 	g := a.load(`let shared, release;
@@ -111,7 +113,7 @@ func TestAccountFollowsContext(t *testing.T) {
 }
 
 func TestOutsideRequest(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`let late = 'none';
 		const attempt = (f) => { try { f(); return 'did it' } catch (e) { return e.code } };
 		module.exports = {
@@ -127,7 +129,7 @@ func TestOutsideRequest(t *testing.T) {
 }
 
 func TestRepositoryFailures(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	code := func(c engine.Code, message string) error { return engine.Errorf(c, "reason", "%s", message) }
 	for _, c := range []struct {
 		err  error
@@ -150,8 +152,8 @@ func TestRepositoryFailures(t *testing.T) {
 	a.repo.fail = code(engine.Invalid, "bad")
 	g := a.load("module.exports = {'GET /': async () => {\n  return await dataRepo.getCount('note@demo');\n}}")
 	_, err = send(t, g, request{})
-	var f *Failure
-	if !errors.As(err, &f) || f.place() != "svc.js:2:33" {
+	var f *vm.Failure
+	if !errors.As(err, &f) || f.Place() != "svc.js:2:33" {
 		t.Errorf("got %+v, want the line that called the repository", f)
 	}
 	a.repo.delay = func() { panic("bug in the store") }
@@ -159,7 +161,7 @@ func TestRepositoryFailures(t *testing.T) {
 }
 
 func TestCancelledRequest(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.repo.delay = cancel
 	g := a.load("module.exports = {'GET /': async () => { await dataRepo.getCount('note@demo'); return 1 }, 'POST /': () => 2}")

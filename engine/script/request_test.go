@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 func TestRequest(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	show := func(expression string, q request) string {
 		g := a.load("module.exports = {'POST /': (req) => [" + expression + "]}")
 		defer g.Close()
@@ -56,7 +57,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestBadBodies(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`let n = 0; module.exports = {'POST /': () => ++n}`)
 	for body, want := range map[string]string{
 		`{"a":`:                    "malformed JSON at line 1",

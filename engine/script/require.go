@@ -6,61 +6,64 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/module"
 )
 
 // runModule runs a file as a CommonJS module, once per VM, and returns its
 // exports. If modules require each other in a cycle, the exports are incomplete
 // as long as the module is running.
-func (h *host) runModule(src *source) (goja.Value, error) {
-	if m := h.modules[src.path]; m != nil {
-		return h.getProperty(m, "exports")
+func (h *host) runModule(src *module.Source) (goja.Value, error) {
+	if m := h.modules[src.Path]; m != nil {
+		return h.GetProperty(m, "exports")
 	}
-	m := h.js.NewObject()
-	if src.program == nil {
-		_ = m.Set("exports", h.fromDecoded(src.data))
-		h.modules[src.path] = m
+	m := h.JS.NewObject()
+	if src.Program == nil {
+		_ = m.Set("exports", h.FromDecoded(src.Data))
+		h.modules[src.Path] = m
 		return m.Get("exports"), nil
 	}
-	exports := h.js.NewObject()
+	exports := h.JS.NewObject()
 	_ = m.Set("exports", exports)
-	_ = m.Set("id", src.file)
-	_ = m.Set("filename", src.file)
-	h.modules[src.path] = m
-	h.guards.provideBuiltins(src.needs)
-	h.guards.knowPatterns(src.patterns)
-	wrapper, err := h.js.RunProgram(src.program)
+	_ = m.Set("id", src.File)
+	_ = m.Set("filename", src.File)
+	h.modules[src.Path] = m
+	h.guards.ProvideBuiltins(src.Needs)
+	h.guards.KnowPatterns(src.Patterns)
+	wrapper, err := h.JS.RunProgram(src.Program)
 	if err != nil {
-		delete(h.modules, src.path)
+		delete(h.modules, src.Path)
 		return nil, err
 	}
 	run, _ := goja.AssertFunction(wrapper)
-	dir := filepath.ToSlash(filepath.Dir(src.file))
-	args := []goja.Value{exports, h.requireFunction(src), m, h.js.ToValue(src.file), h.js.ToValue(dir)}
-	if src.declared != nil {
+	dir := filepath.ToSlash(filepath.Dir(src.File))
+	args := []goja.Value{exports, h.requireFunction(src), m, h.JS.ToValue(src.File), h.JS.ToValue(dir)}
+	if src.Declared != nil {
 		args = append(args, h.newProbe(src))
 	}
 	_, err = run(exports, args...)
 	if err != nil {
-		delete(h.modules, src.path)
+		delete(h.modules, src.Path)
 		return nil, err
 	}
-	return h.getProperty(m, "exports")
+	return h.GetProperty(m, "exports")
 }
 
 // requireFunction returns the require function of one file.
-func (h *host) requireFunction(from *source) goja.Value {
-	f := h.newFunction("require", func(call goja.FunctionCall) goja.Value {
+func (h *host) requireFunction(from *module.Source) goja.Value {
+	f := h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)
 		if src == nil {
 			return h.builtinModule(builtin)
 		}
 		exports, err := h.runModule(src)
 		if err != nil {
-			panic(rethrow(err))
+			panic(js.Rethrow(err))
 		}
 		return exports
 	})
-	if from.asksRequire {
+	if from.AsksRequire {
 		h.extendRequire(f, from)
 	}
 	return f
@@ -68,13 +71,13 @@ func (h *host) requireFunction(from *source) goja.Value {
 
 // findRequired returns the file, or the name of the built-in module, for a call
 // of require. It throws if there is none.
-func (h *host) findRequired(call goja.FunctionCall, from *source) (*source, string) {
+func (h *host) findRequired(call goja.FunctionCall, from *module.Source) (*module.Source, string) {
 	name, ok := call.Argument(0).Export().(string)
 	if !ok || name == "" {
-		panic(h.js.NewTypeError("require takes the name of a module"))
+		panic(h.JS.NewTypeError("require takes the name of a module"))
 	}
-	resume := h.clock.pause()
-	src, builtin, err := h.service.files.findModule(name, from)
+	resume := h.Clock.Pause()
+	src, builtin, err := h.Service.Files.FindModule(name, from)
 	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
@@ -84,17 +87,17 @@ func (h *host) findRequired(call goja.FunctionCall, from *source) (*source, stri
 
 // extendRequire adds further members of require in Node.js, for files that use
 // them.
-func (h *host) extendRequire(f *goja.Object, from *source) {
-	h.method(f, "resolve", func(call goja.FunctionCall) goja.Value {
+func (h *host) extendRequire(f *goja.Object, from *module.Source) {
+	h.Method(f, "resolve", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)
 		if src == nil {
-			return h.js.ToValue(builtin)
+			return h.JS.ToValue(builtin)
 		}
-		return h.js.ToValue(src.file)
+		return h.JS.ToValue(src.File)
 	})
 	for _, name := range []string{"cache", "extensions"} {
-		getter := h.newFunction("get "+name, func(goja.FunctionCall) goja.Value {
-			panic(h.newError("require."+name+" is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
+		getter := h.NewFunction("get "+name, func(goja.FunctionCall) goja.Value {
+			panic(h.NewError("require."+name+" is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
 		})
 		_ = f.DefineAccessorProperty(name, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	}
@@ -103,22 +106,22 @@ func (h *host) extendRequire(f *goja.Object, from *source) {
 // loadFault returns the error that require throws if a file cannot be loaded.
 // If the fault is in another file, the error has the position in that file.
 // Otherwise, the file is missing and the error has the position of the call.
-func (h *host) loadFault(err error, from *source) goja.Value {
-	var e *LoadError
-	if errors.As(err, &e) && e.File != from.file {
-		o := h.newError(e.Error(), "MODULE_INVALID")
-		h.attachError(o, e)
+func (h *host) loadFault(err error, from *module.Source) goja.Value {
+	var e *module.LoadError
+	if errors.As(err, &e) && e.File != from.File {
+		o := h.NewError(e.Error(), "MODULE_INVALID")
+		h.AttachError(o, e)
 		return o
 	}
-	if strings.HasPrefix(e.Message, notFound) {
-		return h.newError(e.Message, "MODULE_NOT_FOUND")
+	if strings.HasPrefix(e.Message, module.NotFound) {
+		return h.NewError(e.Message, "MODULE_NOT_FOUND")
 	}
-	return h.newError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
+	return h.NewError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
 }
 
 // builtinModule returns the exports of a built-in module, or nil if there is no
 // module of that name.
-func (h *host) builtinModule(name string) goja.Value { return h.ensurePlatform().Module(name) }
+func (h *host) builtinModule(name string) goja.Value { return h.EnsurePlatform().Module(name) }
 
 // defaultExport returns the default export of an ES module, or all exports if
 // it has none or is not an ES module.
@@ -127,11 +130,11 @@ func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
 	if !ok {
 		return exports, nil
 	}
-	marked, err := h.getProperty(o, "__esModule")
+	marked, err := h.GetProperty(o, "__esModule")
 	if err != nil || !marked.ToBoolean() {
 		return exports, err
 	}
-	v, err := h.getProperty(o, "default")
+	v, err := h.GetProperty(o, "default")
 	if err != nil || goja.IsUndefined(v) {
 		return exports, err
 	}

@@ -3,6 +3,8 @@ package script
 import (
 	"strings"
 	"testing"
+
+	"restsrv/engine/script/limits"
 )
 
 func TestResults(t *testing.T) {
@@ -44,7 +46,7 @@ func TestResults(t *testing.T) {
 		{"promise of promise", `Promise.resolve(new Promise(r => setTimeout(() => r([7]), 1)))`, jsonType + `[7]`},
 		{"thenable", `({then(ok) { ok({t: 1}) }})`, jsonType + `{"t":1}`},
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			g := a.load("module.exports = {'GET /': () => { return " + c.result + " }}")
@@ -58,7 +60,7 @@ func TestResults(t *testing.T) {
 }
 
 func TestResultHeaders(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load(`module.exports = {'GET /': () => ({data: {}, extra: 1, headers: {
 		'X-Many': ['a', 'b'], 'content-length': 3, location: '/x'}, status: 302})}`)
 	r, err := send(t, g, request{})
@@ -95,7 +97,7 @@ func TestBadResults(t *testing.T) {
 		{"toJSON throws", `({toJSON() { throw new Error('boom') }})`, "boom"},
 		{"then throws", `({get then() { throw new Error('boom') }})`, "boom"},
 	}
-	a := newApp(t, Limits{Response: 1e6}, false)
+	a := newApp(t, limits.Limits{Response: 1e6}, false)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			g := a.load("module.exports = {'GET /': () => { return " + c.result + " }}")
@@ -109,7 +111,7 @@ func TestBadResults(t *testing.T) {
 }
 
 func TestLegacyResults(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	cases := []struct{ result, want string }{
 		{`'<b>hi</b>'`, "200 text/html; charset=utf-8 <b>hi</b>"},
 		{`404`, "404 text/plain; charset=utf-8 Not Found"},

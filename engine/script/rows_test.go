@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // TestRows returns rows of the database. They must look the same whether or not
@@ -31,7 +32,7 @@ func TestRows(t *testing.T) {
 		"rows, all touched":   {rows + touch + `return l`, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, _ := newStoredApp(t, Limits{})
+			a, _ := newStoredApp(t, limits.Limits{})
 			fillNotes(t, a)
 			g := a.load(`module.exports = {'GET /': async () => {` + c.handler + `}}`)
 			got := answer(send(t, g, request{account: ann}))
@@ -46,7 +47,7 @@ func TestRows(t *testing.T) {
 	}
 	for name, source := range map[string]string{"items": list, "rows": rows} {
 		t.Run("golden "+name, func(t *testing.T) {
-			a, _ := newStoredApp(t, Limits{})
+			a, _ := newStoredApp(t, limits.Limits{})
 			fillNotes(t, a)
 			g := a.load(`module.exports = {
 				'GET /': async () => {` + source + ` return l},
@@ -62,7 +63,7 @@ func TestRows(t *testing.T) {
 		})
 	}
 	t.Run("what a script added", func(t *testing.T) {
-		a, _ := newStoredApp(t, Limits{})
+		a, _ := newStoredApp(t, limits.Limits{})
 		fillNotes(t, a)
 		g := a.load(`module.exports = {'GET /': async () => { const i = (await dataRepo.getList('note', {sort: {n: 1}}))[0]; i.extra = [1]; i.title = 'mine'; return i }}`)
 		expectIn(t, answer(send(t, g, request{account: ann})), `"title":"mine","n":1`, `"extra":[1]}`)

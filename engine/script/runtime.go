@@ -6,13 +6,18 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/exchange"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
 	"restsrv/engine/script/platform"
+	"restsrv/engine/script/suite"
+	"restsrv/engine/script/vm"
 )
 
 // Config contains the settings of a Runtime.
 type Config struct {
 	Dir    string           // application directory; scripts outside of it are not read
-	Limits Limits           // defaults for the limits of services
+	Limits limits.Limits    // defaults for the limits of services
 	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load for all services, default 10 s; the first New of a process sets it
 	Heap   int64            // maximum size of the Go heap in bytes; above it the longest turn is stopped; default 70 % of GOMEMLIMIT, or 512 MiB
 	Held   func() int64     // bytes of request bodies and answers in the heap; nil means none
@@ -29,14 +34,14 @@ type Config struct {
 // one Runtime, and the copies that With makes of it, because the limit for
 // regular expressions is shared.
 type Runtime struct {
-	app    *application
-	limits Limits
+	app    *module.Application
+	limits limits.Limits
 	maxCPU time.Duration
 	dev    bool
 	log    *slog.Logger
 	now    func() time.Time
-	dog    *watchdog
-	intake *intake
+	dog    *vm.Watchdog
+	intake *exchange.Intake
 
 	settings platform.Settings
 
@@ -50,17 +55,17 @@ func New(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	watermark := heapLimit(c.Heap)
+	watermark := vm.HeapLimit(c.Heap)
 	r := &Runtime{
-		app:    &application{dir: dir, root: root, cache: newCache(), nodeModules: c.NodeModules, namespace: c.Namespace},
-		limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(watermark, c.Held)), intake: newIntake(watermark), registry: newRegistry(),
+		app:    &module.Application{Dir: dir, Root: root, Cache: module.NewCache(), NodeModules: c.NodeModules, Namespace: c.Namespace},
+		limits: c.Limits.WithDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
+		dog: vm.NewWatchdog(vm.NewHeap(watermark, c.Held)), intake: exchange.NewIntake(watermark), registry: newRegistry(),
 		settings: c.Platform,
 	}
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
-	r.app.cache.probes = c.Dev
+	r.app.Cache.Probes = c.Dev
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -70,8 +75,8 @@ func New(c Config) (*Runtime, error) {
 	if c.MaxCPU <= 0 {
 		c.MaxCPU = defaultMaxCPU
 	}
-	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
-	r.dog.start(r.reap)
+	r.maxCPU = vm.BoundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
+	r.dog.Start(r.reap)
 	return r, nil
 }
 
@@ -94,7 +99,7 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.app = &application{dir: dir, root: root, cache: r.app.cache, nodeModules: c.NodeModules, namespace: c.Namespace}
+	n.app = &module.Application{Dir: dir, Root: root, Cache: r.app.Cache, NodeModules: c.NodeModules, Namespace: c.Namespace}
 	n.settings = c.Platform
 	if n.settings.Text <= 0 {
 		n.settings.Text = n.limits.Text
@@ -109,7 +114,7 @@ func (r *Runtime) Close() {
 	for _, g := range r.registry.list() {
 		g.Close()
 	}
-	r.dog.close()
+	r.dog.Close()
 }
 
 // reap removes the idle VMs of all generations and the expired entries of all
@@ -117,10 +122,10 @@ func (r *Runtime) Close() {
 func (r *Runtime) reap() {
 	now := time.Now()
 	for _, g := range r.registry.list() {
-		g.group.removeIdle(now)
+		g.Group.RemoveIdle(now)
 	}
 	for _, l := range r.registry.all() {
-		l.store.sweep(now)
+		l.store.Sweep(now)
 	}
 }
 
@@ -131,22 +136,22 @@ type Service struct {
 	Env     *engine.Env    // Meta and Data must be set
 	Options engine.Options // argument of the constructor
 	Scope   map[string]any // components by name, argument of _initialization
-	Limits  Limits         // zero fields are taken from the Runtime
+	Limits  limits.Limits  // zero fields are taken from the Runtime
 
 	Converter bool // the script is a converter, which exports parse and respond
 
-	tests *Suite // collects the tests that the script registers; nil if the file contains no tests
+	tests *suite.Suite // collects the tests that the script registers; nil if the file contains no tests
 }
 
 // LoadTests loads a file of tests. The error is a *LoadError.
-func (r *Runtime) LoadTests(s Service, host SuiteHost) (*Suite, error) {
-	tests := NewSuite(host)
+func (r *Runtime) LoadTests(s Service, host suite.Host) (*suite.Suite, error) {
+	tests := suite.New(host)
 	s.tests = tests
 	s.Limits.VMs, s.Limits.InFlight, s.Limits.Wall = 1, 1, time.Hour // each test has its own time limit
 	g, err := r.Load(s)
 	if err != nil {
 		return nil, err
 	}
-	tests.Loaded(g.vmService, g.Close)
+	tests.Loaded(g.Service, g.Close)
 	return tests, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // sample loads a script of the repository.
@@ -14,7 +15,7 @@ func sample(t *testing.T, name string) (*app, *Generation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 2)
 	a.opts = engine.Options{"className": "note@demo", "dataRepo": a.repo2()}
 	return a, a.load(string(text))

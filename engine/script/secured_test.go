@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // secured is a memory repository in which "title" is hidden from all accounts
@@ -87,7 +88,7 @@ func (a *app) secure() *secured {
 // TestHiddenInScripts checks that an attribute that is hidden from the account
 // looks like a missing one, separately for each account on the same VM.
 func TestHiddenInScripts(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.secure()
 	a.repo.fill(t, 2)
 	const caught = "try { %s } catch (e) { return [e.code, e.message, e.class, e.attribute] }; return 'nothing thrown'"
@@ -120,7 +121,7 @@ func TestHiddenInScripts(t *testing.T) {
 // account's item are used as conditions only if they are not hidden from this
 // account.
 func TestHiddenSurvivesWrites(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.secure()
 	a.opts = engine.Options{"open": a.repo}
 	a.repo.fill(t, 1)
@@ -134,7 +135,7 @@ func TestHiddenSurvivesWrites(t *testing.T) {
 // TestMetaRepoShowsViews checks that metaRepo returns views for the account,
 // unless the service has a repository without permission checks.
 func TestMetaRepoShowsViews(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	s := a.secure()
 	const names = `return metaRepo.getMeta('note').getPropertyMetas().map(p => p.name).join()`
 	for what, c := range map[string]struct {
@@ -158,7 +159,7 @@ func TestMetaRepoShowsViews(t *testing.T) {
 // the code 403 before the data is checked. If the script does not catch the
 // error, the response has that status.
 func TestDeniedInScripts(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	s := a.secure()
 	a.repo.fill(t, 1)
 	for _, c := range []struct {
@@ -180,7 +181,7 @@ func TestDeniedInScripts(t *testing.T) {
 // TestSystemClassesInScripts checks that scripts cannot use system classes,
 // with any notation of the name.
 func TestSystemClassesInScripts(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = engine.Options{"open": a.repo}
 	for _, name := range []string{"#account", "#token@", "@#role", "#session", "#policy"} {
 		for _, call := range []string{"dataRepo.getList(N)", "options.open.getList(N)", "dataRepo.getItem(N, 'x')", "dataRepo.getCount(N)", "dataRepo.aggregate(N, {aggregates: {n: {count: []}}})", "dataRepo.createItem(N, {})",
@@ -192,7 +193,7 @@ func TestSystemClassesInScripts(t *testing.T) {
 }
 
 func TestUser(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	bob := &engine.Account{ID: "bob@local", Name: "Bob", Roles: []string{"clerk"}, Coactors: []string{"unit-7"},
 		Properties: engine.Fields{{Name: "unit", Value: engine.Fields{{Name: "n", Value: int64(7)}}}, {Name: "tags", Value: []any{"a"}}}}
 	g := a.load(`module.exports = {'GET /': (req) => { const u = req.user; return [u.id(), u.name(), u.coactors(), u.properties(),
@@ -205,7 +206,7 @@ type signIn struct{ engine.Accounts }
 
 // TestAuthGetUser checks IONDV's auth.getUser(req).
 func TestAuthGetUser(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.opts = engine.Options{"auth": engine.Auth{Accounts: signIn{}}}
 	g := a.load(`const auth = options.auth; module.exports = {'GET /': (req) => [auth.getUser(req).id(), auth.getUser(req).isMe('clerk'), Object.keys(auth)]}`)
 	expect(t, answer(send(t, g, request{account: &engine.Account{ID: "bob@local", Roles: []string{"clerk"}}})), jsonType+`["bob@local",true,[]]`)
@@ -225,10 +226,10 @@ type policy struct{ rights }
 
 func (p policy) Grants(context.Context) (*engine.Grants, error) { return p.rights.Grants, nil }
 
-// TestACLProvider checks IONDV's aclProvider with the permissions of the
+// TestACLProvider checks IONDV's AclProvider with the permissions of the
 // account.
 func TestACLProvider(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	grants := rights{engine.NewGrants(1, []engine.Grant{
 		{Subject: "clerk", Resource: "c:::note@demo", Permission: engine.MayRead}, {Subject: "bob@local", Resource: "ws:::print", Permission: engine.MayUse},
 		{Subject: "boss", Resource: "*", Permission: engine.MayAll}, {Subject: "*", Resource: "help", Permission: engine.MayRead}}, nil)}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // bob is an account for operations that need one.
@@ -16,7 +17,7 @@ var bob = &engine.Account{ID: "bob@local"}
 func jsonAnswer(text string) string { return jsonType + text }
 
 func TestSharedValues(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	for code, want := range map[string]string{
 		`shared.get('none') === undefined && !shared.has('none') && shared.delete('none') === false`:                                                  `true`,
 		`(shared.set('a', null), [shared.has('a'), shared.get('a')])`:                                                                                 `[true,null]`,
@@ -44,7 +45,7 @@ func TestSharedValues(t *testing.T) {
 }
 
 func TestSharedRefuses(t *testing.T) {
-	a := newApp(t, Limits{Shared: 4096}, false)
+	a := newApp(t, limits.Limits{Shared: 4096}, false)
 	for code, want := range map[string]string{
 		`shared.set('a', () => 1)`:                                "TypeError: shared: a Function cannot be stored",
 		`shared.set('a', {b: {f() {}}})`:                          `TypeError: shared: a function ("f") cannot be stored`,
@@ -80,7 +81,7 @@ func TestSharedRefuses(t *testing.T) {
 
 // TestSharedItems checks that items are stored as the JSON of responses.
 func TestSharedItems(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 2)
 	g := a.load(`module.exports = {'GET /': async () => {
 		const list = await shared.getOrCompute('list', () => dataRepo.getList('note@demo'));
@@ -96,7 +97,7 @@ func TestSharedItems(t *testing.T) {
 // TestSharedIsOfTheService checks that the store is shared by all VMs and
 // versions of a service, and not with other services.
 func TestSharedIsOfTheService(t *testing.T) {
-	a := newApp(t, Limits{Calls: 1}, false)
+	a := newApp(t, limits.Limits{Calls: 1}, false)
 	g := a.load(`shared.set('loaded', true); module.exports = {'GET /': () => { shared.set('a', 1); return shared.get('loaded') }}`)
 	expect(t, get(t, g), jsonAnswer(`true`))
 	next := a.load(`module.exports = {'GET /': () => shared.get('a')}`)
@@ -135,7 +136,7 @@ func crowd(t *testing.T, g *Generation, n int) []string {
 }
 
 func TestGetOrComputeRunsOnce(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 4}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 4}, false)
 	a.repo.fill(t, 1)
 	a.repo.delay = func() { time.Sleep(20 * time.Millisecond) }
 	before := len(a.repo.who)
@@ -157,7 +158,7 @@ func TestGetOrComputeRunsOnce(t *testing.T) {
 // TestGetOrComputeFails checks that all waiting calls get the error with its
 // code, and that the next call computes again.
 func TestGetOrComputeFails(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 4}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 4}, false)
 	a.repo.delay = func() { time.Sleep(20 * time.Millisecond) }
 	g := a.load(`module.exports = {'GET /': async (req) => {
 		try {
@@ -182,7 +183,7 @@ func TestGetOrComputeIsTakenOver(t *testing.T) {
 		"stack":       `await new Promise(ok => setTimeout(ok, 30)); (function f() { f() })()`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newApp(t, Limits{VMs: 4, InFlight: 1, CPU: 200 * time.Millisecond, Wall: 5 * time.Second}, false)
+			a := newApp(t, limits.Limits{VMs: 4, InFlight: 1, CPU: 200 * time.Millisecond, Wall: 5 * time.Second}, false)
 			g := a.load(`module.exports = {
 				'GET /': () => shared.getOrCompute('v', () => 'made'),
 				'PUT /': async () => { shared.getOrCompute('v', () => { shared.set('begun', 1); return new Promise(() => 1) }); ` + end + ` },
@@ -204,7 +205,7 @@ func TestGetOrComputeIsTakenOver(t *testing.T) {
 func begun(t *testing.T, g *Generation) string { return answer(send(t, g, request{method: "PATCH"})) }
 
 func TestOnce(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 1}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 1}, false)
 	code := `module.exports = {'GET /': async () => {
 		let failed = 0;
 		if (!shared.has('tried')) { shared.set('tried', 1); try { await shared.once('o', () => { throw 1 }) } catch (e) { failed++ } }
@@ -221,7 +222,7 @@ func TestOnce(t *testing.T) {
 // TestLock checks that one call at a time holds a lock, in the order of
 // arrival, on all VMs.
 func TestLock(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 8}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 8}, false)
 	a.repo.fill(t, 1)
 	g := a.load(`module.exports = {'GET /': (req) => shared.lock('l', async () => {
 		if (shared.incr('inside') !== 1) shared.set('broken', true);
@@ -244,7 +245,7 @@ func TestLock(t *testing.T) {
 // TestLockEnds checks that an error releases the lock and is passed on, that
 // waiting has a time limit, and that a call that ends releases its locks.
 func TestLockEnds(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, InFlight: 4, CPU: 200 * time.Millisecond, Wall: time.Second}, false)
+	a := newApp(t, limits.Limits{VMs: 4, InFlight: 4, CPU: 200 * time.Millisecond, Wall: time.Second}, false)
 	g := a.load(`module.exports = {
 		'GET /': async () => { try { return await shared.lock('l', () => 'mine', {timeout: 20}) } catch (e) { return [e.code, e.message] } },
 		'PUT /': async () => { try { await shared.lock('l', async () => { await null; throw Error('inside') }) } catch (e) { return e.message } },
@@ -267,7 +268,7 @@ func TestLockEnds(t *testing.T) {
 // never becomes active, because another part of the reload fails, does not
 // change the store of the active version.
 func TestSharedOfVersionThatNeverAnswers(t *testing.T) {
-	a := newApp(t, Limits{Shared: 1 << 20}, false)
+	a := newApp(t, limits.Limits{Shared: 1 << 20}, false)
 	g := a.load(`module.exports = {'POST /': () => shared.set('a', 'x'.repeat(1e4)), 'GET /': () => shared.has('a')}`)
 	_, _ = send(t, g, request{method: "POST"})
 	s := a.service("svc.js")

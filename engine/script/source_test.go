@@ -7,11 +7,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"restsrv/engine/script/limits"
 )
 
 // TestPipes replaces scripts by pipes. Loading must not block.
 func TestPipes(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => require('./lib.js') && require('./sub/../data')}")
 	defer g.Close()
 	pipe := func(name string) {
@@ -27,7 +29,7 @@ func TestPipes(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		if !g.files.isStale() {
+		if !g.Service.Files.IsStale() {
 			t.Error("a script that has become a pipe is not stale")
 		}
 		for _, name := range []string{"svc.js", "svc", "lib", "data"} {
@@ -45,7 +47,7 @@ func TestPipes(t *testing.T) {
 
 // TestLargeFile checks that the size of a file is checked before it is read.
 func TestLargeFile(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.write("svc.js", "")
 	if err := os.Truncate(filepath.Join(a.dir, "svc.js"), 1<<40); err != nil {
 		t.Skip("no sparse files here:", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 )
 
 // app is an application directory with a Runtime for it.
@@ -45,7 +46,7 @@ func (b *logBuffer) String() string {
 	return b.buf.String()
 }
 
-func newApp(t testing.TB, limits Limits, dev bool) *app {
+func newApp(t testing.TB, limits limits.Limits, dev bool) *app {
 	t.Helper()
 	return startApp(t, Config{Limits: limits, Dev: dev})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 	sqlstore "restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
@@ -18,7 +19,7 @@ import (
 var ann = &engine.Account{ID: "ann@local"}
 
 // newStoredApp returns an app with a database and the class of memory.
-func newStoredApp(t testing.TB, limits Limits) (*app, *sqlstore.Store) {
+func newStoredApp(t testing.TB, limits limits.Limits) (*app, *sqlstore.Store) {
 	t.Helper()
 	a := newApp(t, limits, false)
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
@@ -120,7 +121,7 @@ func TestTransaction(t *testing.T) {
 			await transaction(async ({createItem}) => { await createItem('note', {id: 'a'}) }); return 1`, `1`, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, _ := newStoredApp(t, Limits{Transaction: 2 * time.Second})
+			a, _ := newStoredApp(t, limits.Limits{Transaction: 2 * time.Second})
 			g := a.load(`module.exports = {'GET /': async () => {` + c.handler + `}}`)
 			expect(t, answer(send(t, g, request{account: ann})), jsonType+c.answer)
 			ids := strings.Fields(stored(t, a))
@@ -133,7 +134,7 @@ func TestTransaction(t *testing.T) {
 }
 
 func TestTransactionTime(t *testing.T) {
-	a, _ := newStoredApp(t, Limits{Transaction: 50 * time.Millisecond})
+	a, _ := newStoredApp(t, limits.Limits{Transaction: 50 * time.Millisecond})
 	g := a.load(`module.exports = {'GET /': async () => {
 		try { await dataRepo.transaction(async tx => { await tx.createItem('note', {id: 'a'}); await new Promise(() => 0) }) }
 		catch (x) { await dataRepo.createItem('note', {id: 'b'}); return [x.code, x.message] }
@@ -151,7 +152,7 @@ func TestTransactionEnds(t *testing.T) {
 		"endless recursion": {`(function f() { f() })()`, "error internal Internal server error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, _ := newStoredApp(t, Limits{Transaction: 20 * time.Second, Wall: 300 * time.Millisecond, CPU: 100 * time.Millisecond})
+			a, _ := newStoredApp(t, limits.Limits{Transaction: 20 * time.Second, Wall: 300 * time.Millisecond, CPU: 100 * time.Millisecond})
 			g := a.load(`module.exports = {
 				'GET /': async () => { await dataRepo.transaction(async tx => { await tx.createItem('note', {id: 'a'}); ` + c.end + ` }) },
 				'POST /': async () => { await dataRepo.createItem('note', {id: 'b'}); return 1 },
@@ -162,7 +163,7 @@ func TestTransactionEnds(t *testing.T) {
 		})
 	}
 	t.Run("answered", func(t *testing.T) {
-		a, _ := newStoredApp(t, Limits{Transaction: 20 * time.Second})
+		a, _ := newStoredApp(t, limits.Limits{Transaction: 20 * time.Second})
 		g := a.load(`module.exports = {'GET /': async () => new Promise(answer => {
 			dataRepo.transaction(async tx => { await tx.createItem('note', {id: 'a'}); answer(1); await new Promise(() => 0) });
 		})}`)
@@ -180,7 +181,7 @@ func as(a *engine.Account) context.Context { return engine.WithAccount(context.B
 
 // TestTransactionsTogether runs many transactions and other writes on one VM.
 func TestTransactionsTogether(t *testing.T) {
-	a, _ := newStoredApp(t, Limits{VMs: 1})
+	a, _ := newStoredApp(t, limits.Limits{VMs: 1})
 	g := a.load(`module.exports = {
 		'GET /': async req => dataRepo.transaction(async tx => {
 			const it = await tx.getItem('note', 'sum');
@@ -211,7 +212,7 @@ func TestTransactionsTogether(t *testing.T) {
 
 // TestTransactionOfOthers uses a transaction in another request.
 func TestTransactionOfOthers(t *testing.T) {
-	a, _ := newStoredApp(t, Limits{VMs: 1})
+	a, _ := newStoredApp(t, limits.Limits{VMs: 1})
 	g := a.load(`let kept, go; const given = new Promise(r => { go = r });
 	module.exports = {
 		'GET /': async () => dataRepo.transaction(async tx => { kept = tx; go(); await new Promise(r => setTimeout(r, 100)); return 1 }),
@@ -246,7 +247,7 @@ func (c *contended) Transaction(ctx context.Context, work func(context.Context) 
 // TestTransactionAttempts undoes the first attempt of a transaction. Later
 // operations of its function must not belong to the second attempt.
 func TestTransactionAttempts(t *testing.T) {
-	a, st := newStoredApp(t, Limits{})
+	a, st := newStoredApp(t, limits.Limits{})
 	a.data = &contended{Repository: st}
 	g := a.load(`module.exports = {'GET /': async () => {
 		let calls = 0, late;
@@ -270,7 +271,7 @@ type failing struct{ engine.Repository }
 func (failing) Transaction(context.Context, func(context.Context) error) error { panic("faulty") }
 
 func TestTransactionOfFaultyRepository(t *testing.T) {
-	a := newApp(t, Limits{}, false)
+	a := newApp(t, limits.Limits{}, false)
 	a.data = failing{a.repo}
 	g := a.load("module.exports = {'GET /': async () => await dataRepo.transaction(async () => 1), 'PUT /': () => 1}")
 	r, err := send(t, g, request{account: ann})

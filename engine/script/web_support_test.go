@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/script/limits"
 	"restsrv/engine/script/platform"
 )
 
@@ -16,7 +17,7 @@ type probe struct{ code, want string }
 // runProbes evaluates each expression in a new VM.
 func runProbes(t *testing.T, settings platform.Settings, probes []probe) {
 	t.Helper()
-	a := startApp(t, Config{Platform: settings, Limits: Limits{CPU: longestCPU}})
+	a := startApp(t, Config{Platform: settings, Limits: limits.Limits{CPU: longestCPU}})
 	for _, p := range probes {
 		script := "module.exports = {'GET /': async () => {\n try { return {data: [await (" + p.code + ")]} }" +
 			" catch (e) { return {data: ['!' + e.name + ': ' + e.message]} } }}"

@@ -1,0 +1,287 @@
+package data
+
+import (
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/js"
+)
+
+// presentedKey identifies an object of the presentation in a VM: the source of
+// the object, and the view of a class in which it is shown.
+type presentedKey struct {
+	what any
+	view *engine.Class
+}
+
+// maxPresented is the maximum number of presentation objects that a VM keeps.
+// The limit is needed because views change with accounts and permissions.
+const maxPresented = 5000
+
+// presentationMethods are the methods of metaRepo that need the presentation.
+var presentationMethods = [...]string{
+	"getNavigationSections", "getNavigationSection", "getNode", "getNodes", "getNodeForClassname",
+	"getListViewModel", "getCollectionViewModel", "getItemViewModel", "getCreationViewModel", "getDetailViewModel",
+	"getWorkflows", "getWorkflow", "getWorkflowView", "getMask", "getValidators",
+}
+
+// presenter implements the methods of metaRepo for the presentation. Its
+// results leave out everything that is hidden from the account of the call.
+type presenter struct {
+	*Binding
+	engine.Presentation
+	class func(name, namespace goja.Value) *engine.Class // throws if there is no such class
+}
+
+// method is a method of metaRepo.
+type method = func(goja.FunctionCall) goja.Value
+
+// addPresentation adds the methods for navigation, views, workflows, masks and
+// validators to metaRepo.
+func (h *Binding) addPresentation(methods *js.Methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
+	said := h.Service.Env.Presentation
+	if said == nil {
+		h.Refuse(methods, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
+		return
+	}
+	p := &presenter{h, said, class}
+	p.addNavigation(add)
+	add("getListViewModel", p.viewModel(1, engine.ListView))
+	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView))
+	add("getItemViewModel", p.viewModel(1, engine.ItemView))
+	add("getCreationViewModel", p.viewModel(1, engine.CreateView))
+	add("getDetailViewModel", p.viewModel(1, engine.DetailView))
+	p.addWorkflows(add)
+	add("getMask", func(call goja.FunctionCall) goja.Value {
+		mask, err := p.Mask(textOf(call.Argument(0)))
+		p.throwError(err)
+		return p.FromDecoded(mask)
+	})
+	add("getValidators", func(goja.FunctionCall) goja.Value {
+		validators, err := p.Validators()
+		p.throwError(err)
+		list := make([]any, len(validators))
+		for i, v := range validators {
+			list[i] = p.FromDecoded(v)
+		}
+		return p.JS.NewArray(list...)
+	})
+}
+
+// textOf returns an argument that is a string, or "".
+func textOf(v goja.Value) string {
+	text, _ := v.Export().(string)
+	return text
+}
+
+// codeOf returns the code of a section or node, in the namespace of another
+// argument.
+func codeOf(code, namespace goja.Value) string {
+	return engine.NodeCode(textOf(code), textOf(namespace))
+}
+
+func (p *presenter) throwError(err error) {
+	if err != nil {
+		panic(p.ErrorOf(err, p.CallStack()))
+	}
+}
+
+// objectOnce returns an object of the presentation, which it makes once for
+// each view.
+func (p *presenter) objectOnce(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
+	key := presentedKey{what, view}
+	if o := p.presented[key]; o != nil {
+		return o
+	}
+	if p.presented == nil || len(p.presented) >= maxPresented {
+		p.presented = map[presentedKey]*goja.Object{}
+	}
+	o := p.JS.NewObject()
+	build(o)
+	p.presented[key] = o
+	return o
+}
+
+func (p *presenter) fillObject(o *goja.Object, said engine.Fields) {
+	for _, f := range said {
+		p.Put(o, f.Name, p.FromDecoded(f.Value))
+	}
+}
+
+func (p *presenter) addNavigation(add func(string, method)) {
+	add("getNavigationSections", func(call goja.FunctionCall) goja.Value {
+		sections, err := p.Sections()
+		p.throwError(err)
+		namespace, o := textOf(call.Argument(0)), p.JS.NewObject()
+		for _, s := range sections {
+			if namespace == "" || namespace == s.Namespace {
+				p.Put(o, s.Name, p.sectionObject(s))
+			}
+		}
+		return o
+	})
+	add("getNavigationSection", func(call goja.FunctionCall) goja.Value {
+		section, err := p.Section(codeOf(call.Argument(0), call.Argument(1)))
+		p.throwError(err)
+		if section == nil {
+			return goja.Null()
+		}
+		return p.sectionObject(section)
+	})
+	add("getNode", func(call goja.FunctionCall) goja.Value {
+		n, err := p.Node(codeOf(call.Argument(0), call.Argument(1)))
+		p.throwError(err)
+		if n == nil {
+			return goja.Null()
+		}
+		return p.nodeObject(n, p.anyView())
+	})
+	add("getNodes", func(call goja.FunctionCall) goja.Value {
+		nodes, err := p.Nodes(codeOf(call.Argument(0), call.Argument(2)), codeOf(call.Argument(1), call.Argument(2)))
+		p.throwError(err)
+		return p.JS.NewArray(p.nodeList(nodes, p.anyView())...)
+	})
+	add("getNodeForClassname", func(call goja.FunctionCall) goja.Value {
+		n, err := p.NodeOf(p.class(call.Argument(0), call.Argument(1)))
+		p.throwError(err)
+		if n == nil {
+			return goja.Null()
+		}
+		return p.JS.ToValue(n.Code)
+	})
+}
+
+// anyView returns the view of any class. When the permissions of an account
+// change, all its views change together.
+func (p *presenter) anyView() *engine.Class {
+	if all := p.Service.Env.Meta.Classes(); len(all) > 0 {
+		return p.viewFor(all[0])
+	}
+	return nil
+}
+
+func (p *presenter) sectionObject(s *engine.NavigationSection) goja.Value {
+	view := p.anyView()
+	return p.objectOnce(s, view, func(o *goja.Object) {
+		p.fillObject(o, s.Said)
+		nodes := p.JS.NewObject()
+		for _, n := range s.Roots {
+			p.Put(nodes, n.Code, p.nodeObject(n, view))
+		}
+		p.Put(o, "nodes", nodes)
+	})
+}
+
+func (p *presenter) nodeList(nodes []*engine.NavigationNode, view *engine.Class) []any {
+	list := make([]any, len(nodes))
+	for i, n := range nodes {
+		list[i] = p.nodeObject(n, view)
+	}
+	return list
+}
+
+func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goja.Value {
+	return p.objectOnce(n, view, func(o *goja.Object) {
+		said := n.Said
+		if c, err := p.Service.Env.Meta.Class(n.Class); err == nil {
+			said = p.viewFor(c).Redact(said)
+		}
+		p.fillObject(o, said)
+		p.Put(o, "children", p.JS.NewArray(p.nodeList(n.Children, view)...))
+	})
+}
+
+// viewModel returns the method for a kind of view. at is the index of the
+// argument with the navigation node. It follows the class, and for collections
+// also the name of the collection, which has no view of its own.
+func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
+	return func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(at+1))
+		m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
+		p.throwError(err)
+		if m == nil {
+			return goja.Null()
+		}
+		return p.modelObject(m, c)
+	}
+}
+
+func (p *presenter) modelObject(m *engine.ViewModel, c *engine.Class) goja.Value {
+	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Redact(m.Said)) })
+}
+
+func (p *presenter) addWorkflows(add func(string, method)) {
+	add("getWorkflows", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(1))
+		found, err := p.Workflows(c)
+		p.throwError(err)
+		list := make([]any, len(found))
+		for i, w := range found {
+			list[i] = p.workflowObject(w, c)
+		}
+		return p.JS.NewArray(list...)
+	})
+	add("getWorkflow", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(2))
+		w, err := engine.WorkflowOf(p, c, textOf(call.Argument(1)))
+		p.throwError(err)
+		if w == nil {
+			return goja.Null()
+		}
+		return p.workflowObject(w, c)
+	})
+	add("getWorkflowView", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(3))
+		m, err := p.StateViewModel(c, textOf(call.Argument(1)), textOf(call.Argument(2)))
+		p.throwError(err)
+		if m == nil {
+			return goja.Null()
+		}
+		return p.modelObject(m, c)
+	})
+}
+
+// workflowObject returns the object of a workflow: its definition, and indexes
+// that find its parts by name.
+func (p *presenter) workflowObject(w *engine.Workflow, c *engine.Class) goja.Value {
+	return p.objectOnce(w, c, func(o *goja.Object) {
+		p.fillObject(o, c.Redact(w.Said))
+		p.addIndex(o, "statesByName", "states", "name", false)
+		p.addIndex(o, "transitionsByName", "transitions", "name", false)
+		p.addIndex(o, "transitionsBySrc", "transitions", "startState", true)
+		p.addIndex(o, "transitionsByDest", "transitions", "finishState", true)
+	})
+}
+
+// addIndex adds a non-enumerable object with the elements of a list by one of
+// their members. If many is true, its values are arrays of the elements with
+// the same member.
+func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
+	index := p.JS.NewObject()
+	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	elements, ok := o.Get(list).(*goja.Object)
+	if !ok {
+		return
+	}
+	keys := map[string]bool{}
+	grouped := map[string][]any{}
+	var order []string
+	for i := range int(elements.Get("length").ToInteger()) {
+		e := elements.Get(p.IndexText(i)).(*goja.Object)
+		key := ""
+		if v := e.Get(by); v != nil {
+			key = textOf(v)
+		}
+		if !many {
+			p.Put(index, key, e)
+			continue
+		}
+		if !keys[key] {
+			keys[key], order = true, append(order, key)
+		}
+		grouped[key] = append(grouped[key], e)
+	}
+	for _, key := range order {
+		p.Put(index, key, p.JS.NewArray(grouped[key]...))
+	}
+}

@@ -1,0 +1,160 @@
+package event
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// innerWrite is the write of a record that is nested in another write.
+type innerWrite struct {
+	*writing
+	given engine.Values // copy of the values; the write modifies its own
+	item  *engine.Item  // the stored item, as read in the transaction
+}
+
+// runNested calls the pre-save handlers of the nested records.
+func (w *writing) runNested() error {
+	for _, value := range w.values {
+		if err := w.nestedIn(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writing) nestedIn(value any) error {
+	switch v := value.(type) {
+	case *engine.Record:
+		return w.runNestedRecord(v)
+	case *engine.Links:
+		if v == nil {
+			return nil
+		}
+		for _, member := range v.Add {
+			if r, ok := member.(*engine.Record); ok {
+				if err := w.runNestedRecord(r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writing) runNestedRecord(r *engine.Record) error {
+	if r == nil {
+		return nil
+	}
+	in := &innerWrite{writing: w.events.newWriting(w.asked, w.table, r.Class, r.ID)}
+	in.values = r.Values
+	if err := in.runBefore(preSave); err != nil {
+		return err
+	}
+	r.Saved = func(it *engine.Item) { in.item = it }
+	if w.inner == nil {
+		w.inner = map[*engine.Record]*innerWrite{}
+	}
+	w.inner[r] = in
+	w.order = append(w.order, in)
+	if err := in.runNested(); err != nil {
+		return err
+	}
+	in.given = slices.Clone(in.values)
+	return nil
+}
+
+// runNestedSaved calls the save handlers of the nested records, the innermost first, and the handlers of members
+// that were added to their collections.
+func (w *writing) runNestedSaved() {
+	for i := len(w.order) - 1; i >= 0; i-- {
+		in := w.order[i]
+		in.runNestedSaved()
+		if in.item == nil || !w.table.hasAny(in.class, saved) && !in.hasLinkListeners(in.given) {
+			continue
+		}
+		it, err := w.events.Repository.Get(in.ctx, in.class.Base(), in.item.ID)
+		if err != nil {
+			w.events.log.Error("cannot read a nested object after its write; its save handlers were not called", "class", in.class.FullName, "id", in.item.ID, "error", err)
+			continue
+		}
+		in.runLinked(in.runAfter(saved, it), in.given)
+	}
+}
+
+// hasLinkListeners reports whether a listener exists for the changes of a collection in the given values.
+func (w *writing) hasLinkListeners(given engine.Values) bool {
+	for i, value := range given {
+		if links, ok := value.(*engine.Links); ok && links != nil {
+			name := w.class.Properties[i].Name
+			if w.table.hasAny(w.class, name+"."+putIn, name+"."+ejected) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// idsOf returns the ids of members, including members that were created by the same write.
+func (w *writing) idsOf(members []any) (ids []string) {
+	for _, m := range members {
+		switch m := m.(type) {
+		case string:
+			ids = append(ids, m)
+		case *engine.Record:
+			if in := w.inner[m]; in != nil && in.item != nil {
+				ids = append(ids, in.item.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// preFetch occurs before a list is read, preIterate before the first page of an iterator.
+const (
+	preFetch   = "pre-fetch"
+	preIterate = "pre-iterate"
+)
+
+// pageKey is the context key for a list that is a page of an iterator. Its value is the event to emit, or "" for the
+// pages after the first.
+type pageKey struct{}
+
+// PageContext returns the context for reading a page of an iterator. The first page causes the event pre-iterate.
+func PageContext(ctx context.Context, first bool) context.Context {
+	event := ""
+	if first {
+		event = preIterate
+	}
+	return context.WithValue(ctx, pageKey{}, event)
+}
+
+// List implements engine.Repository. It calls the handlers of preFetch or preIterate first.
+func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	if t := e.listenersFor(ctx); t != nil && t.reads {
+		if err := e.runBeforeList(ctx, t, q); err != nil {
+			return err
+		}
+	}
+	return e.Repository.List(ctx, q, visit)
+}
+
+// runBeforeList calls the handlers for a list that is about to be read. If a handler returns an error, the list is
+// refused.
+func (e *Events) runBeforeList(ctx context.Context, t *listeners, q *engine.Query) error {
+	what, paged := ctx.Value(pageKey{}).(string)
+	if !paged {
+		what = preFetch
+	}
+	if what == "" {
+		return nil
+	}
+	w := e.newWriting(ctx, t, q.Class, "")
+	for _, l := range t.of(q.Class, what) {
+		if _, err := (&eventRun{listener: l, class: q.Class, query: q}).callHandler(w.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

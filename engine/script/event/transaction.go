@@ -1,0 +1,184 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"restsrv/engine"
+)
+
+// The limits of retries of a write after a transaction conflict.
+const (
+	maxWriteAttempts = 5
+	writePause       = 10 * time.Millisecond
+)
+
+// transact runs write, which calls the handlers of an event and then the inner repository. If handlers before the
+// write exist, for the writes or for nested records, transact first checks the permissions of the account. It then
+// runs all in one transaction, so that a refused write also undoes the writes of the handlers.
+//
+// The function write is called with the context of the transaction. It is called again if the transaction conflicted
+// with another one. The time of the transaction is limited, because on some databases it holds the only writer.
+func (e *Events) transact(ctx context.Context, writes []*writing, what string, m *engine.Match, write func(ctx context.Context) error) error {
+	i := slices.IndexFunc(writes, func(w *writing) bool { return w != nil && w.heardBefore(what) })
+	if i < 0 {
+		return write(ctx)
+	}
+	t := writes[i].table
+	given := make([]engine.Values, len(writes))
+	for i, w := range writes {
+		if w != nil {
+			given[i] = w.values
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		err := engine.InTransaction(ctx, e.Repository, func(inner context.Context) error {
+			limited, cancel := context.WithTimeout(inner, t.time)
+			defer cancel()
+			for i, w := range writes {
+				if w != nil {
+					w.values, w.was, w.inner, w.order = cloneValues(given[i]), nil, nil, nil
+					w.setContext(limited)
+				}
+			}
+			err := engine.Admit(limited, e.Repository, admissionOf(writes, what, m))
+			if err == nil {
+				err = write(limited)
+			}
+			if err != nil && limited.Err() != nil && ctx.Err() == nil {
+				return engine.Errorf(engine.Timeout, "transaction-time", "the write and the handlers of its events took longer than %s (transactionTime) and were undone", t.time)
+			}
+			return err
+		})
+		for _, w := range writes {
+			if w != nil {
+				w.setContext(ctx)
+			}
+		}
+		if !IsConflict(err) || attempt == maxWriteAttempts || !PauseWrite(ctx) {
+			return err
+		}
+	}
+}
+
+// IsConflict reports whether a transaction failed because of a conflict and should be retried.
+func IsConflict(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy"
+}
+
+// PauseWrite waits before a retry. It returns false if ctx is done.
+func PauseWrite(ctx context.Context) bool {
+	select {
+	case <-time.After(writePause + rand.N(writePause)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// admissionOf describes the writes of an event. The event is "" for an update of collections alone.
+func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admission {
+	a := engine.Admission{Match: m, May: engine.MayWrite}
+	switch what {
+	case preCreate:
+		a.May = engine.MayUse
+	case preDelete:
+		a.May = engine.MayDelete
+	case preSave:
+		a.May = engine.MayUse | engine.MayWrite
+	}
+	for _, w := range writes {
+		if w != nil {
+			a.Records = append(a.Records, engine.Record{Class: w.class, ID: w.id, Values: w.values})
+		}
+	}
+	return a
+}
+
+// heardBefore reports whether handlers run before the write: those of the event, unless it is "", or those of nested
+// records.
+func (w *writing) heardBefore(what string) bool {
+	return what != "" && w.table.hasAny(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
+}
+
+// nestedHeard reports whether handlers run before the records in a value are saved.
+func (t *listeners) nestedHeard(value any) bool {
+	switch v := value.(type) {
+	case *engine.Record:
+		return v != nil && (t.hasAny(v.Class, preSave) || slices.ContainsFunc(v.Values, t.nestedHeard))
+	case *engine.Links:
+		return v != nil && slices.ContainsFunc(v.Add, t.nestedHeard)
+	}
+	return false
+}
+
+// setContext sets the context of the write, of its handlers and of nested writes.
+func (w *writing) setContext(ctx context.Context) {
+	depth := w.ctx.Value(depthKey{})
+	w.asked, w.ctx = ctx, context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth)
+	for _, in := range w.order {
+		in.setContext(ctx)
+	}
+}
+
+// cloneValues copies values and the records nested in them, because handlers and the repository modify both.
+func cloneValues(v engine.Values) engine.Values {
+	v = slices.Clone(v)
+	for i, value := range v {
+		switch value := value.(type) {
+		case *engine.Record:
+			v[i] = cloneNested(value)
+		case *engine.Links:
+			if value != nil {
+				links := *value
+				links.Add = slices.Clone(links.Add)
+				for k, member := range links.Add {
+					links.Add[k] = cloneNested(member)
+				}
+				v[i] = &links
+			}
+		}
+	}
+	return v
+}
+
+// cloneNested copies a record. It returns any other value unchanged.
+func cloneNested(value any) any {
+	r, ok := value.(*engine.Record)
+	if !ok || r == nil {
+		return value
+	}
+	clone := *r
+	clone.Values = cloneValues(r.Values)
+	return &clone
+}
+
+// EnterEvent returns the type of the event before an object enters a state.
+func EnterEvent(workflow, state string) string { return "workflow " + workflow + "." + state }
+
+// Entering calls the handlers of workflows.on before an item of c enters a
+// state, in the transaction of that change. Values that they return, or set in
+// data, are written to the item together with v. They may also prevent the
+// change.
+func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
+	t := e.listenersFor(ctx)
+	if t == nil {
+		return nil
+	}
+	all := slices.Clone(t.byType[EnterEvent(workflow, state)])
+	if len(all) == 0 {
+		return nil
+	}
+	for i := range all {
+		all[i].typ = workflow + "." + state
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.time)
+	defer cancel()
+	w := e.newWriting(ctx, t, c, id)
+	w.values = v
+	return w.runHandlers(all, true)
+}

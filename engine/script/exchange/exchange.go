@@ -1,0 +1,168 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/vm"
+)
+
+// Binding makes the req objects of a VM and converts the results of handlers to responses.
+type Binding struct {
+	*vm.VM
+	requestProto *goja.Object
+	scratch      []byte // buffer of the JSON writer, kept between calls
+}
+
+// New returns the binding of a VM.
+func New(v *vm.VM) *Binding { return &Binding{VM: v} }
+
+// ServeRoute runs a request of one route of a service.
+func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *engine.Request, route int) (*engine.Response, error) {
+	body, err := ReadBody(ctx, r, &s.Limits, in)
+	defer body.Close()
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.Run(ctx, r, &routeWork{route: route, body: body})
+	if err != nil {
+		return nil, err
+	}
+	return o.Response, o.Err
+}
+
+// routeWork is the work of a request: the handler of a route.
+type routeWork struct {
+	route int
+	body  Body
+}
+
+var _ vm.Work = (*routeWork)(nil)
+
+// Start implements vm.Work.
+func (w *routeWork) Start(c *vm.Call) (goja.Value, error) {
+	route := c.Vm.Routes[w.route]
+	return route.Handler(route.This, vm.BindingOf[*Binding](c.Vm).requestObject(c, w.body))
+}
+
+// Finish implements vm.Work.
+func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
+	return vm.Outcome{Response: vm.BindingOf[*Binding](c.Vm).BuildResponse(result)}
+}
+
+const internalText = "Internal server error"
+
+// devHeader is the response header with the position of a failure in development mode.
+const devHeader = "X-Script-Error"
+
+// Fail returns the response or the error for a failure. If the script set a status, the client receives the status
+// and the message. Otherwise it receives an internal error, or the error of the repository if that was unavailable,
+// timed out or rejected too many requests.
+func (w *routeWork) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
+	s, r := c.Service, c.Req
+	if f.Status != 0 {
+		s.Log.Debug("a handler refused a request", "request", r.ID, "status", f.Status, "error", f)
+		return vm.Outcome{Response: addPlace(s, text(f.Status, f.Text), f)}
+	}
+	var e *engine.Error
+	if errors.As(f.Cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
+		return vm.Outcome{Err: e}
+	}
+	if s.Dev {
+		s.Log.Error("a handler failed", s.FailureArgs(f, "request", r.ID, "method", r.Method, "path", r.Path)...)
+		return vm.Outcome{Response: addPlace(s, text(http.StatusInternalServerError, internalText), f)}
+	}
+	return vm.Outcome{Err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
+}
+
+// Displaced implements vm.Work.
+func (w *routeWork) Displaced() vm.Outcome {
+	r := text(http.StatusServiceUnavailable, "the service was restarted, try again")
+	r.SetHeader("Retry-After", "0")
+	return vm.Outcome{Displaced: true, Response: r}
+}
+
+// Urgent implements vm.Work.
+func (w *routeWork) Urgent() bool { return false }
+
+func addPlace(s *vm.Service, r *engine.Response, f *vm.Failure) *engine.Response {
+	if s.Dev && f.File != "" {
+		r.SetHeader(devHeader, f.Place())
+	}
+	return r
+}
+
+// text returns a plain text response. Browsers must not guess another content type.
+func text(status int, s string) *engine.Response {
+	r := &engine.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
+	r.SetHeader("X-Content-Type-Options", "nosniff")
+	return r
+}
+
+// Job is work that is not the handler of a route. Its function receives an argument before req.
+type Job struct {
+	Function string // name of the function, for the log
+	Body     Body   // body of req
+	Handler  func(c *vm.Call) (f goja.Callable, this goja.Value)
+	Argument func(c *vm.Call) goja.Value
+	Result   func(c *vm.Call, result goja.Value) vm.Outcome
+	Failure  func(f *vm.Failure) error // converts a failure; nil for the usual way
+	Prompt   bool                      // the work is urgent
+}
+
+var _ vm.Work = (*Job)(nil)
+
+// Start implements vm.Work.
+func (j *Job) Start(c *vm.Call) (goja.Value, error) {
+	f, this := j.Handler(c)
+	req := vm.BindingOf[*Binding](c.Vm).requestObject(c, j.Body)
+	return f(this, j.Argument(c), req)
+}
+
+// Finish implements vm.Work.
+func (j *Job) Finish(c *vm.Call, result goja.Value) vm.Outcome { return j.Result(c, result) }
+
+// Fail returns the error of a job. In development mode, it also logs the position of the failure.
+func (j *Job) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
+	if j.Failure != nil {
+		return vm.Outcome{Err: j.Failure(f)}
+	}
+	err := jobError(f)
+	if engine.CodeOf(err) == engine.Internal && c.Service.Dev {
+		c.Service.Log.Error("a converter failed", c.Service.FailureArgs(f, "request", c.Req.ID, "function", j.Function)...)
+	}
+	return vm.Outcome{Err: err}
+}
+
+// Displaced implements vm.Work.
+func (j *Job) Displaced() vm.Outcome {
+	return vm.Outcome{Displaced: true, Err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
+}
+
+// Urgent implements vm.Work.
+func (j *Job) Urgent() bool { return j.Prompt }
+
+func jobError(f *vm.Failure) error {
+	var e *engine.Error
+	switch {
+	case f.Status == http.StatusForbidden:
+		return &engine.Error{Code: engine.Forbidden, Reason: "converter", Message: f.Text, Err: f}
+	case f.Status != 0:
+		return &engine.Error{Code: engine.Invalid, Reason: "converter", Message: f.Text, Err: f}
+	case errors.As(f.Cause, &e):
+		return e
+	}
+	return &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}
+}
+
+// HandlerOf returns the function of a route and its receiver.
+func HandlerOf(route int) func(*vm.Call) (goja.Callable, goja.Value) {
+	return func(c *vm.Call) (goja.Callable, goja.Value) {
+		r := c.Vm.Routes[route]
+		return r.Handler, r.This
+	}
+}

@@ -1,0 +1,122 @@
+package exchange
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Limits for large request bodies. As parsed JSON, and again as values of a
+// script, a body takes many times its size. Therefore requests with large
+// bodies are admitted in order, and only as many at a time as fit. Without this
+// limit, a few clients could fill the heap, and the watchdog would stop scripts
+// that did not cause it.
+const (
+	smallBody   = 64 << 10 // bytes; smaller bodies are admitted without waiting
+	intakeShare = 32       // large bodies of all calls together may have 1/intakeShare of the heap
+	intakeQueue = 8        // waiting bodies may have intakeQueue times as much
+	intakeWait  = 10 * time.Second
+)
+
+// Intake admits the request bodies of all services of a process. It counts
+// bytes.
+type Intake struct {
+	mu      sync.Mutex
+	most    int
+	inside  int
+	outside int // bytes of the waiting bodies
+	waiting []*entrant
+}
+
+// entrant is a waiting body.
+type entrant struct {
+	bytes int
+	admit chan struct{}
+}
+
+// NewIntake returns an Intake for a process with a heap limit in bytes.
+func NewIntake(heap uint64) *Intake { return &Intake{most: int(heap / intakeShare)} }
+
+// Enter waits until a body may be decoded. The caller must call leave when it
+// does not need the decoded body any more. The error is Unavailable if too many
+// bodies wait, if the wait takes too long, or if ctx ends.
+func (in *Intake) Enter(ctx context.Context, bytes int) (leave func(), err error) {
+	if bytes <= smallBody {
+		return func() {}, nil
+	}
+	e := &entrant{bytes, make(chan struct{})}
+	if !in.addEntrant(e) {
+		return nil, errCrowded()
+	}
+	leave = sync.OnceFunc(func() { in.leave(bytes) })
+	t := time.NewTimer(intakeWait)
+	defer t.Stop()
+	select {
+	case <-e.admit:
+		return leave, nil
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	if !in.giveUp(e) {
+		leave() // it was admitted at the same time
+	}
+	return nil, errCrowded()
+}
+
+func errCrowded() error {
+	return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second, Message: "too many requests with large bodies are under way"}
+}
+
+// addEntrant adds e to the queue and admits it if there is room. It returns
+// false if the queue is full.
+func (in *Intake) addEntrant(e *entrant) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.waiting) > 0 && in.outside+e.bytes > in.most*intakeQueue {
+		return false
+	}
+	in.waiting = append(in.waiting, e)
+	in.outside += e.bytes
+	in.admitWaiting()
+	return true
+}
+
+// admitWaiting admits waiting bodies in order while there is room. If no body
+// is inside, it admits the next one of any size. The caller must hold in.mu.
+func (in *Intake) admitWaiting() {
+	for len(in.waiting) > 0 {
+		e := in.waiting[0]
+		if in.inside > 0 && in.inside+e.bytes > in.most {
+			return
+		}
+		in.waiting[0] = nil
+		in.waiting = in.waiting[1:]
+		in.outside -= e.bytes
+		in.inside += e.bytes
+		close(e.admit)
+	}
+}
+
+// giveUp removes e from the queue. It returns false if e was admitted already.
+func (in *Intake) giveUp(e *entrant) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i, w := range in.waiting {
+		if w == e {
+			in.waiting = append(in.waiting[:i:i], in.waiting[i+1:]...)
+			in.outside -= e.bytes
+			in.admitWaiting()
+			return true
+		}
+	}
+	return false
+}
+
+func (in *Intake) leave(bytes int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.inside -= bytes
+	in.admitWaiting()
+}

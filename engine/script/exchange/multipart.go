@@ -1,0 +1,230 @@
+package exchange
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/js"
+)
+
+// maxParts is the maximum number of parts of a form. The limit for the body
+// applies to the content.
+const maxParts = 1000
+
+// keptPart is the maximum size in bytes of a file that stays in memory. Larger
+// files of a form are written to a temporary file.
+const keptPart = 64 << 10
+
+// part is a file of a multipart form.
+type part struct {
+	name, mimeType string
+	head           []byte   // the whole content, or nil if it is in rest
+	rest           *os.File // nil if the content is in head
+	size           int64
+}
+
+// open returns an independent reader of the content.
+func (p *part) open() io.Reader {
+	if p.rest == nil {
+		return bytes.NewReader(p.head)
+	}
+	return io.NewSectionReader(p.rest, 0, p.size)
+}
+
+func (p *part) newUpload() *engine.Upload {
+	return &engine.Upload{File: engine.StoredFile{Name: p.name, MimeType: p.mimeType}, Content: p.open()}
+}
+
+// close removes the temporary file. Later reads of the content fail.
+func (p *part) close() {
+	if p.rest != nil {
+		_ = p.rest.Close()
+		_ = os.Remove(p.rest.Name())
+	}
+}
+
+// readForm reads a multipart body. The values of the form are texts, and *part
+// for files. If several parts have the same name, the last one is used. Errors:
+// Invalid, and the errors of the body.
+func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) {
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return nil, nil, malformedForm(nil)
+	}
+	form = engine.Fields{}
+	reader := multipart.NewReader(r.Stream(), params["boundary"])
+	for n := 0; ; n++ {
+		next, err := reader.NextPart()
+		if err == io.EOF { // the comparison is exact: a wrapped io.EOF means a truncated body
+			return form, parts, nil
+		}
+		if err != nil {
+			return nil, parts, malformedForm(err)
+		}
+		if n == maxParts {
+			return nil, parts, engine.Errorf(engine.Invalid, "multipart", "a form has at most %d parts", maxParts)
+		}
+		value, err := readPart(next)
+		if file, ok := value.(*part); ok {
+			parts = append(parts, file)
+		}
+		if err != nil {
+			return nil, parts, err
+		}
+		form = setField(form, next.FormName(), value)
+	}
+}
+
+// sizeOfForm returns the size of a form in memory, in bytes.
+func sizeOfForm(form engine.Fields) (n int) {
+	for _, f := range form {
+		switch v := f.Value.(type) {
+		case string:
+			n += len(v)
+		case *part:
+			n += len(v.head)
+		}
+	}
+	return n
+}
+
+func setField(form engine.Fields, name string, value any) engine.Fields {
+	for i, f := range form {
+		if f.Name == name {
+			form[i].Value = value
+			return form
+		}
+	}
+	return append(form, engine.Field{Name: name, Value: value})
+}
+
+// malformedForm returns the error to report for err. It keeps the errors of the
+// body, such as the one for its size.
+func malformedForm(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
+}
+
+// readPart reads a part, which is a text or a file. It may return a file
+// together with an error, so that the caller can remove its temporary file.
+func readPart(from *multipart.Part) (any, error) {
+	head := &bytes.Buffer{}
+	_, disposition, _ := mime.ParseMediaType(from.Header.Get("Content-Disposition"))
+	if _, isFile := disposition["filename"]; !isFile {
+		if _, err := head.ReadFrom(from); err != nil {
+			return nil, malformedForm(err)
+		}
+		return head.String(), nil
+	}
+	p := &part{name: from.FileName(), mimeType: from.Header.Get("Content-Type")}
+	n, err := io.CopyN(head, from, keptPart+1)
+	if err == io.EOF {
+		p.head, p.size = head.Bytes(), n
+		return p, nil
+	}
+	if err != nil {
+		return p, malformedForm(err)
+	}
+	if p.rest, err = os.CreateTemp("", "restsrv-upload-*"); err != nil {
+		return p, engine.Wrap(err, "an upload could not be kept")
+	}
+	source := &partSource{r: io.MultiReader(head, from)}
+	p.size, err = io.Copy(p.rest, source)
+	switch {
+	case source.err != nil:
+		return p, malformedForm(source.err)
+	case err != nil:
+		return p, engine.Wrap(err, "an upload could not be kept")
+	}
+	return p, nil
+}
+
+// partSource records errors of the body, which come from the client, so that
+// they can be distinguished from errors of the disk.
+type partSource struct {
+	r   io.Reader
+	err error
+}
+
+func (s *partSource) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// jsPart is a file of a form as scripts see it: name, mimeType and buffer. The
+// buffer is read when it is accessed.
+type jsPart struct {
+	js.Overlay
+	h    *Binding
+	part *part
+}
+
+// Decoded returns the file, unless a script has changed the object.
+func (p *jsPart) Decoded() any {
+	if len(p.Names) > 0 {
+		return nil
+	}
+	return p.part.newUpload()
+}
+
+var partFields = []string{"name", "mimeType", "buffer"}
+
+// Get implements goja.DynamicObject. It returns one of partFields, or a value
+// that a script has set.
+func (p *jsPart) Get(name string) goja.Value {
+	if v, ok := p.Values[name]; ok {
+		return v
+	}
+	switch name {
+	case "name":
+		return p.h.JS.ToValue(p.part.name)
+	case "mimeType":
+		return p.h.JS.ToValue(p.part.mimeType)
+	case "buffer":
+		content, err := io.ReadAll(p.part.open())
+		if err != nil {
+			panic(p.h.NewError("an upload cannot be read once its request is over", "no-request"))
+		}
+		if p.Values == nil {
+			p.Values = map[string]goja.Value{}
+		}
+		p.Values[name] = p.h.NewBytes(content)
+		return p.Values[name]
+	}
+	return nil
+}
+
+// Set implements goja.DynamicObject. It sets a value of this object.
+func (p *jsPart) Set(name string, v goja.Value) bool {
+	if v == nil {
+		v = goja.Undefined()
+	}
+	if p.Values == nil {
+		p.Values = map[string]goja.Value{}
+	}
+	p.Values[name] = v
+	p.Names = append(p.Names, name)
+	return true
+}
+
+// Has implements goja.DynamicObject.
+func (p *jsPart) Has(name string) bool { return p.Get(name) != nil }
+
+// Delete implements goja.DynamicObject. It has no effect.
+func (p *jsPart) Delete(string) bool { return true }
+
+// Keys implements goja.DynamicObject.
+func (p *jsPart) Keys() []string { return partFields }

@@ -1,0 +1,239 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/js"
+)
+
+// BuildResponse returns the response for a result and checks its size. It must
+// be called inside Try.
+func (h *Binding) BuildResponse(result goja.Value) *engine.Response {
+	r := h.responseOf(result)
+	if limit := h.Limits.Response; len(r.Body) > limit {
+		panic(js.ResultError(fmt.Sprintf("the result is larger than %d bytes", limit)))
+	}
+	return r
+}
+
+func (h *Binding) responseOf(result goja.Value) *engine.Response {
+	if result == nil || goja.IsUndefined(result) {
+		return &engine.Response{}
+	}
+	if h.Service.Legacy {
+		if r := h.legacyResponse(result); r != nil {
+			return r
+		}
+	}
+	o, ok := result.(*goja.Object)
+	if !ok {
+		return h.jsonResponse(result)
+	}
+	if o.ClassName() == "Function" && !h.Service.Legacy {
+		panic(js.ResultError("the handler returned a function: call it, or return its name"))
+	}
+	if b, ok := js.BytesOf(o); ok {
+		return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
+	}
+	if h.Platform != nil {
+		if made := h.Platform.Answer(o); made != nil {
+			return h.envelopeResponse(made, made.Get("data"))
+		}
+	}
+	if o.ClassName() == "Object" && !js.IsStored(o) {
+		if data := o.Get("data"); data != nil && isPayload(data) && hasOwn(o, "data") {
+			return h.envelopeResponse(o, data)
+		}
+	}
+	return h.jsonResponse(result)
+}
+
+const octetStream = "application/octet-stream"
+const htmlText = "text/html; charset=utf-8"
+
+// legacyResponse converts strings and numbers in the same way as the base class
+// of IONDV. It returns nil for other values.
+func (h *Binding) legacyResponse(result goja.Value) *engine.Response {
+	switch {
+	case goja.IsString(result):
+		return &engine.Response{ContentType: htmlText, Body: []byte(result.String())}
+	case goja.IsNumber(result):
+		status := statusOf(result)
+		return text(status, http.StatusText(status))
+	}
+	return nil
+}
+
+func statusOf(v goja.Value) int {
+	f := v.ToFloat()
+	if !(f >= 200 && f <= 599 && f == float64(int(f))) {
+		panic(js.ResultError(fmt.Sprintf("%v is no HTTP status from 200 to 599", f)))
+	}
+	return int(f)
+}
+
+func (h *Binding) jsonResponse(result goja.Value) *engine.Response {
+	body, ok := h.toJSON(result)
+	if !ok {
+		return &engine.Response{}
+	}
+	return engine.JSON(body)
+}
+
+// keptScratch is the maximum size of a buffer that a VM keeps between calls.
+const keptScratch = 64 << 10
+
+// toJSON returns the JSON of a value, in newly allocated memory.
+func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
+	limits := h.Limits
+	w := js.NewWriter(h.Realm, h.scratch[:0], limits.Response, limits.Depth)
+	h.scratch = nil // a method toJSON of the value may get here again
+	ok := w.WriteValue(value)
+	h.Tally.RawRows += w.Rows
+	buf := w.Bytes()
+	if cap(buf) > keptScratch {
+		return buf, ok
+	}
+	h.scratch = buf
+	return append(make([]byte, 0, len(buf)), buf...), ok
+}
+
+// isPayload reports whether a value may be the data of an envelope.
+func isPayload(v goja.Value) bool {
+	switch {
+	case goja.IsString(v), goja.IsNull(v):
+		return true
+	}
+	_, ok := v.(*goja.Object)
+	return ok
+}
+
+func hasOwn(o *goja.Object, name string) bool {
+	for _, k := range o.GetOwnPropertyNames() {
+		if k == name {
+			return true
+		}
+	}
+	return false
+}
+
+// envelopeResponse returns the response for {data, headers, status}.
+func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response {
+	r := h.payloadResponse(data)
+	for _, k := range o.Keys() {
+		switch k {
+		case "data":
+		case "headers":
+			h.setHeaders(r, o.Get(k))
+		case "status":
+			if s := o.Get(k); goja.IsNumber(s) {
+				r.Status = statusOf(s)
+			} else if !goja.IsUndefined(s) {
+				h.Service.Warn("a handler returned an object with data and a status that is no number: the status is dropped; return {data: object} to send it whole")
+			}
+		default:
+			h.Service.Warn("a handler returned an object with data and other keys: they are dropped; return {data: object} to send it whole", "key", k)
+		}
+	}
+	if goja.IsString(data) && strings.HasPrefix(r.ContentType, "text/") && !strings.Contains(r.ContentType, "charset") {
+		r.ContentType += "; charset=utf-8"
+	}
+	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
+		r.Body, r.ContentType = nil, ""
+	}
+	return r
+}
+
+func (h *Binding) payloadResponse(data goja.Value) *engine.Response {
+	if goja.IsString(data) {
+		return &engine.Response{ContentType: htmlText, Body: []byte(data.String())}
+	}
+	if o, ok := data.(*goja.Object); ok {
+		if b, ok := js.BytesOf(o); ok {
+			return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
+		}
+	}
+	return h.jsonResponse(data)
+}
+
+// setHeaders applies the headers of an envelope, which are an object or a list
+// of lines.
+func (h *Binding) setHeaders(r *engine.Response, headers goja.Value) {
+	o, ok := headers.(*goja.Object)
+	if !ok {
+		return
+	}
+	if o.ClassName() == "Array" {
+		for i := range int(o.Get("length").ToInteger()) {
+			line := o.Get(h.IndexText(i)).String()
+			name, value, ok := strings.Cut(line, ":")
+			if !ok {
+				panic(js.ResultError("header line " + engine.Quote(line) + " has no colon"))
+			}
+			h.setHeader(r, strings.TrimSpace(name), value)
+		}
+		return
+	}
+	for _, name := range o.Keys() {
+		value := o.Get(name)
+		list, ok := value.(*goja.Object)
+		if !ok || list.ClassName() != "Array" {
+			h.setHeader(r, name, value.String())
+			continue
+		}
+		for i := range int(list.Get("length").ToInteger()) {
+			h.setHeader(r, name, list.Get(h.IndexText(i)).String())
+		}
+	}
+}
+
+// connectionHeaders can be set only by the server.
+const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
+
+func (h *Binding) setHeader(r *engine.Response, name, value string) {
+	value = strings.TrimSpace(value)
+	if err := checkHeader(name, value); err != nil {
+		panic(js.ResultError(err.Error()))
+	}
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	switch {
+	case name == "Content-Type":
+		if _, _, err := mime.ParseMediaType(value); err != nil {
+			panic(js.ResultError("content type " + engine.Quote(value) + " is malformed"))
+		}
+		r.ContentType = value
+	case name == "Etag":
+		r.ETag = value
+	case strings.Contains(connectionHeaders, " "+name+" "):
+		h.Service.Warn("a handler set a header that belongs to the server; it is dropped", "header", name)
+	default:
+		r.SetHeader(name, value)
+	}
+}
+
+// checkHeader returns an error for characters that could split a header into
+// two (RFC 9110 section 5).
+func checkHeader(name, value string) error {
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) {
+			return errors.New("header name " + engine.Quote(name) + " is malformed")
+		}
+	}
+	if name == "" {
+		return errors.New("a header has no name")
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return errors.New("the value of header " + engine.Quote(name) + " has a control character")
+		}
+	}
+	return nil
+}

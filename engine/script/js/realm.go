@@ -1,0 +1,378 @@
+package js
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/limits"
+)
+
+// Realm is the JavaScript side of one VM: the goja runtime, the built-in functions that Go code calls, and the limits
+// for values. It may be used only inside a turn of the VM.
+type Realm struct {
+	JS         *goja.Runtime
+	Limits     *limits.Limits
+	expired    func() error                             // returns why the current turn must end, or nil
+	compile    func(text string) (*goja.Program, error) // compiles source text of restsrv, with a cache
+	ItemObject func(*engine.Item) goja.Value            // returns the object of an item
+	ListObject func([]*engine.Item) goja.Value          // returns the array of items
+
+	Secret   *goja.Symbol // key of the Go values that are attached to objects
+	errorNew goja.Constructor
+	DateNew  goja.Constructor
+	ThenFn   goja.Callable // Promise.prototype.then
+	Resolve  goja.Callable // Promise.resolve
+	Promise  goja.Value
+	indexes  []string // array indexes as strings
+}
+
+// New returns a realm for a new runtime.
+func New(limits *limits.Limits, expired func() error, compile func(text string) (*goja.Program, error)) *Realm {
+	return &Realm{JS: goja.New(), Limits: limits, expired: expired, compile: compile, Secret: goja.NewSymbol("restsrv")}
+}
+
+// FindBuiltins looks the built-in functions up. It must be called in the first turn, before any script runs.
+func (h *Realm) FindBuiltins() {
+	h.errorNew, _ = goja.AssertConstructor(h.JS.Get("Error"))
+	h.DateNew, _ = goja.AssertConstructor(h.JS.Get("Date"))
+	h.Promise = h.JS.Get("Promise")
+	promise := h.Promise.(*goja.Object)
+	h.Resolve, _ = goja.AssertFunction(promise.Get("resolve"))
+	h.ThenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
+}
+
+// Program compiles source text of restsrv.
+func (h *Realm) Program(text string) *goja.Program {
+	program, err := h.compile(text)
+	Must(err)
+	return program
+}
+
+// RunPrelude runs source text of restsrv and returns its value.
+func (h *Realm) RunPrelude(text string) goja.Value {
+	v, err := h.JS.RunProgram(h.Program(text))
+	Must(err)
+	return v
+}
+
+// Settled returns a promise that is resolved with v.
+func (h *Realm) Settled(v goja.Value) goja.Value {
+	p, resolve, _ := h.JS.NewPromise()
+	Must(resolve(v))
+	return h.JS.ToValue(p)
+}
+
+// NewFunction returns a JavaScript function with the given name.
+func (h *Realm) NewFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+	o := h.JS.ToValue(f).(*goja.Object)
+	_ = o.DefineDataProperty("name", h.JS.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return o
+}
+
+// Method adds a function as a property that is not enumerable.
+func (h *Realm) Method(o *goja.Object, name string, f func(goja.FunctionCall) goja.Value) {
+	_ = o.DefineDataProperty(name, h.NewFunction(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// Handle attaches a Go value to an object. Scripts cannot read the value.
+type Handle struct{ value any }
+
+// Get implements goja.DynamicObject. It returns nil, because a Handle has no properties.
+func (Handle) Get(string) goja.Value { return nil }
+
+// Set implements goja.DynamicObject.
+func (Handle) Set(string, goja.Value) bool { return false }
+
+// Has implements goja.DynamicObject.
+func (Handle) Has(string) bool { return false }
+
+// Delete implements goja.DynamicObject.
+func (Handle) Delete(string) bool { return true }
+
+// Keys implements goja.DynamicObject.
+func (Handle) Keys() []string { return nil }
+
+// AttachError attaches a Go error to an object.
+func (h *Realm) AttachError(o *goja.Object, err error) {
+	carrier := h.JS.NewDynamicObject(&Handle{err})
+	_ = o.DefineDataPropertySymbol(h.Secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+}
+
+// AttachedError returns the Go error that is attached to an object, or nil.
+func (h *Realm) AttachedError(o *goja.Object) error {
+	carrier, ok := o.GetSymbol(h.Secret).(*goja.Object)
+	if !ok {
+		return nil
+	}
+	if c, ok := carrier.Export().(*Handle); ok {
+		err, _ := c.value.(error)
+		return err
+	}
+	return nil
+}
+
+// NewError returns a JavaScript Error. If code is not nil, it is set as the property code.
+func (h *Realm) NewError(message string, code any) *goja.Object {
+	o, err := h.errorNew(nil, h.JS.ToValue(message))
+	if err != nil {
+		return h.JS.NewTypeError(message)
+	}
+	if code != nil {
+		_ = o.Set("code", code)
+	}
+	return o
+}
+
+var promiseType = reflect.TypeFor[*goja.Promise]()
+
+// PromiseOf returns v as a promise. It returns false if v is not a promise.
+func PromiseOf(v goja.Value) (*goja.Promise, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != promiseType {
+		return nil, false
+	}
+	p, ok := o.Export().(*goja.Promise)
+	return p, ok
+}
+
+// AdoptThenable converts an object with a method named then to a promise. It returns false if v is not such an
+// object.
+func (h *Realm) AdoptThenable(v goja.Value) (*goja.Promise, bool, error) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return nil, false, nil
+	}
+	then, err := h.GetProperty(o, "then")
+	if err != nil {
+		return nil, false, err
+	}
+	if _, callable := goja.AssertFunction(then); !callable {
+		return nil, false, nil
+	}
+	ret, err := h.Resolve(h.Promise, o)
+	if err != nil {
+		return nil, false, err
+	}
+	p, ok := PromiseOf(ret)
+	return p, ok, nil
+}
+
+// Then calls one of the functions when p settles. It returns only errors that scripts cannot catch.
+func (h *Realm) Then(p *goja.Promise, fulfilled, rejected func(goja.Value)) error {
+	callback := func(f func(goja.Value)) goja.Value {
+		return h.JS.ToValue(func(call goja.FunctionCall) goja.Value {
+			f(call.Argument(0))
+			return goja.Undefined()
+		})
+	}
+	_, err := h.ThenFn(h.JS.ToValue(p), callback(fulfilled), callback(rejected))
+	return err
+}
+
+// TextArgument returns an argument that is a string. It returns "" if the argument has another type.
+func TextArgument(call goja.FunctionCall, i int) string {
+	s, _ := call.Argument(i).Export().(string)
+	return s
+}
+
+// Must panics with an error that scripts cannot catch. It is used in callbacks of the engine.
+func Must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Rethrow returns the value for panic with which goja throws err again.
+func Rethrow(err error) any {
+	var ex *goja.Exception
+	if errors.As(err, &ex) {
+		return ex
+	}
+	return err
+}
+
+// GetProperty reads a property that may have a getter.
+func (h *Realm) GetProperty(o *goja.Object, name string) (v goja.Value, err error) {
+	if ex := h.JS.Try(func() { v = o.Get(name) }); ex != nil {
+		return nil, ex
+	}
+	if v == nil {
+		v = goja.Undefined()
+	}
+	return v, nil
+}
+
+// RangeError returns the RangeError that guards throw.
+func (h *Realm) RangeError(format string, args ...any) *goja.Object {
+	o, err := h.JS.New(h.JS.Get("RangeError"), h.JS.ToValue(fmt.Sprintf(format, args...)))
+	Must(err)
+	return o
+}
+
+// PrototypeOf returns the prototype of a built-in class.
+func (h *Realm) PrototypeOf(name string) *goja.Object {
+	return h.JS.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
+}
+
+// TooMuch throws if n exceeds the limit.
+func (h *Realm) TooMuch(n float64, limit int, what string) {
+	if n > float64(limit) {
+		panic(h.RangeError("%s: more than %d at once", what, limit))
+	}
+}
+
+// TextLength returns the number of UTF-16 units of a string, and an estimate for other values.
+func TextLength(v goja.Value) int {
+	if s, ok := v.(goja.String); ok {
+		return s.Length()
+	}
+	return 64 // the text of any other value is short or is built by a loop
+}
+
+// TooLong throws if an array-like value has more elements than a built-in may process. Holes count as elements.
+func (h *Realm) TooLong(v goja.Value, what string) {
+	switch v := v.(type) {
+	case *goja.Object:
+		if n := v.Get("length"); n != nil {
+			h.TooMuch(n.ToFloat(), h.Limits.Elements, what)
+		}
+	case goja.String:
+		h.TooMuch(float64(v.Length()), h.Limits.Elements, what)
+	}
+}
+
+// ThrownValue returns the value that a script threw, or an Error with the text of
+// err.
+func (h *Realm) ThrownValue(err error) goja.Value {
+	var ex *goja.Exception
+	if errors.As(err, &ex) {
+		return ex.Value()
+	}
+	return h.NewError(err.Error(), nil)
+}
+
+// IndexText returns an array index as a string. It keeps the strings of small indexes.
+func (h *Realm) IndexText(i int) string {
+	if i >= 1024 {
+		return strconv.Itoa(i)
+	}
+	for n := len(h.indexes); n <= i; n++ {
+		h.indexes = append(h.indexes, strconv.Itoa(n))
+	}
+	return h.indexes[i]
+}
+
+// Put sets an own property, even if the name is "__proto__".
+func (h *Realm) Put(o *goja.Object, name string, v goja.Value) {
+	if name == "__proto__" {
+		_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		return
+	}
+	_ = o.Set(name, v)
+}
+
+// ArrayBufferType is the ExportType of an ArrayBuffer.
+var ArrayBufferType = reflect.TypeFor[goja.ArrayBuffer]()
+
+// BytesOf returns the bytes of an ArrayBuffer or a typed array. They are shared
+// with the script.
+func BytesOf(o *goja.Object) ([]byte, bool) {
+	t := o.ExportType()
+	if t == ArrayBufferType {
+		b, ok := o.Export().(goja.ArrayBuffer)
+		return b.Bytes(), ok
+	}
+	if t == nil || t.Kind() != reflect.Slice || t.Elem().Kind() == reflect.Interface {
+		return nil, false
+	}
+	buffer, ok := o.Get("buffer").(*goja.Object)
+	if !ok || buffer.ExportType() != ArrayBufferType {
+		return nil, false
+	}
+	b, ok := buffer.Export().(goja.ArrayBuffer)
+	start, n := o.Get("byteOffset").ToInteger(), o.Get("byteLength").ToInteger()
+	if !ok || start < 0 || n < 0 || start+n > int64(len(b.Bytes())) {
+		return nil, false
+	}
+	return b.Bytes()[start : start+n], true
+}
+
+// Overlay contains the properties that a script adds to an object of the
+// server.
+type Overlay struct {
+	Names  []string
+	Values map[string]goja.Value
+}
+
+// Set adds or replaces a property.
+func (o *Overlay) Set(name string, v goja.Value) {
+	if v == nil {
+		v = goja.Undefined()
+	}
+	if o.Values == nil {
+		o.Values = map[string]goja.Value{}
+	}
+	if _, ok := o.Values[name]; !ok {
+		o.Names = append(o.Names, name)
+	}
+	o.Values[name] = v
+}
+
+// Remove removes a property if it exists.
+func (o *Overlay) Remove(name string) {
+	if _, ok := o.Values[name]; !ok {
+		return
+	}
+	delete(o.Values, name)
+	for i, n := range o.Names {
+		if n == name {
+			o.Names = append(o.Names[:i:i], o.Names[i+1:]...)
+			return
+		}
+	}
+}
+
+// ObjectOf returns an options argument, or nil if it is not an object.
+func ObjectOf(v goja.Value) *goja.Object {
+	o, _ := v.(*goja.Object)
+	return o
+}
+
+// OptionOf returns a member of options, or nil if it is undefined or null.
+func OptionOf(o *goja.Object, name string) goja.Value {
+	if o == nil {
+		return nil
+	}
+	v := o.Get(name)
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return nil
+	}
+	return v
+}
+
+// nativeOf returns the Go value behind an object, or nil if the object is one of JavaScript.
+func nativeOf(o *goja.Object) any {
+	if t := o.ExportType(); t == nil || t.Kind() != reflect.Pointer {
+		return nil
+	}
+	return o.Export()
+}
+
+// decodable is implemented by Go values behind objects that stand for other values: the id of an item, or a file.
+type decodable interface {
+	Decoded() any // returns nil if the object must be converted like any other
+}
+
+// storedObject is implemented by the Go values behind items and arrays of items. Their JSON is that of responses.
+type storedObject interface{ Stored() }
+
+// IsStored reports whether an object is an item or an array of items.
+func IsStored(o *goja.Object) bool {
+	_, ok := nativeOf(o).(storedObject)
+	return ok
+}

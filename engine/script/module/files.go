@@ -1,0 +1,223 @@
+package module
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Application is the directory that scripts are read from.
+type Application struct {
+	Dir         string // absolute
+	Root        string // dir with resolved symbolic links
+	Namespace   string // for paths that begin with applications/<namespace>/; "" if there is none
+	NodeModules bool   // require finds packages in node_modules
+	Cache       *Cache
+}
+
+// Files contains the files of one generation, so that all its VMs see the same
+// content even if the files change on disk.
+type Files struct {
+	app   *Application
+	limit int // maximum size of a file in bytes
+
+	mu      sync.Mutex
+	found   map[string]*Source // by absolute path as it was asked for, with or without extension
+	visited map[string]bool    // all paths that were read or looked for
+	byFile  map[string]*Source // by relative name
+}
+
+// NewFiles returns an empty set of files. limit is the maximum size of a file in bytes.
+func NewFiles(app *Application, limit int) *Files {
+	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, byFile: map[string]*Source{}}
+}
+
+// AllPaths returns all paths that were read or looked for.
+func (f *Files) AllPaths() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]string, 0, len(f.visited))
+	for p := range f.visited {
+		all = append(all, p)
+	}
+	return all
+}
+
+// IsStale reports whether a file that was read has changed, or a missing file
+// exists now.
+func (f *Files) IsStale() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	read := map[string]bool{}
+	for _, s := range f.found {
+		now, err := f.app.Cache.loadFile(s.Path, s.File, packageShare*f.limit)
+		if err != nil || now.hash != s.hash {
+			return true
+		}
+		read[s.Path] = true
+	}
+	for p := range f.visited {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil && !read[real] && isFile(real) {
+			return true
+		}
+	}
+	return false
+}
+
+// OpenFile finds and compiles the file for want, an absolute path with or
+// without extension. asked is the name in the script and from the file that
+// contains it, for error messages.
+func (f *Files) OpenFile(want, asked, from string) (*Source, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.findFile(want, asked, from)
+}
+
+// findFile does the work of OpenFile. The caller must hold f.mu.
+func (f *Files) findFile(want, asked, from string) (*Source, error) {
+	if s := f.found[want]; s != nil {
+		return s, nil
+	}
+	if !isInside(f.app.Dir, want) && !isInside(f.app.Root, want) {
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " is outside the application directory"}
+	}
+	path := f.lookUpFile(want)
+	if path == "" {
+		return nil, &LoadError{File: from, Message: "there is no file " + strconv.Quote(asked) + notFoundHint(asked)}
+	}
+	s, err := f.readFile(path, asked, from)
+	if err != nil {
+		return nil, err
+	}
+	f.found[want] = s
+	return s, nil
+}
+
+// suffixes are the extensions that are tried, in this order.
+var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
+
+// typed maps the extensions that TypeScript uses in imports to the extensions
+// of the files.
+var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
+
+// lookUpFile returns the file for a path, or "" if there is none. It tries the
+// path itself, the path with an extension, .ts in place of .js, and the main
+// and index files of a folder.
+func (f *Files) lookUpFile(want string) string {
+	if path := f.firstFile(want, suffixes); path != "" {
+		return path
+	}
+	ext := filepath.Ext(want)
+	if other := typed[ext]; other != "" && f.isFile(strings.TrimSuffix(want, ext)+other) {
+		return strings.TrimSuffix(want, ext) + other
+	}
+	if main := f.mainOf(want); main != "" {
+		if path := f.firstFile(main, suffixes); path != "" {
+			return path
+		}
+		if path := f.firstFile(filepath.Join(main, "index"), suffixes); path != "" {
+			return path
+		}
+	}
+	return f.firstFile(filepath.Join(want, "index"), suffixes)
+}
+
+// firstFile returns the first file among the path itself and the path with each
+// suffix.
+func (f *Files) firstFile(path string, suffixes []string) string {
+	if f.isFile(path) {
+		return path
+	}
+	for _, s := range suffixes {
+		if f.isFile(path + s) {
+			return path + s
+		}
+	}
+	return ""
+}
+
+// isFile reports whether a file exists and records that it was looked for.
+func (f *Files) isFile(path string) bool {
+	f.visited[path] = true
+	return isFile(path)
+}
+
+func notFoundHint(asked string) string {
+	switch filepath.Ext(asked) {
+	case ".js", ".mjs", ".cjs":
+		return " (nor one of TypeScript)"
+	case ".json", ".ts", ".mts", ".cts":
+		return ""
+	}
+	return " (" + strings.Join(suffixes, " ") + " and an index file in a folder of that name were tried)"
+}
+
+// packageShare is the factor by which the size limit for files of packages is
+// larger than the one for scripts.
+const packageShare = 4
+
+func (f *Files) readFile(path, asked, from string) (*Source, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " cannot be read"}
+	}
+	if !isInside(f.app.Root, real) {
+		return nil, &LoadError{File: from, Message: strconv.Quote(asked) + " leads outside the application directory"}
+	}
+	f.visited[real] = true
+	rel, err := filepath.Rel(f.app.Root, real)
+	if err != nil {
+		rel = filepath.Base(real)
+	}
+	limit := f.limit
+	if strings.Contains(real, string(filepath.Separator)+NodeModules+string(filepath.Separator)) {
+		limit *= packageShare
+	}
+	s, err := f.app.Cache.loadFile(real, filepath.ToSlash(rel), limit)
+	if err == nil {
+		f.byFile[s.File] = s
+	}
+	return s, err
+}
+
+func isInside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// ByName returns a file that was read, by its relative name, or nil if there is
+// none.
+func (f *Files) ByName(name string) *Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.byFile[name]
+}
+
+// Each calls visit for every file that was read.
+func (f *Files) Each(visit func(*Source)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.found {
+		visit(s)
+	}
+}
+
+// LastChange returns the latest modification time of the files that were read
+// or looked for.
+func (f *Files) LastChange() (last time.Time) {
+	for _, path := range f.AllPaths() {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}

@@ -1,0 +1,133 @@
+package module
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/script/platform"
+)
+
+// ourModule is the name of the built-in module with the functions of restsrv.
+const ourModule = "restsrv"
+
+// nodeNames are the built-in modules of Node.js, which packages cannot replace.
+const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
+	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
+
+func isNode(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
+}
+
+// isReserved reports whether a name is a built-in module even if a package of
+// that name is installed. That is the case for modules of Node.js, of restsrv,
+// and of IONDV, whose packages cannot run here.
+func isReserved(name string) bool {
+	if !platform.HasModule(name) {
+		return false
+	}
+	first, _, more := strings.Cut(name, "/")
+	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
+}
+
+func isRelative(name string) bool {
+	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
+}
+
+// FindModule returns the file that a name means in the file from. If the name
+// is a built-in module, FindModule returns no file and the name of the module,
+// which may differ from name.
+func (f *Files) FindModule(name string, from *Source) (*Source, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.HasPrefix(name, "#") {
+		s, other, err := f.ownImport(name, from)
+		if s != nil || err != nil {
+			return s, "", err
+		}
+		name = other
+	}
+	if isRelative(name) {
+		s, err := f.findFile(filepath.Join(filepath.Dir(from.Path), filepath.FromSlash(name)), name, from.File)
+		return s, "", err
+	}
+	if isReserved(name) {
+		return nil, name, nil
+	}
+	if f.app.NodeModules {
+		if s, err := f.inPackages(name, from); s != nil || err != nil {
+			return s, "", err
+		}
+	}
+	if platform.HasModule(name) {
+		return nil, name, nil
+	}
+	if filepath.IsLocal(filepath.FromSlash(name)) {
+		for _, path := range f.app.pathsOf(name) {
+			if f.lookUpFile(path) != "" {
+				s, err := f.findFile(path, name, from.File)
+				return s, "", err
+			}
+		}
+	}
+	return nil, "", &LoadError{File: from.File, Message: f.unknownMessage(name, from)}
+}
+
+// pathsOf returns the possible paths of a name within the application
+// directory.
+func (r *Application) pathsOf(name string) []string {
+	paths := []string{filepath.Join(r.Root, filepath.FromSlash(name))}
+	if r.Namespace != "" {
+		if rest, ok := strings.CutPrefix(name, "applications/"+r.Namespace+"/"); ok {
+			paths = append([]string{filepath.Join(r.Root, filepath.FromSlash(rest))}, paths...)
+		}
+	}
+	return paths
+}
+
+// NotFound is the beginning of the message if a module is missing.
+const NotFound = "cannot find module "
+
+// unknownMessage returns the error message for a name that was not found, with
+// the places that were tried and suggestions.
+func (f *Files) unknownMessage(name string, from *Source) string {
+	if isNode(name) {
+		return NotFound + strconv.Quote(name) + ": it is a module of Node.js that scripts here do not have"
+	}
+	text := NotFound + strconv.Quote(name) + ": it is no built-in module"
+	if near := jsonfile.Nearest(name, platform.ModuleNames()); near != "" {
+		text += " (the nearest is " + strconv.Quote(near) + ")"
+	}
+	switch {
+	case !filepath.IsLocal(filepath.FromSlash(name)):
+		text += ", and it is no path within the application directory"
+	default:
+		text += ", and the application directory has no such file (" + strings.Join(suffixes, " ") + " and index files were tried)"
+	}
+	switch {
+	case f.app.NodeModules:
+		text += ", nor is there such a package in node_modules"
+	case f.isInstalled(name, from):
+		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`
+	}
+	if isFile(filepath.Join(filepath.Dir(from.Path), filepath.FromSlash(name))) || f.lookUpFile(filepath.Join(filepath.Dir(from.Path), filepath.FromSlash(name))) != "" {
+		text += "; a file beside the one that asks is " + strconv.Quote("./"+name)
+	}
+	return text
+}
+
+// isInstalled reports whether a package is in node_modules.
+func (f *Files) isInstalled(name string, from *Source) bool {
+	pkg, _, ok := splitPackage(name)
+	if !ok {
+		return false
+	}
+	for _, dir := range f.foldersAbove(filepath.Dir(from.Path)) {
+		if f.isFile(filepath.Join(dir, NodeModules, filepath.FromSlash(pkg), manifest)) {
+			return true
+		}
+	}
+	return false
+}

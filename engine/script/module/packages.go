@@ -1,0 +1,255 @@
+package module
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+const (
+	NodeModules = "node_modules" // the folder of installed packages
+	manifest    = "package.json"
+)
+
+// conditions are the accepted conditions of package exports, in two rounds.
+// Many packages have one file for require and another one for import. The first
+// is preferred, because it needs no compilation.
+var conditions = []map[string]bool{
+	{"require": true, "node": true, "default": true, "module-sync": true},
+	{"import": true, "node": true, "default": true, "module-sync": true},
+}
+
+// splitPackage splits a name into the package, with its scope, and the path
+// within the package. ok is false if the name cannot be a package.
+func splitPackage(name string) (pkg, sub string, ok bool) {
+	parts := strings.SplitN(name, "/", 3)
+	n := 1
+	if strings.HasPrefix(name, "@") {
+		n = 2
+	}
+	if len(parts) < n || parts[n-1] == "" || strings.HasPrefix(parts[0], ".") || strings.ContainsAny(name, "\\%") {
+		return "", "", false
+	}
+	pkg = strings.Join(parts[:n], "/")
+	return pkg, strings.TrimPrefix(name[len(pkg):], "/"), true
+}
+
+// inPackages looks for a package in the folder of a file and in those above it,
+// up to the application directory. It returns nil if there is none.
+func (f *Files) inPackages(name string, from *Source) (*Source, error) {
+	pkg, sub, ok := splitPackage(name)
+	if !ok {
+		return nil, nil
+	}
+	if dir, own := f.findPackage(from); own != nil {
+		if called, _ := own.Get("name"); called == pkg {
+			if exports, ok := own.Get("exports"); ok {
+				return f.findExport(exportsOf{dir, exports, name}, exportKey(sub), from)
+			}
+		}
+	}
+	for _, dir := range f.foldersAbove(filepath.Dir(from.Path)) {
+		if filepath.Base(dir) == NodeModules {
+			continue
+		}
+		s, err := f.inPackage(filepath.Join(dir, NodeModules, filepath.FromSlash(pkg)), sub, name, from)
+		if s != nil || err != nil {
+			return s, err
+		}
+	}
+	return nil, nil
+}
+
+// foldersAbove returns a folder and the folders above it, up to the application
+// directory.
+func (f *Files) foldersAbove(dir string) []string {
+	var all []string
+	for isInside(f.app.Root, dir) {
+		all = append(all, dir)
+		if dir == f.app.Root {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return all
+}
+
+// inPackage finds a file of the package in dir. It returns nil if there is
+// none.
+func (f *Files) inPackage(dir, sub, name string, from *Source) (*Source, error) {
+	fields, err := f.readManifest(dir, from)
+	if err != nil {
+		return nil, err
+	}
+	if exports, ok := fields.Get("exports"); ok && exports != nil {
+		return f.findExport(exportsOf{dir, exports, name}, exportKey(sub), from)
+	}
+	path := f.lookUpFile(filepath.Join(dir, filepath.FromSlash(sub)))
+	if path == "" {
+		return nil, nil
+	}
+	return f.readOnce(path, name, from)
+}
+
+func exportKey(sub string) string {
+	if sub == "" {
+		return "."
+	}
+	return "./" + sub
+}
+
+func (f *Files) readOnce(path, name string, from *Source) (*Source, error) {
+	if s := f.found[path]; s != nil {
+		return s, nil
+	}
+	s, err := f.readFile(path, name, from.File)
+	if err == nil {
+		f.found[path] = s
+	}
+	return s, err
+}
+
+// readManifest reads the package.json of a folder. It returns nil if there is
+// none.
+func (f *Files) readManifest(dir string, from *Source) (engine.Fields, error) {
+	path := filepath.Join(dir, manifest)
+	if !f.isFile(path) {
+		return nil, nil
+	}
+	s, err := f.readOnce(path, path, from)
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := s.Data.(engine.Fields)
+	return fields, nil
+}
+
+// mainOf returns the absolute path of the main file in the package.json of a
+// folder, or "" if it names none.
+func (f *Files) mainOf(dir string) string {
+	fields, err := f.readManifest(dir, &Source{})
+	if err != nil {
+		return ""
+	}
+	v, _ := fields.Get("main")
+	main, _ := v.(string)
+	if main = filepath.FromSlash(main); main == "" || !filepath.IsLocal(main) {
+		return ""
+	}
+	return filepath.Join(dir, main)
+}
+
+// findPackage returns the folder and the package.json of the package that a
+// file belongs to, or nil if there is none.
+func (f *Files) findPackage(of *Source) (dir string, fields engine.Fields) {
+	for _, dir := range f.foldersAbove(filepath.Dir(of.Path)) {
+		if filepath.Base(dir) == NodeModules {
+			break
+		}
+		if fields, err := f.readManifest(dir, of); err == nil && fields != nil {
+			return dir, fields
+		}
+	}
+	return "", nil
+}
+
+// ownImport resolves a name that begins with # by the field imports of the
+// package.
+func (f *Files) ownImport(name string, from *Source) (*Source, string, error) {
+	dir, fields := f.findPackage(from)
+	imports, _ := fields.Get("imports")
+	for _, c := range conditions {
+		target, ok := targetOf(imports, name, c)
+		switch {
+		case !ok:
+			continue
+		case !strings.HasPrefix(target, "./"):
+			return nil, target, nil // another package, or a built-in module
+		}
+		s, err := f.readTarget(exportsOf{dir, imports, name}, target, from)
+		return s, "", err
+	}
+	return nil, "", &LoadError{File: from.File, Message: "no package.json above says what " + strconv.Quote(name) + " is"}
+}
+
+// exportsOf is the field exports or imports of a package, with the name that is
+// being resolved.
+type exportsOf struct {
+	dir   string
+	field any
+	name  string
+}
+
+// findExport finds the file that a package exports under a key such as "./sub".
+func (f *Files) findExport(e exportsOf, key string, from *Source) (*Source, error) {
+	field := e.field
+	if list, ok := field.(engine.Fields); !ok || len(list) > 0 && !strings.HasPrefix(list[0].Name, ".") {
+		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is short for the export "."
+	}
+	for _, c := range conditions {
+		if target, ok := targetOf(field, key, c); ok {
+			return f.readTarget(e, target, from)
+		}
+	}
+	return nil, &LoadError{File: from.File, Message: "the package of " + strconv.Quote(e.name) + " exports no " + strconv.Quote(key)}
+}
+
+// readTarget reads a file that a package names.
+func (f *Files) readTarget(e exportsOf, target string, from *Source) (*Source, error) {
+	local := filepath.FromSlash(strings.TrimPrefix(target, "./"))
+	path := filepath.Join(e.dir, local)
+	if !strings.HasPrefix(target, "./") || !filepath.IsLocal(local) || !f.isFile(path) {
+		return nil, &LoadError{File: from.File, Message: "the package of " + strconv.Quote(e.name) + " names " + strconv.Quote(target) + ", which is none of its files"}
+	}
+	return f.readOnce(path, e.name, from)
+}
+
+// targetOf returns the target of a key in a field exports or imports. If there
+// is no entry for the key, it uses the entry with a star that has the longest
+// matching prefix.
+func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
+	entries, _ := field.(engine.Fields)
+	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {
+		return chooseTarget(v, "", conditions)
+	}
+	best, star := -1, ""
+	for i, e := range entries {
+		before, after, ok := strings.Cut(e.Name, "*")
+		if !ok || len(key) < len(e.Name)-1 || !strings.HasPrefix(key, before) || !strings.HasSuffix(key, after) {
+			continue
+		}
+		if best < 0 || len(before) > strings.Index(entries[best].Name, "*") {
+			best, star = i, key[len(before):len(key)-len(after)]
+		}
+	}
+	if best < 0 {
+		return "", false
+	}
+	return chooseTarget(entries[best].Value, star, conditions)
+}
+
+// chooseTarget returns the target of the first condition that applies.
+func chooseTarget(v any, star string, conditions map[string]bool) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "*", star), true
+	case []any:
+		for _, one := range v {
+			if target, ok := chooseTarget(one, star, conditions); ok {
+				return target, true
+			}
+		}
+	case engine.Fields:
+		for _, e := range v {
+			if !conditions[e.Name] {
+				continue
+			}
+			if target, ok := chooseTarget(e.Value, star, conditions); ok {
+				return target, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,50 @@
+package module
+
+import (
+	"strings"
+
+	"restsrv/engine/script/transpile"
+)
+
+// goja reports positions with the source maps of the text that it compiled, so
+// the results refer to the original file and line. This file converts them to
+// the positions that users see. Their columns count UTF-16 units from 1, like
+// editors do.
+
+// convertPosition converts a position that goja reports in this file.
+func (s *Source) convertPosition(line, column int) (int, int) {
+	if s.transformed || s.Text == nil {
+		return line, column
+	}
+	return line, transpile.Units(s.fullLine(line), column-1) + 1 // goja counts bytes
+}
+
+// fullLine returns a line of the file, or "" if there is no such line.
+func (s *Source) fullLine(n int) string {
+	text := string(s.Text)
+	for ; n > 1; n-- {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return ""
+		}
+		text = rest
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	if n == 1 {
+		return strings.TrimPrefix(line, "\ufeff")
+	}
+	return line
+}
+
+// OriginOf converts a position that goja reports in any file. ok is false if
+// the position is in code of restsrv or of eval.
+func (f *Files) OriginOf(name string, line, column int) (file string, l, c int, ok bool) {
+	if name == "" || name == preludeFile || name == "<eval>" {
+		return "", 0, 0, false
+	}
+	file = transpile.FileName(name)
+	if s := f.ByName(file); s != nil {
+		line, column = s.convertPosition(line, column)
+	}
+	return file, line, column, true
+}

@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"errors"
+	"math/big"
+	"reflect"
+	"regexp"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+
+	"restsrv/engine/script/js"
+)
+
+const (
+	// maxBits is the limit of the result of one operator on two BigInts, about 300,000 digits. Longer results take
+	// seconds in which the engine cannot be interrupted.
+	maxBits   = 1 << 20
+	maxDigits = 200_000 // of a string that is converted to a BigInt
+)
+
+var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
+
+// bigintGrowth matches the operators in source text that cannot be rewritten, such as code compiled at run time.
+var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
+
+// bigintOperators are the operators that can return a BigInt much longer than their operands. Their guards are
+// global functions named like the operators, so that no variable of a script can have the same name.
+var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>", token.MULTIPLY: "*"}
+
+// preludeOperators is the source of functions that apply the operators.
+const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b], ['*', (a, b) => a * b]]"
+
+// operatorRewriter replaces the operators by calls of the guards.
+type operatorRewriter struct {
+	need Needs
+	bad  *ast.AssignExpression // first assignment that cannot be rewritten, or nil
+}
+
+// GuardOperators rewrites a file that may use BigInts or the syntax that guardsyntax.go guards. It returns false and
+// the position of an assignment if rewriting the assignment would evaluate its target twice.
+func GuardOperators(program *ast.Program, n Needs) (at file.Idx, ok bool) {
+	w := operatorRewriter{need: n}
+	rewriteExpressions(reflect.ValueOf(program.Body), w.replaceOperator)
+	if w.bad != nil {
+		return w.bad.Idx0(), false
+	}
+	return 0, true
+}
+
+// replaceOperator returns the replacement of an expression, or nil to keep it.
+func (w *operatorRewriter) replaceOperator(e ast.Expression) ast.Expression {
+	if w.need.Syntax {
+		guardSyntax(e)
+	}
+	if !w.need.Bigints {
+		return nil
+	}
+	switch e := e.(type) {
+	case *ast.BinaryExpression:
+		if name, ok := bigintOperators[e.Operator]; ok {
+			return guardCall(name, e.Left, e.Right)
+		}
+	case *ast.AssignExpression:
+		name, ok := bigintOperators[e.Operator]
+		if !ok {
+			return nil
+		}
+		if !isRepeatable(e.Left) {
+			if e.Operator != token.MULTIPLY { // a product grows slowly and needs no guard
+				w.bad = e
+			}
+			return nil
+		}
+		return &ast.AssignExpression{Operator: token.ASSIGN, Left: e.Left, Right: guardCall(name, e.Left, e.Right)}
+	}
+	return nil
+}
+
+func guardCall(name string, left, right ast.Expression) ast.Expression {
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: unistring.String(name), Idx: left.Idx0()},
+		LeftParenthesis: left.Idx0(), ArgumentList: []ast.Expression{left, right}, RightParenthesis: right.Idx1(),
+	}
+}
+
+// isRepeatable reports whether e can be evaluated twice with the same result.
+func isRepeatable(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.Identifier, *ast.ThisExpression, *ast.NumberLiteral, *ast.StringLiteral:
+		return true
+	case *ast.DotExpression:
+		return isRepeatable(e.Left)
+	case *ast.PrivateDotExpression:
+		return isRepeatable(e.Left)
+	case *ast.BracketExpression:
+		return isRepeatable(e.Left) && isRepeatable(e.Member)
+	}
+	return false
+}
+
+// ErrOperator is the error for an assignment that cannot be rewritten.
+var ErrOperator = errors.New("an operator assignment with ** or a shift takes a plain name on its left where BigInts are used: write a = a ** b")
+
+// guardBigints limits the length of BigInts that a single step can create.
+func (h *Guards) guardBigints() {
+	list := h.RunPrelude(preludeOperators)
+	global := h.JS.GlobalObject()
+	for i := range len(bigintOperators) {
+		pair := list.(*goja.Object).Get(h.IndexText(i)).(*goja.Object)
+		name := pair.Get("0").String()
+		original, _ := goja.AssertFunction(pair.Get("1"))
+		f := h.NewFunction(name, func(call goja.FunctionCall) goja.Value {
+			h.checkOperator(name, asBigint(call.Argument(0)), asBigint(call.Argument(1)))
+			v, err := original(goja.Undefined(), call.Arguments...)
+			if err != nil {
+				panic(js.Rethrow(err))
+			}
+			return v
+		})
+		_ = global.DefineDataProperty(name, f, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	}
+	h.guardBigintFunction(global)
+}
+
+// asBigint returns the number if v is a primitive BigInt, otherwise nil.
+func asBigint(v goja.Value) *big.Int {
+	if _, ok := v.(*goja.Object); ok || v == nil {
+		return nil
+	}
+	n, _ := v.Export().(*big.Int)
+	return n
+}
+
+// checkOperator throws if the result would be too long. If an operand is not a BigInt, it leaves the error to the
+// operator.
+func (h *Guards) checkOperator(name string, x, y *big.Int) {
+	if x == nil || y == nil || x.Sign() == 0 {
+		return
+	}
+	n, _ := y.Float64()
+	bits := float64(x.BitLen())
+	switch name {
+	case "**":
+		bits = (bits - 1) * n // powers of 1 and -1 do not grow
+	case "<<":
+		bits += n
+	case ">>":
+		bits -= n
+	case "*":
+		bits += float64(y.BitLen())
+	}
+	h.TooMuch(bits, maxBits, "bits of a BigInt")
+}
+
+// guardBigintFunction wraps the function BigInt and its static methods.
+func (h *Guards) guardBigintFunction(global *goja.Object) {
+	original := global.Get("BigInt").(*goja.Object)
+	for _, name := range []string{"asIntN", "asUintN"} {
+		h.guardMethod(original, name, func(call goja.FunctionCall) {
+			h.TooMuch(call.Argument(0).ToFloat(), maxBits, "bits of a BigInt")
+		})
+	}
+	h.guardMethod(global, "BigInt", func(call goja.FunctionCall) {
+		if s, ok := call.Argument(0).(goja.String); ok {
+			h.TooMuch(float64(s.Length()), maxDigits, "digits of a BigInt")
+		}
+	})
+	wrapper := global.Get("BigInt").(*goja.Object)
+	proto := original.Get("prototype").(*goja.Object)
+	_ = wrapper.Set("prototype", proto)
+	_ = wrapper.SetPrototype(original)
+	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}

@@ -1,0 +1,390 @@
+package sandbox
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/platform"
+	"restsrv/engine/wire"
+)
+
+// Guards limits the built-ins of one VM.
+type Guards struct {
+	*js.Realm
+	Hooks
+	provided Needs
+	patterns patterns
+}
+
+// Hooks contains the parts of a VM that guards use.
+type Hooks struct {
+	MayMatch      func() // records that scripts may use regular expressions
+	InstallTimers func()
+	Platform      func() *platform.Platform
+}
+
+// New returns the guards of a VM. Use Install in the first turn.
+func New(r *js.Realm, hooks Hooks) *Guards { return &Guards{Realm: r, Hooks: hooks} }
+
+// UsesBase reports whether a script that was loaded uses item.base.
+func (h *Guards) UsesBase() bool { return h.provided.base }
+
+// Install wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
+// those whose memory or recursion depends on a number or a text.
+func (h *Guards) Install() {
+	h.guardArrays()
+	h.guardJSON()
+}
+
+// Needs is the set of rarely used built-ins that a source text needs. Creating them would take most of the start
+// time of a VM. They are therefore created, or guarded, when the first file that names them is loaded.
+type Needs struct {
+	buffers, code, timers, Bigints, patterns bool
+	platform                                 platform.Needs
+	words                                    words // see guardwords.go
+	Syntax                                   bool  // see guardsyntax.go
+	delegates                                bool  // the text contains yield*
+	prototypes                               bool  // used for VMs only: guardPrototypes was called
+	base                                     bool  // see base.go
+	matches                                  bool  // the text may use regular expressions
+}
+
+var (
+	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
+	codeNames   = regexp.MustCompile("\\b(?:eval|Function|globalThis)\\b|(?:\\.\\s*|['\"`])constructor\\b")
+	delegation  = regexp.MustCompile(`\byield\s*\*`)
+	baseNames   = regexp.MustCompile(`\.\s*base\b`)
+	timerNames  = regexp.MustCompile(`(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask`)
+)
+
+// FindNeeds returns the built-ins that a source text may use.
+func FindNeeds(text string) Needs {
+	n := Needs{
+		buffers: containsMatch(text, bufferNames, "Array"), code: containsMatch(text, codeNames, "eval", "Function", "globalThis", "constructor"),
+		timers: timerNames.MatchString(text), Bigints: bigintNames.MatchString(text),
+		patterns: patternNames.MatchString(text),
+	}
+	if n.code { // code compiled at run time may use any built-in
+		n.buffers, n.timers, n.Bigints, n.patterns = true, true, true, true
+	}
+	n.platform = platform.NeedsOf(text, n.code)
+	n.delegates = delegation.MatchString(text)
+	n.words, n.Syntax = findWords(text), containsMatch(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
+	n.base = baseNames.MatchString(text)
+	n.matches = n.code || slices.ContainsFunc(matching, func(name string) bool { return strings.Contains(text, name) })
+	return n
+}
+
+// matching lists words; a text without any of them executes no regular expression.
+var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
+
+// containsMatch reports whether a text matches an expression. Each match must contain one of the words. Most texts
+// contain none, and searching for words is much faster than matching.
+func containsMatch(text string, expression *regexp.Regexp, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return expression.MatchString(text)
+		}
+	}
+	return false
+}
+
+// ProvideBuiltins installs the built-ins that a file needs and that the VM does not have yet.
+func (h *Guards) ProvideBuiltins(n Needs) {
+	if n.code && !h.provided.code {
+		h.provided.code = true
+		h.guardCode()
+	}
+	if n.platform != (platform.Needs{}) {
+		h.Hooks.Platform().Patch(n.platform)
+	}
+	if n.matches {
+		h.MayMatch()
+	}
+	h.guardWords(n.words)
+	h.provided.base = h.provided.base || n.base
+	if n.delegates && !h.provided.delegates {
+		h.provided.delegates = true
+		h.guardGenerators()
+	}
+	if n.patterns && !h.provided.patterns {
+		h.provided.patterns = true
+		h.guardPatterns()
+	}
+	if n.timers && !h.provided.timers {
+		h.provided.timers = true
+		h.InstallTimers()
+	}
+	if n.Bigints && !h.provided.Bigints {
+		h.provided.Bigints = true
+		h.guardBigints()
+	}
+	if n.buffers && !h.provided.buffers {
+		h.provided.buffers = true
+		for _, name := range []string{
+			"ArrayBuffer", "Uint8Array", "Uint8ClampedArray", "Int8Array", "Uint16Array", "Int16Array",
+			"Uint32Array", "Int32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array",
+		} {
+			h.guardBuffer(name)
+		}
+		h.guardTyped()
+	}
+}
+
+// guardMethod wraps a method of an object, so that check is called first.
+func (h *Guards) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
+	original, ok := goja.AssertFunction(o.Get(name))
+	if !ok {
+		return
+	}
+	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
+		check(call)
+		v, err := original(call.This, call.Arguments...)
+		if err != nil {
+			panic(js.Rethrow(err))
+		}
+		return v
+	})
+}
+
+func (h *Guards) guardArrays() {
+	proto := h.PrototypeOf("Array")
+	// These methods recurse in Go for nested arrays, which the limit on calls does not count.
+	depth := 0
+	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
+		h.limitNesting(proto, name, &depth, h.checkJoin)
+	}
+}
+
+// checkJoin limits the length of an array that is converted to text, and the length of the text.
+func (h *Guards) checkJoin(call goja.FunctionCall, name string) {
+	h.TooLong(call.This, name)
+	o, ok := call.This.(*goja.Object)
+	if !ok || name != "join" {
+		return
+	}
+	between := 1
+	if by := call.Argument(0); !goja.IsUndefined(by) {
+		between = js.TextLength(by)
+	}
+	n, _ := o.Get("length").Export().(int64)
+	total := int(n) * between
+	if o.ClassName() == "Array" && !js.IsStored(o) {
+		var p js.Patience
+		for i := range int(n) {
+			p.Check(h.Realm)
+			if s, ok := o.Get(h.IndexText(i)).(goja.String); ok {
+				total += s.Length()
+			}
+		}
+	}
+	h.TooMuch(float64(total), h.Limits.Text, name)
+}
+
+// limitNesting limits the recursion of a built-in that calls itself through elements.
+func (h *Guards) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
+	original, _ := goja.AssertFunction(o.Get(name))
+	limit := h.Limits.CallStack
+	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
+		check(call, name)
+		if *depth++; *depth > limit {
+			*depth = 0
+			panic(h.RangeError("%s: nested deeper than %d", name, limit))
+		}
+		v, err := original(call.This, call.Arguments...)
+		*depth = max(0, *depth-1)
+		if err != nil {
+			panic(js.Rethrow(err))
+		}
+		return v
+	})
+}
+
+// guardGenerators limits the depth at which generators delegate to others. The engine recurses without counting
+// calls, and returning from such a depth takes too long.
+func (h *Guards) guardGenerators() {
+	depth := 0
+	h.limitNesting(h.RunPrelude(preludeGenerators).(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
+}
+
+// preludeGenerators is an expression for the prototype of all generator objects.
+const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
+
+// guardCode limits source text that is compiled at run time.
+func (h *Guards) guardCode() {
+	check := func(args []goja.Value) {
+		for _, a := range args {
+			s, ok := a.(goja.String)
+			if !ok {
+				continue
+			}
+			h.TooMuch(float64(s.Length()), min(h.Limits.Source, maxMade), "source text made at run time")
+			if line, _ := TooDeep(s.String()); line > 0 {
+				panic(h.RangeError("source text: brackets are nested deeper than %d", MaxBrackets))
+			}
+			if line, _ := TooLong(s.String(), false); line > 0 {
+				panic(h.RangeError("source text: an expression goes on for more than %d operators", MaxChain))
+			}
+			h.ProvideBuiltins(FindNeeds(s.String()))
+			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
+				panic(h.RangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
+			}
+		}
+	}
+	h.guardMethod(h.JS.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
+	list := h.RunPrelude(preludeFunctions)
+	global := h.JS.GlobalObject()
+	for i, name := range []string{"Function", "AsyncFunction", "GeneratorFunction"} {
+		original := list.(*goja.Object).Get(h.IndexText(i)).(*goja.Object)
+		construct, _ := goja.AssertConstructor(original)
+		wrapper := h.replaceConstructor(name, original, construct, check)
+		if name == "Function" {
+			_ = global.DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		}
+	}
+}
+
+// guardBuffer limits the size of the buffers that a constructor creates.
+func (h *Guards) guardBuffer(name string) {
+	limit := h.Limits.Text
+	original := h.JS.Get(name).(*goja.Object)
+	construct, _ := goja.AssertConstructor(original)
+	wrapper := h.replaceConstructor(name, original, construct, func(args []goja.Value) {
+		if len(args) == 0 {
+			return
+		}
+		n := args[0]
+		if o, ok := n.(*goja.Object); ok {
+			if n = o.Get("length"); n == nil || o.ExportType() == js.ArrayBufferType {
+				return
+			}
+		}
+		size := limit / 8
+		if name == "ArrayBuffer" {
+			size = limit
+		}
+		h.TooMuch(n.ToFloat(), size, name)
+	})
+	_ = h.JS.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// guardTyped limits the texts that typed arrays are converted to.
+func (h *Guards) guardTyped() {
+	const widest = 26 // characters of a number
+	proto := h.PrototypeOf("Uint8Array").Prototype()
+	for _, name := range []string{"join", "toString", "toLocaleString"} {
+		h.guardMethod(proto, name, func(call goja.FunctionCall) {
+			o, ok := call.This.(*goja.Object)
+			if !ok {
+				return
+			}
+			if n := o.Get("length"); n != nil {
+				h.TooMuch(n.ToFloat(), h.Limits.Elements, name)
+				if by := call.Argument(0); goja.IsString(by) {
+					h.TooMuch(n.ToFloat()*float64(js.TextLength(by)+widest), h.Limits.Text, name)
+				}
+			}
+		})
+	}
+}
+
+// replaceConstructor replaces a built-in constructor by one that calls check first. The prototype and the static
+// members stay the same, and subclasses and instanceof work as before.
+func (h *Guards) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
+	var wrapper *goja.Object
+	wrapper = h.JS.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		check(call.Arguments)
+		target := call.NewTarget
+		if target == nil || target == wrapper {
+			target = original
+		}
+		o, err := construct(target, call.Arguments...)
+		if err != nil {
+			panic(js.Rethrow(err))
+		}
+		return o
+	}).(*goja.Object)
+	proto := original.Get("prototype").(*goja.Object)
+	_ = wrapper.Set("prototype", proto)
+	_ = wrapper.SetPrototype(original)
+	_ = wrapper.DefineDataProperty("name", h.JS.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return wrapper
+}
+
+// guardJSON replaces JSON.parse and JSON.stringify, because the recursion of the originals is not limited. The new
+// JSON.stringify writes a BigInt as a number.
+func (h *Guards) guardJSON() {
+	json := h.JS.Get("JSON").(*goja.Object)
+	h.Method(json, "parse", func(call goja.FunctionCall) goja.Value {
+		text, limits := []byte(call.Argument(0).String()), h.Limits
+		if js.TooManyValues(text, limits.Elements) {
+			panic(h.RangeError("JSON.parse: more than %d values", limits.Elements))
+		}
+		decoded, err := wire.DecodeTo(limits.Depth, text)
+		if err != nil {
+			o, e := h.JS.New(h.JS.Get("SyntaxError"), h.JS.ToValue(err.Error()))
+			js.Must(e)
+			panic(o)
+		}
+		value := h.FromJSON(decoded)
+		if reviver, ok := goja.AssertFunction(call.Argument(1)); ok {
+			root := h.JS.NewObject()
+			_ = root.Set("", value)
+			return h.reviveValue(root, "", reviver, 0)
+		}
+		return value
+	})
+	h.Method(json, "stringify", h.Stringify)
+	raw, _ := goja.AssertFunction(json.Get("rawJSON"))
+	h.Method(h.PrototypeOf("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
+		v, err := raw(json, h.JS.ToValue(call.This.String()))
+		if err != nil {
+			panic(js.Rethrow(err))
+		}
+		return v
+	})
+}
+
+// reviveValue calls the reviver of JSON.parse for a parsed value, bottom up.
+func (h *Guards) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
+	value := holder.Get(key)
+	if value == nil {
+		value = goja.Undefined()
+	}
+	if o, ok := value.(*goja.Object); ok {
+		if depth > h.Limits.Depth { // the reviver can add nested objects
+			panic(h.RangeError("JSON.parse: nested deeper than %d", h.Limits.Depth))
+		}
+		one := func(k string) {
+			if v := h.reviveValue(o, k, reviver, depth+1); goja.IsUndefined(v) {
+				_ = o.Delete(k)
+			} else {
+				h.Put(o, k, v)
+			}
+		}
+		if o.ClassName() == "Array" {
+			h.TooLong(o, "JSON.parse")
+			for i := range int(o.Get("length").ToInteger()) {
+				one(h.IndexText(i))
+			}
+		} else {
+			for _, k := range o.Keys() {
+				one(k)
+			}
+		}
+	}
+	v, err := reviver(holder, h.JS.ToValue(key), value)
+	if err != nil {
+		panic(js.Rethrow(err))
+	}
+	return v
+}
+
+// preludeFunctions is a JavaScript expression for an array of the constructors
+// that create functions from text.
+const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"

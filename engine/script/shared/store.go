@@ -1,0 +1,229 @@
+package shared
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// Store contains the entries that all VMs of a service share, in all its
+// versions, and the state of computations and locks. It stores copies in Go and
+// never values of a VM. If space is needed, the least recently used entries are
+// removed.
+type Store struct {
+	mu      sync.Mutex
+	limit   int
+	bytes   int
+	entries map[string]*list.Element // values are *entry
+	used    *list.List               // most recently used first
+	gates   map[string]*gate         // for getOrCompute, once and lock
+}
+
+// entry is one value. A pinned entry is the result of once and is not evicted.
+type entry struct {
+	key    string
+	value  any // see sharedvalue.go
+	bytes  int
+	ends   time.Time // zero for no expiry
+	pinned bool
+}
+
+// entryBytes is the approximate size of an entry without key and value.
+const entryBytes = 160
+
+// largestShare limits one entry to 1/largestShare of the store.
+const largestShare = 4
+
+// NewStore returns an empty store with a limit in bytes.
+func NewStore(limit int) *Store {
+	return &Store{limit: limit, entries: map[string]*list.Element{}, used: list.New(), gates: map[string]*gate{}}
+}
+
+// Grow raises the limit of the store to at least limit bytes. It is used for a
+// version that is being loaded: as this version may never become active, it
+// must not reduce the limit of the active one.
+func (s *Store) Grow(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = max(s.limit, limit)
+}
+
+// Resize sets the limit of the store in bytes.
+func (s *Store) Resize(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = limit
+	s.evict()
+}
+
+// Size returns the number of entries and their bytes.
+func (s *Store) Size() (entries, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries), s.bytes
+}
+
+// get returns a value. The caller must not change it.
+func (s *Store) get(key string) (any, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(key)
+	if e == nil {
+		return nil, false
+	}
+	return e.value, true
+}
+
+// find returns an entry that has not expired, or nil. The caller must hold
+// s.mu.
+func (s *Store) find(key string) *entry {
+	at := s.entries[key]
+	if at == nil {
+		return nil
+	}
+	e := at.Value.(*entry)
+	if !e.ends.IsZero() && !time.Now().Before(e.ends) {
+		s.drop(at)
+		return nil
+	}
+	s.used.MoveToFront(at)
+	return e
+}
+
+// drop removes an entry. The caller must hold s.mu.
+func (s *Store) drop(at *list.Element) {
+	e := at.Value.(*entry)
+	s.used.Remove(at)
+	delete(s.entries, e.key)
+	s.bytes -= e.bytes
+}
+
+// errTooLarge is the reason why a value is not stored.
+type errTooLarge struct{ bytes, limit int }
+
+// put stores a value with a size of bytes.
+func (s *Store) put(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set(key, value, bytes, ttl, pinned)
+}
+
+// set does the work of put. The caller must hold s.mu.
+func (s *Store) set(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
+	bytes += entryBytes + 2*len(key)
+	if bytes > s.limit/largestShare {
+		return &errTooLarge{bytes, s.limit / largestShare}
+	}
+	if at := s.entries[key]; at != nil {
+		s.drop(at)
+	}
+	e := &entry{key: key, value: value, bytes: bytes, pinned: pinned}
+	if ttl > 0 {
+		e.ends = time.Now().Add(ttl)
+	}
+	at := s.used.PushFront(e)
+	s.entries[key] = at
+	s.bytes += bytes
+	s.evict()
+	if s.entries[key] != at { // all others are pinned
+		return &errTooLarge{bytes, 0}
+	}
+	return nil
+}
+
+// evict removes the least recently used entries until the rest fits. It keeps
+// pinned entries, except the most recently used one. The caller must hold s.mu.
+func (s *Store) evict() {
+	for at := s.used.Back(); at != nil && s.bytes > s.limit; {
+		before := at.Prev()
+		if e := at.Value.(*entry); !e.pinned || before == nil {
+			s.drop(at)
+		}
+		at = before
+	}
+}
+
+// Sweep removes expired entries.
+func (s *Store) Sweep(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := s.used.Back(); at != nil; {
+		before := at.Prev()
+		if e := at.Value.(*entry); !e.ends.IsZero() && !now.Before(e.ends) {
+			s.drop(at)
+		}
+		at = before
+	}
+}
+
+// remove removes an entry and reports whether it existed.
+func (s *Store) remove(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.find(key) == nil {
+		return false
+	}
+	s.drop(s.entries[key])
+	return true
+}
+
+// clear removes all entries except the results of once.
+func (s *Store) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := s.used.Back(); at != nil; {
+		before := at.Prev()
+		if !at.Value.(*entry).pinned {
+			s.drop(at)
+		}
+		at = before
+	}
+}
+
+// keys lists the keys of entries except the results of once, the most recently
+// used first.
+func (s *Store) keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var keys []string
+	for at := s.used.Front(); at != nil; at = at.Next() {
+		if e := at.Value.(*entry); !e.pinned && e.key[0] != 0 && (e.ends.IsZero() || now.Before(e.ends)) {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
+}
+
+// add adds to a number, or to 0 if there is no entry. An existing entry keeps
+// its expiry. ok is false if its value is not a number.
+func (s *Store) add(key string, by float64, ttl time.Duration) (sum float64, ok bool, failed *errTooLarge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(key)
+	if e == nil {
+		return by, true, s.set(key, by, 8, ttl, false)
+	}
+	n, ok := e.value.(float64)
+	if !ok {
+		return 0, false, nil
+	}
+	sum = n + by
+	e.value = sum
+	return sum, true, nil
+}
+
+// swap replaces a value if it equals expected. expected is absent{} if there
+// must be no entry.
+func (s *Store) swap(key string, expected, value any, bytes int, ttl time.Duration) (done bool, failed *errTooLarge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var old any = absent{}
+	if e := s.find(key); e != nil {
+		old = e.value
+	}
+	if !sameValue(old, expected) {
+		return false, nil
+	}
+	return true, s.set(key, value, bytes, ttl, false)
+}

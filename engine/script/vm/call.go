@@ -1,0 +1,414 @@
+package vm
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/js"
+)
+
+// Outcome is the result of a call.
+type Outcome struct {
+	Response *engine.Response
+	Err      error
+	again    bool // the VM was discarded during the call; run the call again
+	Data     any  // decoded result of work that has no response
+	None     bool // the function returned undefined
+
+	Displaced bool // the VM was discarded during the call, and the call cannot be repeated
+}
+
+// Work is what a call runs: the handler of a route, of an event or of a test, or a function of a converter.
+type Work interface {
+	// Start calls the function of the script, in the first turn of the call.
+	Start(c *Call) (goja.Value, error)
+	// Finish converts the result of the function, in a turn and inside goja's Try. It may panic with ResultError.
+	Finish(c *Call, result goja.Value) Outcome
+	// Fail returns the outcome of a call whose function failed.
+	Fail(c *Call, f *Failure) Outcome
+	// Displaced returns the outcome of a call that lost its VM and cannot be repeated.
+	Displaced() Outcome
+	// Urgent reports whether the call must not wait for a VM, because a write waits for it.
+	Urgent() bool
+}
+
+// Call is one run of a function of a script, for a request.
+type Call struct {
+	Service *Service
+	Req     *engine.Request
+	work    Work
+	ctx     context.Context // of the request
+	start   time.Time
+
+	out   Outcome       // valid when the call is over
+	done  chan *pending // buffered; receives an operation to run, or nil when out is set
+	Over  atomic.Bool   // out is set
+	begun atomic.Bool
+	Wrote atomic.Bool // called a method of the repository that writes
+
+	mu     sync.Mutex
+	inner  context.Context // ctx with the wall-time limit; made on first use
+	cancel context.CancelFunc
+
+	doing atomic.Bool // the goroutine of the call runs an operation
+
+	Vm     *VM
+	locals []any // see LocalOf
+
+	handed *pending // operation handed to the goroutine of the call, or nil; only accessed inside a turn
+
+	cpu      atomic.Int64 // CPU time of its turns, in nanoseconds
+	reported atomic.Bool  // cpu has been added to the counters
+
+	endMu sync.Mutex
+	ends  []func() // cleanup functions, see AtEnd
+}
+
+// LocalOf returns the T that belongs to a call, a new one at first. It may be used only inside a turn of the call.
+func LocalOf[T any](c *Call) *T {
+	for _, one := range c.locals {
+		if t, ok := one.(*T); ok {
+			return t
+		}
+	}
+	t := new(T)
+	c.locals = append(c.locals, t)
+	return t
+}
+
+// CallOf returns the call of a req object, or nil if v is no such object.
+func CallOf(v goja.Value) *Call {
+	if o, ok := v.(*goja.Object); ok {
+		if proto := o.Prototype(); proto != nil {
+			if fields, ok := proto.Export().(interface{ Call() *Call }); ok {
+				return fields.Call()
+			}
+		}
+	}
+	return nil
+}
+
+// Run runs work on one of the VMs. If the VM is discarded during the call, it repeats the call up to three times.
+func (s *Service) Run(ctx context.Context, r *engine.Request, w Work) (Outcome, error) {
+	if !s.begun.Load() && s.begun.CompareAndSwap(false, true) {
+		s.Begin()
+	}
+	if r.Account != nil && engine.AccountFrom(ctx) != r.Account {
+		ctx = engine.WithAccount(ctx, r.Account)
+	}
+	start := time.Now()
+	for attempt := 0; ; attempt++ {
+		c := &Call{Service: s, Req: r, work: w, ctx: ctx, start: start, done: make(chan *pending, 2)}
+		o, err := s.runOnce(c)
+		switch {
+		case o.again && attempt < 3:
+			continue
+		case o.again:
+			o = w.Displaced()
+		}
+		s.Counters.countRequest(o, err)
+		if err == nil {
+			err = o.Err
+		}
+		return o, err
+	}
+}
+
+// runOnce runs c on one VM and waits for its outcome.
+func (g *Service) runOnce(c *Call) (Outcome, error) {
+	v, err := g.acquireVM(c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer g.Group.release(v)
+	c.Vm = v
+	if !v.addCall(c) {
+		return Outcome{again: true}, nil
+	}
+	defer v.removeCall(c)
+	if !v.Do(Task{c, c.runHandler}, false) {
+		return Outcome{again: true}, nil
+	}
+	return c.wait(), nil
+}
+
+// acquireVM takes a VM from the group, within the wall-time limit of the call.
+func (g *Service) acquireVM(c *Call) (*VM, error) {
+	if c.work.Urgent() {
+		return g.Group.acquireUrgent()
+	}
+	if v := g.Group.takeFree(); v != nil {
+		return v, nil
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.start.Add(g.Limits.Wall))
+	defer cancel()
+	return g.Group.acquire(ctx)
+}
+
+// addCall adds c to the calls of v, so that c is notified when v is discarded. It returns false if v is discarded
+// already.
+func (v *VM) addCall(c *Call) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.dead {
+		return false
+	}
+	v.calls[c] = struct{}{}
+	return true
+}
+
+func (v *VM) removeCall(c *Call) {
+	v.mu.Lock()
+	delete(v.calls, c)
+	v.mu.Unlock()
+	c.Over.Store(true)
+	c.cancelWork()
+	c.runCleanups()
+}
+
+// cancelWork cancels the context of the repository calls.
+func (c *Call) cancelWork() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// AtEnd registers a function to run when c has ended, on a goroutine that runs no turn. The returned function
+// cancels the registration.
+func (c *Call) AtEnd(f func()) (forget func()) {
+	c.endMu.Lock()
+	defer c.endMu.Unlock()
+	i := len(c.ends)
+	c.ends = append(c.ends, f)
+	return func() {
+		c.endMu.Lock()
+		defer c.endMu.Unlock()
+		if i < len(c.ends) {
+			c.ends[i] = nil
+		}
+	}
+}
+
+// runCleanups runs the functions that were registered by AtEnd.
+func (c *Call) runCleanups() {
+	c.endMu.Lock()
+	ends := c.ends
+	c.ends = nil
+	c.endMu.Unlock()
+	for _, f := range ends {
+		if f != nil {
+			f()
+		}
+	}
+}
+
+// wait returns the outcome of the call. If the time limit is reached or the client disconnects, it sets the outcome
+// itself. Until then it runs operations of the script, because the goroutine is idle anyway and its stack has
+// already grown.
+func (c *Call) wait() Outcome {
+	for {
+		p := c.nextOperation()
+		if p == nil {
+			return c.out
+		}
+		c.doing.Store(true)
+		if !c.Over.Load() {
+			p.run(false)
+		}
+		c.doing.Store(false)
+	}
+}
+
+// nextOperation waits for an operation. It returns nil when the call is over.
+func (c *Call) nextOperation() *pending {
+	select {
+	case p := <-c.done:
+		return p
+	default:
+	}
+	t := time.NewTimer(time.Until(c.start.Add(c.Service.Limits.Wall)))
+	defer t.Stop()
+	select {
+	case p := <-c.done:
+		return p
+	case <-t.C:
+	case <-c.ctx.Done():
+	}
+	c.endLate()
+	return <-c.done
+}
+
+// endLate ends a call after its time limit, or after the client disconnected.
+func (c *Call) endLate() {
+	if c.finish(Outcome{Err: timeoutError(c.Service)}) {
+		c.reportCPU()
+	}
+}
+
+// handOver passes an operation to the goroutine of the call. It returns false if that goroutine has one already. It must
+// be called inside a turn.
+func (c *Call) handOver(p *pending) bool {
+	if c.handed != nil {
+		return false
+	}
+	c.handed = p
+	c.done <- p
+	return true
+}
+
+// markReturned records that an operation has completed. It must be called inside a turn.
+func (c *Call) markReturned(p *pending) {
+	if c.handed == p {
+		c.handed = nil
+	}
+}
+
+func timeoutError(g *Service) error {
+	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.Name)
+}
+
+// finish sets the outcome and reports whether it was the first to do so; later outcomes are ignored. If the
+// goroutine of the call runs an operation, finish cancels its context.
+func (c *Call) finish(o Outcome) bool {
+	if !c.Over.CompareAndSwap(false, true) {
+		return false
+	}
+	c.out = o
+	c.done <- nil
+	if c.doing.Load() {
+		c.cancelWork()
+	}
+	return true
+}
+
+func (c *Call) fail(f *Failure) {
+	switch {
+	case c.Over.Load():
+	case !time.Now().Before(c.start.Add(c.Service.Limits.Wall)): // the time limit caused the failure
+		c.finish(Outcome{Err: timeoutError(c.Service)})
+	default:
+		c.finish(c.work.Fail(c, f))
+	}
+}
+
+// handleDiscard is called when the VM of c was discarded. The call is repeated unless it may have changed something.
+func (c *Call) handleDiscard() {
+	if c.begun.Load() && (c.Wrote.Load() || c.Req.Method != http.MethodGet && c.Req.Method != http.MethodHead) {
+		c.finish(c.work.Displaced())
+		return
+	}
+	c.finish(Outcome{again: true})
+}
+
+// Context returns the context of repository calls. It ends with the call or when the wall-time limit is reached.
+func (c *Call) Context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.ctx, c.start.Add(c.Service.Limits.Wall))
+		if c.Over.Load() {
+			c.cancel()
+		}
+	}
+	return c.inner
+}
+
+// runHandler starts the handler. It is the first turn of the call.
+func (c *Call) runHandler() error {
+	if c.Over.Load() {
+		return nil
+	}
+	c.begun.Store(true)
+	v := c.Vm
+	v.Service.Counters.queueWait.observe(v.Clock.start.Sub(c.start))
+	ret, err := c.work.Start(c)
+	if err != nil {
+		return v.settleError(c, err)
+	}
+	p, ok := js.PromiseOf(ret)
+	if !ok {
+		if p, ok, err = v.AdoptThenable(ret); err != nil {
+			return v.settleError(c, err)
+		}
+	}
+	if !ok {
+		return v.answerCall(c, ret)
+	}
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		return v.answerCall(c, p.Result())
+	case goja.PromiseStateRejected:
+		delete(v.Rejected, p)
+		c.fail(v.DescribeThrown(p.Result(), nil))
+		return nil
+	}
+	return v.await(c, p)
+}
+
+// settleError fails c with an error of the engine. It returns errors that scripts cannot catch.
+func (v *VM) settleError(c *Call, err error) error {
+	if IsUncatchable(err) {
+		return err
+	}
+	c.fail(v.DescribeError(err))
+	return nil
+}
+
+// await answers c when p settles. All calls share the callbacks, which find the call in the asynchronous context.
+func (v *VM) await(c *Call, p *goja.Promise) error {
+	if v.onFulfilled == nil {
+		v.onFulfilled = v.JS.ToValue(func(fc goja.FunctionCall) goja.Value {
+			if c := v.Call; c != nil && !c.Over.Load() {
+				js.Must(v.answerCall(c, fc.Argument(0)))
+			}
+			return goja.Undefined()
+		})
+		v.onRejected = v.JS.ToValue(func(fc goja.FunctionCall) goja.Value {
+			if c := v.Call; c != nil {
+				c.fail(v.DescribeThrown(fc.Argument(0), nil))
+			}
+			return goja.Undefined()
+		})
+	}
+	v.Call = c
+	_, err := v.ThenFn(v.JS.ToValue(p), v.onFulfilled, v.onRejected)
+	return err
+}
+
+// answerCall converts the value that a handler returned to the outcome of its
+// call. It returns an error that scripts cannot catch.
+func (v *VM) answerCall(c *Call, result goja.Value) (err error) {
+	v.Call = c
+	var o Outcome
+	defer func() {
+		x := recover()
+		if x == nil {
+			return
+		}
+		bad, ok := x.(js.ResultError)
+		if !ok {
+			panic(x)
+		}
+		c.fail(&Failure{Message: string(bad)})
+	}()
+	ex := v.JS.Try(func() { o = c.work.Finish(c, result) })
+	if ex != nil {
+		c.fail(v.DescribeThrown(ex.Value(), ex))
+		return nil
+	}
+	if why := v.Clock.expired(); why != nil {
+		c.fail(v.describeAbort(nil, why))
+		return nil
+	}
+	v.Tally.flush(v.Service.Counters) // flush first, so that the metrics include the call when the client gets the answer
+	c.finish(o)
+	return nil
+}

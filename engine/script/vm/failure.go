@@ -1,0 +1,255 @@
+package vm
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
+
+	"restsrv/engine"
+)
+
+// Failure describes an error in a script for the log. Clients never receive it.
+type Failure struct {
+	Message string
+	File    string // relative to the application directory; "" if unknown
+	Line    int
+	Column  int
+	Stack   []string // "at f (file:line:column)", innermost first
+
+	Status int    // requested by the script; 0 if none
+	Text   string // message for the client if status is set
+	Cause  error  // the underlying Go error, or nil
+}
+
+// Error returns the message and the stack.
+func (f *Failure) Error() string {
+	if len(f.Stack) == 0 {
+		return f.Message
+	}
+	return f.Message + "\n\t" + strings.Join(f.Stack, "\n\t")
+}
+
+// Unwrap returns the underlying Go error, if any.
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// Place returns file:line:column, or "" if it is unknown.
+func (f *Failure) Place() string {
+	if f.File == "" {
+		return ""
+	}
+	return f.File + ":" + strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
+}
+
+// MaxLogText is the limit of one line that a script logs, in bytes.
+const MaxLogText = 8 << 10
+
+// DescribeError converts an error of the engine or of restsrv to a Failure.
+func (v *VM) DescribeError(err error) *Failure {
+	var ex *goja.Exception
+	if errors.As(err, &ex) && !IsUncatchable(err) {
+		return v.DescribeThrown(ex.Value(), ex)
+	}
+	return &Failure{Message: err.Error(), Cause: err}
+}
+
+// describeAbort describes the end of a turn that scripts cannot catch. The error stopped is the reason if the
+// watchdog ended the turn.
+func (v *VM) describeAbort(err, stopped error) *Failure {
+	var stop *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	switch {
+	case errors.As(err, &stop):
+		f := &Failure{Message: "interrupted", Cause: err}
+		if why, ok := stop.Value().(error); ok {
+			f.Message = why.Error()
+		}
+		f.AddFrames(v, stop.Stack())
+		return f
+	case errors.As(err, &overflow):
+		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.Service.Limits.CallStack), Cause: err}
+		f.AddFrames(v, overflow.Stack())
+		return f
+	case err != nil:
+		return &Failure{Message: err.Error(), Cause: err}
+	}
+	return &Failure{Message: stopped.Error()}
+}
+
+// MaxFrames is the limit of the stack frames in a log record.
+const MaxFrames = 20
+
+// AddFrames adds the frames that are in script files.
+func (f *Failure) AddFrames(v *VM, frames []goja.StackFrame) {
+	for i := range frames {
+		p := frames[i].Position()
+		f.addFrame(v, frames[i].FuncName(), p)
+	}
+}
+
+func (f *Failure) addFrame(v *VM, name string, p file.Position) {
+	file, line, column, ok := v.Service.Files.OriginOf(p.Filename, p.Line, p.Column)
+	if !ok {
+		return
+	}
+	if f.File == "" {
+		f.File, f.Line, f.Column = file, line, column
+	}
+	text := "at " + name + " (" + file + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(column) + ")"
+	if n := len(f.Stack); n < MaxFrames && !(n > 1 && f.Stack[n-1] == text && f.Stack[n-2] == text) {
+		f.Stack = append(f.Stack, text) // of a recursion, keep only the first frames
+	}
+}
+
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
+
+// maxStack is the length of the part of the stack property that is parsed, in bytes from the end. The message before
+// it can be of any length.
+const maxStack = 64 << 10
+
+// locateText parses the stack property of an Error.
+func (f *Failure) locateText(v *VM, stack string) {
+	stack = stack[max(0, len(stack)-maxStack):]
+	for _, m := range stackLine.FindAllStringSubmatch(stack, 10*MaxFrames) {
+		name := m[1]
+		if name == "" {
+			name = "<anonymous>"
+		}
+		line, _ := strconv.Atoi(m[3])
+		column, _ := strconv.Atoi(m[4])
+		f.addFrame(v, name, file.Position{Filename: m[2], Line: line, Column: column})
+	}
+}
+
+// DescribeThrown describes a thrown value or the reason of a rejection. The exception ex may be nil. Reading the
+// value may run getters, so it must be called inside a turn.
+func (v *VM) DescribeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
+	f := &Failure{Message: "undefined"}
+	failed := v.JS.Try(func() { f.readThrown(v, thrown) })
+	if failed != nil {
+		f.Message = "something was thrown that cannot be read"
+	}
+	if f.File == "" && ex != nil {
+		f.AddFrames(v, ex.Stack())
+	}
+	return f
+}
+
+// readThrown reads message, stack and status from a thrown value.
+func (f *Failure) readThrown(v *VM, thrown goja.Value) {
+	o, ok := thrown.(*goja.Object)
+	if !ok {
+		if thrown != nil {
+			f.Message = engine.Cut(thrown.String(), MaxLogText)
+		}
+		return
+	}
+	f.Cause = v.AttachedError(o)
+	message := o.Get("message")
+	if message != nil && goja.IsString(message) {
+		f.Text = message.String()
+	}
+	f.Message = engine.Cut(v.thrownText(o), MaxLogText)
+	var failed *engine.Error
+	if errors.As(f.Cause, &failed) && failed.Err != nil {
+		f.Message += ": " + failed.Err.Error() // the log needs the cause
+	}
+	if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
+		f.locateText(v, stack.String())
+	}
+	var placed *placedError
+	if f.File == "" && errors.As(f.Cause, &placed) {
+		f.AddFrames(v, placed.where)
+	}
+	f.Status = clientStatus(o.Get("code"))
+	if f.Status == 0 {
+		f.Status = clientStatus(o.Get("status"))
+	}
+	if f.Status != 0 && f.Text == "" {
+		f.Text = http.StatusText(f.Status)
+	}
+	f.addCauses(v, o, maxCauses)
+}
+
+// ancestorStatus maps error codes of IONDV to statuses: those of its REST module and of missing permissions.
+var ancestorStatus = map[string]int{
+	"rest.backend.403": http.StatusForbidden,
+	"rest.backend.404": http.StatusNotFound,
+	"front-end.403":    http.StatusForbidden,
+	"data-repo.noperm": http.StatusForbidden,
+}
+
+// clientStatus returns the status for the code or status of an error. It returns 0 if that is not a client error.
+func clientStatus(code goja.Value) int {
+	if code == nil {
+		return 0
+	}
+	if goja.IsString(code) {
+		return ancestorStatus[code.String()]
+	}
+	if !goja.IsNumber(code) {
+		return 0
+	}
+	n := code.ToFloat()
+	if n < 400 || n > 499 || n != float64(int(n)) {
+		return 0
+	}
+	return int(n)
+}
+
+// Limits of the causes in the log.
+const (
+	maxCauses = 4 // in a chain, and in an AggregateError
+	maxThrown = 500
+)
+
+// addCauses adds the cause of an Error and the errors of an AggregateError, with their positions.
+func (f *Failure) addCauses(v *VM, o *goja.Object, left int) {
+	if left == 0 || len(f.Stack) > 2*MaxFrames {
+		return
+	}
+	if cause := o.Get("cause"); cause != nil && !goja.IsUndefined(cause) && o.ClassName() == "Error" {
+		f.addCause(v, "caused by: ", cause, left)
+	}
+	list, _ := o.Get("errors").(*goja.Object)
+	if list == nil || list.ClassName() != "Array" || o.ClassName() != "Error" {
+		return
+	}
+	for i := range min(maxCauses, int(list.Get("length").ToInteger())) {
+		f.addCause(v, "one of its errors: ", list.Get(v.IndexText(i)), left)
+	}
+}
+
+func (f *Failure) addCause(v *VM, what string, thrown goja.Value, left int) {
+	inner := &Failure{Message: engine.Cut(thrown.String(), maxThrown)}
+	o, ok := thrown.(*goja.Object)
+	if ok {
+		inner.Message = engine.Cut(v.thrownText(o), maxThrown)
+		if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
+			inner.locateText(v, stack.String())
+		}
+	}
+	f.Stack = append(append(f.Stack, what+inner.Message), inner.Stack...)
+	if f.File == "" {
+		f.File, f.Line, f.Column = inner.File, inner.Line, inner.Column
+	}
+	if ok {
+		f.addCauses(v, o, left-1)
+	}
+}
+
+// thrownText returns the text of a thrown object for the log.
+func (v *VM) thrownText(o *goja.Object) string {
+	text := o.String()
+	if text != "[object Object]" {
+		return text
+	}
+	if message := o.Get("message"); message != nil && goja.IsString(message) && message.String() != "" {
+		return message.String()
+	}
+	return engine.Cut(v.CallModule("util", "inspect", o).String(), maxThrown)
+}

@@ -1,0 +1,380 @@
+package vm
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"restsrv/engine"
+)
+
+// exclusiveVMs is the maximum number of VMs if each VM takes one call only. The setting limits.vms overrides it. In
+// measurements, more VMs did not increase the throughput.
+const exclusiveVMs = 64
+
+// group is the set of VMs of one generation. It creates VMs under load, up to a limit, and removes them when they
+// are idle. A slot is the right to run one call on a VM.
+type group struct {
+	service *Service
+
+	mu         sync.Mutex
+	limit      int  // maximum number of VMs
+	perVM      int  // maximum number of concurrent calls on one VM
+	exclusive  bool // perVM is 1, because of the option or of a quarantine
+	quarantine bool // the group is exclusive because of a quarantine
+	vms        []*VM
+	spawning   int
+	failed     time.Time // when the creation of a VM last failed
+	inflight   int
+	waiting    []*waiter // calls that wait for a slot, oldest first
+	ended      []time.Time
+	closed     bool
+}
+
+// NewGroup returns a group without VMs. If exclusive is true, each VM takes one call at a time.
+func NewGroup(s *Service, exclusive bool) *group {
+	own := &group{service: s, limit: s.Limits.VMs, perVM: s.Limits.InFlight}
+	if exclusive {
+		own.isolate()
+	}
+	return own
+}
+
+// isolate limits each VM to one call at a time. The caller must hold g.mu.
+func (g *group) isolate() {
+	g.exclusive, g.perVM = true, 1
+	if !g.service.OwnVMs {
+		g.limit = max(g.limit, exclusiveVMs)
+	}
+}
+
+// waiter is a call that waits for a slot. It receives a VM with a slot, or nil if it must create a VM.
+type waiter struct{ slot chan *VM }
+
+// takeFree returns a VM with a slot for one call if that needs no waiting and no new VM. Otherwise it returns nil.
+func (g *group) takeFree() *VM {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) > 0 {
+		return nil // waiting calls have precedence
+	}
+	v, _ := g.pickVM()
+	if v != nil {
+		g.takeSlot(v)
+	}
+	return v
+}
+
+// takeSlot takes a slot of v. The caller must hold g.mu.
+func (g *group) takeSlot(v *VM) {
+	v.inflight++
+	v.served++
+	g.inflight++
+}
+
+// acquire returns a VM with a slot for one call: an idle VM if there is one, then a new VM, then the VM with the
+// fewest calls. Waiting calls are served in order. It returns Unavailable if too many calls wait, Timeout if ctx
+// ends first, and the errors of loading a VM.
+func (g *group) acquire(ctx context.Context) (*VM, error) {
+	w := &waiter{slot: make(chan *VM, 1)}
+	if !g.joinQueue(w) {
+		return nil, &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second,
+			Message: "service " + g.service.Name + " has too many requests waiting"}
+	}
+	for {
+		select {
+		case v := <-w.slot:
+			if v != nil {
+				return v, nil
+			}
+			if v, err := g.spawnVM(w); v != nil || err != nil {
+				return v, err
+			}
+		case <-ctx.Done():
+			g.leaveQueue(w)
+			return nil, timeoutError(g.service)
+		}
+	}
+}
+
+// joinQueue adds w to the queue. It returns false if the queue is full.
+func (g *group) joinQueue(w *waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, w)
+	g.assignSlots()
+	n := len(g.waiting)
+	if n <= g.service.Limits.Queue || g.waiting[n-1] != w {
+		return true
+	}
+	g.waiting = g.waiting[:n-1]
+	return false
+}
+
+// assignSlots assigns free slots to waiting calls. The caller must hold g.mu.
+func (g *group) assignSlots() {
+	for len(g.waiting) > 0 {
+		v, spawn := g.pickVM()
+		switch {
+		case v != nil:
+			g.takeSlot(v)
+		case spawn:
+			g.spawning++
+		default:
+			return
+		}
+		g.waiting[0].slot <- v
+		g.waiting[0] = nil
+		g.waiting = g.waiting[1:]
+	}
+}
+
+// spawnPause is the pause after the creation of a VM failed, if the group has other VMs.
+const spawnPause = time.Second
+
+func (g *group) pickVM() (v *VM, spawn bool) {
+	var idle, least *VM
+	for _, v := range g.vms {
+		if v.retired || v.inflight >= g.perVM {
+			continue
+		}
+		if least == nil || v.inflight < least.inflight {
+			least = v
+		}
+		if !v.running.Load() && (idle == nil || v.inflight < idle.inflight) {
+			idle = v
+		}
+	}
+	switch {
+	case idle != nil:
+		return idle, false
+	case len(g.vms)+g.spawning < g.limit && (len(g.vms) == 0 || time.Since(g.failed) > spawnPause):
+		return nil, true
+	}
+	return least, false
+}
+
+// spawnVM creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
+// queue, and spawnVM returns nil, nil.
+func (g *group) spawnVM(w *waiter) (*VM, error) {
+	v, err := g.service.Spawn()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer g.assignSlots()
+	g.spawning--
+	if err == nil {
+		g.vms = append(g.vms, v)
+		g.takeSlot(v)
+		return v, nil
+	}
+	g.failed = time.Now()
+	if len(g.vms) == 0 {
+		return nil, err
+	}
+	g.service.Log.Error("cannot create another VM; the service continues with its present VMs", "error", err)
+	g.waiting = append([]*waiter{w}, g.waiting...)
+	return nil, nil
+}
+
+// AddVM adds a loaded VM.
+func (g *group) AddVM(v *VM) {
+	g.mu.Lock()
+	v.used = time.Now()
+	g.vms = append(g.vms, v)
+	g.assignSlots()
+	g.mu.Unlock()
+}
+
+// leaveQueue removes w from the queue. If w has received a slot meanwhile, the slot passes to the next waiter.
+func (g *group) leaveQueue(w *waiter) {
+	g.mu.Lock()
+	for i, other := range g.waiting {
+		if other == w {
+			g.waiting = append(g.waiting[:i:i], g.waiting[i+1:]...)
+			g.mu.Unlock()
+			return
+		}
+	}
+	v := <-w.slot
+	if v == nil {
+		g.spawning--
+		g.assignSlots()
+		g.mu.Unlock()
+		return
+	}
+	g.mu.Unlock()
+	g.release(v)
+}
+
+// release returns a slot of v.
+func (g *group) release(v *VM) {
+	g.mu.Lock()
+	v.inflight--
+	g.inflight--
+	v.used = time.Now()
+	g.assignSlots()
+	var drop []*VM
+	switch {
+	case v.retired && v.inflight == 0:
+		drop = []*VM{v}
+	case g.closed && g.inflight == 0:
+		drop, g.vms = g.vms, nil
+	case v.served >= g.service.Limits.Calls && !v.retired && !g.closed:
+		v.served = 0
+		go g.recycle(v)
+	}
+	g.mu.Unlock()
+	for _, v := range drop {
+		v.Dispose()
+	}
+}
+
+// recycle replaces a VM that has run many calls, which frees the memory that the script leaks in module variables.
+// That memory cannot be measured. The old VM is removed when the new VM is ready and the last call of the old VM has
+// ended. If no new VM can be created, the old VM stays in use.
+func (g *group) recycle(old *VM) {
+	v, err := g.service.Spawn()
+	if err != nil {
+		g.service.Log.Error("cannot create a VM to replace one that ran many calls; the old one stays in use", "error", err)
+		return
+	}
+	g.mu.Lock()
+	closed := g.closed && g.inflight == 0 || old.retired
+	g.mu.Unlock()
+	if closed {
+		v.Dispose()
+		return
+	}
+	g.service.Counters.recycled.Add(1)
+	g.AddVM(v)
+	g.retire(old)
+}
+
+// retire removes a VM from the group. The VM is disposed of after its last call.
+func (g *group) retire(v *VM) {
+	g.mu.Lock()
+	unused := !v.retired && v.inflight == 0
+	v.retired = true
+	for i, other := range g.vms {
+		if other == v {
+			g.vms = append(g.vms[:i:i], g.vms[i+1:]...)
+			break
+		}
+	}
+	g.assignSlots()
+	g.mu.Unlock()
+	if unused {
+		v.Dispose()
+	}
+}
+
+// A group is put under quarantine if so many of its turns were ended in so short a time. Each VM then takes one call
+// at a time, so that a failing call cannot affect others. The quarantine ends when the service is loaded again, or
+// after a time without ended turns. It is temporary, because a single client may have sent requests that the script
+// cannot handle.
+const (
+	quarantineEnds = 3
+	quarantineTime = time.Minute
+	quarantineCalm = 5 * time.Minute
+)
+
+// recordInterrupt records that a turn was ended, and starts a quarantine if that happened too often.
+func (g *group) recordInterrupt(now time.Time) {
+	g.mu.Lock()
+	g.ended = append(g.ended, now)
+	if n := len(g.ended) - quarantineEnds; n > 0 {
+		g.ended = g.ended[n:]
+	}
+	often := len(g.ended) == quarantineEnds && now.Sub(g.ended[0]) < quarantineTime
+	begins := often && !g.exclusive
+	if begins {
+		g.isolate()
+		g.quarantine = true
+	}
+	g.mu.Unlock()
+	if begins {
+		g.service.Counters.quarantines.Add(1)
+		g.service.Log.Error("turns of the service were ended too often: each VM takes one request at a time until the service is loaded again, or no turn was ended for a while",
+			"ended", quarantineEnds, "within", quarantineTime, "until", quarantineCalm)
+	}
+}
+
+// endQuarantine ends a quarantine after a calm period. The caller must hold g.mu.
+func (g *group) endQuarantine(now time.Time) {
+	if !g.quarantine || now.Sub(g.ended[len(g.ended)-1]) < quarantineCalm {
+		return
+	}
+	g.quarantine, g.exclusive, g.ended = false, false, nil
+	g.limit, g.perVM = g.service.Limits.VMs, g.service.Limits.InFlight
+	g.assignSlots()
+}
+
+// RemoveIdle removes VMs that were idle for too long, except for one. It is called periodically.
+func (g *group) RemoveIdle(now time.Time) {
+	g.mu.Lock()
+	g.endQuarantine(now)
+	var keep, drop []*VM
+	for i, v := range g.vms {
+		spare := len(keep)+len(g.vms)-i > 1
+		if spare && v.inflight == 0 && now.Sub(v.used) > g.service.Limits.Idle {
+			drop = append(drop, v)
+			continue
+		}
+		keep = append(keep, v)
+	}
+	g.vms = keep
+	g.mu.Unlock()
+	for _, v := range drop {
+		v.Dispose()
+	}
+}
+
+// Close disposes of the VMs when no call uses them any more.
+func (g *group) Close() {
+	g.mu.Lock()
+	g.closed = true
+	var drop []*VM
+	if g.inflight == 0 {
+		drop, g.vms = g.vms, nil
+	}
+	g.mu.Unlock()
+	for _, v := range drop {
+		v.Dispose()
+	}
+}
+
+// acquireUrgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on
+// the VMs may wait for that write. It may therefore exceed the limits of the group.
+func (g *group) acquireUrgent() (*VM, error) {
+	if v := g.atOnce(); v != nil {
+		return v, nil
+	}
+	v, err := g.service.Spawn()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v.used = time.Now()
+	g.vms = append(g.vms, v)
+	g.takeSlot(v)
+	return v, nil
+}
+
+// atOnce takes a slot of the VM with the fewest calls. If each VM takes only one call, it takes an idle VM. It
+// returns nil if there is no suitable VM.
+func (g *group) atOnce() *VM {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var least *VM
+	for _, v := range g.vms {
+		if !v.retired && (least == nil || v.inflight < least.inflight) {
+			least = v
+		}
+	}
+	if least == nil || g.exclusive && least.inflight > 0 {
+		return nil
+	}
+	g.takeSlot(least)
+	return least
+}

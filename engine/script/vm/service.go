@@ -1,0 +1,164 @@
+package vm
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/script/limits"
+	"restsrv/engine/script/module"
+)
+
+// Service is what all VMs of one version of a service share.
+type Service struct {
+	Name     string
+	Asked    string // the configured file
+	Limits   limits.Limits
+	Env      *engine.Env
+	Options  engine.Options
+	Log      *slog.Logger
+	Files    *module.Files
+	Counters *Counters
+	Dog      *Watchdog
+	Compile  *module.Cache
+	Now      func() time.Time
+	Dev      bool
+	OwnVMs   bool // the service sets limits.VMs itself
+	Legacy   bool // based on IONDV's Service class, which has other rules for texts and numbers
+
+	Begin func()              // called before the first call
+	Spawn func() (*VM, error) // creates a VM and loads the module in it
+
+	Group    *group
+	begun    atomic.Bool // it has received a call
+	WarnOnce sync.Map    // texts of the logged warnings
+	warnings atomic.Int64
+}
+
+// maxWarnings is the limit of the warnings of one load, because their texts may contain data of clients.
+const maxWarnings = 200
+
+// Warn logs a warning, once per load.
+func (s *Service) Warn(text string, args ...any) { s.WarnOf(text, text, args...) }
+
+// WarnOf logs a warning, once per load for each key.
+func (s *Service) WarnOf(key, text string, args ...any) {
+	if _, given := s.WarnOnce.LoadOrStore(key, true); !given && s.warnings.Add(1) <= maxWarnings {
+		s.Log.Warn(text, args...)
+	}
+}
+
+// Data returns the repository of the global dataRepo: the repository of the option dataRepo, if it is set, or the
+// default.
+func (s *Service) Data() engine.Repository {
+	if named, ok := s.Options["dataRepo"].(engine.Repository); ok {
+		return named
+	}
+	return s.Env.Data
+}
+
+// Metadata returns the repository of the global metaRepo: the repository of the option metaRepo, if it is set, or the
+// default.
+func (s *Service) Metadata() engine.MetaRepository {
+	if named, ok := s.Options["metaRepo"].(engine.MetaRepository); ok {
+		return named
+	}
+	return s.Env.Meta
+}
+
+// ExcerptOf returns the source of a failure, as loaded by this version, or "" if the position is not known.
+func (s *Service) ExcerptOf(f *Failure) string {
+	if f.File == "" {
+		return ""
+	}
+	src := s.Files.ByName(f.File)
+	if src == nil {
+		return ""
+	}
+	return module.Excerpt(string(src.Text), f.Line, f.Column)
+}
+
+// FailureArgs returns the log attributes of a failure. In development mode they include an excerpt of the source.
+func (s *Service) FailureArgs(f *Failure, args ...any) []any {
+	args = append(args, "error", f)
+	if s.Dev {
+		if text := s.ExcerptOf(f); text != "" {
+			args = append(args, ExcerptKey, text)
+		}
+	}
+	return args
+}
+
+// RejectionMessage is the message of log records about an unhandled promise rejection.
+const RejectionMessage = "a promise was rejected and nobody handled it"
+
+// ExcerptKey is the log attribute with the source around a failure, on several lines. It is present in development
+// mode only.
+const ExcerptKey = "excerpt"
+
+// Loading is the load of a module in a new VM. It ends when the module has run and its routes are registered.
+type Loading struct {
+	vm   *VM
+	done chan error // buffered
+}
+
+// Finish ends the loading. It must be called inside a turn, and only the first call has an effect. If the turn has
+// exceeded its time limit, the loading fails even if err is nil.
+func (l *Loading) Finish(err error) {
+	v := l.vm
+	if v.Load != l {
+		return
+	}
+	if why := v.Clock.expired(); err == nil && why != nil {
+		err = v.LoadError(v.describeAbort(nil, why))
+	}
+	v.Load = nil
+	v.limit = v.Service.Limits.CPU
+	l.done <- err
+}
+
+// RunLoad runs start, which loads the module, in the first turn of v. It returns the error with which the load ends.
+func (v *VM) RunLoad(start func(*Loading) error) error {
+	l := &Loading{vm: v, done: make(chan error, 1)}
+	v.Do(Task{nil, func() error {
+		v.Load = l
+		return start(l)
+	}}, true)
+	longest := loadWait * v.Service.Limits.Load
+	t := time.NewTimer(longest)
+	defer t.Stop()
+	select {
+	case err := <-l.done:
+		return err
+	case <-t.C:
+		return v.Service.Fault("_route did not finish within " + longest.String())
+	}
+}
+
+// loadWait times the CPU limit of loading is the time limit of an async _route.
+const loadWait = 5
+
+// Fault returns an error for the file of the service.
+func (s *Service) Fault(message string) *module.LoadError {
+	return &module.LoadError{File: filepath.ToSlash(s.Asked), Message: message}
+}
+
+// LoadError converts a failure to a LoadError.
+func (v *VM) LoadError(f *Failure) error {
+	var e *module.LoadError
+	if errors.As(f.Cause, &e) {
+		return e
+	}
+	e = &module.LoadError{File: f.File, Line: f.Line, Column: f.Column, Message: f.Message}
+	if e.File == "" {
+		return v.Service.Fault(f.Message)
+	}
+	if s := v.Service.Files.ByName(e.File); s != nil {
+		e.Source, e.Excerpt = s.LineText(e.Line), v.Service.ExcerptOf(f)
+	}
+	return e
+}

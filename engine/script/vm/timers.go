@@ -1,0 +1,194 @@
+package vm
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine/script/js"
+)
+
+// timers contains the timers of one VM.
+type timers struct {
+	vm   *VM
+	mu   sync.Mutex
+	last int64
+	live map[int64]liveTimer
+	off  bool
+}
+
+// liveTimer is a timer that has not fired yet.
+type liveTimer struct {
+	clock *time.Timer // nil for setImmediate
+	call  *Call       // the call that started the timer, nil if there is none
+}
+
+const (
+	MinDelay = time.Millisecond // shorter delays are extended to this
+	maxDelay = 1<<31 - 1        // milliseconds; longer delays fire at once, as in Node.js
+)
+
+// InstallTimers defines setTimeout and the other global functions for timers.
+func (h *VM) InstallTimers() {
+	t := &h.Timers
+	global := h.JS.GlobalObject()
+	start := func(name string, repeat, immediate bool) {
+		h.Method(global, name, func(call goja.FunctionCall) goja.Value {
+			f, ok := goja.AssertFunction(call.Argument(0))
+			if !ok {
+				panic(h.JS.NewTypeError(name + " takes a function"))
+			}
+			first := 2
+			delay := time.Duration(0)
+			if immediate {
+				first = 1
+			} else {
+				delay = delayOf(call.Argument(1))
+			}
+			var args []goja.Value
+			if len(call.Arguments) > first {
+				args = slices.Clone(call.Arguments[first:]) // copied, because the arguments are on the stack of the VM
+			}
+			id := t.Start(&Timer{F: f, args: args, Call: h.Call, tx: h.Scope, Delay: delay, repeat: repeat})
+			if id == 0 {
+				panic(h.NewError(name+": the service has too many timers", "too-many-timers"))
+			}
+			return h.JS.ToValue(id)
+		})
+	}
+	start("setTimeout", false, false)
+	start("setInterval", true, false)
+	start("setImmediate", false, true)
+	clear := func(call goja.FunctionCall) goja.Value {
+		if v := call.Argument(0); goja.IsNumber(v) {
+			t.Stop(v.ToInteger())
+		}
+		return goja.Undefined()
+	}
+	for _, name := range []string{"clearTimeout", "clearInterval", "clearImmediate"} {
+		h.Method(global, name, clear)
+	}
+	h.Method(global, "queueMicrotask", func(call goja.FunctionCall) goja.Value {
+		if _, ok := goja.AssertFunction(call.Argument(0)); !ok {
+			panic(h.JS.NewTypeError("queueMicrotask takes a function"))
+		}
+		p, err := h.Resolve(h.Promise, goja.Undefined())
+		js.Must(err)
+		_, err = h.ThenFn(p, call.Argument(0))
+		js.Must(err)
+		return goja.Undefined()
+	})
+}
+
+func delayOf(v goja.Value) time.Duration {
+	ms := v.ToFloat()
+	if !(ms >= 1 && ms <= maxDelay) {
+		return MinDelay
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// Timer is a function to call later in the asynchronous context of its
+// creation.
+type Timer struct {
+	id     int64
+	F      goja.Callable
+	args   []goja.Value
+	Call   *Call
+	tx     *Scope
+	Delay  time.Duration
+	repeat bool
+}
+
+// Start starts a timer and returns its id, or 0 if there are too many timers.
+func (t *timers) Start(m *Timer) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.off || len(t.live) >= t.vm.Service.Limits.Timers && !t.makeRoom() {
+		return 0
+	}
+	if t.live == nil {
+		t.live = map[int64]liveTimer{}
+	}
+	t.last++
+	m.id = t.last
+	if m.Delay == 0 {
+		t.live[m.id] = liveTimer{nil, m.Call}
+		go t.vm.Do(Task{m.Call, func() error { return t.fire(m) }}, true)
+		return m.id
+	}
+	t.live[m.id] = liveTimer{time.AfterFunc(m.Delay, func() {
+		t.vm.Do(Task{m.Call, func() error { return t.fire(m) }}, true)
+	}), m.Call}
+	return m.id
+}
+
+// makeRoom removes the timers of calls that have ended, such as the timeout
+// that lost a Promise.race. Otherwise, many requests in sequence could use up
+// the limit for the next one. The caller must hold t.mu.
+func (t *timers) makeRoom() bool {
+	dropped := false
+	for id, l := range t.live {
+		if l.call != nil && l.call.Over.Load() {
+			t.drop(id)
+			dropped = true
+		}
+	}
+	if dropped {
+		t.vm.Service.Warn("too many timers: removing those that ended requests have left behind; clear timers that are no longer needed", "limit", t.vm.Service.Limits.Timers)
+	}
+	return dropped
+}
+
+// drop stops and removes a timer. The caller must hold t.mu.
+func (t *timers) drop(id int64) {
+	if l := t.live[id]; l.clock != nil {
+		l.clock.Stop()
+	}
+	delete(t.live, id)
+}
+
+// fire is the turn of a timer.
+func (t *timers) fire(m *Timer) error {
+	t.mu.Lock()
+	running, ok := t.live[m.id]
+	switch {
+	case !ok:
+		t.mu.Unlock()
+		return nil
+	case m.repeat:
+		running.clock.Reset(m.Delay)
+	default:
+		delete(t.live, m.id)
+	}
+	t.mu.Unlock()
+	v := t.vm
+	v.Scope = m.tx
+	_, err := m.F(goja.Undefined(), m.args...)
+	if err == nil || IsUncatchable(err) {
+		return err
+	}
+	log := v.Service.Log
+	if m.Call != nil {
+		log = log.With("request", m.Call.Req.ID)
+	}
+	log.Error("the function of a timer failed", v.Service.FailureArgs(v.DescribeError(err))...)
+	return nil
+}
+
+func (t *timers) Stop(id int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(id)
+}
+
+func (t *timers) stopAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.off = true
+	for id := range t.live {
+		t.drop(id)
+	}
+}

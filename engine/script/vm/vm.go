@@ -1,0 +1,363 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+
+	"restsrv/engine/script/js"
+	"restsrv/engine/script/platform"
+)
+
+// Task is one turn. run returns only errors that scripts cannot catch, such as
+// an interrupt or a stack overflow.
+type Task struct {
+	Call *Call // call of the turn, nil for the module itself
+	Run  func() error
+}
+
+// VM is one virtual machine of a generation. js may be used only inside a turn,
+// and turns never overlap.
+type VM struct {
+	*js.Realm
+	Service *Service
+	Clock   clock
+	limit   time.Duration // CPU time of a turn; higher while loading
+	Load    *Loading      // nil when loaded
+
+	Bindings    []any              // see BindingOf
+	Platform    *platform.Platform // nil until a script uses a part of it
+	NewPlatform func() *platform.Platform
+	AfterTurn   func(*Call) error // called after each turn that did not fail; may be nil
+
+	mu    sync.Mutex
+	queue []Task
+	busy  bool // a goroutine runs turns, or is about to
+	dead  bool // condemned or disposed of; accepts no turns
+	calls map[*Call]struct{}
+
+	inflight int         // protected by the group
+	served   int         // number of calls so far, protected by the group
+	retired  bool        // accepts no new calls, protected by the group
+	used     time.Time   // protected by the group
+	running  atomic.Bool // the VM is busy now; a hint for the group
+
+	// The following fields may be used only inside a turn.
+	Call     *Call                   // call of the current asynchronous context
+	Scope    *Scope                  // scope of the current asynchronous context; nil if there is none
+	left     *Call                   // last call in this turn; used for rejections that follow after its context has ended
+	Routes   []Route                 // the functions that the module registered
+	Rejected map[*goja.Promise]*Call // rejected in this turn and still without a handler
+	Timers   timers
+	Tally    tally // of this turn
+
+	onFulfilled, onRejected goja.Value // callbacks of await
+}
+
+// New returns a VM without globals of restsrv. The caller sets NewPlatform and Bindings before the first turn.
+func New(s *Service) *VM {
+	v := &VM{Service: s, limit: s.Limits.Load, calls: map[*Call]struct{}{}, Rejected: map[*goja.Promise]*Call{}}
+	v.Realm = js.New(&s.Limits, v.Clock.expired, s.Compile.PreludeProgram)
+	v.Timers.vm = v
+	v.JS.SetMaxCallStackSize(s.Limits.CallStack)
+	v.JS.SetParserOptions(parser.WithDisableSourceMaps)
+	v.JS.SetAsyncContextTracker((*contextTracker)(v))
+	v.JS.SetPromiseRejectionTracker(v.trackRejection)
+	s.Dog.add(v)
+	return v
+}
+
+// BindingOf returns the binding of type T of a VM. Work uses it to find the binding of the VM that it runs on.
+func BindingOf[T any](v *VM) (b T) {
+	for _, one := range v.Bindings {
+		if b, ok := one.(T); ok {
+			return b
+		}
+	}
+	return b
+}
+
+// Scope is an asynchronous context within a call that has a context of its own for operations, such as a transaction.
+type Scope struct {
+	Call *Call
+	Ctx  context.Context
+	Over bool // may be used only inside a turn
+}
+
+// IsOpen reports whether the scope accepts operations.
+func (s *Scope) IsOpen() bool { return s != nil && !s.Over }
+
+// currentContext returns the context for operations of c in the current asynchronous context.
+func (v *VM) currentContext(c *Call) context.Context {
+	if v.Scope.IsOpen() {
+		return v.Scope.Ctx
+	}
+	return c.Context()
+}
+
+// EnsurePlatform returns the platform of the VM.
+func (v *VM) EnsurePlatform() *platform.Platform {
+	if v.Platform == nil {
+		v.Platform = v.NewPlatform()
+	}
+	return v.Platform
+}
+
+// NewBytes returns a Buffer that uses b as its memory.
+func (v *VM) NewBytes(b []byte) goja.Value { return v.EnsurePlatform().Buffer(b) }
+
+// contextTracker implements goja's async context tracker. It makes v.cur and
+// v.tx follow promises.
+type contextTracker VM
+
+// Grab returns the context in which a promise reaction will run.
+func (t *contextTracker) Grab() any {
+	if t.Scope != nil {
+		return t.Scope
+	}
+	return t.Call
+}
+
+// Resumed enters a context.
+func (t *contextTracker) Resumed(o any) {
+	if tx, ok := o.(*Scope); ok {
+		t.Call, t.Scope = tx.Call, tx
+		return
+	}
+	t.Call, _ = o.(*Call)
+	t.Scope = nil
+}
+
+// Exited leaves the context. The rest of the turn has no context.
+func (t *contextTracker) Exited() { t.left, t.Call, t.Scope = t.Call, nil, nil }
+
+func (v *VM) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		if v.Rejected[p] = v.Call; v.Call == nil {
+			v.Rejected[p] = v.left
+		}
+		return
+	}
+	delete(v.Rejected, p)
+}
+
+// Do runs t now if v is idle. Otherwise it queues t for the goroutine that uses
+// v. After t, do also runs turns that were queued meanwhile if patient is true,
+// and starts a goroutine for them if it is false. It returns false if v is dead
+// and t will not run.
+func (v *VM) Do(t Task, patient bool) bool {
+	v.mu.Lock()
+	if v.dead {
+		v.mu.Unlock()
+		return false
+	}
+	if v.busy {
+		v.queue = append(v.queue, t)
+		v.mu.Unlock()
+		return true
+	}
+	v.busy = true
+	v.running.Store(true)
+	v.mu.Unlock()
+	v.runTurn(t)
+	if patient {
+		v.drain()
+		return true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.queue) > 0 && !v.dead {
+		go v.drain()
+		return true
+	}
+	v.markIdle()
+	return true
+}
+
+// drain runs turns until the queue is empty.
+func (v *VM) drain() {
+	for {
+		v.mu.Lock()
+		if len(v.queue) == 0 || v.dead {
+			v.markIdle()
+			v.mu.Unlock()
+			return
+		}
+		t := v.queue[0]
+		v.queue[0] = Task{}
+		v.queue = v.queue[1:]
+		v.mu.Unlock()
+		v.runTurn(t)
+	}
+}
+
+// markIdle marks v as idle. The caller must hold v.mu.
+func (v *VM) markIdle() {
+	v.busy = false
+	v.running.Store(false)
+	v.queue = nil
+}
+
+// runTurn runs one task under the watchdog and handles an abnormal end.
+func (v *VM) runTurn(t Task) {
+	v.Call, v.Scope, v.left = t.Call, nil, nil
+	v.Clock.begin(v.limit)
+	v.Service.Dog.turnStarted()
+	err := v.runStep(t)
+	took, stopped := v.Clock.end()
+	culprit := v.Call
+	if culprit == nil {
+		culprit = t.Call
+	}
+	v.Call, v.Scope = nil, nil
+	if err != nil || stopped != nil {
+		v.handleAbort(err, stopped, culprit)
+	}
+	v.countTurn(t.Call, took)
+}
+
+// runStep runs the task. It converts a Go panic to an error, and returns the
+// errors that scripts cannot catch.
+func (v *VM) runStep(t Task) (err error) {
+	defer func() {
+		x := recover()
+		if x == nil {
+			return
+		}
+		if e, ok := x.(error); ok && IsUncatchable(e) {
+			err = e
+			return
+		}
+		err = &panicError{value: x, stack: string(debug.Stack())}
+	}()
+	err = t.Run()
+	if err == nil && v.AfterTurn != nil {
+		err = v.AfterTurn(t.Call)
+	}
+	if err == nil && len(v.Rejected) > 0 {
+		v.logRejections()
+	}
+	return err
+}
+
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// IsUncatchable reports whether an error ends the turn: scripts cannot catch it.
+func IsUncatchable(err error) bool {
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(js.Stopped))
+}
+
+// handleAbort handles a turn that was aborted. stopped is the reason of the
+// watchdog, or nil. The queued jobs of goja are lost, so v accepts no new
+// calls. After an interrupt or a panic, its current calls cannot continue
+// either.
+func (v *VM) handleAbort(err, stopped error, culprit *Call) {
+	cause := v.describeAbort(err, stopped)
+	switch {
+	case culprit != nil:
+		culprit.fail(cause)
+	case v.Load != nil:
+		v.Load.Finish(v.LoadError(cause))
+	default:
+		v.Service.Log.Error("a script failed outside any request", v.Service.FailureArgs(cause)...)
+	}
+	v.Service.Group.retire(v)
+	v.Service.Counters.interrupts[reasonOf(err, stopped)].Add(1)
+	v.Service.Group.recordInterrupt(time.Now())
+	var overflow *goja.StackOverflowError
+	if stopped == nil && errors.As(err, &overflow) {
+		return
+	}
+	v.condemn()
+}
+
+// condemn stops v and displaces its calls. Calls that have not started or that
+// only read are run again on another VM.
+func (v *VM) condemn() {
+	v.mu.Lock()
+	v.dead = true
+	calls := v.calls
+	v.calls = map[*Call]struct{}{}
+	v.mu.Unlock()
+	for c := range calls {
+		c.handleDiscard()
+	}
+	v.Dispose()
+}
+
+// Dispose releases the timers of v and removes it from the watchdog. It may be
+// called from any goroutine when v accepts no more turns.
+func (v *VM) Dispose() {
+	v.mu.Lock()
+	v.dead = true
+	v.mu.Unlock()
+	v.Timers.stopAll()
+	v.Service.Dog.remove(v)
+}
+
+// logRejections logs promises that were rejected in this turn and have no
+// handler.
+func (v *VM) logRejections() {
+	for p, c := range v.Rejected {
+		delete(v.Rejected, p)
+		f := v.DescribeThrown(p.Result(), nil)
+		v.Tally.rejections++
+		log := v.Service.Log
+		if c != nil {
+			log = log.With("request", c.Req.ID)
+		}
+		log.Error(RejectionMessage, v.Service.FailureArgs(f)...)
+	}
+}
+
+// CallModule calls a function of a built-in module.
+func (v *VM) CallModule(module, name string, args ...goja.Value) goja.Value {
+	f, _ := goja.AssertFunction(v.EnsurePlatform().Module(module).(*goja.Object).Get(name))
+	result, err := f(goja.Undefined(), args...)
+	if err != nil {
+		panic(js.Rethrow(err))
+	}
+	return result
+}
+
+// NewStream returns a stream of a copy of content.
+func (v *VM) NewStream(content []byte) *goja.Object {
+	o, err := v.JS.New(v.EnsurePlatform().Module("#stream"), v.NewBytes(append([]byte(nil), content...)))
+	js.Must(err)
+	return o
+}
+
+// StreamOf adds the property stream to an object. The stream is made when the property is first read.
+func (v *VM) StreamOf(o *goja.Object, content []byte) {
+	var made goja.Value
+	get := v.NewFunction("stream", func(goja.FunctionCall) goja.Value {
+		if made == nil {
+			made = v.NewStream(content)
+		}
+		return made
+	})
+	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// Route is a function that the module registered in one VM: the handler of a route, a function of a converter, or a
+// test.
+type Route struct {
+	Method, Path string
+	Key          string // equal for paths that match the same requests
+	Handler      goja.Callable
+	This         goja.Value
+}
