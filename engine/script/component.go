@@ -90,7 +90,7 @@ func (l *lacking) Set(name string, _ goja.Value) bool {
 // Has returns false.
 func (l *lacking) Has(string) bool { return false }
 
-// Delete does nothing.
+// Delete has no effect.
 func (l *lacking) Delete(string) bool { return true }
 
 // Keys returns nil.

@@ -70,8 +70,10 @@ func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*eng
 	var b exchange.Body
 	if g := c.live.Load(); g != nil {
 		read, err := exchange.ReadBody(ctx, r, &g.Limits, g.rt.intake)
-		defer read.Close()
-		if err == nil { // an error was already reported by Parse
+		if err != nil { // the error was already reported by Parse
+			read.Close()
+		} else {
+			defer read.Close()
 			b = read
 		}
 	}

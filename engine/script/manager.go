@@ -36,7 +36,7 @@ type Manager struct {
 	before   map[string]lastGood // last good versions of the previous Manager
 	reloaded func(Report)
 	closed   bool
-	events   *event.Events // nil if there are none
+	events   *event.Events // nil if writes cause no events
 }
 
 // managed is one service with its active version.
@@ -64,7 +64,7 @@ func NewManager(rt *Runtime, mount Mount) *Manager {
 }
 
 // OnReload sets a function that is called after each Reload, before the next
-// report. If there is none, reloads that loaded a service are logged.
+// report. If no function is set, reloads that loaded a service are logged.
 func (m *Manager) OnReload(f func(Report)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +220,7 @@ func (m *Manager) Files() []string {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// Faults returns the errors of the services whose last load failed, by name.
+// Faults returns the errors of the services that could not be loaded the last time, by name.
 func (m *Manager) Faults() map[string]error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -345,7 +345,7 @@ func (m *Manager) isAffected(one *managed, touched pathSet) bool {
 	return live != nil && touched.containsAny(live.Files()) && (failed || live.Service.Files.IsStale())
 }
 
-// maxLoads is the maximum number of attempts to load a service whose files
+// maxLoads is the maximum number of attempts to load a service if its files
 // change while it is loaded. The failure of the last attempt is reported.
 const maxLoads = 3
 
@@ -357,7 +357,7 @@ const clockLag = 10 * time.Millisecond
 // load is not final, because a file may be incomplete.
 const settling = 50 * time.Millisecond
 
-// reloadService loads a service whose files have just changed.
+// reloadService loads a service after its files have changed.
 func (m *Manager) reloadService(one *managed) {
 	m.loadRetrying(one, func(f *module.Files, began time.Time) bool {
 		last := f.LastChange()
@@ -376,7 +376,7 @@ func (m *Manager) loadService(one *managed) {
 
 // loadRetrying does the work of loadService and reloadService. It loads again while a failure
 // may come from files that were being written, which doubtful reports. It also
-// discards a version whose files changed during the load, because it may have
+// discards a version if its files changed during the load, because it may have
 // read the old content.
 func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {

@@ -45,7 +45,7 @@ type lasting struct {
 	store    *shared.Store
 }
 
-// lastingOf returns the data of the service with that name. If there is none
+// lastingOf returns the data of the service with that name. If it has no data
 // yet, its new store has a limit of bytes.
 func (r *registry) lastingOf(name string, bytes int) *lasting {
 	r.mu.Lock()

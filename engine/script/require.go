@@ -70,7 +70,7 @@ func (h *host) requireFunction(from *module.Source) goja.Value {
 }
 
 // findRequired returns the file, or the name of the built-in module, for a call
-// of require. It throws if there is none.
+// of require. It throws if the module is missing.
 func (h *host) findRequired(call goja.FunctionCall, from *module.Source) (*module.Source, string) {
 	name, ok := call.Argument(0).Export().(string)
 	if !ok || name == "" {

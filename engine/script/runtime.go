@@ -20,7 +20,7 @@ type Config struct {
 	Limits limits.Limits    // defaults for the limits of services
 	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load for all services, default 10 s; the first New of a process sets it
 	Heap   int64            // maximum size of the Go heap in bytes; above it the longest turn is stopped; default 70 % of GOMEMLIMIT, or 512 MiB
-	Held   func() int64     // bytes of request bodies and answers in the heap; nil means none
+	Held   func() int64     // bytes of request bodies and answers in the heap; nil if they are not known
 	Dev    bool             // send the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
 	Now    func() time.Time // the current time for filters, default time.Now

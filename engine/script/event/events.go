@@ -38,7 +38,7 @@ var _ engine.Transactor = (*Events)(nil)
 // listeners is the set of all handlers.
 type listeners struct {
 	byType map[string][]listener // by the type of the event
-	reads  bool                  // some handlers are for lists
+	reads  bool                  // true if some handlers are for lists
 	time   time.Duration         // time limit of a write including the handlers before it
 }
 
@@ -50,7 +50,8 @@ type listener struct {
 	typ     string
 }
 
-// NewEvents returns a Repository that adds events to inner. It logs errors of handlers after a write to log.
+// NewEvents returns a Repository that adds events to inner. If a handler after a write fails, the error is written to
+// log.
 func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
 	return &Events{Repository: inner, log: log, services: map[string]registered{}}
 }
@@ -77,7 +78,8 @@ func (e *Events) SetOrder(services []string) {
 	}
 }
 
-// SetHandlers registers the handlers of a version of a service. They replace those of the previous version.
+// SetHandlers registers the handlers of a version of a service when it becomes active. They replace those of the
+// previous version.
 func (e *Events) SetHandlers(s *vm.Service, handlers []Handler) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,7 +158,7 @@ func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	return all
 }
 
-// hasAny reports whether one of the events has a listener.
+// hasAny reports whether one of the events has a listener. If not, a write needs no preparation.
 func (t *listeners) hasAny(c *engine.Class, what ...string) bool {
 	return slices.ContainsFunc(what, func(w string) bool { return len(t.of(c, w)) > 0 })
 }

@@ -20,7 +20,7 @@ type Handler struct {
 	Function goja.Callable
 }
 
-// SameEvents reports whether two VMs have registered the same handlers.
+// SameEvents reports whether two VMs have registered the same handlers. If not, the service cannot use both VMs.
 func SameEvents(a, b []Handler) bool {
 	return slices.EqualFunc(a, b, func(a, b Handler) bool { return a.repo == b.repo && slices.Equal(a.types, b.types) })
 }
@@ -34,7 +34,8 @@ type Binding struct {
 // New returns the binding of a VM.
 func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 
-// Register registers an event handler. The function typeOf checks and completes the type of an event.
+// Register registers an event handler. The function typeOf checks and completes the type of an event. Register throws
+// if the service is loaded already.
 func (h *Binding) Register(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	if h.Load == nil {
 		panic(h.NewError(what+": handlers are registered while the service loads, not later", nil))
@@ -105,7 +106,7 @@ func EventType(name string, findClass func(string) (*engine.Class, error)) (stri
 // eventRun is one call of an event handler.
 type eventRun struct {
 	listener
-	before  bool // the handler runs before the write
+	before  bool // true if the handler runs before the write
 	refuses bool // the handler can refuse the write by returning false
 	class   *engine.Class
 	id      string
@@ -235,7 +236,7 @@ func (h *Binding) givenValue(v any) (goja.Value, bool) {
 	return nil, false
 }
 
-// readOutcome returns the attributes that the handler changed in data and those of the object that it returned.
+// readOutcome returns the attributes that the handler changed in data, and those of the object if it returned one.
 func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
 	if r.refuses && result != nil && result.StrictEquals(c.Vm.JS.ToValue(false)) {
 		r.cancelled = true

@@ -111,7 +111,7 @@ func (w *writing) idsOf(members []any) (ids []string) {
 	return ids
 }
 
-// preFetch occurs before a list is read, preIterate before the first page of an iterator.
+// preFetch occurs when a list is about to be read, preIterate when the first page of an iterator is.
 const (
 	preFetch   = "pre-fetch"
 	preIterate = "pre-iterate"

@@ -99,7 +99,7 @@ func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admissi
 	return a
 }
 
-// heardBefore reports whether handlers run before the write: those of the event, unless it is "", or those of nested
+// heardBefore reports whether handlers run before the write: those of the event, if it is not "", or those of nested
 // records.
 func (w *writing) heardBefore(what string) bool {
 	return what != "" && w.table.hasAny(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)

@@ -133,7 +133,7 @@ func (l listener) bindAttributes(c *engine.Class, given engine.Fields) (engine.V
 }
 
 // runAfter calls the handlers after the write. It also writes the attributes that they return, which causes no events.
-// It returns the current item. Errors of handlers are logged; the write stands.
+// It returns the current item. If a handler fails, the error is logged and the write stands.
 func (w *writing) runAfter(what string, it *engine.Item) *engine.Item {
 	for _, l := range w.table.of(w.class, what) {
 		changed, err := w.afterOne(l, it)

@@ -24,10 +24,11 @@ func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 // ServeRoute runs a request of one route of a service.
 func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *engine.Request, route int) (*engine.Response, error) {
 	body, err := ReadBody(ctx, r, &s.Limits, in)
-	defer body.Close()
 	if err != nil {
+		body.Close()
 		return nil, err
 	}
+	defer body.Close()
 	o, err := s.Run(ctx, r, &routeWork{route: route, body: body})
 	if err != nil {
 		return nil, err

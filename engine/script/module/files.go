@@ -104,7 +104,7 @@ var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 // of the files.
 var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
 
-// lookUpFile returns the file for a path, or "" if there is none. It tries the
+// lookUpFile returns the file for a path, or "" if there is no such file. It tries the
 // path itself, the path with an extension, .ts in place of .js, and the main
 // and index files of a folder.
 func (f *Files) lookUpFile(want string) string {
@@ -194,8 +194,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ByName returns a file that was read, by its relative name, or nil if there is
-// none.
+// ByName returns a file that was read, by its relative name, or nil if it was
+// not read.
 func (f *Files) ByName(name string) *Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -37,7 +37,7 @@ func splitPackage(name string) (pkg, sub string, ok bool) {
 }
 
 // inPackages looks for a package in the folder of a file and in those above it,
-// up to the application directory. It returns nil if there is none.
+// up to the application directory. It returns nil if the package is not installed.
 func (f *Files) inPackages(name string, from *Source) (*Source, error) {
 	pkg, sub, ok := splitPackage(name)
 	if !ok {
@@ -76,8 +76,8 @@ func (f *Files) foldersAbove(dir string) []string {
 	return all
 }
 
-// inPackage finds a file of the package in dir. It returns nil if there is
-// none.
+// inPackage finds a file of the package in dir. It returns nil if the file
+// does not exist.
 func (f *Files) inPackage(dir, sub, name string, from *Source) (*Source, error) {
 	fields, err := f.readManifest(dir, from)
 	if err != nil {
@@ -111,8 +111,8 @@ func (f *Files) readOnce(path, name string, from *Source) (*Source, error) {
 	return s, err
 }
 
-// readManifest reads the package.json of a folder. It returns nil if there is
-// none.
+// readManifest reads the package.json of a folder. It returns nil if the file
+// does not exist.
 func (f *Files) readManifest(dir string, from *Source) (engine.Fields, error) {
 	path := filepath.Join(dir, manifest)
 	if !f.isFile(path) {
@@ -127,7 +127,7 @@ func (f *Files) readManifest(dir string, from *Source) (engine.Fields, error) {
 }
 
 // mainOf returns the absolute path of the main file in the package.json of a
-// folder, or "" if it names none.
+// folder, or "" if it names no file.
 func (f *Files) mainOf(dir string) string {
 	fields, err := f.readManifest(dir, &Source{})
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *Files) mainOf(dir string) string {
 }
 
 // findPackage returns the folder and the package.json of the package that a
-// file belongs to, or nil if there is none.
+// file belongs to, or nil if the file is in no package.
 func (f *Files) findPackage(of *Source) (dir string, fields engine.Fields) {
 	for _, dir := range f.foldersAbove(filepath.Dir(of.Path)) {
 		if filepath.Base(dir) == NodeModules {

@@ -34,7 +34,7 @@ func New(r *js.Realm, hooks Hooks) *Guards { return &Guards{Realm: r, Hooks: hoo
 func (h *Guards) UsesBase() bool { return h.provided.base }
 
 // Install wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
-// those whose memory or recursion depends on a number or a text.
+// if their memory or recursion depends on a number or a text.
 func (h *Guards) Install() {
 	h.guardArrays()
 	h.guardJSON()

@@ -56,8 +56,8 @@ func RewritePatterns(prg *ast.Program, text string) (patterns map[string]string,
 	return patterns, at, err
 }
 
-// maxPatterns is the maximum number of rewritten patterns whose original text a
-// VM stores. The property source of further ones returns the rewritten text.
+// maxPatterns is the maximum number of rewritten patterns for which a VM stores the
+// original text. The property source of further ones returns the rewritten text.
 const maxPatterns = 1000
 
 // patterns contains the state of one VM for rewritten regular expressions.

@@ -124,12 +124,12 @@ func (h *Guards) guardConstruct(name string) {
 	h.guardMethod(h.JS.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.TooLong(call.Argument(1), "arguments") })
 }
 
-// guardKeys limits strings and arrays whose properties are listed.
+// guardKeys limits strings and arrays when a script lists their properties.
 func (h *Guards) guardKeys(name string) {
 	h.guardMethod(h.JS.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.checkListed(call.Argument(0), name) })
 }
 
-// guardAssign limits strings and arrays whose properties are copied.
+// guardAssign limits strings and arrays when a script copies their properties.
 func (h *Guards) guardAssign(name string) {
 	h.guardMethod(h.JS.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
 		for _, v := range call.Arguments {

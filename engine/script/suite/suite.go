@@ -29,7 +29,7 @@ type Request struct {
 	Method, Path string
 	Header       http.Header
 	Body         []byte
-	Account      string // account of the request, no password needed; "" for none
+	Account      string // account of the request, no password needed; "" if the request is anonymous
 }
 
 // Response is the response to a Request.
@@ -39,7 +39,7 @@ type Response struct {
 	Body   []byte
 }
 
-// Suite contains the tests of one file. They share a VM and run one at a time.
+// Suite contains the tests of one file. They share a VM and run one at a time. Use Run to run them in order.
 type Suite struct {
 	service *vm.Service
 	close   func()
@@ -64,7 +64,7 @@ func (c *TestCase) Within(test *TestCase) bool {
 	return len(c.groups) <= len(test.groups) && slices.Equal(c.groups, test.groups[:len(c.groups)])
 }
 
-// TestFailure describes why a test failed.
+// TestFailure describes why a test failed. Actual and Expected are empty if no assertion has failed.
 type TestFailure struct {
 	*vm.Failure
 	Excerpt          string // source lines of the failure
@@ -74,18 +74,18 @@ type TestFailure struct {
 // New returns a suite for a file that is not loaded yet.
 func New(host Host) *Suite { return &Suite{host: host} }
 
-// Loaded connects the suite with its file, after that was loaded. Close calls closeFile.
+// Loaded connects the suite with its file. It must be called when the file is loaded. Close calls closeFile.
 func (s *Suite) Loaded(service *vm.Service, closeFile func()) {
 	s.service, s.close = service, closeFile
 }
 
-// DefaultTestTimeout is the time limit of a test that does not set one.
+// DefaultTestTimeout is the time limit of a test if the test does not set one.
 const DefaultTestTimeout = 5 * time.Second
 
 // Tests returns the tests of the file in order, including hooks.
 func (s *Suite) Tests() []*TestCase { return s.tests }
 
-// Close closes the suite.
+// Close closes the suite. It should be called when all tests have run.
 func (s *Suite) Close() { s.close() }
 
 // Run runs test i of Tests with an account. It returns nil if the test passed.
