@@ -25,7 +25,7 @@ const (
 	maxFiles          = engine.MaxUploads
 )
 
-type service struct {
+type acceptor struct {
 	meta       engine.MetaRepository
 	data       engine.Repository
 	files      engine.Files
@@ -41,7 +41,7 @@ type service struct {
 // fileStorage (default: the server's), handling ("lenient" or "strict"), maxRecords
 // (default 10000), maxBody (bytes, default 32 MiB). Any other option may be a converter.
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log, replays: env.Replays, options: o}
+	s := &acceptor{log: env.Log, replays: env.Replays, options: o}
 	for _, name := range []string{"dataRepo", "metaRepo"} {
 		if o[name] == nil {
 			return nil, fmt.Errorf("option %q is missing: acceptor needs dataRepo and metaRepo", name)
@@ -72,16 +72,16 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *service) Routes() []engine.Route {
+func (s *acceptor) Routes() []engine.Route {
 	return []engine.Route{{Method: http.MethodPost, Path: "/", MaxBody: s.maxBody, Handler: s.accept}}
 }
 
 // Errors implements engine.Service.
-func (s *service) Errors() engine.ErrorForm { return engine.PageErrors }
+func (s *acceptor) Errors() engine.ErrorForm { return engine.PageErrors }
 
 // accept answers POST /. If a request with the same Idempotency-Key was executed before,
 // it returns the same answer.
-func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *acceptor) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.findConverter(r)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ const ignored = "unknown attribute ignored"
 // repeatAnswer answers a request that was executed before. It returns the stored answer
 // if the account has the same rights as then and may still read all saved objects.
 // Otherwise it makes a new answer from the objects that the account may read now.
-func (s *service) repeatAnswer(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+func (s *acceptor) repeatAnswer(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
 	if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *service) repeatAnswer(ctx context.Context, r *engine.Request, c engine.
 
 // checkStillAllowed checks that the account may still make a request that was executed before. It
 // returns an error if the account may not save any object of one of the classes.
-func (s *service) checkStillAllowed(ctx context.Context, names []engine.SavedItem) error {
+func (s *acceptor) checkStillAllowed(ctx context.Context, names []engine.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
 		if asked[n.Class] {
@@ -178,7 +178,7 @@ func (s *service) checkStillAllowed(ctx context.Context, names []engine.SavedIte
 
 // runRequest saves the records of a request and answers them. If an attempt has saved them
 // before, it answers these items.
-func (s *service) runRequest(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+func (s *acceptor) runRequest(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
 	if attempt != nil && attempt.Saved() != nil {
 		items, err := s.readSaved(ctx, attempt.Saved())
 		if err != nil {
@@ -215,7 +215,7 @@ func (s *service) runRequest(ctx context.Context, r *engine.Request, c engine.Co
 
 // readSaved reads the current state of items that were saved before. It omits an item if it
 // has been deleted or if the account may not read it.
-func (s *service) readSaved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
+func (s *acceptor) readSaved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
 		c, err := s.findClass(ctx, n.Class)
@@ -237,7 +237,7 @@ func (s *service) readSaved(ctx context.Context, names []engine.SavedItem) ([]*e
 }
 
 // respond answers the items as they are stored, or in the form of the converter.
-func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
+func (s *acceptor) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
 		if err != nil || resp != nil {
@@ -259,7 +259,7 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 
 // readRecords reads all elements and checks them against their classes. each has the fields
 // that all records share. unknown contains each ignored attribute once.
-func (s *service) readRecords(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
+func (s *acceptor) readRecords(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
 	passwords, files := 0, 0
@@ -304,7 +304,7 @@ func (s *service) readRecords(ctx context.Context, in source, each engine.Record
 }
 
 // findClass returns a class as the account sees it.
-func (s *service) findClass(ctx context.Context, name string) (*engine.Class, error) {
+func (s *acceptor) findClass(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.meta.Class(name)
 	if err != nil {
 		return nil, err
@@ -314,7 +314,7 @@ func (s *service) findClass(ctx context.Context, name string) (*engine.Class, er
 
 // findWritable returns a class. If the account may not save any object of it, the error is
 // Forbidden, so that the account does not get errors about the input.
-func (s *service) findWritable(ctx context.Context, name string) (*engine.Class, error) {
+func (s *acceptor) findWritable(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.findClass(ctx, name)
 	if err != nil {
 		return nil, err
@@ -323,7 +323,7 @@ func (s *service) findWritable(ctx context.Context, name string) (*engine.Class,
 }
 
 // readRecord reads one element. known are the classes found so far.
-func (s *service) readRecord(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
+func (s *acceptor) readRecord(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "json", "a record is a JSON object")

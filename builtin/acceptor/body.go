@@ -23,7 +23,7 @@ func converterName(r *engine.Request) string {
 
 // findConverter returns the converter that the request names, or nil if it has no
 // converter.
-func (s *service) findConverter(r *engine.Request) (engine.Converter, error) {
+func (s *acceptor) findConverter(r *engine.Request) (engine.Converter, error) {
 	name := converterName(r)
 	if name == "" {
 		return nil, nil

@@ -19,8 +19,8 @@ const (
 	defaultMaxCount = 1000
 )
 
-// service is a configured instance of crud.
-type service struct {
+// crud is a configured instance of the service.
+type crud struct {
 	meta     engine.MetaRepository
 	data     engine.Repository
 	log      *slog.Logger
@@ -44,7 +44,7 @@ var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCoun
 // repository), fileStorage (default: the server's), handling ("lenient" or "strict"), maxCount (largest
 // _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
+	s := &crud{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *service) Routes() []engine.Route {
+func (s *crud) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
 		{Method: http.MethodGet, Path: "/:class", Handler: s.list},
@@ -89,12 +89,12 @@ func (s *service) Routes() []engine.Route {
 }
 
 // Errors implements engine.Service.
-func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *crud) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
 // pathClass returns the class in the path, as the account sees it. It refuses an account that does not have the
 // permission on any object of the class, before there can be an error about the input. If p is 0, it does not
 // check a permission.
-func (s *service) pathClass(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
+func (s *crud) pathClass(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *service) pathClass(ctx context.Context, r *engine.Request, p engine.Per
 }
 
 // warnIgnored reports ignored names to a lenient client, and to the log.
-func (s *service) warnIgnored(r *engine.Request, resp *engine.Response, what string, names []string) {
+func (s *crud) warnIgnored(r *engine.Request, resp *engine.Response, what string, names []string) {
 	if len(names) > 0 {
 		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))
 	}

@@ -33,7 +33,7 @@ type unknownNames struct{ parameters, attributes, terms []string }
 const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
 
 // readListing reads the parameters of a list.
-func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
+func (s *crud) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
 	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: engine.NewLoadSet(c)}
 	var err error
 	if l.given, err = r.Query(); err != nil {
@@ -48,7 +48,7 @@ func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, err
 }
 
 // readParameter reads one parameter and its values.
-func (s *service) readParameter(l *listing, name string, values []string) (err error) {
+func (s *crud) readParameter(l *listing, name string, values []string) (err error) {
 	switch name {
 	case "_eager", "_eager[]":
 		for _, v := range values {
@@ -93,7 +93,7 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	return err
 }
 
-func (s *service) checkCount(name string, n int) error {
+func (s *crud) checkCount(name string, n int) error {
 	if n > s.maxCount {
 		return engine.Errorf(engine.Invalid, "count", "%s is at most %d, found %d", name, s.maxCount, n)
 	}
@@ -152,7 +152,7 @@ func (l *listing) addAttribute(name string, values []string) error {
 }
 
 // finishListing completes a listing. In strict handling it refuses unknown names.
-func (s *service) finishListing(l *listing, h engine.Handling) error {
+func (s *crud) finishListing(l *listing, h engine.Handling) error {
 	if h == engine.Strict {
 		if err := refuseUnknown(l.class, l.unknown); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 )
 
 // fetch answers GET /:class/:id.
-func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) fetch(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func isComputed(c *engine.Class) bool {
 }
 
 // list answers GET /:class. It ignores the body.
-func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 }
 
 // answerList answers the page that a listing describes.
-func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing) (*engine.Response, error) {
+func (s *crud) answerList(ctx context.Context, r *engine.Request, l *listing) (*engine.Response, error) {
 	if err := s.finishListing(l, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func tooLong() error {
 // nextPage returns the URL of the next page, relative to the server: the same
 // request with another start, which is after the last object of this page or at an
 // offset.
-func (s *service) nextPage(r *engine.Request, l *listing, end *pageEnd) string {
+func (s *crud) nextPage(r *engine.Request, l *listing, end *pageEnd) string {
 	next := maps.Clone(l.given)
 	if next == nil {
 		next = url.Values{}

@@ -12,7 +12,7 @@ import (
 // cannot send SEARCH. It is a list with conditions in the body. Parameters of
 // the URL are used too, and take precedence over the body, so that the URL of
 // the next page can be used with the same body.
-func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func searchBody(r *engine.Request) (engine.Fields, error) {
 }
 
 // readMember reads one member of a search. null has no effect.
-func (s *service) readMember(l *listing, f engine.Field) error {
+func (s *crud) readMember(l *listing, f engine.Field) error {
 	switch f.Name {
 	case "filter", "sort", "offset", "count", "forceEnrichment", "nestingDepth":
 	default:

@@ -11,7 +11,7 @@ import (
 )
 
 // create answers POST /:class.
-func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	in, err := s.bindInput(ctx, r, engine.MayUse)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 
 // update answers PATCH and PUT /:class/:id. Both change only the given
 // attributes.
-func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	in, err := s.bindInput(ctx, r, engine.MayWrite)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 // answerWritten answers a write with the object, and the objects that _eager requests.
 // The write is already committed: if these cannot be read, the object alone is
 // answered.
-func (s *service) answerWritten(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
+func (s *crud) answerWritten(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
 	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
@@ -64,7 +64,7 @@ func (s *service) answerWritten(ctx context.Context, r *engine.Request, it *engi
 }
 
 // remove answers DELETE /:class/:id.
-func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.pathClass(ctx, r, engine.MayDelete)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ type input struct {
 // bindInput reads the class in the path and the values of the body, and stores the
 // files in them. It first checks that the account has the permission on some
 // object of the class.
-func (s *service) bindInput(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
+func (s *crud) bindInput(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
 	c, err := s.pathClass(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *service) bindInput(ctx context.Context, r *engine.Request, p engine.Per
 
 // checkUpdate checks before files are stored that the object may be changed, with an
 // update that changes no values.
-func (s *service) checkUpdate(ctx context.Context, c *engine.Class, r *engine.Request) error {
+func (s *crud) checkUpdate(ctx context.Context, c *engine.Class, r *engine.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err
 }
@@ -160,7 +160,7 @@ func ifMatch(r *engine.Request) *engine.Match {
 
 // wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), which requires
 // that the object does not exist. A change or deletion then fails in any case.
-func (s *service) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
+func (s *crud) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil
 	}

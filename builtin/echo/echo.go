@@ -11,12 +11,12 @@ import (
 )
 
 // New returns the module "builtin/echo". It has no options.
-func New(*engine.Env, engine.Options) (engine.Service, error) { return service{}, nil }
+func New(*engine.Env, engine.Options) (engine.Service, error) { return echo{}, nil }
 
-type service struct{}
+type echo struct{}
 
 // Routes implements engine.Service. GET and POST have the same answer.
-func (service) Routes() []engine.Route {
+func (echo) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/", Handler: answerEcho},
 		{Method: http.MethodPost, Path: "/", Handler: answerEcho},
@@ -24,7 +24,7 @@ func (service) Routes() []engine.Route {
 }
 
 // Errors implements engine.Service with the form of custom services.
-func (service) Errors() engine.ErrorForm { return engine.TextErrors }
+func (echo) Errors() engine.ErrorForm { return engine.TextErrors }
 
 func answerEcho(context.Context, *engine.Request) (*engine.Response, error) {
 	return engine.JSON([]byte(`{"echo":"peekaboo"}`)), nil

@@ -9,13 +9,13 @@ import (
 )
 
 // pathClass returns the class in the path, as the account sees it.
-func (s *service) pathClass(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
+func (s *meta) pathClass(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
 	return s.findClass(ctx, r.Param("class"), q)
 }
 
 // findClass returns the class name@namespace, or name in ?namespace, as the account
 // sees it.
-func (s *service) findClass(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
+func (s *meta) findClass(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, q.Get("namespace"))
 	}
@@ -28,7 +28,7 @@ func (s *service) findClass(ctx context.Context, name string, q url.Values) (*en
 
 // describeClass returns a class as JSON. It caches the description if no attribute
 // is hidden.
-func (s *service) describeClass(c *engine.Class) any {
+func (s *meta) describeClass(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made
 	}
@@ -41,7 +41,7 @@ func (s *service) describeClass(c *engine.Class) any {
 }
 
 // getMeta answers GET /getMeta/:class.
-func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getMeta(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) 
 
 // listMeta answers GET /listMeta: all classes, those in ?namespace, or those
 // below ?ancestor (only the direct descendants with ?direct).
-func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+func (s *meta) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {
 		c, err := s.findClass(ctx, name, q)
@@ -90,7 +90,7 @@ func isSet(q url.Values, name string) bool {
 
 // getAncestor answers GET /ancestor/:class. The body is empty if there is no
 // ancestor.
-func (s *service) getAncestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getAncestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil || c.Ancestor == nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *service) getAncestor(ctx context.Context, r *engine.Request, q url.Valu
 }
 
 // propertyMetas answers GET /propertyMetas/:class.
-func (s *service) propertyMetas(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) propertyMetas(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 	"restsrv/engine"
 )
 
-// service is a configured instance of meta.
-type service struct {
+// meta is a configured instance of the service.
+type meta struct {
 	meta      engine.MetaRepository
 	data      engine.Repository // defines the attributes that are hidden from an account
 	shown     engine.Presentation
@@ -34,7 +34,7 @@ var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 // with ion://dataRepo, those that it may not read with the default, the secured
 // repository.
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{shown: env.Presentation}
+	s := &meta{shown: env.Presentation}
 	if s.shown == nil {
 		return nil, errors.New("there is no application here with a presentation")
 	}
@@ -54,7 +54,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 // Routes implements engine.Service. ?namespace is the namespace of names without
 // one. ?version is ignored, because each class has only one, and so is
 // ?collection, because there are no views for it.
-func (s *service) Routes() []engine.Route {
+func (s *meta) Routes() []engine.Route {
 	get := func(path string, m method) engine.Route {
 		return engine.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
 	}
@@ -81,7 +81,7 @@ func (s *service) Routes() []engine.Route {
 }
 
 // Errors implements engine.Service.
-func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *meta) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
 // method returns the answer to a request as decoded JSON. nil is an empty body,
 // which IONDV returns for objects that do not exist.

@@ -149,7 +149,7 @@ func TestDescribedForEach(t *testing.T) {
 }
 
 func described(svc engine.Service) (classes []*engine.Class) {
-	svc.(*service).described.Range(func(c, _ any) bool {
+	svc.(*meta).described.Range(func(c, _ any) bool {
 		classes = append(classes, c.(*engine.Class))
 		return true
 	})

@@ -9,7 +9,7 @@ import (
 
 // getSections answers GET /getNavigationSections: all sections, or those in
 // ?namespace, by name.
-func (s *service) getSections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+func (s *meta) getSections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
 	sections, err := s.shown.Sections()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *service) getSections(ctx context.Context, _ *engine.Request, q url.Valu
 
 // getSection answers GET /getNavigationSection/:code. The body is empty if there is
 // no such section.
-func (s *service) getSection(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getSection(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	section, err := s.shown.Section(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || section == nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *service) getSection(ctx context.Context, r *engine.Request, q url.Value
 	return s.describeSection(ctx, section)
 }
 
-func (s *service) describeSection(ctx context.Context, section *engine.NavigationSection) (any, error) {
+func (s *meta) describeSection(ctx context.Context, section *engine.NavigationSection) (any, error) {
 	nodes := make(engine.Fields, len(section.Roots))
 	for i, n := range section.Roots {
 		said, err := s.describeNode(ctx, n)
@@ -51,7 +51,7 @@ func (s *service) describeSection(ctx context.Context, section *engine.Navigatio
 }
 
 // getNode answers GET /getNode/:code. The body is empty if there is no such node.
-func (s *service) getNode(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getNode(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	n, err := s.shown.Node(engine.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || n == nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *service) getNode(ctx context.Context, r *engine.Request, q url.Values) 
 
 // getNodes answers GET /getNodes/:section: the top-level nodes, or those below
 // ?parent.
-func (s *service) getNodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getNodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	namespace := q.Get("namespace")
 	nodes, err := s.shown.Nodes(engine.NodeCode(r.Param("section"), namespace), engine.NodeCode(q.Get("parent"), namespace))
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *service) getNodes(ctx context.Context, r *engine.Request, q url.Values)
 	return s.describeNodes(ctx, nodes)
 }
 
-func (s *service) describeNodes(ctx context.Context, nodes []*engine.NavigationNode) ([]any, error) {
+func (s *meta) describeNodes(ctx context.Context, nodes []*engine.NavigationNode) ([]any, error) {
 	list := make([]any, len(nodes))
 	for i, n := range nodes {
 		var err error
@@ -81,7 +81,7 @@ func (s *service) describeNodes(ctx context.Context, nodes []*engine.NavigationN
 	return list, nil
 }
 
-func (s *service) describeNode(ctx context.Context, n *engine.NavigationNode) (any, error) {
+func (s *meta) describeNode(ctx context.Context, n *engine.NavigationNode) (any, error) {
 	said := n.Said
 	if c, err := s.meta.Class(n.Class); err == nil {
 		view, err := engine.ViewOf(ctx, s.data, c)
@@ -98,7 +98,7 @@ func (s *service) describeNode(ctx context.Context, n *engine.NavigationNode) (a
 }
 
 // viewModel answers GET /get...ViewModel/:class, at ?node of the navigation.
-func (s *service) viewModel(kind engine.ViewKind) method {
+func (s *meta) viewModel(kind engine.ViewKind) method {
 	return func(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 		c, err := s.pathClass(ctx, r, q)
 		if err != nil {
@@ -123,7 +123,7 @@ func noView(c *engine.Class, what string) *engine.Error {
 }
 
 // getWorkflows answers GET /getWorkflows/:class.
-func (s *service) getWorkflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getWorkflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *service) getWorkflows(ctx context.Context, r *engine.Request, q url.Val
 
 // getWorkflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
 // is no such workflow.
-func (s *service) getWorkflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getWorkflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *service) getWorkflow(ctx context.Context, r *engine.Request, q url.Valu
 }
 
 // stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
-func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) stateViewModel(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -170,12 +170,12 @@ func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.V
 }
 
 // getMask answers GET /getMask/:name, with {} if there is no such mask.
-func (s *service) getMask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
+func (s *meta) getMask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
 	return s.shown.Mask(r.Param("name"))
 }
 
 // getValidators answers GET /getValidators.
-func (s *service) getValidators(context.Context, *engine.Request, url.Values) (any, error) {
+func (s *meta) getValidators(context.Context, *engine.Request, url.Values) (any, error) {
 	all, err := s.shown.Validators()
 	list := make([]any, len(all))
 	for i, v := range all {

@@ -17,7 +17,7 @@ import (
 // maxBody is more than enough for a name and a lifetime.
 const maxBody = 64 << 10
 
-type service struct {
+type token struct {
 	tokens engine.TokenIssuer
 	access engine.Access
 	audit  engine.Auditor // may be nil
@@ -33,15 +33,15 @@ func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 	if env.Access == nil {
 		return nil, errors.New("this server cannot check who may issue tokens")
 	}
-	return &service{env.Tokens, env.Access, env.Audit}, nil
+	return &token{env.Tokens, env.Access, env.Audit}, nil
 }
 
 // Errors implements engine.Service.
-func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *token) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
 // Routes implements engine.Service. HEAD has a route of its own, because GET /
 // issues a token and HEAD must not have an effect.
-func (s *service) Routes() []engine.Route {
+func (s *token) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: "GET", Path: "/", Handler: s.issueBare},
 		{Method: "HEAD", Path: "/", Handler: s.checkHead},
@@ -64,7 +64,7 @@ func tokenOwner(r *engine.Request) (string, error) {
 // operations on its own tokens need no permission. An account that uses an
 // OAuth2 token with a scope may not issue tokens, because these have no scope
 // and stay valid after the client's grant has ended.
-func (s *service) checkIssuer(ctx context.Context, r *engine.Request) (string, error) {
+func (s *token) checkIssuer(ctx context.Context, r *engine.Request) (string, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return "", err
@@ -80,13 +80,13 @@ func (s *service) checkIssuer(ctx context.Context, r *engine.Request) (string, e
 }
 
 // auditToken reports an event about a token to the auditor.
-func (s *service) auditToken(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
+func (s *token) auditToken(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
 	if s.audit != nil {
 		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
 	}
 }
 
-func (s *service) auditIssued(ctx context.Context, r *engine.Request, t engine.Token) {
+func (s *token) auditIssued(ctx context.Context, r *engine.Request, t engine.Token) {
 	s.auditToken(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
 }
 
@@ -97,7 +97,7 @@ func markSecret(r *engine.Response) *engine.Response {
 }
 
 // issueBare answers a new token as plain text, with the content type of IONDV.
-func (s *service) issueBare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) issueBare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (s *service) issueBare(ctx context.Context, r *engine.Request) (*engine.Res
 	return markSecret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
 }
 
-func (s *service) checkHead(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) checkHead(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	if _, err := s.checkIssuer(ctx, r); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *service) checkHead(ctx context.Context, r *engine.Request) (*engine.Res
 }
 
 // issue answers a new token and its properties.
-func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Respons
 	return markSecret(engine.JSON(appendToken(nil, t, text))), nil
 }
 
-func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 	return engine.JSON(append(b, ']')), nil
 }
 
-func (s *service) revoke(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) revoke(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err

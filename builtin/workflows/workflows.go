@@ -21,7 +21,7 @@ const (
 	maxMoves = 100
 )
 
-type service struct {
+type workflows struct {
 	meta      engine.MetaRepository
 	data      engine.Repository
 	workflows engine.Workflows
@@ -34,7 +34,7 @@ var known = []string{"metaRepo", "dataRepo", "workflow", "auth", "log"}
 // New returns the module "builtin/workflows". All options are optional: metaRepo,
 // dataRepo (default: the secured repository), workflow (ion://workflows).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{workflows: env.Workflows}
+	s := &workflows{workflows: env.Workflows}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *service) Routes() []engine.Route {
+func (s *workflows) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.answerStatus},
 		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: maxBody, Handler: s.performTransitions},
@@ -65,10 +65,10 @@ func (s *service) Routes() []engine.Route {
 
 // Errors implements engine.Service. Refused moves are not failures: they are
 // answered with 200.
-func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *workflows) Errors() engine.ErrorForm { return engine.ProblemErrors }
 
 // answerStatus answers GET /:class/:id.
-func (s *service) answerStatus(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) answerStatus(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *service) answerStatus(ctx context.Context, r *engine.Request) (*engine.
 
 // performTransitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
 // {"workflow": ["transition", ...]}, in which a single transition needs no array.
-func (s *service) performTransitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) performTransitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *service) performTransitions(ctx context.Context, r *engine.Request) (*e
 }
 
 // enterStates answers PATCH /:class/:id. The body is ["workflow.state", ...].
-func (s *service) enterStates(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) enterStates(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *service) enterStates(ctx context.Context, r *engine.Request) (*engine.R
 
 // readItem returns the item to be moved. It must be called before the body is read, so
 // that an account that may not read the item gets no errors about the input.
-func (s *service) readItem(ctx context.Context, r *engine.Request) (*engine.Item, error) {
+func (s *workflows) readItem(ctx context.Context, r *engine.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 // performMoves performs the moves one after the other. Each move is atomic: if one is
 // refused, the moves before it are kept, and those after it are tried. The answer
 // is an array with the reasons of the refused moves.
-func (s *service) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
+func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
 	}

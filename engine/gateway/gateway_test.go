@@ -18,9 +18,9 @@ import (
 	"restsrv/engine"
 )
 
-// service is a server behind a gateway. It issues numbered tokens, accepts the
+// remote is a server behind a gateway. It issues numbered tokens, accepts the
 // last one, and answers with the request that it got.
-type service struct {
+type remote struct {
 	issued  atomic.Int64
 	refuse  atomic.Int64 // requests that are refused with any token
 	status  int          // of refusals, 403 if 0
@@ -31,7 +31,7 @@ type service struct {
 	remote  string
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.seen = append(s.seen, r.Method+" "+r.URL.RequestURI())
 	s.headers, s.remote = r.Header.Clone(), r.RemoteAddr
@@ -61,7 +61,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.RequestURI(), body)
 }
 
-func (s *service) asked() []string {
+func (s *remote) asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.seen...)
@@ -143,7 +143,7 @@ func both(t *testing.T, run func(t *testing.T, inProcess bool)) {
 
 func TestRequestsAreSentOn(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
-		s := &service{}
+		s := &remote{}
 		url, _ := browse(t, s, inProcess, nil)
 		for _, c := range []struct{ method, path, body, want string }{
 			{"GET", "/api/rest/echo?a=1&b=%20x;y", "", "GET /rest/echo?a=1&b=%20x;y "},
@@ -167,7 +167,7 @@ func TestRequestsAreSentOn(t *testing.T) {
 }
 
 func TestOtherPathsAreNot(t *testing.T) {
-	s := &service{}
+	s := &remote{}
 	url, gs := browse(t, s, false, nil)
 	for _, path := range []string{
 		"/api", "/api/", "/api/rest", "/api/rest/other", "/apix/rest/echo", "/api/rest/echo/more", "/api/rest/crud/a", "/api/rest/crud//b",
@@ -197,7 +197,7 @@ func TestOtherPathsAreNot(t *testing.T) {
 // not change the method.
 func TestHeadersStayApart(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
-		s := &service{}
+		s := &remote{}
 		url, _ := browse(t, s, inProcess, nil)
 		status, header, _ := ask(t, "POST", url+"/api/rest/echo", "x", "Authorization", "Basic browser", "Auth-User", "browser", "Auth-Pwd", "browser",
 			"Auth-Token", "browser", "X-Forwarded-For", "browser", "X-Forwarded-Host", "browser", "Forwarded", "host=browser", "Host", "browser",
@@ -232,7 +232,7 @@ func TestHeadersStayApart(t *testing.T) {
 
 func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
-		s := &service{}
+		s := &remote{}
 		url, gs := browse(t, s, inProcess, nil)
 		now := time.Now()
 		sender := gs.all[0].proxy.Transport.(*sender)
@@ -277,7 +277,7 @@ func TestRefusedTokensAreReplacedOnce(t *testing.T) {
 // TestValidTokensAreKept checks that a refusal does not cost a new token if the
 // gateway can check that its token is valid.
 func TestValidTokensAreKept(t *testing.T) {
-	s := &service{status: http.StatusForbidden}
+	s := &remote{status: http.StatusForbidden}
 	url, _ := browse(t, s, true, func(server *Server, _ *Config) {
 		server.Valid = func(_ context.Context, token string) bool { return token == fmt.Sprintf("token-%d", s.issued.Load()) }
 	})
@@ -298,7 +298,7 @@ func TestValidTokensAreKept(t *testing.T) {
 
 func TestWrongSecretsAreNotTriedAgainAndAgain(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
-		s := &service{}
+		s := &remote{}
 		var log bytes.Buffer
 		url, _ := browse(t, s, inProcess, func(server *Server, c *Config) {
 			c.Secret = "wr0ng"
@@ -320,7 +320,7 @@ func TestWrongSecretsAreNotTriedAgainAndAgain(t *testing.T) {
 
 func TestManyRequestsFetchOneToken(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
-		s := &service{}
+		s := &remote{}
 		url, _ := browse(t, s, inProcess, nil)
 		var wg sync.WaitGroup
 		for range 30 {
