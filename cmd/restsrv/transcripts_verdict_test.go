@@ -12,14 +12,16 @@ import (
 // rule is a decision to answer differently from IONDV.
 type rule struct {
 	name        string
+	cases       int              // tests of this repository that check the decision
 	differences []*regexp.Regexp // which it explains
 	exchanges   []*regexp.Regexp // sections; empty means all
 	used        []bool           // of differences and exchanges: whether they were met
 }
 
 // readDecisions reads testdata/transcripts/decisions.txt. A paragraph has "rule
-// NAME", "says SENTENCE", which must be in engine/DECISIONS.md, and lines "when DIFFERENCE"
-// and "in SECTION: EXCHANGE", in both of which * is any text.
+// NAME", "says SENTENCE", which must be in engine/DECISIONS.md, "case FILE: TEXT", a test of this
+// repository and a text in it, and lines "when DIFFERENCE" and "in SECTION: EXCHANGE", in
+// both of which * is any text.
 func readDecisions(t *testing.T) (rules []*rule) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "transcripts", "decisions.txt"))
@@ -43,6 +45,13 @@ func readDecisions(t *testing.T) (rules []*rule) {
 			if len(rest) < 20 || !strings.Contains(spaced(string(decisions)), spaced(rest)) {
 				t.Errorf("rule %s: engine/DECISIONS.md does not contain %q", rules[len(rules)-1].name, rest)
 			}
+		case word == "case":
+			file, part, _ := strings.Cut(rest, ": ")
+			text, err := os.ReadFile(filepath.Join(root, file))
+			if err != nil || part == "" || !strings.Contains(string(text), part) {
+				t.Errorf("rule %s: %s does not contain %q: %v", rules[len(rules)-1].name, file, part, err)
+			}
+			rules[len(rules)-1].cases++
 		case word == "when":
 			r := rules[len(rules)-1]
 			r.differences = append(r.differences, glob(rest))
@@ -50,13 +59,23 @@ func readDecisions(t *testing.T) (rules []*rule) {
 			r := rules[len(rules)-1]
 			r.exchanges = append(r.exchanges, glob(rest))
 		default:
-			t.Fatalf("decisions.txt: %q: expected rule, says, when or in", line)
+			t.Fatalf("decisions.txt: %q: expected rule, says, case, when or in", line)
 		}
 	}
 	for _, r := range rules {
 		r.used = make([]bool, len(r.differences)+len(r.exchanges))
 	}
 	return rules
+}
+
+// TestDecisions checks that each rule quotes engine/DECISIONS.md and names a test that checks
+// the decision without the recorded exchanges, which are not part of the repository.
+func TestDecisions(t *testing.T) {
+	for _, r := range readDecisions(t) {
+		if r.cases == 0 {
+			t.Errorf("rule %s names no case", r.name)
+		}
+	}
 }
 
 func glob(s string) *regexp.Regexp {
