@@ -146,6 +146,68 @@ func TestMap(t *testing.T) {
 	}
 }
 
+// mappedPackage matches a package at the beginning of a column of the map.
+var mappedPackage = regexp.MustCompile(`(?:^|  )(engine/[a-z]+) `)
+
+// readRooms reads engine/ARCHITECTURE.md. It returns the room of each package of the map,
+// and the row of each room in the drawing; higher rows have lower numbers.
+func readRooms(t *testing.T) (rooms map[string]string, rows map[string]int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "engine/ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms, rows = map[string]string{"cmd": "cmd/restsrv", "builtin": "builtin", "engine": "engine"}, map[string]int{}
+	room, row := "", 0
+	for line := range strings.Lines(string(text)) {
+		line, indented := strings.CutPrefix(line, "    ")
+		if line = strings.TrimRight(line, "\n"); !indented || line == "" {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(line, "|"):
+			row++
+			for _, name := range strings.Split(strings.Trim(line, "| "), "|") {
+				rows[strings.TrimSpace(name)] = row
+			}
+		case line[0] >= 'A' && line[0] <= 'Z':
+			room = line
+		default:
+			for _, m := range mappedPackage.FindAllStringSubmatch(line, -1) {
+				rooms[m[1]] = room
+			}
+		}
+	}
+	return rooms, rows
+}
+
+// TestMapRooms checks the drawing in engine/ARCHITECTURE.md: a package imports only
+// packages of its own room and of rooms below it.
+func TestMapRooms(t *testing.T) {
+	rooms, rows := readRooms(t)
+	roomOf := func(dir string) string {
+		parts := strings.Split(dir, "/")
+		if parts[0] != "engine" {
+			return rooms[parts[0]]
+		}
+		return rooms[path.Join(parts[:min(len(parts), 2)]...)]
+	}
+	for dir, files := range packages(t) {
+		room := roomOf(dir)
+		if rows[room] == 0 {
+			t.Errorf("%s: room %q is not in the drawing", dir, room)
+		}
+		for name, f := range files {
+			for _, spec := range f.ast.Imports {
+				imported, own := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "restsrv/")
+				if other := roomOf(imported); own && other != room && rows[other] <= rows[room] {
+					t.Errorf("%s/%s (%s) imports %s (%s), which is not in a room below", dir, name, room, imported, other)
+				}
+			}
+		}
+	}
+}
+
 // TestTopLevel checks the entries at the top of the repository.
 func TestTopLevel(t *testing.T) {
 	allowed := map[string]bool{"cmd": true, "engine": true, "builtin": true, "scripts": true,
