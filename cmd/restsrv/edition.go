@@ -24,6 +24,7 @@ import (
 	"restsrv/engine/script/event"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
+	"restsrv/engine/store/layout"
 	"restsrv/engine/workflow"
 )
 
@@ -125,7 +126,7 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 		return nil
 	}
 	err := e.store.Upgrade(ctx)
-	var refused *store.SchemaError
+	var refused *layout.SchemaError
 	if errors.As(err, &refused) {
 		return fmt.Errorf("%w\n%s", err, schemaHint)
 	}
