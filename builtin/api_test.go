@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 var apiRoute = regexp.MustCompile("`([A-Z]+) (/[^`]*)`")
@@ -18,14 +19,14 @@ func TestAPIRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &engine.Env{
+	env := &service.Env{
 		Meta: struct{ engine.MetaRepository }{}, Data: struct{ engine.Repository }{}, Tokens: struct{ engine.TokenIssuer }{},
-		Access: struct{ engine.Access }{}, Presentation: struct{ engine.Presentation }{}, Workflows: struct{ engine.Workflows }{},
+		Access: struct{ engine.Access }{}, Presentation: struct{ service.Presentation }{}, Workflows: struct{ engine.Workflows }{},
 	}
 	for name, module := range Modules() {
-		options := engine.Options{}
+		options := service.Options{}
 		if name == "acceptor" {
-			options = engine.Options{"dataRepo": env.Data, "metaRepo": env.Meta}
+			options = service.Options{"dataRepo": env.Data, "metaRepo": env.Meta}
 		}
 		service, err := module(env, options)
 		if err != nil {

@@ -9,13 +9,13 @@ import (
 	"restsrv/builtin/meta"
 	"restsrv/builtin/token"
 	"restsrv/builtin/workflows"
-	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Modules returns the modules by the name that follows "builtin/" in
 // deploy.json.
-func Modules() map[string]engine.Module {
-	return map[string]engine.Module{
+func Modules() map[string]service.Module {
+	return map[string]service.Module{
 		"acceptor":  acceptor.New,
 		"crud":      crud.New,
 		"echo":      echo.New,

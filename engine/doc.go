@@ -6,12 +6,11 @@
 // complete.go (values, the conversion of input to values, and generated values), item.go,
 // compute.go and render.go (a stored item, its computed values and its JSON), query.go
 // and filter.go (queries), repository.go (the storage interface), journal.go (the history
-// of writes), workflow.go (states of items), file.go and image.go (contents), service.go
-// (the service interface), account.go (callers), permission.go, scope.go and view.go
-// (permissions and hidden attributes), describe.go and told.go (metadata as an account
-// may see it), audit.go (security events), error.go (failures), web.go (routes outside
-// /rest), presentation.go (the navigation and the forms of the application), system.go
-// (classes of the server itself).
+// of writes), workflow.go (states of items), file.go and image.go (contents),
+// account.go (callers), permission.go, scope.go and view.go (permissions and hidden
+// attributes), describe.go and redact.go (metadata as an account may see it), audit.go
+// (security events), error.go (failures), system.go (classes of the server itself).
+// The package service has the contract of services.
 //
 // Glossary, one word for each concept:
 //

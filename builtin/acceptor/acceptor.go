@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Defaults of the options, and limits that have no option.
@@ -29,8 +30,8 @@ type acceptor struct {
 	meta       engine.MetaRepository
 	data       engine.Repository
 	files      engine.Files
-	replays    engine.Replays
-	options    engine.Options // includes the converters
+	replays    service.Replays
+	options    service.Options // includes the converters
 	log        *slog.Logger
 	handling   engine.Handling
 	maxRecords int
@@ -40,7 +41,7 @@ type acceptor struct {
 // New returns the module "builtin/acceptor". Options: dataRepo and metaRepo (mandatory),
 // fileStorage (default: the server's), handling ("lenient" or "strict"), maxRecords
 // (default 10000), maxBody (bytes, default 32 MiB). Any other option may be a converter.
-func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &acceptor{log: env.Log, replays: env.Replays, options: o}
 	for _, name := range []string{"dataRepo", "metaRepo"} {
 		if o[name] == nil {
@@ -72,16 +73,16 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *acceptor) Routes() []engine.Route {
-	return []engine.Route{{Method: http.MethodPost, Path: "/", MaxBody: s.maxBody, Handler: s.accept}}
+func (s *acceptor) Routes() []service.Route {
+	return []service.Route{{Method: http.MethodPost, Path: "/", MaxBody: s.maxBody, Handler: s.accept}}
 }
 
 // Errors implements engine.Service.
-func (s *acceptor) Errors() engine.ErrorForm { return engine.PageErrors }
+func (s *acceptor) Errors() service.ErrorForm { return service.PageErrors }
 
 // accept answers POST /. If a request with the same Idempotency-Key was executed before,
 // it returns the same answer.
-func (s *acceptor) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.findConverter(r)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ const ignored = "unknown attribute ignored"
 // repeatAnswer answers a request that was executed before. It returns the stored answer
 // if the account has the same rights as then and may still read all saved objects.
 // Otherwise it makes a new answer from the objects that the account may read now.
-func (s *acceptor) repeatAnswer(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c service.Converter, attempt service.Attempt) (*service.Response, error) {
 	if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (s *acceptor) repeatAnswer(ctx context.Context, r *engine.Request, c engine
 
 // checkStillAllowed checks that the account may still make a request that was executed before. It
 // returns an error if the account may not save any object of one of the classes.
-func (s *acceptor) checkStillAllowed(ctx context.Context, names []engine.SavedItem) error {
+func (s *acceptor) checkStillAllowed(ctx context.Context, names []service.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
 		if asked[n.Class] {
@@ -178,7 +179,7 @@ func (s *acceptor) checkStillAllowed(ctx context.Context, names []engine.SavedIt
 
 // runRequest saves the records of a request and answers them. If an attempt has saved them
 // before, it answers these items.
-func (s *acceptor) runRequest(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+func (s *acceptor) runRequest(ctx context.Context, r *service.Request, c service.Converter, attempt service.Attempt) (*service.Response, error) {
 	if attempt != nil && attempt.Saved() != nil {
 		items, err := s.readSaved(ctx, attempt.Saved())
 		if err != nil {
@@ -215,7 +216,7 @@ func (s *acceptor) runRequest(ctx context.Context, r *engine.Request, c engine.C
 
 // readSaved reads the current state of items that were saved before. It omits an item if it
 // has been deleted or if the account may not read it.
-func (s *acceptor) readSaved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
+func (s *acceptor) readSaved(ctx context.Context, names []service.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
 		c, err := s.findClass(ctx, n.Class)
@@ -237,7 +238,7 @@ func (s *acceptor) readSaved(ctx context.Context, names []engine.SavedItem) ([]*
 }
 
 // respond answers the items as they are stored, or in the form of the converter.
-func (s *acceptor) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
+func (s *acceptor) respond(ctx context.Context, r *service.Request, c service.Converter, items []*engine.Item) (*service.Response, error) {
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
 		if err != nil || resp != nil {
@@ -254,7 +255,7 @@ func (s *acceptor) respond(ctx context.Context, r *engine.Request, c engine.Conv
 			b = slices.Grow(b, (len(b)+len(b)/8)*len(items))
 		}
 	}
-	return engine.JSON(append(b, ']')), nil
+	return service.JSON(append(b, ']')), nil
 }
 
 // readRecords reads all elements and checks them against their classes. each has the fields

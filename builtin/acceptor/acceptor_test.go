@@ -12,6 +12,7 @@ import (
 	"restsrv/builtin/acceptor"
 	"restsrv/engine"
 	"restsrv/engine/replay"
+	"restsrv/engine/service"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
@@ -34,12 +35,12 @@ func (cs classes) Classes() []*engine.Class { return cs }
 type fixture struct {
 	*testing.T
 	data    *store.Store
-	replays engine.Replays
-	handler engine.Handler
+	replays service.Replays
+	handler service.Handler
 	note    *engine.Class
 }
 
-func open(t *testing.T, options engine.Options) *fixture {
+func open(t *testing.T, options service.Options) *fixture {
 	t.Helper()
 	ctx := context.Background()
 	note := &engine.Class{Name: "note", Namespace: "n", Key: []string{"id"}, Properties: []*engine.Property{
@@ -62,11 +63,11 @@ func open(t *testing.T, options engine.Options) *fixture {
 		}
 	})
 	f.replays = replay.New(replay.Config{Data: f.data, Class: keys})
-	all := engine.Options{"dataRepo": f.data, "metaRepo": classes{note}}
+	all := service.Options{"dataRepo": f.data, "metaRepo": classes{note}}
 	for name, o := range options {
 		all[name] = o
 	}
-	svc, err := acceptor.New(&engine.Env{Replays: f.replays, Log: slog.New(slog.DiscardHandler)}, all)
+	svc, err := acceptor.New(&service.Env{Replays: f.replays, Log: slog.New(slog.DiscardHandler)}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +76,12 @@ func open(t *testing.T, options engine.Options) *fixture {
 }
 
 // post sends a body with the given headers: names and values alternate.
-func (f *fixture) post(body string, header ...string) (*engine.Response, error) {
+func (f *fixture) post(body string, header ...string) (*service.Response, error) {
 	h := http.Header{"Content-Type": {"application/json"}}
 	for i := 0; i < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	return f.handler(context.Background(), &engine.Request{Service: "acceptor", Method: "POST", Path: "/", Header: h,
+	return f.handler(context.Background(), &service.Request{Service: "acceptor", Method: "POST", Path: "/", Header: h,
 		Account: &engine.Account{ID: "a@local"}, Body: strings.NewReader(body)})
 }
 
@@ -96,7 +97,7 @@ func (f *fixture) count() int64 {
 // lines is a converter for bodies with one title per line.
 type lines struct{ silent bool }
 
-func (lines) Parse(_ context.Context, r *engine.Request, body any) (any, error) {
+func (lines) Parse(_ context.Context, r *service.Request, body any) (any, error) {
 	text, ok := body.(string)
 	if !ok {
 		return body, nil
@@ -111,7 +112,7 @@ func (lines) Parse(_ context.Context, r *engine.Request, body any) (any, error) 
 	return all, nil
 }
 
-func (l lines) Respond(_ context.Context, _ *engine.Request, items []*engine.Item) (*engine.Response, error) {
+func (l lines) Respond(_ context.Context, _ *service.Request, items []*engine.Item) (*service.Response, error) {
 	if l.silent {
 		return nil, nil
 	}
@@ -119,13 +120,13 @@ func (l lines) Respond(_ context.Context, _ *engine.Request, items []*engine.Ite
 	for _, it := range items {
 		b.WriteString(it.Get("title").(string) + ";")
 	}
-	return &engine.Response{Status: 201, ContentType: "text/plain", Body: []byte(b.String())}, nil
+	return &service.Response{Status: 201, ContentType: "text/plain", Body: []byte(b.String())}, nil
 }
 
 // TestConverter: a converter makes the records and the answer, with both names
 // of the header and any type of body.
 func TestConverter(t *testing.T) {
-	f := open(t, engine.Options{"lines": lines{}, "silent": lines{silent: true}})
+	f := open(t, service.Options{"lines": lines{}, "silent": lines{silent: true}})
 	for _, header := range []string{"svc-converter", "ion-converter"} {
 		resp, err := f.post("tea\ncoffee\n", header, "lines", "Content-Type", "text/plain; charset=utf-8")
 		if err != nil || string(resp.Body) != "tea;coffee;" || resp.Status != 201 || resp.ContentType != "text/plain" {
@@ -161,7 +162,7 @@ func TestConverter(t *testing.T) {
 // TestIdempotencyKey: a request takes effect once for its key, account, service
 // and converter.
 func TestIdempotencyKey(t *testing.T) {
-	f := open(t, engine.Options{"silent": lines{silent: true}})
+	f := open(t, service.Options{"silent": lines{silent: true}})
 	const body = `[{"_class":"note@n","title":"tea","colour":"black"}]`
 	first, err := f.post(body, "Idempotency-Key", "k")
 	if err != nil || first.Header.Get("Idempotency-Replayed") != "" || first.Header.Get("Warning") == "" {

@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
 // converterName returns the option that the request names as its converter, or
 // "" if it has no converter. The second header is the one of IONDV.
-func converterName(r *engine.Request) string {
+func converterName(r *service.Request) string {
 	for _, h := range [...]string{"Svc-Converter", "Ion-Converter"} {
 		if name := r.Header.Get(h); name != "" {
 			return name
@@ -23,12 +24,12 @@ func converterName(r *engine.Request) string {
 
 // findConverter returns the converter that the request names, or nil if it has no
 // converter.
-func (s *acceptor) findConverter(r *engine.Request) (engine.Converter, error) {
+func (s *acceptor) findConverter(r *service.Request) (service.Converter, error) {
 	name := converterName(r)
 	if name == "" {
 		return nil, nil
 	}
-	c, ok := s.options[name].(engine.Converter)
+	c, ok := s.options[name].(service.Converter)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "converter", "the service has no converter %s", engine.Quote(name))
 	}
@@ -43,7 +44,7 @@ type source interface {
 
 // readElements returns the elements of an array of objects, or a single object.
 // They come from the body, which is read as needed, or from the converter.
-func readElements(ctx context.Context, r *engine.Request, c engine.Converter) (source, error) {
+func readElements(ctx context.Context, r *service.Request, c service.Converter) (source, error) {
 	t := r.MediaType()
 	isJSON := t == "application/json"
 	if c != nil {
@@ -82,7 +83,7 @@ func (l *listed) Next() (any, error) {
 
 // convertBody calls a converter to make the elements. Its input is decoded JSON,
 // text if the body is text, or else the bytes of the body.
-func convertBody(ctx context.Context, r *engine.Request, c engine.Converter, mediaType string, isJSON bool) (source, error) {
+func convertBody(ctx context.Context, r *service.Request, c service.Converter, mediaType string, isJSON bool) (source, error) {
 	body, err := r.ReadBody()
 	if err != nil {
 		return nil, err

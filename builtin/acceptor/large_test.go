@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // largeBody returns the given number of records of about 250 bytes, numbered
@@ -27,7 +28,7 @@ func largeBody(first, records int, title string) string {
 // TestLargeSavesAreBounded limits the memory that a request with 10,000 objects
 // allocates in total, for inserts and for updates.
 func TestLargeSavesAreBounded(t *testing.T) {
-	f := open(t, engine.Options{})
+	f := open(t, service.Options{})
 	const records, most = 10_000, 32 << 20
 	for _, title := range []string{"Made", "Changed"} {
 		body := largeBody(0, records, title)
@@ -56,9 +57,9 @@ func TestLargeSavesAreBounded(t *testing.T) {
 // server must read the rest of it, because a client that is still sending does
 // not read the answer.
 func TestRefusedBodyIsTaken(t *testing.T) {
-	f := open(t, engine.Options{})
+	f := open(t, service.Options{})
 	body := strings.NewReader(`[{"_class":"note@n"},{"_class":"none@n"},` + largeBody(0, 1000, "Made")[1:])
-	_, err := f.handler(t.Context(), &engine.Request{Service: "acceptor", Method: "POST", Path: "/", Body: body,
+	_, err := f.handler(t.Context(), &service.Request{Service: "acceptor", Method: "POST", Path: "/", Body: body,
 		Header: http.Header{"Content-Type": {"application/json"}}, Account: &engine.Account{ID: "a@local"}})
 	var e *engine.Error
 	if !errors.As(err, &e) || !e.Bulk || e.Index != 1 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/store"
 )
 
@@ -46,7 +47,7 @@ func (g *gate) Save(ctx context.Context, records []engine.Record) ([]*engine.Ite
 // does not exist, also in the answer.
 func TestPermission(t *testing.T) {
 	g := &gate{views: engine.NewViews(func(p *engine.Property) bool { return p.Name == "title" })}
-	f := open(t, engine.Options{"dataRepo": g})
+	f := open(t, service.Options{"dataRepo": g})
 	g.Store = f.data
 	for _, test := range []struct {
 		may        engine.Permission

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
 // readFields reads the body: a JSON object, or a multipart form, in which files
 // are stored as they arrive. An empty body is an object without attributes,
 // with any Content-Type.
-func (s *crud) readFields(ctx context.Context, c *engine.Class, r *engine.Request) (engine.Fields, error) {
+func (s *crud) readFields(ctx context.Context, c *engine.Class, r *service.Request) (engine.Fields, error) {
 	t := r.MediaType()
 	if t == "multipart/form-data" {
 		f := form{class: c, storage: s.files.Storage}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Defaults of the options.
@@ -25,7 +26,7 @@ type crud struct {
 	data     engine.Repository
 	log      *slog.Logger
 	files    engine.Files
-	cursors  engine.Cursors
+	cursors  service.Cursors
 	handling engine.Handling
 	maxCount int
 	maxBody  int64
@@ -43,7 +44,7 @@ var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCoun
 // New returns the module "builtin/crud". All options are optional: metaRepo, dataRepo (default: the secured
 // repository), fileStorage (default: the server's), handling ("lenient" or "strict"), maxCount (largest
 // _count, default 1000), maxBody (bytes, default 10 MiB).
-func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &crud{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
@@ -65,7 +66,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 		return nil, err
 	}
 	s.maxCount = int(maxCount)
-	if s.maxBody, err = o.Int("maxBody", engine.DefaultMaxBody, 1, 1<<30); err != nil {
+	if s.maxBody, err = o.Int("maxBody", service.DefaultMaxBody, 1, 1<<30); err != nil {
 		return nil, err
 	}
 	if names := o.Unknown(known...); len(names) > 0 {
@@ -75,8 +76,8 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *crud) Routes() []engine.Route {
-	return []engine.Route{
+func (s *crud) Routes() []service.Route {
+	return []service.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
 		{Method: http.MethodGet, Path: "/:class", Handler: s.list},
 		{Method: "SEARCH", Path: "/:class", MaxBody: s.maxBody, Handler: s.search},
@@ -89,12 +90,12 @@ func (s *crud) Routes() []engine.Route {
 }
 
 // Errors implements engine.Service.
-func (s *crud) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *crud) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // pathClass returns the class in the path, as the account sees it. It refuses an account that does not have the
 // permission on any object of the class, before there can be an error about the input. If p is 0, it does not
 // check a permission.
-func (s *crud) pathClass(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
+func (s *crud) pathClass(ctx context.Context, r *service.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (s *crud) pathClass(ctx context.Context, r *engine.Request, p engine.Permis
 }
 
 // warnIgnored reports ignored names to a lenient client, and to the log.
-func (s *crud) warnIgnored(r *engine.Request, resp *engine.Response, what string, names []string) {
+func (s *crud) warnIgnored(r *service.Request, resp *service.Response, what string, names []string) {
 	if len(names) > 0 {
 		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))
 	}

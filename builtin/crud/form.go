@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -24,7 +25,7 @@ type form struct {
 // readParts returns the parts as fields: text, and *engine.Upload for files, which
 // are stored immediately. Parts with the same name become a list if the
 // attribute takes one; otherwise the last one is used.
-func (f *form) readParts(ctx context.Context, r *engine.Request) (engine.Fields, error) {
+func (f *form) readParts(ctx context.Context, r *service.Request) (engine.Fields, error) {
 	if r.Body == nil {
 		return engine.Fields{}, nil
 	}

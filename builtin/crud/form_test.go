@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // sink is a storage that records the stored files and the size of the largest
@@ -51,7 +52,7 @@ func album(t *testing.T) *engine.Class {
 func readForm(t *testing.T, s *sink, body io.Reader) (engine.Fields, error) {
 	t.Helper()
 	f := form{class: album(t), storage: s}
-	return f.readParts(context.Background(), &engine.Request{Body: body,
+	return f.readParts(context.Background(), &service.Request{Body: body,
 		Header: http.Header{"Content-Type": {"multipart/form-data; boundary=XX"}}})
 }
 

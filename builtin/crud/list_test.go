@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // shelf is a repository of books b0 to bn, and the MetaRepository of their
@@ -61,13 +62,13 @@ func (plainCursors) Decode(_ *engine.Query, cursor string) (*engine.Position, er
 	return at, nil
 }
 
-func newShelf(t *testing.T, books int) (*shelf, engine.Handler) {
+func newShelf(t *testing.T, books int) (*shelf, service.Handler) {
 	t.Helper()
 	s := &shelf{books: books, class: &engine.Class{Name: "book", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}}
 	if err := s.class.Init(); err != nil {
 		t.Fatal(err)
 	}
-	svc, err := New(&engine.Env{Meta: s, Data: s, Cursors: plainCursors{}, Log: slog.New(slog.DiscardHandler)}, engine.Options{})
+	svc, err := New(&service.Env{Meta: s, Data: s, Cursors: plainCursors{}, Log: slog.New(slog.DiscardHandler)}, service.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +81,9 @@ func newShelf(t *testing.T, books int) (*shelf, engine.Handler) {
 	return nil, nil
 }
 
-func ask(list engine.Handler, query string) (*engine.Response, error) {
-	return list(context.Background(), &engine.Request{Service: "crud", Path: "/book", RawQuery: query, Header: http.Header{},
-		Params: []engine.Param{{Name: "class", Value: "book"}}, Account: engine.Anonymous})
+func ask(list service.Handler, query string) (*service.Response, error) {
+	return list(context.Background(), &service.Request{Service: "crud", Path: "/book", RawQuery: query, Header: http.Header{},
+		Params: []service.Param{{Name: "class", Value: "book"}}, Account: engine.Anonymous})
 }
 
 // TestNextPage follows Link through all pages, in both ways of paging: every

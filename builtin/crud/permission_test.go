@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // gate is a repository of albums in which "title" is hidden and the account has
@@ -74,14 +75,14 @@ func (g *gate) List(context.Context, *engine.Query, func(*engine.Item) error) er
 // send sends a request to a crud with the gate as repository.
 func (g *gate) send(t *testing.T, method, path, contentType, body string, files engine.FileStorage) string {
 	t.Helper()
-	svc, err := New(&engine.Env{Meta: g, Data: g, Files: files, Log: slog.New(slog.DiscardHandler)}, engine.Options{})
+	svc, err := New(&service.Env{Meta: g, Data: g, Files: files, Log: slog.New(slog.DiscardHandler)}, service.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")[1:]
-	r := &engine.Request{Service: "crud", Method: method, Path: path, RawQuery: query, Header: http.Header{"Content-Type": {contentType}},
-		Params: []engine.Param{{Name: "class", Value: parts[0]}, {Name: "id", Value: parts[len(parts)-1]}}, Account: engine.Anonymous, Body: strings.NewReader(body)}
+	r := &service.Request{Service: "crud", Method: method, Path: path, RawQuery: query, Header: http.Header{"Content-Type": {contentType}},
+		Params: []service.Param{{Name: "class", Value: parts[0]}, {Name: "id", Value: parts[len(parts)-1]}}, Account: engine.Anonymous, Body: strings.NewReader(body)}
 	for _, route := range svc.Routes() {
 		if route.Method != method || strings.Count(route.Path, "/") != len(parts) || strings.HasSuffix(route.Path, "_search") {
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -33,7 +34,7 @@ type unknownNames struct{ parameters, attributes, terms []string }
 const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
 
 // readListing reads the parameters of a list.
-func (s *crud) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
+func (s *crud) readListing(c *engine.Class, r *service.Request) (*listing, error) {
 	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: engine.NewLoadSet(c)}
 	var err error
 	if l.given, err = r.Query(); err != nil {

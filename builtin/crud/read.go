@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // fetch answers GET /:class/:id.
-func (s *crud) fetch(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) fetch(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ type shape struct {
 func (s shape) isPlain() bool { return len(s.load) == 0 && s.fields == nil }
 
 // readShape reads _eager and _fields.
-func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, err error) {
+func readShape(c *engine.Class, r *service.Request) (s shape, unknown []string, err error) {
 	q, err := r.Query()
 	if err != nil {
 		return s, nil, err
@@ -84,12 +85,12 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 
 // itemResponse answers one item. Its ETag contains the revision, for If-Match, and
 // a checksum of the body if that may change without the item.
-func itemResponse(it *engine.Item, s shape) *engine.Response {
+func itemResponse(it *engine.Item, s shape) *service.Response {
 	return bodyResponse(it, s, it.AppendFields(make([]byte, 0, 512), s.fields))
 }
 
-func bodyResponse(it *engine.Item, s shape, body []byte) *engine.Response {
-	resp := engine.JSON(body)
+func bodyResponse(it *engine.Item, s shape, body []byte) *service.Response {
+	resp := service.JSON(body)
 	resp.ETag = it.ETag()
 	if !s.isPlain() || isComputed(it.Class.Base()) {
 		resp.ETag = strings.TrimSuffix(resp.ETag, `"`) + "-" + strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 36) + `"`
@@ -112,7 +113,7 @@ func isComputed(c *engine.Class) bool {
 }
 
 // list answers GET /:class. It ignores the body.
-func (s *crud) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) list(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (s *crud) list(ctx context.Context, r *engine.Request) (*engine.Response, e
 }
 
 // answerList answers the page that a listing describes.
-func (s *crud) answerList(ctx context.Context, r *engine.Request, l *listing) (*engine.Response, error) {
+func (s *crud) answerList(ctx context.Context, r *service.Request, l *listing) (*service.Response, error) {
 	if err := s.finishListing(l, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (s *crud) answerList(ctx context.Context, r *engine.Request, l *listing) (*
 		return nil, err
 	}
 	learnLength(place, len(b), min(found, l.query.Count), min(found, l.query.Count))
-	resp := engine.JSON(b)
+	resp := service.JSON(b)
 	resp.Done = done
 	if found > l.query.Count && l.query.Count > 0 {
 		resp.SetHeader("Link", "<"+s.nextPage(r, l, &end)+`>; rel="next"`)
@@ -226,7 +227,7 @@ func tooLong() error {
 // nextPage returns the URL of the next page, relative to the server: the same
 // request with another start, which is after the last object of this page or at an
 // offset.
-func (s *crud) nextPage(r *engine.Request, l *listing, end *pageEnd) string {
+func (s *crud) nextPage(r *service.Request, l *listing, end *pageEnd) string {
 	next := maps.Clone(l.given)
 	if next == nil {
 		next = url.Values{}

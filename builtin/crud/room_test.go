@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // tight is an engine.Memory that has few bytes free until Wait is called.
@@ -29,9 +30,9 @@ func (m *tight) Wait(bytes int) error {
 // read, because its length is known.
 func TestListsWaitForMemory(t *testing.T) {
 	_, list := newShelf(t, 20_000)
-	request := func(m engine.Memory) (*engine.Response, error) {
-		return list(context.Background(), &engine.Request{Method: http.MethodGet, Path: "/book", RawQuery: "_count=1000&_after=",
-			Header: http.Header{}, Params: []engine.Param{{Name: "class", Value: "book"}}, Answer: m})
+	request := func(m engine.Memory) (*service.Response, error) {
+		return list(context.Background(), &service.Request{Method: http.MethodGet, Path: "/book", RawQuery: "_count=1000&_after=",
+			Header: http.Header{}, Params: []service.Param{{Name: "class", Value: "book"}}, Answer: m})
 	}
 	want, err := request(nil)
 	if err != nil {

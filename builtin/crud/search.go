@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 // cannot send SEARCH. It is a list with conditions in the body. Parameters of
 // the URL are used too, and take precedence over the body, so that the URL of
 // the next page can be used with the same body.
-func (s *crud) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) search(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (s *crud) search(ctx context.Context, r *engine.Request) (*engine.Response,
 }
 
 // searchBody reads a JSON object. No body counts as an empty object.
-func searchBody(r *engine.Request) (engine.Fields, error) {
+func searchBody(r *service.Request) (engine.Fields, error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
 		return nil, err

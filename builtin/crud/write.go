@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // create answers POST /:class.
-func (s *crud) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) create(ctx context.Context, r *service.Request) (*service.Response, error) {
 	in, err := s.bindInput(ctx, r, engine.MayUse)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (s *crud) create(ctx context.Context, r *engine.Request) (*engine.Response,
 
 // update answers PATCH and PUT /:class/:id. Both change only the given
 // attributes.
-func (s *crud) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) update(ctx context.Context, r *service.Request) (*service.Response, error) {
 	in, err := s.bindInput(ctx, r, engine.MayWrite)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *crud) update(ctx context.Context, r *engine.Request) (*engine.Response,
 // answerWritten answers a write with the object, and the objects that _eager requests.
 // The write is already committed: if these cannot be read, the object alone is
 // answered.
-func (s *crud) answerWritten(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
+func (s *crud) answerWritten(ctx context.Context, r *service.Request, it *engine.Item, in *input) *service.Response {
 	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
@@ -64,7 +65,7 @@ func (s *crud) answerWritten(ctx context.Context, r *engine.Request, it *engine.
 }
 
 // remove answers DELETE /:class/:id.
-func (s *crud) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *crud) remove(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.pathClass(ctx, r, engine.MayDelete)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ type input struct {
 // bindInput reads the class in the path and the values of the body, and stores the
 // files in them. It first checks that the account has the permission on some
 // object of the class.
-func (s *crud) bindInput(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
+func (s *crud) bindInput(ctx context.Context, r *service.Request, p engine.Permission) (*input, error) {
 	c, err := s.pathClass(ctx, r, p)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (s *crud) bindInput(ctx context.Context, r *engine.Request, p engine.Permis
 
 // checkUpdate checks before files are stored that the object may be changed, with an
 // update that changes no values.
-func (s *crud) checkUpdate(ctx context.Context, c *engine.Class, r *engine.Request) error {
+func (s *crud) checkUpdate(ctx context.Context, c *engine.Class, r *service.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err
 }
@@ -137,7 +138,7 @@ func hasUploads(v engine.Values) bool {
 // ifMatch reads If-Match. It returns nil if the request has none. The revision
 // is the part of an entity tag before the dot. Weak and foreign tags never
 // match.
-func ifMatch(r *engine.Request) *engine.Match {
+func ifMatch(r *service.Request) *engine.Match {
 	lines := r.Header["If-Match"]
 	if len(lines) == 0 {
 		return nil
@@ -160,7 +161,7 @@ func ifMatch(r *engine.Request) *engine.Match {
 
 // wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), which requires
 // that the object does not exist. A change or deletion then fails in any case.
-func (s *crud) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
+func (s *crud) wantNone(ctx context.Context, r *service.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil
 	}

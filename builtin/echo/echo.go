@@ -7,25 +7,25 @@ import (
 	"context"
 	"net/http"
 
-	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // New returns the module "builtin/echo". It has no options.
-func New(*engine.Env, engine.Options) (engine.Service, error) { return echo{}, nil }
+func New(*service.Env, service.Options) (service.Service, error) { return echo{}, nil }
 
 type echo struct{}
 
 // Routes implements engine.Service. GET and POST have the same answer.
-func (echo) Routes() []engine.Route {
-	return []engine.Route{
+func (echo) Routes() []service.Route {
+	return []service.Route{
 		{Method: http.MethodGet, Path: "/", Handler: answerEcho},
 		{Method: http.MethodPost, Path: "/", Handler: answerEcho},
 	}
 }
 
 // Errors implements engine.Service with the form of custom services.
-func (echo) Errors() engine.ErrorForm { return engine.TextErrors }
+func (echo) Errors() service.ErrorForm { return service.TextErrors }
 
-func answerEcho(context.Context, *engine.Request) (*engine.Response, error) {
-	return engine.JSON([]byte(`{"echo":"peekaboo"}`)), nil
+func answerEcho(context.Context, *service.Request) (*service.Response, error) {
+	return service.JSON([]byte(`{"echo":"peekaboo"}`)), nil
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // pathClass returns the class in the path, as the account sees it.
-func (s *meta) pathClass(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
+func (s *meta) pathClass(ctx context.Context, r *service.Request, q url.Values) (*engine.Class, error) {
 	return s.findClass(ctx, r.Param("class"), q)
 }
 
@@ -41,7 +42,7 @@ func (s *meta) describeClass(c *engine.Class) any {
 }
 
 // getMeta answers GET /getMeta/:class.
-func (s *meta) getMeta(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getMeta(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *meta) getMeta(ctx context.Context, r *engine.Request, q url.Values) (an
 
 // listMeta answers GET /listMeta: all classes, those in ?namespace, or those
 // below ?ancestor (only the direct descendants with ?direct).
-func (s *meta) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+func (s *meta) listMeta(ctx context.Context, _ *service.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {
 		c, err := s.findClass(ctx, name, q)
@@ -90,7 +91,7 @@ func isSet(q url.Values, name string) bool {
 
 // getAncestor answers GET /ancestor/:class. The body is empty if there is no
 // ancestor.
-func (s *meta) getAncestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getAncestor(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil || c.Ancestor == nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (s *meta) getAncestor(ctx context.Context, r *engine.Request, q url.Values)
 }
 
 // propertyMetas answers GET /propertyMetas/:class.
-func (s *meta) propertyMetas(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) propertyMetas(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err

@@ -15,13 +15,14 @@ import (
 	"sync"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // meta is a configured instance of the service.
 type meta struct {
 	meta      engine.MetaRepository
 	data      engine.Repository // defines the attributes that are hidden from an account
-	shown     engine.Presentation
+	shown     service.Presentation
 	described sync.Map // by *engine.Class (not views): the description as engine.JSONText
 }
 
@@ -33,7 +34,7 @@ var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 // dataRepo. The latter decides which attributes are hidden from an account: none
 // with ion://dataRepo, those that it may not read with the default, the secured
 // repository.
-func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &meta{shown: env.Presentation}
 	if s.shown == nil {
 		return nil, errors.New("there is no application here with a presentation")
@@ -54,11 +55,11 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 // Routes implements engine.Service. ?namespace is the namespace of names without
 // one. ?version is ignored, because each class has only one, and so is
 // ?collection, because there are no views for it.
-func (s *meta) Routes() []engine.Route {
-	get := func(path string, m method) engine.Route {
-		return engine.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
+func (s *meta) Routes() []service.Route {
+	get := func(path string, m method) service.Route {
+		return service.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
 	}
-	return []engine.Route{
+	return []service.Route{
 		get("/getMeta/:class", s.getMeta),
 		get("/listMeta", s.listMeta),
 		get("/ancestor/:class", s.getAncestor),
@@ -67,11 +68,11 @@ func (s *meta) Routes() []engine.Route {
 		get("/getNavigationSection/:code", s.getSection),
 		get("/getNode/:code", s.getNode),
 		get("/getNodes/:section", s.getNodes),
-		get("/getListViewModel/:class", s.viewModel(engine.ListView)),
-		get("/getCollectionViewModel/:class", s.viewModel(engine.CollectionView)),
-		get("/getItemViewModel/:class", s.viewModel(engine.ItemView)),
-		get("/getCreationViewModel/:class", s.viewModel(engine.CreateView)),
-		get("/getDetailViewModel/:class", s.viewModel(engine.DetailView)),
+		get("/getListViewModel/:class", s.viewModel(service.ListView)),
+		get("/getCollectionViewModel/:class", s.viewModel(service.CollectionView)),
+		get("/getItemViewModel/:class", s.viewModel(service.ItemView)),
+		get("/getCreationViewModel/:class", s.viewModel(service.CreateView)),
+		get("/getDetailViewModel/:class", s.viewModel(service.DetailView)),
 		get("/getWorkflows/:class", s.getWorkflows),
 		get("/getWorkflow/:class/:workflow", s.getWorkflow),
 		get("/getWorkflowView/:class/:workflow/:state", s.stateViewModel),
@@ -81,13 +82,13 @@ func (s *meta) Routes() []engine.Route {
 }
 
 // Errors implements engine.Service.
-func (s *meta) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *meta) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // method returns the answer to a request as decoded JSON. nil is an empty body,
 // which IONDV returns for objects that do not exist.
-type method func(ctx context.Context, r *engine.Request, q url.Values) (any, error)
+type method func(ctx context.Context, r *service.Request, q url.Values) (any, error)
 
-func (m method) handle(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (m method) handle(ctx context.Context, r *service.Request) (*service.Response, error) {
 	q, err := r.Query()
 	if err != nil {
 		return nil, err
@@ -97,9 +98,9 @@ func (m method) handle(ctx context.Context, r *engine.Request) (*engine.Response
 		return nil, err
 	}
 	if answer == nil {
-		return &engine.Response{}, nil
+		return &service.Response{}, nil
 	}
-	return engine.JSON(engine.AppendValue(nil, stripPrivate(answer))), nil
+	return service.JSON(engine.AppendValue(nil, stripPrivate(answer))), nil
 }
 
 // stripPrivate returns decoded JSON without members that begin with _, because IONDV

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // shop is an application of two classes with a presentation; err stands for
 // files that cannot be read.
 type shop struct {
 	engine.Repository
-	engine.Presentation
+	service.Presentation
 	classes []*engine.Class
 	views   *engine.Views // as the account sees the classes; nil if no attributes are hidden
 	err     error
@@ -53,25 +54,25 @@ func (s *shop) View(_ context.Context, c *engine.Class) (*engine.Class, error) {
 
 func (s *shop) Allow(context.Context, *engine.Class, engine.Permission) error { return nil }
 
-func (s *shop) Sections() ([]*engine.NavigationSection, error) {
-	root := &engine.NavigationNode{Code: "all", Class: "goods@s", Said: engine.Fields{{Name: "conditions", Value: "$cost > 5"}}}
-	return []*engine.NavigationSection{{Name: "main", Namespace: "s", Said: engine.Fields{{Name: "name", Value: "main"}}, Roots: []*engine.NavigationNode{root}}}, s.err
+func (s *shop) Sections() ([]*service.NavigationSection, error) {
+	root := &service.NavigationNode{Code: "all", Class: "goods@s", Said: engine.Fields{{Name: "conditions", Value: "$cost > 5"}}}
+	return []*service.NavigationSection{{Name: "main", Namespace: "s", Said: engine.Fields{{Name: "name", Value: "main"}}, Roots: []*service.NavigationNode{root}}}, s.err
 }
 
-func (s *shop) ViewModel(engine.ViewKind, *engine.Class, string) (*engine.ViewModel, error) {
+func (s *shop) ViewModel(service.ViewKind, *engine.Class, string) (*service.ViewModel, error) {
 	return nil, s.err
 }
 
 func (s *shop) Mask(string) (engine.Fields, error) { return engine.Fields{}, s.err }
 
 // ask calls the handler of a path.
-func ask(t *testing.T, svc engine.Service, path, query string, params ...engine.Param) (string, error) {
+func ask(t *testing.T, svc service.Service, path, query string, params ...service.Param) (string, error) {
 	t.Helper()
 	for _, r := range svc.Routes() {
 		if r.Path != path {
 			continue
 		}
-		resp, err := r.Handler(t.Context(), &engine.Request{RawQuery: query, Params: params})
+		resp, err := r.Handler(t.Context(), &service.Request{RawQuery: query, Params: params})
 		if err != nil {
 			return "", err
 		}
@@ -84,9 +85,9 @@ func ask(t *testing.T, svc engine.Service, path, query string, params ...engine.
 	return "", nil
 }
 
-func made(t *testing.T, s *shop) engine.Service {
+func made(t *testing.T, s *shop) service.Service {
 	t.Helper()
-	svc, err := New(&engine.Env{Meta: s, Data: s, Presentation: s}, nil)
+	svc, err := New(&service.Env{Meta: s, Data: s, Presentation: s}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,17 +98,17 @@ func made(t *testing.T, s *shop) engine.Service {
 func TestOptions(t *testing.T) {
 	s := newShop(t)
 	for _, c := range []struct {
-		shown   engine.Presentation
-		options engine.Options
+		shown   service.Presentation
+		options service.Options
 		want    string
 	}{
 		{nil, nil, "no application"},
-		{s, engine.Options{"metaRepo": 5}, "metaRepo"},
-		{s, engine.Options{"dataRepo": "x"}, "dataRepo"},
-		{s, engine.Options{"viewRepo": s}, `unknown option "viewRepo": meta takes metaRepo and dataRepo`},
-		{s, engine.Options{"metaRepo": s, "dataRepo": s, "auth": 1}, ""},
+		{s, service.Options{"metaRepo": 5}, "metaRepo"},
+		{s, service.Options{"dataRepo": "x"}, "dataRepo"},
+		{s, service.Options{"viewRepo": s}, `unknown option "viewRepo": meta takes metaRepo and dataRepo`},
+		{s, service.Options{"metaRepo": s, "dataRepo": s, "auth": 1}, ""},
 	} {
-		_, err := New(&engine.Env{Meta: s, Data: s, Presentation: c.shown}, c.options)
+		_, err := New(&service.Env{Meta: s, Data: s, Presentation: c.shown}, c.options)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v: %v, expected %q", c.options, err, c.want)
 		}
@@ -119,7 +120,7 @@ func TestOptions(t *testing.T) {
 func TestDescribedForEach(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)
-	goods := engine.Param{Name: "class", Value: "goods@s"}
+	goods := service.Param{Name: "class", Value: "goods@s"}
 	get := func() (class, list, sections string) {
 		var errs [3]error
 		class, errs[0] = ask(t, svc, "/getMeta/:class", "", goods)
@@ -148,7 +149,7 @@ func TestDescribedForEach(t *testing.T) {
 	}
 }
 
-func described(svc engine.Service) (classes []*engine.Class) {
+func described(svc service.Service) (classes []*engine.Class) {
 	svc.(*meta).described.Range(func(c, _ any) bool {
 		classes = append(classes, c.(*engine.Class))
 		return true
@@ -161,21 +162,21 @@ func described(svc engine.Service) (classes []*engine.Class) {
 func TestMissing(t *testing.T) {
 	s := newShop(t)
 	svc := made(t, s)
-	book := engine.Param{Name: "class", Value: "book@s"}
+	book := service.Param{Name: "class", Value: "book@s"}
 	for _, c := range []struct {
 		path, query string
-		param       engine.Param
+		param       service.Param
 		err         error
 		want        engine.Code
 	}{
-		{"/getMeta/:class", "", engine.Param{Name: "class", Value: "book"}, nil, engine.NotFound},
-		{"/ancestor/:class", "namespace=s", engine.Param{Name: "class", Value: "pen"}, nil, engine.NotFound},
-		{"/listMeta", "ancestor=pen@s", engine.Param{}, nil, engine.NotFound},
+		{"/getMeta/:class", "", service.Param{Name: "class", Value: "book"}, nil, engine.NotFound},
+		{"/ancestor/:class", "namespace=s", service.Param{Name: "class", Value: "pen"}, nil, engine.NotFound},
+		{"/listMeta", "ancestor=pen@s", service.Param{}, nil, engine.NotFound},
 		{"/getItemViewModel/:class", "", book, nil, engine.NotFound},
 		{"/getItemViewModel/:class", "", book, errors.New("broken"), engine.Internal},
-		{"/getNavigationSections", "", engine.Param{}, errors.New("broken"), engine.Internal},
-		{"/getMask/:name", "", engine.Param{Name: "name", Value: "m"}, errors.New("broken"), engine.Internal},
-		{"/getMask/:name", "%zz", engine.Param{Name: "name", Value: "m"}, nil, engine.Invalid},
+		{"/getNavigationSections", "", service.Param{}, errors.New("broken"), engine.Internal},
+		{"/getMask/:name", "", service.Param{Name: "name", Value: "m"}, errors.New("broken"), engine.Internal},
+		{"/getMask/:name", "%zz", service.Param{Name: "name", Value: "m"}, nil, engine.Invalid},
 	} {
 		s.err = c.err
 		if body, err := ask(t, svc, c.path, c.query, c.param); err == nil || engine.CodeOf(err) != c.want {
@@ -183,10 +184,10 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	s.err = nil
-	if body, err := ask(t, svc, "/ancestor/:class", "", engine.Param{Name: "class", Value: "goods@s"}); body != "" || err != nil {
+	if body, err := ask(t, svc, "/ancestor/:class", "", service.Param{Name: "class", Value: "goods@s"}); body != "" || err != nil {
 		t.Errorf("a class without an ancestor: got %q, %v, want an empty body", body, err)
 	}
-	if body, err := ask(t, svc, "/getMask/:name", "", engine.Param{Name: "name", Value: "m"}); body != "{}" || err != nil {
+	if body, err := ask(t, svc, "/getMask/:name", "", service.Param{Name: "name", Value: "m"}); body != "{}" || err != nil {
 		t.Errorf("an unknown mask: got %q, %v, want {}", body, err)
 	}
 }

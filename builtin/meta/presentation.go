@@ -5,11 +5,12 @@ import (
 	"net/url"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // getSections answers GET /getNavigationSections: all sections, or those in
 // ?namespace, by name.
-func (s *meta) getSections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+func (s *meta) getSections(ctx context.Context, _ *service.Request, q url.Values) (any, error) {
 	sections, err := s.shown.Sections()
 	if err != nil {
 		return nil, err
@@ -30,15 +31,15 @@ func (s *meta) getSections(ctx context.Context, _ *engine.Request, q url.Values)
 
 // getSection answers GET /getNavigationSection/:code. The body is empty if there is
 // no such section.
-func (s *meta) getSection(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	section, err := s.shown.Section(engine.NodeCode(r.Param("code"), q.Get("namespace")))
+func (s *meta) getSection(ctx context.Context, r *service.Request, q url.Values) (any, error) {
+	section, err := s.shown.Section(service.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || section == nil {
 		return nil, err
 	}
 	return s.describeSection(ctx, section)
 }
 
-func (s *meta) describeSection(ctx context.Context, section *engine.NavigationSection) (any, error) {
+func (s *meta) describeSection(ctx context.Context, section *service.NavigationSection) (any, error) {
 	nodes := make(engine.Fields, len(section.Roots))
 	for i, n := range section.Roots {
 		said, err := s.describeNode(ctx, n)
@@ -51,8 +52,8 @@ func (s *meta) describeSection(ctx context.Context, section *engine.NavigationSe
 }
 
 // getNode answers GET /getNode/:code. The body is empty if there is no such node.
-func (s *meta) getNode(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
-	n, err := s.shown.Node(engine.NodeCode(r.Param("code"), q.Get("namespace")))
+func (s *meta) getNode(ctx context.Context, r *service.Request, q url.Values) (any, error) {
+	n, err := s.shown.Node(service.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || n == nil {
 		return nil, err
 	}
@@ -61,16 +62,16 @@ func (s *meta) getNode(ctx context.Context, r *engine.Request, q url.Values) (an
 
 // getNodes answers GET /getNodes/:section: the top-level nodes, or those below
 // ?parent.
-func (s *meta) getNodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getNodes(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	namespace := q.Get("namespace")
-	nodes, err := s.shown.Nodes(engine.NodeCode(r.Param("section"), namespace), engine.NodeCode(q.Get("parent"), namespace))
+	nodes, err := s.shown.Nodes(service.NodeCode(r.Param("section"), namespace), service.NodeCode(q.Get("parent"), namespace))
 	if err != nil {
 		return nil, err
 	}
 	return s.describeNodes(ctx, nodes)
 }
 
-func (s *meta) describeNodes(ctx context.Context, nodes []*engine.NavigationNode) ([]any, error) {
+func (s *meta) describeNodes(ctx context.Context, nodes []*service.NavigationNode) ([]any, error) {
 	list := make([]any, len(nodes))
 	for i, n := range nodes {
 		var err error
@@ -81,7 +82,7 @@ func (s *meta) describeNodes(ctx context.Context, nodes []*engine.NavigationNode
 	return list, nil
 }
 
-func (s *meta) describeNode(ctx context.Context, n *engine.NavigationNode) (any, error) {
+func (s *meta) describeNode(ctx context.Context, n *service.NavigationNode) (any, error) {
 	said := n.Said
 	if c, err := s.meta.Class(n.Class); err == nil {
 		view, err := engine.ViewOf(ctx, s.data, c)
@@ -98,13 +99,13 @@ func (s *meta) describeNode(ctx context.Context, n *engine.NavigationNode) (any,
 }
 
 // viewModel answers GET /get...ViewModel/:class, at ?node of the navigation.
-func (s *meta) viewModel(kind engine.ViewKind) method {
-	return func(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) viewModel(kind service.ViewKind) method {
+	return func(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 		c, err := s.pathClass(ctx, r, q)
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.shown.ViewModel(kind, c, engine.NodeCode(q.Get("node"), q.Get("namespace")))
+		m, err := s.shown.ViewModel(kind, c, service.NodeCode(q.Get("node"), q.Get("namespace")))
 		if err == nil && m == nil {
 			err = noView(c, string(kind))
 		}
@@ -123,7 +124,7 @@ func noView(c *engine.Class, what string) *engine.Error {
 }
 
 // getWorkflows answers GET /getWorkflows/:class.
-func (s *meta) getWorkflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getWorkflows(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -141,12 +142,12 @@ func (s *meta) getWorkflows(ctx context.Context, r *engine.Request, q url.Values
 
 // getWorkflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
 // is no such workflow.
-func (s *meta) getWorkflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) getWorkflow(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
-	w, err := engine.WorkflowOf(s.shown, c, r.Param("workflow"))
+	w, err := service.WorkflowOf(s.shown, c, r.Param("workflow"))
 	if err != nil || w == nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (s *meta) getWorkflow(ctx context.Context, r *engine.Request, q url.Values)
 }
 
 // stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
-func (s *meta) stateViewModel(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+func (s *meta) stateViewModel(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
 		return nil, err
@@ -170,12 +171,12 @@ func (s *meta) stateViewModel(ctx context.Context, r *engine.Request, q url.Valu
 }
 
 // getMask answers GET /getMask/:name, with {} if there is no such mask.
-func (s *meta) getMask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
+func (s *meta) getMask(_ context.Context, r *service.Request, _ url.Values) (any, error) {
 	return s.shown.Mask(r.Param("name"))
 }
 
 // getValidators answers GET /getValidators.
-func (s *meta) getValidators(context.Context, *engine.Request, url.Values) (any, error) {
+func (s *meta) getValidators(context.Context, *service.Request, url.Values) (any, error) {
 	all, err := s.shown.Validators()
 	list := make([]any, len(all))
 	for i, v := range all {

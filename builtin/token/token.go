@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -26,7 +27,7 @@ type token struct {
 // New returns the module "builtin/token". It has no options. The options of
 // IONDV's token service are accepted and have no effect, because there is only
 // one issuer.
-func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
+func New(env *service.Env, _ service.Options) (service.Service, error) {
 	if env.Tokens == nil {
 		return nil, errors.New("this server has no token issuer")
 	}
@@ -37,12 +38,12 @@ func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 }
 
 // Errors implements engine.Service.
-func (s *token) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *token) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // Routes implements engine.Service. HEAD has a route of its own, because GET /
 // issues a token and HEAD must not have an effect.
-func (s *token) Routes() []engine.Route {
-	return []engine.Route{
+func (s *token) Routes() []service.Route {
+	return []service.Route{
 		{Method: "GET", Path: "/", Handler: s.issueBare},
 		{Method: "HEAD", Path: "/", Handler: s.checkHead},
 		{Method: "POST", Path: "/", MaxBody: maxBody, Handler: s.issue},
@@ -53,7 +54,7 @@ func (s *token) Routes() []engine.Route {
 
 // tokenOwner returns the account of the request. The anonymous account cannot have
 // tokens.
-func tokenOwner(r *engine.Request) (string, error) {
+func tokenOwner(r *service.Request) (string, error) {
 	if r.Account == nil || r.Account.ID == engine.Anonymous.ID {
 		return "", engine.Errorf(engine.Forbidden, "anonymous", "tokens are for accounts that sign in")
 	}
@@ -64,7 +65,7 @@ func tokenOwner(r *engine.Request) (string, error) {
 // operations on its own tokens need no permission. An account that uses an
 // OAuth2 token with a scope may not issue tokens, because these have no scope
 // and stay valid after the client's grant has ended.
-func (s *token) checkIssuer(ctx context.Context, r *engine.Request) (string, error) {
+func (s *token) checkIssuer(ctx context.Context, r *service.Request) (string, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return "", err
@@ -80,24 +81,24 @@ func (s *token) checkIssuer(ctx context.Context, r *engine.Request) (string, err
 }
 
 // auditToken reports an event about a token to the auditor.
-func (s *token) auditToken(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
+func (s *token) auditToken(ctx context.Context, kind engine.EventKind, r *service.Request, details engine.Fields) {
 	if s.audit != nil {
 		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
 	}
 }
 
-func (s *token) auditIssued(ctx context.Context, r *engine.Request, t engine.Token) {
+func (s *token) auditIssued(ctx context.Context, r *service.Request, t engine.Token) {
 	s.auditToken(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
 }
 
 // markSecret adds a header for an answer that contains a token.
-func markSecret(r *engine.Response) *engine.Response {
+func markSecret(r *service.Response) *service.Response {
 	r.SetHeader("Cache-Control", "no-store")
 	return r
 }
 
 // issueBare answers a new token as plain text, with the content type of IONDV.
-func (s *token) issueBare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) issueBare(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -107,18 +108,18 @@ func (s *token) issueBare(ctx context.Context, r *engine.Request) (*engine.Respo
 		return nil, err
 	}
 	s.auditIssued(ctx, r, t)
-	return markSecret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
+	return markSecret(&service.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
 }
 
-func (s *token) checkHead(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) checkHead(ctx context.Context, r *service.Request) (*service.Response, error) {
 	if _, err := s.checkIssuer(ctx, r); err != nil {
 		return nil, err
 	}
-	return markSecret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
+	return markSecret(&service.Response{ContentType: "text/html; charset=utf-8"}), nil
 }
 
 // issue answers a new token and its properties.
-func (s *token) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) issue(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
 		return nil, err
@@ -132,10 +133,10 @@ func (s *token) issue(ctx context.Context, r *engine.Request) (*engine.Response,
 		return nil, err
 	}
 	s.auditIssued(ctx, r, t)
-	return markSecret(engine.JSON(appendToken(nil, t, text))), nil
+	return markSecret(service.JSON(appendToken(nil, t, text))), nil
 }
 
-func (s *token) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) list(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err
@@ -151,10 +152,10 @@ func (s *token) list(ctx context.Context, r *engine.Request) (*engine.Response, 
 		}
 		b = appendToken(b, t, "")
 	}
-	return engine.JSON(append(b, ']')), nil
+	return service.JSON(append(b, ']')), nil
 }
 
-func (s *token) revoke(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *token) revoke(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (s *token) revoke(ctx context.Context, r *engine.Request) (*engine.Response
 		return nil, err
 	}
 	s.auditToken(ctx, engine.TokenRevoked, r, engine.Fields{{Name: "token", Value: r.Param("id")}})
-	return &engine.Response{}, nil
+	return &service.Response{}, nil
 }
 
 // appendToken appends a token as JSON, with its secret unless that is "".
@@ -180,7 +181,7 @@ func appendToken(b []byte, t engine.Token, text string) []byte {
 
 // readOrder reads {"name","lifetime"}. Both may be missing or null, and the body
 // may be empty.
-func readOrder(r *engine.Request) (name string, lifetime time.Duration, err error) {
+func readOrder(r *service.Request) (name string, lifetime time.Duration, err error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
 		return "", 0, err

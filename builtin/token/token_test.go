@@ -11,6 +11,7 @@ import (
 
 	"restsrv/builtin/token"
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // issuer records its calls; its clock stands still.
@@ -50,9 +51,9 @@ func (i *issuer) Revoke(_ context.Context, account, id string) error {
 }
 
 // call finds the route and calls its handler.
-func call(t *testing.T, i *issuer, method, path string, r *engine.Request) (*engine.Response, error) {
+func call(t *testing.T, i *issuer, method, path string, r *service.Request) (*service.Response, error) {
 	t.Helper()
-	s, err := token.New(&engine.Env{Tokens: i, Access: allowed(true)}, engine.Options{"auth": nil})
+	s, err := token.New(&service.Env{Tokens: i, Access: allowed(true)}, service.Options{"auth": nil})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,8 @@ func call(t *testing.T, i *issuer, method, path string, r *engine.Request) (*eng
 	return nil, nil
 }
 
-func request(body string) *engine.Request {
-	r := &engine.Request{Account: &engine.Account{ID: "ann@local", Revision: 1}, Header: http.Header{}}
+func request(body string) *service.Request {
+	r := &service.Request{Account: &engine.Account{ID: "ann@local", Revision: 1}, Header: http.Header{}}
 	if body != "" {
 		r.Body = strings.NewReader(body)
 		r.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -183,7 +184,7 @@ func TestListAndRevoke(t *testing.T) {
 		t.Errorf("list: got %s, %v, want %s", a.Body, err, want)
 	}
 	r := request("")
-	r.Params = []engine.Param{{Name: "id", Value: "t1"}}
+	r.Params = []service.Param{{Name: "id", Value: "t1"}}
 	a, err = call(t, &i, "DELETE", "/:id", r)
 	if err != nil || a.Status != 0 || len(a.Body) != 0 || i.asked[len(i.asked)-1] != "revoke ann@local t1" {
 		t.Errorf("got the answer %+v, %v, calls %q, want Revoke of t1", a, err, i.asked)
@@ -208,11 +209,11 @@ func TestAnonymousGetsNothing(t *testing.T) {
 }
 
 func TestModule(t *testing.T) {
-	if _, err := token.New(&engine.Env{}, nil); err == nil {
+	if _, err := token.New(&service.Env{}, nil); err == nil {
 		t.Error("New without an issuer: got no error, want one")
 	}
-	s, err := token.New(&engine.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
-	if err != nil || s.Errors() != engine.ProblemErrors {
+	s, err := token.New(&service.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
+	if err != nil || s.Errors() != service.ProblemErrors {
 		t.Errorf("New: got %v, %v, want a service with ProblemErrors", s, err)
 	}
 }
@@ -256,12 +257,12 @@ func TestIssuingTakesPermission(t *testing.T) {
 	} {
 		var i issuer
 		var told events
-		s, err := token.New(&engine.Env{Tokens: &i, Access: test.may, Audit: &told}, nil)
+		s, err := token.New(&service.Env{Tokens: &i, Access: test.may, Audit: &told}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := request(test.body)
-		r.Service, r.Params = "token", []engine.Param{{Name: "id", Value: "t9"}}
+		r.Service, r.Params = "token", []service.Param{{Name: "id", Value: "t9"}}
 		ctx := engine.WithCaller(context.Background(), &engine.Caller{Request: "r1"})
 		for _, route := range s.Routes() {
 			if route.Method != test.method || route.Path != test.path {
@@ -279,7 +280,7 @@ func TestIssuingTakesPermission(t *testing.T) {
 			}
 		}
 	}
-	if _, err := token.New(&engine.Env{Tokens: &issuer{}}, nil); err == nil {
+	if _, err := token.New(&service.Env{Tokens: &issuer{}}, nil); err == nil {
 		t.Error("New without Access: got no error, want one")
 	}
 }

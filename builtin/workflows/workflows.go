@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -33,7 +34,7 @@ var known = []string{"metaRepo", "dataRepo", "workflow", "auth", "log"}
 
 // New returns the module "builtin/workflows". All options are optional: metaRepo,
 // dataRepo (default: the secured repository), workflow (ion://workflows).
-func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &workflows{workflows: env.Workflows}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
@@ -55,8 +56,8 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 }
 
 // Routes implements engine.Service.
-func (s *workflows) Routes() []engine.Route {
-	return []engine.Route{
+func (s *workflows) Routes() []service.Route {
+	return []service.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.answerStatus},
 		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: maxBody, Handler: s.performTransitions},
 		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: maxBody, Handler: s.enterStates},
@@ -65,10 +66,10 @@ func (s *workflows) Routes() []engine.Route {
 
 // Errors implements engine.Service. Refused moves are not failures: they are
 // answered with 200.
-func (s *workflows) Errors() engine.ErrorForm { return engine.ProblemErrors }
+func (s *workflows) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // answerStatus answers GET /:class/:id.
-func (s *workflows) answerStatus(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) answerStatus(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -77,12 +78,12 @@ func (s *workflows) answerStatus(ctx context.Context, r *engine.Request) (*engin
 	if err != nil {
 		return nil, err
 	}
-	return engine.JSON(engine.AppendValue(nil, status)), nil
+	return service.JSON(engine.AppendValue(nil, status)), nil
 }
 
 // performTransitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
 // {"workflow": ["transition", ...]}, in which a single transition needs no array.
-func (s *workflows) performTransitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) performTransitions(ctx context.Context, r *service.Request) (*service.Response, error) {
 	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *workflows) performTransitions(ctx context.Context, r *engine.Request) (
 }
 
 // enterStates answers PATCH /:class/:id. The body is ["workflow.state", ...].
-func (s *workflows) enterStates(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (s *workflows) enterStates(ctx context.Context, r *service.Request) (*service.Response, error) {
 	it, err := s.readItem(ctx, r)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *workflows) enterStates(ctx context.Context, r *engine.Request) (*engine
 
 // readItem returns the item to be moved. It must be called before the body is read, so
 // that an account that may not read the item gets no errors about the input.
-func (s *workflows) readItem(ctx context.Context, r *engine.Request) (*engine.Item, error) {
+func (s *workflows) readItem(ctx context.Context, r *service.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func badBody(format string, args ...any) error {
 	return engine.Errorf(engine.Invalid, "body", format, args...)
 }
 
-func readBody(r *engine.Request) (any, error) {
+func readBody(r *service.Request) (any, error) {
 	body, err := r.ReadBody()
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 // performMoves performs the moves one after the other. Each move is atomic: if one is
 // refused, the moves before it are kept, and those after it are tried. The answer
 // is an array with the reasons of the refused moves.
-func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
+func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*service.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
 	}
@@ -204,5 +205,5 @@ func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []e
 			return nil, err
 		}
 	}
-	return engine.JSON(engine.AppendValue(nil, refused)), nil
+	return service.JSON(engine.AppendValue(nil, refused)), nil
 }

@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"restsrv/builtin"
-	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/service"
 )
 
 // lacking lists components of IONDV that applications name and that restsrv
@@ -28,17 +28,17 @@ func (e *edition) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
 		"fileStorage": e.db.files, "imageStorage": e.images(),
-		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
-		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
-		"sequenceProvider": engine.Counters{Sequences: e.store},
+		"auth": service.Auth{Accounts: e.accounts}, "wsAuth": service.ServiceAuth{Accounts: e.accounts},
+		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": service.KeyProvider{},
+		"sequenceProvider": service.Counters{Sequences: e.store},
 		"workflows":        e.workflows,
-		"settings":         engine.Settings(e.config.Values), "sysLog": engine.SysLog{},
+		"settings":         service.Settings(e.config.Values), "sysLog": service.SysLog{},
 	}
 	for _, name := range lacking {
-		all[name] = engine.Lacking(name)
+		all[name] = service.Lacking(name)
 	}
 	for _, name := range caches {
-		all[name] = engine.Cache{}
+		all[name] = service.Cache{}
 	}
 	e.config.AddNames(all)
 	return all

@@ -22,9 +22,9 @@ import (
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/script/event"
+	"restsrv/engine/service"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
-	"restsrv/engine/store/layout"
 	"restsrv/engine/workflow"
 )
 
@@ -126,7 +126,7 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 		return nil
 	}
 	err := e.store.Upgrade(ctx)
-	var refused *layout.SchemaError
+	var refused *store.SchemaError
 	if errors.As(err, &refused) {
 		return fmt.Errorf("%w\n%s", err, schemaHint)
 	}
@@ -182,7 +182,7 @@ func (e *edition) images() *image.Storage { return e.db.images.With(e.config.Ima
 // cases.
 func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
-	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
+	mount := func(name string, svc service.Service) error { return e.rest.Mount(name, modes[name], svc) }
 	e.scripts = script.NewManager(e.runtime, mount)
 	e.scripts.Observe(e.events)
 	if before != nil {
@@ -202,9 +202,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
+		env := &service.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
 			Tokens: e.accounts, Files: e.images(), Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
-			Settings: engine.Settings(e.config.Values), Presentation: e.shown}
+			Settings: service.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
 			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scriptScope(components), Limits: scriptLimits(svc.Limits)})
 			continue
@@ -258,7 +258,7 @@ func (e *edition) reportRefused(before *edition) error {
 // addConverters replaces options of the acceptor that name scripts by converters that run
 // these scripts. If a script cannot be loaded, its converter fails until the script
 // is fixed.
-func (e *edition) addConverters(svc deploy.Service, env *engine.Env, options engine.Options) error {
+func (e *edition) addConverters(svc deploy.Service, env *service.Env, options service.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil
 	}

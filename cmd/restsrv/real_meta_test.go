@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // askedMeta asks the service meta of the real application, and counts.
@@ -16,7 +17,7 @@ type askedMeta struct {
 	*process
 	token   string
 	classes engine.MetaRepository
-	shown   engine.Presentation
+	shown   service.Presentation
 	answers int
 	missing int // views that there are not
 }
@@ -43,7 +44,7 @@ func (m *askedMeta) get(path string) string {
 }
 
 // view asks for a view, which may be one that there is not.
-func (m *askedMeta) view(path string, expected *engine.ViewModel) {
+func (m *askedMeta) view(path string, expected *service.ViewModel) {
 	m.Helper()
 	if expected != nil {
 		m.get(path)
@@ -55,9 +56,9 @@ func (m *askedMeta) view(path string, expected *engine.ViewModel) {
 	}
 }
 
-var viewMethods = map[engine.ViewKind]string{
-	engine.ListView: "getListViewModel", engine.CollectionView: "getCollectionViewModel", engine.ItemView: "getItemViewModel",
-	engine.CreateView: "getCreationViewModel", engine.DetailView: "getDetailViewModel",
+var viewMethods = map[service.ViewKind]string{
+	service.ListView: "getListViewModel", service.CollectionView: "getCollectionViewModel", service.ItemView: "getItemViewModel",
+	service.CreateView: "getCreationViewModel", service.DetailView: "getDetailViewModel",
 }
 
 // class asks all there is about a class.
@@ -98,7 +99,7 @@ func (m *askedMeta) class(c *engine.Class) {
 	}
 }
 
-func (m *askedMeta) node(n *engine.NavigationNode) {
+func (m *askedMeta) node(n *service.NavigationNode) {
 	m.Helper()
 	if m.ask("getNode", n.Namespace+"@"+n.Code) == "" {
 		m.Errorf("node %s: got nothing, want a node", n.Code)
@@ -108,7 +109,7 @@ func (m *askedMeta) node(n *engine.NavigationNode) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		v, err := m.shown.ViewModel(engine.ListView, c, n.Code)
+		v, err := m.shown.ViewModel(service.ListView, c, n.Code)
 		if err != nil {
 			m.Error(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"restsrv/engine/script/module"
 	"restsrv/engine/script/suite"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 const testUsage = `restsrv test runs the tests beside the scripts: files *.test.js and *.test.ts in
@@ -184,7 +185,7 @@ func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	tests, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
+	tests, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &service.Env{
 		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: e.images(),
 		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})

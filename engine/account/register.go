@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Register implements engine.Accounts. Unlike IONDV it never changes an
 // existing account: a caller that may register could take it over.
-func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Account, error) {
+func (s *Store) Register(ctx context.Context, r service.Registration) (*engine.Account, error) {
 	if err := checkID(r.ID); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/service"
 )
 
 // TestRegister checks that registering creates an account without roles, by the
@@ -17,7 +18,7 @@ func TestRegister(t *testing.T) {
 	told := &audit{}
 	f.config.Audit = told
 	f.Store = f.another()
-	a, err := f.Register(ctx, engine.Registration{ID: "ann@local", Name: "Ann", Password: password, Properties: engine.Fields{{Name: "city", Value: "Oslo"}}})
+	a, err := f.Register(ctx, service.Registration{ID: "ann@local", Name: "Ann", Password: password, Properties: engine.Fields{{Name: "city", Value: "Oslo"}}})
 	if err != nil || a.ID != "ann@local" || a.Name != "Ann" || len(a.Roles) != 0 || len(a.Properties) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -25,7 +26,7 @@ func TestRegister(t *testing.T) {
 	if e := told.events[0]; e.Kind != engine.AccountChanged || e.Account != "anonymous" {
 		t.Errorf("told %+v", e)
 	}
-	for name, r := range map[string]engine.Registration{
+	for name, r := range map[string]service.Registration{
 		"exists":         {ID: "ann@local", Password: "taken over"},
 		"no type":        {ID: "bob", Password: password},
 		"colon":          {ID: "b:b@local", Password: password},
@@ -49,9 +50,9 @@ func TestRegisterFoldsCase(t *testing.T) {
 	f.config.CaseInsensitive = true
 	f.Store = f.another()
 	f.add("Ann@local")
-	_, err := f.Register(ctx, engine.Registration{ID: "aNN@local", Password: "taken over"})
+	_, err := f.Register(ctx, service.Registration{ID: "aNN@local", Password: "taken over"})
 	wantCode(t, "another spelling", err, engine.Invalid)
-	_, err = f.Register(ctx, engine.Registration{ID: "ann@system", Password: password})
+	_, err = f.Register(ctx, service.Registration{ID: "ann@system", Password: password})
 	wantOK(t, "another type", err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -231,7 +232,7 @@ func gatewayMethods(verbs jsonfile.Object) []string {
 	var methods []string
 	for _, f := range verbs.Fields {
 		m := strings.ToUpper(f.Name)
-		if f.Value != nil && f.Value != false && engine.IsMethod(m) && !slices.Contains(methods, m) {
+		if f.Value != nil && f.Value != false && service.IsMethod(m) && !slices.Contains(methods, m) {
 			methods = append(methods, m)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // parseReference returns the name of the component that an option refers to.
@@ -56,8 +57,8 @@ func eachReference(path string, v any, visit func(path, text, name string)) {
 // Resolve returns the options with every reference, ion://name or lazy://name, at any
 // depth, replaced by the component with that name. If a component does not exist, the
 // error is Invalid and names it.
-func Resolve(options engine.Fields, components map[string]any) (engine.Options, error) {
-	resolved := make(engine.Options, len(options))
+func Resolve(options engine.Fields, components map[string]any) (service.Options, error) {
+	resolved := make(service.Options, len(options))
 	for _, f := range options {
 		v, err := resolveReferences(f.Value, components)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Scripts can read the settings of the application with settings.get. They cannot
@@ -24,7 +25,7 @@ func TestValuesHaveNoSecrets(t *testing.T) {
 		t.Errorf("values for scripts: got a secret in %s", text)
 	}
 	for name, want := range map[string]string{"vat": `20`, "rest.mail": `{"from":"a@b.c"}`} {
-		v, _ := engine.Settings(c.Values).Get(name)
+		v, _ := service.Settings(c.Values).Get(name)
 		if got := string(engine.AppendValue(nil, v)); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}

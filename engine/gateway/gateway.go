@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Config contains the settings of one gateway.
@@ -104,7 +105,7 @@ func New(server Server, configs []Config) (*Gateways, error) {
 				if r.Context().Err() != nil {
 					panic(http.ErrAbortHandler) // the browser closed the connection
 				}
-				engine.Fail(w, gatewayError(c.Name, err))
+				service.Fail(w, gatewayError(c.Name, err))
 			},
 		}
 		gs.all = append(gs.all, g)
@@ -139,7 +140,7 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if allow != "" {
 			w.Header().Set("Allow", allow)
 		}
-		engine.Fail(w, engine.Errorf(engine.NotFound, "unknown-route", "no gateway has this path with this method"))
+		service.Fail(w, engine.Errorf(engine.NotFound, "unknown-route", "no gateway has this path with this method"))
 		return
 	}
 	account, ok := gs.server.Require(w, r)

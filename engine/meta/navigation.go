@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // navigationDir holds a file <name>.section.json for each section, and a folder
@@ -18,19 +19,19 @@ const navigationDir = "navigation"
 
 // navigation is the tree of sections and nodes of an application.
 type navigation struct {
-	sections []*engine.NavigationSection
-	nodes    map[string]*engine.NavigationNode   // by namespace@code
-	roots    map[string][]*engine.NavigationNode // topmost nodes by section, "" for all sections
-	lists    map[string]*engine.NavigationNode   // by class
+	sections []*service.NavigationSection
+	nodes    map[string]*service.NavigationNode   // by namespace@code
+	roots    map[string][]*service.NavigationNode // topmost nodes by section, "" for all sections
+	lists    map[string]*service.NavigationNode   // by class
 }
 
 // classNode is the type of nodes that list the items of a class.
 const classNode = json.Number("1")
 
 func readNavigation(r *presentationReader) *navigation {
-	n := &navigation{nodes: map[string]*engine.NavigationNode{}, roots: map[string][]*engine.NavigationNode{}, lists: map[string]*engine.NavigationNode{}}
-	objects := map[*engine.NavigationNode]jsonfile.Object{}
-	var nodes []*engine.NavigationNode
+	n := &navigation{nodes: map[string]*service.NavigationNode{}, roots: map[string][]*service.NavigationNode{}, lists: map[string]*service.NavigationNode{}}
+	objects := map[*service.NavigationNode]jsonfile.Object{}
+	var nodes []*service.NavigationNode
 	r.walkDir(navigationDir, func(file string, folders []string) {
 		if strings.HasSuffix(baseName(file), ".section") {
 			n.addSection(r, file)
@@ -47,12 +48,12 @@ func readNavigation(r *presentationReader) *navigation {
 		key := nodeKey(node.Namespace, node.Code)
 		if other := n.nodes[key]; other != nil {
 			objects[other].Warn("code", "the code "+engine.Quote(node.Code)+", which "+file+" has, too", "each code once: that one is shown")
-			nodes = slices.DeleteFunc(nodes, func(n *engine.NavigationNode) bool { return n == other })
+			nodes = slices.DeleteFunc(nodes, func(n *service.NavigationNode) bool { return n == other })
 		}
 		n.nodes[key], objects[node] = node, o
 		nodes = append(nodes, node)
 	})
-	slices.SortStableFunc(nodes, func(a, b *engine.NavigationNode) int { return cmp.Compare(orderNumber(a.Said), orderNumber(b.Said)) })
+	slices.SortStableFunc(nodes, func(a, b *service.NavigationNode) int { return cmp.Compare(orderNumber(a.Said), orderNumber(b.Said)) })
 	for _, node := range nodes {
 		if node.Class != "" {
 			n.lists[node.Class] = node
@@ -69,7 +70,7 @@ func readNavigation(r *presentationReader) *navigation {
 			objects[node].Warn("code", "a node below "+engine.Quote(node.Code[:dot])+", which is not there", "a node of that code, without which this one is shown nowhere")
 		}
 	}
-	slices.SortStableFunc(n.sections, func(a, b *engine.NavigationSection) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.sections, func(a, b *service.NavigationSection) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range n.sections {
 		s.Roots = n.roots[nodeKey(s.Namespace, s.Name)]
 	}
@@ -84,7 +85,7 @@ func (n *navigation) addSection(r *presentationReader, file string) {
 	if !ok {
 		return
 	}
-	s := &engine.NavigationSection{Name: r.readName(o, "name"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+	s := &service.NavigationSection{Name: r.readName(o, "name"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if s.Name == "" {
 		return
 	}
@@ -101,8 +102,8 @@ func (n *navigation) addSection(r *presentationReader, file string) {
 
 // readNode reads a node in the folder of a section. It returns nil if the node has no
 // code.
-func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.NavigationNode {
-	node := &engine.NavigationNode{Code: r.readName(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.NavigationNode {
+	node := &service.NavigationNode{Code: r.readName(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if node.Code == "" {
 		return nil
 	}
@@ -145,7 +146,7 @@ func (p *Presentation) loadNavigation() (*navigation, error) {
 
 // Sections returns the sections of the navigation, ordered by name. The caller must
 // not change the result of this method or of the other ones.
-func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
+func (p *Presentation) Sections() ([]*service.NavigationSection, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
 }
 
 // Section implements engine.Presentation.
-func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
+func (p *Presentation) Section(code string) (*service.NavigationSection, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
 }
 
 // Nodes implements engine.Presentation.
-func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, error) {
+func (p *Presentation) Nodes(section, parent string) ([]*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, 
 }
 
 // Node implements engine.Presentation.
-func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
+func (p *Presentation) Node(code string) (*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
 }
 
 // NodeOf returns the last node of a class in the order of the navigation.
-func (p *Presentation) NodeOf(c *engine.Class) (*engine.NavigationNode, error) {
+func (p *Presentation) NodeOf(c *engine.Class) (*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
 		return nil, err

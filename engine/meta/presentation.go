@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // PresentationDirs returns the folders that contain the presentation of an
@@ -29,12 +30,12 @@ type Presentation struct {
 
 	navigation lazy[*navigation]
 	models     lazy[*models]
-	workflows  lazy[map[string][]*engine.Workflow] // by class
+	workflows  lazy[map[string][]*service.Workflow] // by class
 	masks      lazy[[]described]
 	validators lazy[[]described]
 }
 
-var _ engine.Presentation = (*Presentation)(nil)
+var _ service.Presentation = (*Presentation)(nil)
 
 // NewPresentation returns the presentation of the application in a folder. namespace
 // is that of the application. Files are not read before they are used.

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // presented loads the classes and the presentation in the given files.
@@ -70,14 +71,14 @@ func TestRealPresentation(t *testing.T) {
 	if first := sections[0]; first.Name != "classProperties" || first.Roots[0].Code != "compositeIndexes" || len(first.Roots[0].Children) != 3 {
 		t.Errorf("got the first section %s with the first node %s and %d children, want classProperties, compositeIndexes and 3", first.Name, first.Roots[0].Code, len(first.Roots[0].Children))
 	}
-	list, _ := p.ViewModel(engine.ListView, class("class_string"), "develop-and-test@class_string")
+	list, _ := p.ViewModel(service.ListView, class("class_string"), "develop-and-test@class_string")
 	if columns, _ := list.Said.Get("columns"); len(columns.([]any)) != 4 || value(list.Said, "type") != `"list"` || value(list.Said, "path") != `""` {
 		t.Errorf("list of class_string: got %s, want type list and 4 columns", engine.AppendValue(nil, list.Said))
 	}
-	if v, err := p.ViewModel(engine.DetailView, class("class_string"), ""); err != nil || value(v.Said, "type") != `"item"` {
+	if v, err := p.ViewModel(service.DetailView, class("class_string"), ""); err != nil || value(v.Said, "type") != `"item"` {
 		t.Errorf("detail view: got %v, %v, want the item view", v, err)
 	}
-	if v, _ := p.ViewModel(engine.ItemView, class("serviceAttribute"), "serviceAttribute"); v == nil || value(v.Said, "path") != `"develop-and-test@serviceAttribute"` {
+	if v, _ := p.ViewModel(service.ItemView, class("serviceAttribute"), "serviceAttribute"); v == nil || value(v.Said, "path") != `"develop-and-test@serviceAttribute"` {
 		t.Errorf("view of a node: got %v, want the view in its folder", v)
 	}
 	flows, _ := p.Workflows(class("workflowBase"))
@@ -148,7 +149,7 @@ func TestPresentedTwice(t *testing.T) {
 	note, _ := r.Class("note@app")
 	node, _ := p.Node("app@n")
 	sections, _ := p.Sections()
-	list, _ := p.ViewModel(engine.ListView, note, "")
+	list, _ := p.ViewModel(service.ListView, note, "")
 	flows, _ := p.Workflows(note)
 	mask, _ := p.Mask("m")
 	if len(sections) != 1 || len(flows) != 1 || node.Section != "app@b" {
@@ -190,7 +191,7 @@ func TestPresentationIsReadLate(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if v, err := p.ViewModel(engine.ListView, note, ""); v == nil || err != nil {
+			if v, err := p.ViewModel(service.ListView, note, ""); v == nil || err != nil {
 				t.Errorf("ViewModel: got %v, %v, want a view", v, err)
 			}
 		})
@@ -199,7 +200,7 @@ func TestPresentationIsReadLate(t *testing.T) {
 	if got := fmt.Sprint(c.opened); got != "map[views/note/list.json:1]" {
 		t.Errorf("opened files: got %s, want views/note/list.json once", got)
 	}
-	if v, err := p.ViewModel(engine.ItemView, note, ""); v != nil || err != nil {
+	if v, err := p.ViewModel(service.ItemView, note, ""); v != nil || err != nil {
 		t.Errorf("a broken view: got %v, %v, want none", v, err)
 	}
 	if nodes, err := p.Nodes("a", ""); len(nodes) != 1 || err != nil {

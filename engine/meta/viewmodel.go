@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // viewsDir holds <class>/<kind>.json, and <node>/<class>/<kind>.json for a class
@@ -28,7 +29,7 @@ type models struct {
 
 // modelKey identifies a view model.
 type modelKey struct {
-	kind  engine.ViewKind
+	kind  service.ViewKind
 	class string // full name
 	path  string // namespace@code of a node, "workflows:name@namespace.state", or ""
 }
@@ -36,10 +37,10 @@ type modelKey struct {
 type model struct {
 	key  modelKey
 	file string
-	lazy lazy[*engine.ViewModel]
+	lazy lazy[*service.ViewModel]
 }
 
-var viewKinds = []string{string(engine.ListView), string(engine.CollectionView), string(engine.ItemView), string(engine.CreateView), string(engine.DetailView)}
+var viewKinds = []string{string(service.ListView), string(service.CollectionView), string(service.ItemView), string(service.CreateView), string(service.DetailView)}
 
 func indexModels(r *presentationReader) *models {
 	m := &models{byKey: map[modelKey]*model{}}
@@ -54,7 +55,7 @@ func indexModels(r *presentationReader) *models {
 			r.warn(file, "a view of no class", "a file in the folder of a class")
 		default:
 			last := len(folders) - 1
-			key := modelKey{kind: engine.ViewKind(kind), class: folders[last]}
+			key := modelKey{kind: service.ViewKind(kind), class: folders[last]}
 			if last > 0 {
 				key.path = fullNode(strings.Join(folders[:last], "."), r.namespace, r.namespace)
 			}
@@ -76,7 +77,7 @@ func (r *presentationReader) warn(file, found, expected string) {
 }
 
 func (m *models) addState(r *presentationReader, file string, folders []string) {
-	m.addModel(r, file, modelKey{kind: engine.ItemView, class: baseName(file), path: statePath(folders[0], folders[1], r.namespace)})
+	m.addModel(r, file, modelKey{kind: service.ItemView, class: baseName(file), path: statePath(folders[0], folders[1], r.namespace)})
 }
 
 // statePath returns the path in the keys of the view models of a state. Use isStatePath
@@ -106,7 +107,7 @@ func (m *models) addModel(r *presentationReader, file string, key modelKey) {
 }
 
 // readModel reads the file of a view model. It returns nil if the file does not hold one.
-func (m *model) readModel(r *presentationReader) *engine.ViewModel {
+func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	o, ok := r.readObject(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
 		return nil
@@ -118,10 +119,10 @@ func (m *model) readModel(r *presentationReader) *engine.ViewModel {
 	}
 	said := arrangeParts(o, class)
 	said = said.With("type", string(m.key.kind)).With("className", m.key.class).With("path", m.key.path)
-	if _, captioned := said.Get("caption"); !captioned && (m.key.kind != engine.ItemView || isStatePath(m.key.path)) {
+	if _, captioned := said.Get("caption"); !captioned && (m.key.kind != service.ItemView || isStatePath(m.key.path)) {
 		said = said.With("caption", "") // as in IONDV, which translates the captions of all views except item views
 	}
-	return &engine.ViewModel{Class: m.key.class, Said: said}
+	return &service.ViewModel{Class: m.key.class, Said: said}
 }
 
 // arrangeParts sorts the parts of a view by orderNumber, including nested parts, and
@@ -185,7 +186,7 @@ func isStructure(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+partSeparator) })
 }
 
-func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
+func (p *Presentation) viewModel(key modelKey) (*service.ViewModel, error) {
 	all, err := p.models.get(p, "the views of the application", indexModels)
 	if err != nil {
 		return nil, err
@@ -198,12 +199,12 @@ func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
 }
 
 // instead maps a kind of view to the kind that is used if a class has no view of it.
-var instead = map[engine.ViewKind]engine.ViewKind{
-	engine.CollectionView: engine.ListView, engine.CreateView: engine.ItemView, engine.DetailView: engine.ItemView,
+var instead = map[service.ViewKind]service.ViewKind{
+	service.CollectionView: service.ListView, service.CreateView: service.ItemView, service.DetailView: service.ItemView,
 }
 
 // ViewModel implements engine.Presentation.
-func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node string) (*engine.ViewModel, error) {
+func (p *Presentation) ViewModel(kind service.ViewKind, c *engine.Class, node string) (*service.ViewModel, error) {
 	if node != "" {
 		node = fullNode(node, p.namespace, p.namespace)
 	}
@@ -221,6 +222,6 @@ func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node str
 }
 
 // StateViewModel implements engine.Presentation.
-func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*engine.ViewModel, error) {
-	return p.viewModel(modelKey{engine.ItemView, c.FullName, statePath(c.InNamespace(workflow), state, p.namespace)})
+func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*service.ViewModel, error) {
+	return p.viewModel(modelKey{service.ItemView, c.FullName, statePath(c.InNamespace(workflow), state, p.namespace)})
 }

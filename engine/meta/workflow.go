@@ -10,13 +10,14 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // workflowsDir holds <name>.wf.json, or <name>@<namespace>.wf.json.
 const workflowsDir = "workflows"
 
-func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
-	all := map[string][]*engine.Workflow{}
+func readWorkflows(r *presentationReader) map[string][]*service.Workflow {
+	all := map[string][]*service.Workflow{}
 	files := map[string]jsonfile.Object{}
 	r.walkDir(workflowsDir, func(file string, _ []string) {
 		o, ok := r.readObject(file, "a workflow", nil)
@@ -27,7 +28,7 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		if namespace == "" {
 			namespace = r.namespace
 		}
-		w := &engine.Workflow{Name: textOr(o.Fields, "name", ""), Namespace: textOr(o.Fields, "namespace", namespace), File: file, Written: o.Fields}
+		w := &service.Workflow{Name: textOr(o.Fields, "name", ""), Namespace: textOr(o.Fields, "namespace", namespace), File: file, Written: o.Fields}
 		class := textOr(o.Fields, "wfClass", "")
 		if class == "" {
 			// This is fatal because states may restrict the attributes that accounts can use.
@@ -50,13 +51,13 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		key := w.Class + " " + engine.FullName(w.Name, w.Namespace)
 		if other, ok := files[key]; ok {
 			other.Warn("name", "the workflow "+engine.Quote(w.Name)+", which "+file+" describes, too", "one file for a workflow: that one is shown")
-			all[w.Class] = slices.DeleteFunc(all[w.Class], func(o *engine.Workflow) bool { return o.Name == w.Name && o.Namespace == w.Namespace })
+			all[w.Class] = slices.DeleteFunc(all[w.Class], func(o *service.Workflow) bool { return o.Name == w.Name && o.Namespace == w.Namespace })
 		}
 		files[key] = o
 		all[w.Class] = append(all[w.Class], w)
 	})
 	for _, list := range all {
-		slices.SortStableFunc(list, func(a, b *engine.Workflow) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(list, func(a, b *service.Workflow) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return all
 }
@@ -73,7 +74,7 @@ func namedEntries(v any) []any {
 // AllWorkflows returns the workflows of all classes, ordered by class, and the faults of
 // their files. It does not check the names that workflows use, of classes and attributes
 // or of their own states.
-func (p *Presentation) AllWorkflows() (found []*engine.Workflow, faults engine.Faults) {
+func (p *Presentation) AllWorkflows() (found []*service.Workflow, faults engine.Faults) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	if err != nil && !errors.As(err, &faults) {
 		return nil, engine.Faults{{File: workflowsDir, Found: "something that cannot be read", Expected: "a folder"}}
@@ -88,7 +89,7 @@ func (p *Presentation) AllWorkflows() (found []*engine.Workflow, faults engine.F
 }
 
 // Workflows implements engine.Presentation.
-func (p *Presentation) Workflows(c *engine.Class) (found []*engine.Workflow, err error) {
+func (p *Presentation) Workflows(c *engine.Class) (found []*service.Workflow, err error) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	for ; c != nil && err == nil; c = c.Ancestor {
 		found = append(found, all[c.FullName]...)

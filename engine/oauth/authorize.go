@@ -14,6 +14,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/service"
 )
 
 // asked is a request for a code with a valid client and redirect URI.
@@ -53,9 +54,9 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		p.logFailure(r, err)
-		engine.Redirect(w, p.answerURL(a, failureOf(err).redirectParameters()))
+		service.Redirect(w, p.answerURL(a, failureOf(err).redirectParameters()))
 	case location != "":
-		engine.Redirect(w, location)
+		service.Redirect(w, location)
 	default:
 		p.showConsent(w, r, a)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/service"
 )
 
 // consentID returns the key of the consent of an account to a client.
@@ -95,7 +96,7 @@ type question struct {
 
 func showPage(w http.ResponseWriter, p *page.Page, status int, title string, of any) {
 	if err := p.Write(w, status, title, of); err != nil {
-		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
+		service.Fail(w, engine.Wrap(err, "a page could not be made"))
 	}
 }
 

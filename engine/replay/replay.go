@@ -24,6 +24,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/quota"
+	"restsrv/engine/service"
 )
 
 // How long keys are stored.
@@ -70,7 +71,7 @@ type Keeper struct {
 	shares  shares
 }
 
-var _ engine.Replays = (*Keeper)(nil)
+var _ service.Replays = (*Keeper)(nil)
 
 // New returns a Keeper.
 func New(cfg Config) *Keeper {
@@ -88,7 +89,7 @@ func New(cfg Config) *Keeper {
 const claimPrefix = "run:"
 
 // Begin implements engine.Replays.
-func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (engine.Attempt, error) {
+func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (service.Attempt, error) {
 	if !isPrintable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
@@ -154,8 +155,8 @@ type attempt struct {
 	stored  int64  // bytes of the result in its row
 	claimID string // row of the claim, if it belongs to this attempt
 	result  string // row of the result, if there is one
-	answer  *engine.Response
-	saved   []engine.SavedItem
+	answer  *service.Response
+	saved   []service.SavedItem
 }
 
 func (k *Keeper) values(sets ...engine.Field) engine.Values {
@@ -280,9 +281,9 @@ func (a *attempt) readResult(it *engine.Item) error {
 	if err := json.Unmarshal([]byte(it.Text("saved")), &saved); err != nil {
 		return engine.Wrap(err, "the saved items of a request could not be read")
 	}
-	a.saved = []engine.SavedItem{}
+	a.saved = []service.SavedItem{}
 	for _, s := range saved {
-		a.saved = append(a.saved, engine.SavedItem{Class: s[0], ID: s[1]})
+		a.saved = append(a.saved, service.SavedItem{Class: s[0], ID: s[1]})
 	}
 	a.stored, _ = it.Get("bytes").(int64)
 	head := it.Text("answer")
@@ -301,18 +302,18 @@ func (a *attempt) readResult(it *engine.Item) error {
 		}
 	}
 	a.rights = in.Rights
-	a.answer = &engine.Response{Status: in.Status, ContentType: in.ContentType, Header: in.Header, Body: body}
+	a.answer = &service.Response{Status: in.Status, ContentType: in.ContentType, Header: in.Header, Body: body}
 	return nil
 }
 
 // Answer implements engine.Attempt.
-func (a *attempt) Answer() *engine.Response { return a.answer }
+func (a *attempt) Answer() *service.Response { return a.answer }
 
 // Rights implements engine.Attempt.
 func (a *attempt) Rights() string { return a.rights }
 
 // Saved implements engine.Attempt.
-func (a *attempt) Saved() []engine.SavedItem { return a.saved }
+func (a *attempt) Saved() []service.SavedItem { return a.saved }
 
 // Record implements engine.Attempt.
 func (a *attempt) Record() engine.Record {
@@ -337,7 +338,7 @@ func (a *attempt) Record() engine.Record {
 const ending = 5 * time.Second
 
 // Finish implements engine.Attempt.
-func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string) {
+func (a *attempt) Finish(ctx context.Context, r *service.Response, rights string) {
 	a.keeper.shares.Add(a.owner, 0, a.stored)
 	if int64(len(r.Body)) > a.keeper.cfg.Limits.Answer {
 		_ = a.Failed(ctx, nil) // a repetition makes the answer again from the saved items

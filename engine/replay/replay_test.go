@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/replay"
+	"restsrv/engine/service"
 	"restsrv/engine/store"
 	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
@@ -53,11 +54,11 @@ func (f *fixture) later(d time.Duration) {
 	f.now = f.now.Add(d)
 }
 
-func (f *fixture) begin(request string) (engine.Attempt, error) {
+func (f *fixture) begin(request string) (service.Attempt, error) {
 	return f.keeper.Begin(context.Background(), "scope", "key", []byte(request))
 }
 
-func (f *fixture) mustBegin(request string) engine.Attempt {
+func (f *fixture) mustBegin(request string) service.Attempt {
 	f.Helper()
 	a, err := f.begin(request)
 	if err != nil {
@@ -67,7 +68,7 @@ func (f *fixture) mustBegin(request string) engine.Attempt {
 }
 
 // save saves a note and the record of the attempt, as the acceptor does.
-func (f *fixture) save(a engine.Attempt) (string, error) {
+func (f *fixture) save(a service.Attempt) (string, error) {
 	items, err := f.data.Save(context.Background(), []engine.Record{{Class: f.notes, Values: engine.NewValues(f.notes)}, a.Record()})
 	if err != nil {
 		return "", err
@@ -105,7 +106,7 @@ func TestReplay(t *testing.T) {
 	if _, err := f.save(a); err != nil {
 		t.Fatal(err)
 	}
-	first := &engine.Response{Status: 200, ContentType: "application/json", Header: http.Header{"Warning": {"299 - x"}}, Body: []byte(`["чай",1]`)}
+	first := &service.Response{Status: 200, ContentType: "application/json", Header: http.Header{"Warning": {"299 - x"}}, Body: []byte(`["чай",1]`)}
 	a.Finish(context.Background(), first, "")
 	for range 2 {
 		b := f.mustBegin("body")
@@ -134,7 +135,7 @@ func TestBinaryAnswer(t *testing.T) {
 			if _, err := f.save(a); err != nil {
 				t.Fatal(err)
 			}
-			a.Finish(t.Context(), &engine.Response{Body: []byte(body)}, "")
+			a.Finish(t.Context(), &service.Response{Body: []byte(body)}, "")
 			if got := f.mustBegin(body).Answer(); got == nil || string(got.Body) != body {
 				t.Errorf("%q: got %+v, want that body", body, got)
 			}
@@ -191,10 +192,10 @@ func TestCutOff(t *testing.T) {
 	want(t, "it may still be running", err, engine.Conflict)
 	f.later(replay.ClaimTime + time.Second)
 	a := f.mustBegin("body")
-	if a.Answer() != nil || len(a.Saved()) != 1 || a.Saved()[0] != (engine.SavedItem{Class: "note", ID: id}) {
+	if a.Answer() != nil || len(a.Saved()) != 1 || a.Saved()[0] != (service.SavedItem{Class: "note", ID: id}) {
 		t.Fatalf("got the answer %+v and the items %+v, want only the items", a.Answer(), a.Saved())
 	}
-	a.Finish(context.Background(), &engine.Response{Status: 200, Body: []byte("again")}, "")
+	a.Finish(context.Background(), &service.Response{Status: 200, Body: []byte("again")}, "")
 	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "again" {
 		t.Errorf("got the answer %+v, want again", got)
 	}
@@ -220,7 +221,7 @@ func TestTogether(t *testing.T) {
 				t.Error(a.Failed(context.Background(), err))
 				return
 			}
-			a.Finish(context.Background(), &engine.Response{Status: 200}, "")
+			a.Finish(context.Background(), &service.Response{Status: 200}, "")
 		})
 	}
 	wg.Wait()
@@ -273,7 +274,7 @@ func TestShares(t *testing.T) {
 	as := func(id string) context.Context {
 		return engine.WithAccount(context.Background(), &engine.Account{ID: id})
 	}
-	begin := func(id, key string) (engine.Attempt, error) { return f.keeper.Begin(as(id), id, key, []byte(key)) }
+	begin := func(id, key string) (service.Attempt, error) { return f.keeper.Begin(as(id), id, key, []byte(key)) }
 	do := func(id, key string, size int) {
 		t.Helper()
 		a, err := begin(id, key)
@@ -283,7 +284,7 @@ func TestShares(t *testing.T) {
 		if _, err := f.save(a); err != nil {
 			t.Fatal(err)
 		}
-		a.Finish(as(id), &engine.Response{Body: bytes.Repeat([]byte("x"), size)}, "")
+		a.Finish(as(id), &service.Response{Body: bytes.Repeat([]byte("x"), size)}, "")
 	}
 	for _, key := range []string{"1", "2", "3"} {
 		do("ann@local", key, 1)

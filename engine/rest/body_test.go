@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // impatient serves a service without and one with authentication, with a short
@@ -22,19 +23,19 @@ func impatient(t *testing.T, grace time.Duration) (addr string) {
 	t.Helper()
 	s := New(Config{Auth: nobody{}, Log: slog.New(slog.DiscardHandler), BodyGrace: grace})
 	long := strings.Repeat("x", 16<<20)
-	routes := []engine.Route{
+	routes := []service.Route{
 		{Method: "GET", Path: "/", Handler: text("hello")},
-		{Method: "POST", Path: "/unread", Handler: func(ctx context.Context, _ *engine.Request) (*engine.Response, error) {
-			return &engine.Response{ContentType: textPlain, Body: []byte(long)}, ctx.Err()
+		{Method: "POST", Path: "/unread", Handler: func(ctx context.Context, _ *service.Request) (*service.Response, error) {
+			return &service.Response{ContentType: textPlain, Body: []byte(long)}, ctx.Err()
 		}},
-		{Method: "POST", Path: "/read", Handler: func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+		{Method: "POST", Path: "/read", Handler: func(ctx context.Context, r *service.Request) (*service.Response, error) {
 			b, err := r.ReadBody()
 			if err == nil {
 				err = ctx.Err()
 			}
-			return &engine.Response{ContentType: textPlain, Body: b}, err
+			return &service.Response{ContentType: textPlain, Body: b}, err
 		}},
-		{Method: "POST", Path: "/small", MaxBody: 10, Handler: func(_ context.Context, r *engine.Request) (*engine.Response, error) {
+		{Method: "POST", Path: "/small", MaxBody: 10, Handler: func(_ context.Context, r *service.Request) (*service.Response, error) {
 			_, err := r.ReadBody()
 			return nil, err
 		}},

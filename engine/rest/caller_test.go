@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 func TestCaller(t *testing.T) {
@@ -72,8 +73,8 @@ func TestServiceCaller(t *testing.T) {
 		Log: slog.New(slog.NewTextHandler(&log, nil)), TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")},
 	})
 	var seen engine.Caller
-	var request *engine.Request
-	err := s.Mount("svc", engine.AuthPwd, fake{routes: []engine.Route{{Method: "GET", Path: "/", Handler: func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	var request *service.Request
+	err := s.Mount("svc", engine.AuthPwd, fake{routes: []service.Route{{Method: "GET", Path: "/", Handler: func(ctx context.Context, r *service.Request) (*service.Response, error) {
 		seen, request = engine.CallerFrom(ctx), r
 		return nil, nil
 	}}}})
@@ -134,11 +135,11 @@ func oauthServer(t *testing.T, audit engine.Auditor) *Server {
 		}),
 	})
 	for name, mode := range map[string]engine.AuthMode{"svc": engine.AuthOAuth, "plain": engine.AuthToken} {
-		err := s.Mount(name, mode, fake{routes: []engine.Route{{Method: "GET", Path: "/", Handler: func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+		err := s.Mount(name, mode, fake{routes: []service.Route{{Method: "GET", Path: "/", Handler: func(ctx context.Context, r *service.Request) (*service.Response, error) {
 			if engine.AccountFrom(ctx) != r.Account {
 				t.Error("the request and its context differ in the account")
 			}
-			return &engine.Response{Body: []byte(r.Account.ID + " " + r.Account.Limit.String())}, nil
+			return &service.Response{Body: []byte(r.Account.ID + " " + r.Account.Limit.String())}, nil
 		}}}})
 		if err != nil {
 			t.Fatal(err)

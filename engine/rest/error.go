@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // statuses maps error codes to HTTP statuses.
@@ -58,13 +59,13 @@ func (o *responder) fail(err error) {
 	if e.Code == engine.Internal {
 		detail = internalText
 	}
-	if o.form != engine.ProblemErrors && o.form != outerPage && o.failUnhandled(e, status, detail) {
+	if o.form != service.ProblemErrors && o.form != outerPage && o.failUnhandled(e, status, detail) {
 		return
 	}
 	switch o.form {
-	case engine.PageErrors:
+	case service.PageErrors:
 		o.failPage(e, status, detail)
-	case engine.ProblemErrors:
+	case service.ProblemErrors:
 		o.writeProblem(e, status, detail)
 	case outerPage:
 		o.failOuterPage(status, detail)

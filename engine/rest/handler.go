@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/service"
 )
 
 // maxHandlerBody is the maximum size of a body for handlers outside of /rest,
@@ -92,7 +93,7 @@ type handled struct {
 	failed bool // Fail was called, which also audits
 }
 
-var _ engine.Failer = (*handled)(nil)
+var _ service.Failer = (*handled)(nil)
 
 func (h *handled) WriteHeader(status int) {
 	if h.status == 0 && status >= 200 {
@@ -129,7 +130,7 @@ func (h *handled) handlePanic(p any) {
 }
 
 // outerPage is the error form for HTML pages outside of /rest.
-const outerPage engine.ErrorForm = -1
+const outerPage service.ErrorForm = -1
 
 var failurePage = page.New(`<p>{{.Detail}}</p>
 <p class="hint">Request {{.ID}}</p>`)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 func handlerServer(log io.Writer, audit engine.Auditor) *Server {
@@ -19,7 +20,7 @@ func handlerServer(log io.Writer, audit engine.Auditor) *Server {
 		return func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, text+" "+r.URL.Path) }
 	}
 	failing := func(err error) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { engine.Fail(w, err) }
+		return func(w http.ResponseWriter, _ *http.Request) { service.Fail(w, err) }
 	}
 	return New(Config{Auth: nobody{}, Log: slog.New(slog.NewTextHandler(log, nil)), Audit: audit, Handlers: map[string]http.Handler{
 		"/page":     said("exact"),
@@ -39,7 +40,7 @@ func handlerServer(log io.Writer, audit engine.Auditor) *Server {
 		"/body": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, err := io.ReadAll(r.Body)
 			if err != nil {
-				engine.Fail(w, err)
+				service.Fail(w, err)
 				return
 			}
 			_, _ = w.Write(b)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/share"
 )
 
@@ -21,15 +22,15 @@ func scarce(t *testing.T, cfg Config) *httptest.Server {
 	t.Helper()
 	cfg.Auth, cfg.Log = nobody{}, slog.New(slog.DiscardHandler)
 	s := New(cfg)
-	handler := func(_ context.Context, r *engine.Request) (*engine.Response, error) {
+	handler := func(_ context.Context, r *service.Request) (*service.Response, error) {
 		if _, err := r.ReadBody(); err != nil {
 			return nil, err
 		}
 		n := 0
 		_, err := fmt.Sscan(r.Param("n"), &n)
-		return &engine.Response{ContentType: textPlain, Body: make([]byte, n)}, err
+		return &service.Response{ContentType: textPlain, Body: make([]byte, n)}, err
 	}
-	if err := s.Mount("s", engine.AuthNone, fake{routes: []engine.Route{{Method: "GET", Path: "/:n", Handler: handler}, {Method: "POST", Path: "/:n", Handler: handler}}}); err != nil {
+	if err := s.Mount("s", engine.AuthNone, fake{routes: []service.Route{{Method: "GET", Path: "/:n", Handler: handler}, {Method: "POST", Path: "/:n", Handler: handler}}}); err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(s)

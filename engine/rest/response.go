@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 // responder writes the answer of a request.
 type responder struct {
 	w      http.ResponseWriter
-	req    *engine.Request
+	req    *service.Request
 	server *Server
-	form   engine.ErrorForm
+	form   service.ErrorForm
 	mode   engine.AuthMode
 	vary   []string // names of the headers with credentials that the answer depends on; nil for none
 	caller *engine.Caller
@@ -40,7 +41,7 @@ const (
 )
 
 // send writes a handler's response, or 304 if the client has it already.
-func (o *responder) send(r *engine.Response) {
+func (o *responder) send(r *service.Response) {
 	h := o.w.Header()
 	for name, values := range r.Header {
 		h[name] = values

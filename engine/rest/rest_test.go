@@ -11,16 +11,17 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // fake is a service with given routes.
 type fake struct {
-	routes []engine.Route
-	form   engine.ErrorForm
+	routes []service.Route
+	form   service.ErrorForm
 }
 
-func (f fake) Routes() []engine.Route   { return f.routes }
-func (f fake) Errors() engine.ErrorForm { return f.form }
+func (f fake) Routes() []service.Route   { return f.routes }
+func (f fake) Errors() service.ErrorForm { return f.form }
 
 // nobody is an authenticator that rejects all credentials.
 type nobody struct{}
@@ -29,19 +30,19 @@ func (nobody) Authenticate(context.Context, engine.AuthMode, engine.Credentials)
 	return nil, engine.Errorf(engine.Unauthenticated, "credentials", "who are you?")
 }
 
-func text(s string) engine.Handler {
-	return func(context.Context, *engine.Request) (*engine.Response, error) {
-		return &engine.Response{ContentType: textPlain, Body: []byte(s)}, nil
+func text(s string) service.Handler {
+	return func(context.Context, *service.Request) (*service.Response, error) {
+		return &service.Response{ContentType: textPlain, Body: []byte(s)}, nil
 	}
 }
 
 // params is a handler that answers with the decoded path parameters.
-func params(_ context.Context, r *engine.Request) (*engine.Response, error) {
+func params(_ context.Context, r *service.Request) (*service.Response, error) {
 	var b strings.Builder
 	for _, p := range r.Params {
 		b.WriteString(p.Name + "=" + p.Value + ";")
 	}
-	return &engine.Response{ContentType: textPlain, Body: []byte(b.String())}, nil
+	return &service.Response{ContentType: textPlain, Body: []byte(b.String())}, nil
 }
 
 func serve(t *testing.T, mode engine.AuthMode, f fake) *httptest.Server {
@@ -77,7 +78,7 @@ func get(t *testing.T, method, url string, header ...string) (int, http.Header, 
 }
 
 func TestRoutes(t *testing.T) {
-	srv := serve(t, engine.AuthNone, fake{routes: []engine.Route{
+	srv := serve(t, engine.AuthNone, fake{routes: []service.Route{
 		{Method: "GET", Path: "/", Handler: text("root")},
 		{Method: "GET", Path: "/list/:page?", Handler: params},
 		{Method: "GET", Path: `/n/:num(\d+)`, Handler: text("number")},
@@ -85,8 +86,8 @@ func TestRoutes(t *testing.T) {
 		{Method: "POST", Path: "/n/:word", Handler: text("posted")},
 		{Method: "PUT", Path: "/n/:word", Handler: text("put")},
 		{Method: "GET", Path: "/files/*", Handler: params},
-		{Method: "HEAD", Path: "/n/:word", Handler: func(context.Context, *engine.Request) (*engine.Response, error) {
-			return &engine.Response{Status: 204}, nil
+		{Method: "HEAD", Path: "/n/:word", Handler: func(context.Context, *service.Request) (*service.Response, error) {
+			return &service.Response{Status: 204}, nil
 		}},
 	}})
 	for path, want := range map[string]string{
@@ -129,12 +130,12 @@ func TestBadRoutes(t *testing.T) {
 		"/:a([)": "not in RE2", "/:a?/b": "only the last", "/*/b": "can only end",
 		"/:a/:a": "occurs twice", "/a//b": "nothing between",
 	} {
-		_, err := newRouter([]engine.Route{{Method: "GET", Path: path}})
+		_, err := newRouter([]service.Route{{Method: "GET", Path: path}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}
-	if _, err := newRouter([]engine.Route{{Method: "get", Path: "/"}}); err == nil {
+	if _, err := newRouter([]service.Route{{Method: "get", Path: "/"}}); err == nil {
 		t.Error("a method in small letters was accepted")
 	}
 }
@@ -186,7 +187,7 @@ func FuzzMatch(f *testing.F) {
 	for _, s := range []string{"/", "/a@b/c", "/%", "/%2F/%00", "//", "/a/b/c/d"} {
 		f.Add(s)
 	}
-	r, err := newRouter([]engine.Route{{Method: "GET", Path: "/:class/:id"}, {Method: "GET", Path: "/:class"}})
+	r, err := newRouter([]service.Route{{Method: "GET", Path: "/:class/:id"}, {Method: "GET", Path: "/:class"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -199,33 +200,33 @@ func FuzzMatch(f *testing.F) {
 }
 
 func TestFailures(t *testing.T) {
-	fail := func(e *engine.Error) engine.Handler {
-		return func(context.Context, *engine.Request) (*engine.Response, error) { return nil, e }
+	fail := func(e *engine.Error) service.Handler {
+		return func(context.Context, *service.Request) (*service.Response, error) { return nil, e }
 	}
-	routes := []engine.Route{
+	routes := []service.Route{
 		{Method: "GET", Path: "/bad", Handler: fail(&engine.Error{Code: engine.Invalid, Reason: "type", Message: "m", Class: "c@n", Attribute: "a", Index: 3, Bulk: true})},
 		{Method: "GET", Path: "/ours", Handler: fail(engine.Wrap(io.ErrClosedPipe, "reading sql: /etc/passwd"))},
 		{Method: "GET", Path: "/away", Handler: fail(engine.Errorf(engine.Unavailable, "queue", "later"))},
-		{Method: "GET", Path: "/panic", Handler: func(context.Context, *engine.Request) (*engine.Response, error) { panic("secret") }},
+		{Method: "GET", Path: "/panic", Handler: func(context.Context, *service.Request) (*service.Response, error) { panic("secret") }},
 	}
 	const page, exact = "text/html; charset=utf-8", `{"type":"about:blank","title":"Bad Request","status":400,"detail":"m","code":"type","class":"c@n","attribute":"a","index":3,"requestId":"r1"}`
 	for _, c := range []struct {
-		form         engine.ErrorForm
+		form         service.ErrorForm
 		path, accept string
 		status       int
 		typ, body    string // body is a part of the response
 	}{
-		{engine.ProblemErrors, "/bad", "", 400, problemJSON, exact},
-		{engine.ProblemErrors, "/ours", "", 500, problemJSON, `"detail":"Internal server error","code":"internal"`},
-		{engine.ProblemErrors, "/nowhere", "", 404, problemJSON, `"code":"unknown-route"`},
-		{engine.TextErrors, "/bad", "", 400, textPlain, "m"},
-		{engine.TextErrors, "/panic", "", 500, textPlain, "Internal server error"},
-		{engine.TextErrors, "/away", "", 503, textPlain, "later"},
-		{engine.PageErrors, "/bad", "", 400, page, "<body><pre>Bad Request</pre></body>"},
-		{engine.PageErrors, "/ours", "", 400, page, "<body><pre>Bad Request</pre></body>"},
-		{engine.PageErrors, "/away", "", 503, page, "Service Unavailable"},
-		{engine.PageErrors, "/nowhere", "", 404, page, "Not Found"},
-		{engine.PageErrors, "/bad", "application/problem+json", 400, problemJSON, exact},
+		{service.ProblemErrors, "/bad", "", 400, problemJSON, exact},
+		{service.ProblemErrors, "/ours", "", 500, problemJSON, `"detail":"Internal server error","code":"internal"`},
+		{service.ProblemErrors, "/nowhere", "", 404, problemJSON, `"code":"unknown-route"`},
+		{service.TextErrors, "/bad", "", 400, textPlain, "m"},
+		{service.TextErrors, "/panic", "", 500, textPlain, "Internal server error"},
+		{service.TextErrors, "/away", "", 503, textPlain, "later"},
+		{service.PageErrors, "/bad", "", 400, page, "<body><pre>Bad Request</pre></body>"},
+		{service.PageErrors, "/ours", "", 400, page, "<body><pre>Bad Request</pre></body>"},
+		{service.PageErrors, "/away", "", 503, page, "Service Unavailable"},
+		{service.PageErrors, "/nowhere", "", 404, page, "Not Found"},
+		{service.PageErrors, "/bad", "application/problem+json", 400, problemJSON, exact},
 	} {
 		srv := serve(t, engine.AuthNone, fake{routes: routes, form: c.form})
 		status, header, body := get(t, "GET", srv.URL+"/rest/svc"+c.path, "X-Request-Id", "r1", "Accept", c.accept)
@@ -249,7 +250,7 @@ func TestOwnFailureBeforeTheHandler(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler), Auth: authFunc(func(context.Context, engine.AuthMode, engine.Credentials) (*engine.Account, error) {
 		return nil, engine.Wrap(io.ErrClosedPipe, "reading sql: /etc/passwd")
 	})})
-	for _, form := range []engine.ErrorForm{engine.ProblemErrors, engine.TextErrors, engine.PageErrors} {
+	for _, form := range []service.ErrorForm{service.ProblemErrors, service.TextErrors, service.PageErrors} {
 		if err := s.Mount("svc", engine.AuthToken, fake{form: form}); err != nil {
 			t.Fatal(err)
 		}
@@ -280,10 +281,10 @@ func TestOrderOfChecks(t *testing.T) {
 }
 
 func TestBodyLimitAndTags(t *testing.T) {
-	srv := serve(t, engine.AuthNone, fake{routes: []engine.Route{
-		{Method: "POST", Path: "/", MaxBody: 10, Handler: func(_ context.Context, r *engine.Request) (*engine.Response, error) {
+	srv := serve(t, engine.AuthNone, fake{routes: []service.Route{
+		{Method: "POST", Path: "/", MaxBody: 10, Handler: func(_ context.Context, r *service.Request) (*service.Response, error) {
 			b, err := r.ReadBody()
-			return &engine.Response{Body: b}, err
+			return &service.Response{Body: b}, err
 		}},
 		{Method: "GET", Path: "/", Handler: text("hello")},
 	}})

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // router matches the routes of one version of a service, in the order of their
@@ -13,20 +13,20 @@ import (
 type router struct{ routes []compiled }
 
 type compiled struct {
-	engine.Route
-	pattern *engine.Pattern
+	service.Route
+	pattern *service.Pattern
 }
 
-func newRouter(routes []engine.Route) (*router, error) {
+func newRouter(routes []service.Route) (*router, error) {
 	r := &router{}
 	for _, route := range routes {
-		if !engine.IsMethod(route.Method) {
+		if !service.IsMethod(route.Method) {
 			return nil, fmt.Errorf("route %s %s: %q is no HTTP method in capitals", route.Method, route.Path, route.Method)
 		}
 		if route.MaxBody == 0 {
-			route.MaxBody = engine.DefaultMaxBody
+			route.MaxBody = service.DefaultMaxBody
 		}
-		pattern, err := engine.ParsePattern(route.Path)
+		pattern, err := service.ParsePattern(route.Path)
 		if err != nil {
 			return nil, fmt.Errorf("route %s %s: %w", route.Method, route.Path, err)
 		}
@@ -38,7 +38,7 @@ func newRouter(routes []engine.Route) (*router, error) {
 // match finds the route for a method and an escaped path. If there is none,
 // allow lists the methods of the path. It is empty if no route of the service
 // matches the path.
-func (r *router) match(method, path string) (route *engine.Route, params []engine.Param, allow []string) {
+func (r *router) match(method, path string) (route *service.Route, params []service.Param, allow []string) {
 	head := -1
 	for i := range r.routes {
 		c := &r.routes[i]

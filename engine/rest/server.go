@@ -28,6 +28,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/share"
 )
 
@@ -83,7 +84,7 @@ type mounted struct {
 	name   string
 	mode   engine.AuthMode
 	vary   []string
-	form   engine.ErrorForm
+	form   service.ErrorForm
 	router *router
 }
 
@@ -116,7 +117,7 @@ func New(cfg Config) *Server {
 // Mount installs a version of a service for all later requests. Requests that
 // are being handled finish with the version that they started with. The error
 // names a route that cannot be matched.
-func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) error {
+func (s *Server) Mount(name string, mode engine.AuthMode, svc service.Service) error {
 	r, err := newRouter(svc.Routes())
 	if err != nil {
 		return fmt.Errorf("service %s: %w", name, err)
@@ -176,7 +177,7 @@ func writeText(w http.ResponseWriter, status int, contentType, body string) {
 
 // exchange contains a request and its response, in one allocation.
 type exchange struct {
-	req    engine.Request
+	req    service.Request
 	out    responder
 	caller engine.Caller
 
@@ -192,11 +193,11 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	x := new(exchange)
 	var address string
 	x.caller, address = s.callerOf(r, id)
-	x.req = engine.Request{
+	x.req = service.Request{
 		ID: id, Method: r.Method, RawQuery: r.URL.RawQuery,
 		Header: r.Header, Host: r.Host, Secure: x.caller.Secure, RemoteIP: address,
 	}
-	x.out = responder{w: w, req: &x.req, server: s, form: engine.ProblemErrors, caller: &x.caller}
+	x.out = responder{w: w, req: &x.req, server: s, form: service.ProblemErrors, caller: &x.caller}
 	return x
 }
 
@@ -231,7 +232,7 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{s.requestID(r)}
 	if whole := r.URL.EscapedPath(); (whole == "/rest" || whole == "/rest/") && s.cfg.Handlers[signInPath] != nil {
-		engine.Redirect(w, signInPath)
+		service.Redirect(w, signInPath)
 		return
 	}
 	writeText(w, http.StatusNotFound, textHTML, "Service not found")
@@ -239,7 +240,7 @@ func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
 
 const signInPath = "/auth"
 
-func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
+func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*service.Response, error) {
 	req := &x.req
 	x.out.stage = atAccount
 	if err := checkAmbiguous(r); err != nil {
@@ -284,7 +285,7 @@ func isSafeMethod(method string) bool {
 
 // answerUnrouted answers OPTIONS with the methods of the path, and returns an
 // error for other methods.
-func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*engine.Response, error) {
+func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*service.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req
 	if len(allow) == 0 {
@@ -293,7 +294,7 @@ func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*engine.Resp
 	list := strings.Join(allow, ",")
 	x.out.w.Header().Set("Allow", list)
 	if req.Method == http.MethodOptions {
-		return &engine.Response{ContentType: textHTML, Body: []byte(list)}, nil
+		return &service.Response{ContentType: textHTML, Body: []byte(list)}, nil
 	}
 	return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s",
 		req.Service, strings.Join(allow, ", "), engine.Quote(req.Path), engine.Quote(req.Method))
@@ -301,7 +302,7 @@ func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*engine.Resp
 
 // callHandler runs a handler. It returns a panic as an error, so that only this
 // request fails.
-func (s *Server) callHandler(ctx context.Context, route *engine.Route, req *engine.Request) (resp *engine.Response, err error) {
+func (s *Server) callHandler(ctx context.Context, route *service.Route, req *service.Request) (resp *service.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+req.Service+" panicked")
@@ -309,7 +310,7 @@ func (s *Server) callHandler(ctx context.Context, route *engine.Route, req *engi
 	}()
 	resp, err = route.Handler(ctx, req)
 	if err == nil && resp == nil {
-		resp = &engine.Response{}
+		resp = &service.Response{}
 	}
 	return resp, err
 }

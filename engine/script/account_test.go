@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/event"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // TestWhoActs runs requests of two accounts in one VM at the same time, with promises and timers that they share.
@@ -19,7 +20,7 @@ func TestWhoActs(t *testing.T) {
 	a, _ := newStoredApp(t, limits.Limits{VMs: 1})
 	e := event.NewEvents(a.data, slog.New(slog.DiscardHandler))
 	a.data = e
-	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
+	m := NewManager(a.rt, func(string, service.Service) error { return nil })
 	m.Observe(e)
 	t.Cleanup(m.Close)
 	a.write("svc.js", `

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // TestAncestorModules requires each module of IONDV by its names and uses it.
@@ -80,7 +80,7 @@ func TestAncestorBaseOnly(t *testing.T) {
 // on.
 func TestLackingComponent(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
-	a.opts = engine.Options{"mail": engine.Lacking("notifier")}
+	a.opts = service.Options{"mail": service.Lacking("notifier")}
 	g := a.load(`module.exports = {'GET /': async () => {
 		const mail = await options.mail;
 		try { return mail.send('x'); } catch (e) { return e.message; }

@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 func benchmark(b *testing.B, script string, rows int, q request) {
@@ -13,7 +14,7 @@ func benchmark(b *testing.B, script string, rows int, q request) {
 	a.repo.fill(b, rows)
 	g := a.load(script)
 	ctx, r := q.build()
-	var handler engine.Handler
+	var handler service.Handler
 	for _, route := range g.Routes() {
 		if route.Method == r.Method {
 			handler = route.Handler
@@ -37,7 +38,7 @@ func BenchmarkHelloAsync(b *testing.B) {
 
 func BenchmarkParams(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': (req) => ({id: req.params.id, q: req.query.q})}`, 0,
-		request{query: "q=1", params: []engine.Param{{Name: "id", Value: "7"}}})
+		request{query: "q=1", params: []service.Param{{Name: "id", Value: "7"}}})
 }
 
 func BenchmarkEchoBody(b *testing.B) {

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // TestMissingIsNamed: using an unsupported part of a built-in module or of Intl throws an error that names the part
@@ -104,7 +105,7 @@ func TestReadmeExample(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
 	g := a.load(strings.ReplaceAll(code, "note@sample", "note@demo"))
-	read := request{account: &engine.Account{ID: "ann@local"}, params: []engine.Param{{Name: "id", Value: "g1"}}}
+	read := request{account: &engine.Account{ID: "ann@local"}, params: []service.Param{{Name: "id", Value: "g1"}}}
 	expectIn(t, answer(send(t, g, read)), jsonType, `"title":"note 0"`)
 	read.params[0].Value = "none"
 	expect(t, answer(send(t, g, read)), "404 text/plain; charset=utf-8 There is no such note")

@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // optionValue returns the JavaScript value of an option: plain data, or the component that the option names.
@@ -25,25 +26,25 @@ func (h *host) optionValue(name string, value any) goja.Value {
 		return h.data.ImageStorage(value)
 	case engine.FileStorage:
 		return h.data.FileStorage(value)
-	case engine.Auth:
+	case service.Auth:
 		return h.access.NewAuth(value)
-	case engine.ServiceAuth:
+	case service.ServiceAuth:
 		return h.access.ServiceAuth(value)
 	case engine.Access:
 		return h.access.AclProvider(value)
 	case engine.Workflows:
 		return h.data.WorkflowsObject(value)
-	case engine.Counters:
+	case service.Counters:
 		return h.newSequences(value)
-	case engine.Settings:
+	case service.Settings:
 		return h.newSettings(value)
-	case engine.SysLog:
+	case service.SysLog:
 		return h.console.object()
-	case engine.KeyProvider:
+	case service.KeyProvider:
 		return h.keyProvider()
-	case engine.Cache:
+	case service.Cache:
 		return h.shared.CacheObject()
-	case engine.Lacking:
+	case service.Lacking:
 		h.Service.Warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
 		return h.JS.NewDynamicObject(&lacking{h, string(value)})
 	case []any:
@@ -97,7 +98,7 @@ func (l *lacking) Delete(string) bool { return true }
 func (l *lacking) Keys() []string { return nil }
 
 // newSettings returns the read-only object settings.
-func (h *host) newSettings(s engine.Settings) goja.Value {
+func (h *host) newSettings(s service.Settings) goja.Value {
 	o := h.JS.NewObject()
 	h.Method(o, "get", func(call goja.FunctionCall) goja.Value {
 		value, ok := s.Get(call.Argument(0).String())
@@ -111,7 +112,7 @@ func (h *host) newSettings(s engine.Settings) goja.Value {
 }
 
 // newSequences returns the object sequenceProvider.
-func (h *host) newSequences(s engine.Sequences) goja.Value {
+func (h *host) newSequences(s service.Sequences) goja.Value {
 	o := h.JS.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
 		h.Method(o, name, h.AsyncFunction("sequenceProvider."+name, func(call goja.FunctionCall) (vm.Operation, error) {

@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/exchange"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // The functions that the script of a converter may export.
@@ -25,12 +26,12 @@ type converter struct {
 	live atomic.Pointer[Generation] // nil until a version could be loaded
 }
 
-var _ engine.Converter = (*converter)(nil)
+var _ service.Converter = (*converter)(nil)
 
 // AddConverter loads the script of a converter. The Manager reloads it when the script changes, as it does for
 // services. If the script cannot be loaded, AddConverter returns a *LoadError together with a converter that returns
 // errors until a valid version is loaded.
-func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
+func (m *Manager) AddConverter(s Service) (service.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
 	m.addServices(one)
@@ -43,7 +44,7 @@ func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 }
 
 // Parse implements engine.Converter.
-func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any, error) {
+func (c *converter) Parse(ctx context.Context, r *service.Request, data any) (any, error) {
 	b := exchange.Body{Kind: exchange.DecodedBody, Decoded: data}
 	switch data := data.(type) {
 	case string:
@@ -66,7 +67,7 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 }
 
 // Respond implements engine.Converter.
-func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
+func (c *converter) Respond(ctx context.Context, r *service.Request, items []*engine.Item) (*service.Response, error) {
 	var b exchange.Body
 	if g := c.live.Load(); g != nil {
 		read, err := exchange.ReadBody(ctx, r, &g.Limits, g.rt.intake)
@@ -92,7 +93,7 @@ func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*eng
 }
 
 // call runs an exported function of the script. The result done is false if the script does not export it.
-func (c *converter) call(ctx context.Context, r *engine.Request, j *exchange.Job) (o vm.Outcome, done bool, err error) {
+func (c *converter) call(ctx context.Context, r *service.Request, j *exchange.Job) (o vm.Outcome, done bool, err error) {
 	g := c.live.Load()
 	if g == nil {
 		return vm.Outcome{}, false, engine.Errorf(engine.Unavailable, "script", "converter %s is not available: its script could not be loaded", c.name)

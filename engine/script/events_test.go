@@ -11,6 +11,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/event"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // newListening returns an app whose services can listen to writes of its data.
@@ -18,7 +19,7 @@ func newListening(t *testing.T, limits limits.Limits) (*app, *Manager, *event.Ev
 	a, _ := newStoredApp(t, limits)
 	e := event.NewEvents(a.data, slog.New(slog.NewTextHandler(a.log, nil)))
 	a.data = e
-	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
+	m := NewManager(a.rt, func(string, service.Service) error { return nil })
 	m.Observe(e)
 	t.Cleanup(m.Close)
 	return a, m, e
@@ -95,7 +96,7 @@ func TestEventsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, get(t, m.services[0].live), jsonType+`"dataRepo.on: handlers are registered while the service loads, not later"`)
-	m = NewManager(a.rt, func(string, engine.Service) error { return nil })
+	m = NewManager(a.rt, func(string, service.Service) error { return nil })
 	a.write("deaf.js", `dataRepo.on('note.create', () => 0); module.exports = {'GET /': () => 1}`)
 	if err := m.Add(a.service("deaf.js")); err == nil || !strings.Contains(err.Error(), "events are not available here") {
 		t.Errorf("Add without Events: got the error %v, want a refusal", err)

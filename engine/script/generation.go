@@ -12,6 +12,7 @@ import (
 	"restsrv/engine/script/module"
 	"restsrv/engine/script/suite"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // Generation is one loaded version of a script service. It is immutable: when a file changes, a new Generation is
@@ -23,14 +24,14 @@ type Generation struct {
 	entry   string // absolute path of the configured file
 	scope   map[string]any
 
-	routes    []engine.Route
+	routes    []service.Route
 	events    []event.Handler // the registered event handlers
 	converter bool
 	tests     *suite.Suite // nil if the file is not a test file
 	closed    atomic.Bool
 }
 
-var _ engine.Service = (*Generation)(nil)
+var _ service.Service = (*Generation)(nil)
 
 // Load loads a service: it reads the script and the files that it requires, runs it and collects its routes. The
 // error is a *LoadError.
@@ -58,7 +59,7 @@ func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 		return g.loadFailure(g.Fault(err.Error()))
 	}
 	for i, route := range h.Routes {
-		g.routes = append(g.routes, engine.Route{Method: route.Method, Path: route.Path, MaxBody: int64(g.Limits.Body), Handler: g.routeHandler(i)})
+		g.routes = append(g.routes, service.Route{Method: route.Method, Path: route.Path, MaxBody: int64(g.Limits.Body), Handler: g.routeHandler(i)})
 	}
 	g.events = h.events.Handlers
 	g.Group.AddVM(h.VM)
@@ -107,17 +108,17 @@ type failedLoad struct {
 // Unwrap returns the LoadError.
 func (e *failedLoad) Unwrap() error { return e.LoadError }
 
-func (g *Generation) routeHandler(route int) engine.Handler {
-	return func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+func (g *Generation) routeHandler(route int) service.Handler {
+	return func(ctx context.Context, r *service.Request) (*service.Response, error) {
 		return exchange.ServeRoute(ctx, g.Service, g.rt.intake, r, route)
 	}
 }
 
 // Routes returns the routes in the order of their registration.
-func (g *Generation) Routes() []engine.Route { return g.routes }
+func (g *Generation) Routes() []service.Route { return g.routes }
 
 // Errors returns engine.TextErrors: script services return errors as plain text.
-func (g *Generation) Errors() engine.ErrorForm { return engine.TextErrors }
+func (g *Generation) Errors() service.ErrorForm { return service.TextErrors }
 
 // Files returns the absolute paths that were read or looked for so far. The service should be loaded again when one
 // of them changes.
@@ -161,7 +162,7 @@ func (g *Generation) anotherVM() (*vm.VM, error) {
 	return h.VM, nil
 }
 
-func sameRoutes(routes []engine.Route, other []vm.Route) bool {
+func sameRoutes(routes []service.Route, other []vm.Route) bool {
 	if len(routes) != len(other) {
 		return false
 	}
@@ -179,7 +180,7 @@ func sameRoutes(routes []engine.Route, other []vm.Route) bool {
 const exclusive = "exclusive"
 
 // checkIsolation returns an error if the option has another value.
-func checkIsolation(o engine.Options) error {
+func checkIsolation(o service.Options) error {
 	switch o["isolation"] {
 	case nil, "", exclusive, "shared":
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // barrier blocks the operations of a repository until it is opened.
@@ -100,7 +101,7 @@ func TestExclusive(t *testing.T) {
 	}{{"exclusive", false}, {nil, true}} {
 		a := newApp(t, limits.Limits{}, false)
 		a.repo.delay = func() { time.Sleep(2 * time.Millisecond) }
-		a.opts = engine.Options{"isolation": c.isolation}
+		a.opts = service.Options{"isolation": c.isolation}
 		g := a.load(`let mine; module.exports = {'GET /': async (req) => {
 			mine = req.query.i; await dataRepo.getList('note@demo'); return mine === req.query.i }}`)
 		mixed := false
@@ -115,14 +116,14 @@ func TestExclusive(t *testing.T) {
 		}
 	}
 	a := newApp(t, limits.Limits{}, false)
-	a.opts = engine.Options{"isolation": "exclusiv"}
+	a.opts = service.Options{"isolation": "exclusiv"}
 	a.write("svc.js", listing)
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
 		t.Error("an unknown value of isolation was accepted, want an error")
 	} else {
 		expectIn(t, err.Error(), `the option "isolation" is "exclusive"`)
 	}
-	a.opts = engine.Options{"isolation": "exclusive"}
+	a.opts = service.Options{"isolation": "exclusive"}
 	s := a.service("svc.js")
 	s.Limits.VMs = 3
 	g, err := a.rt.Load(s)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/dop251/goja"
 
-	"restsrv/engine"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // loadModule is the turn that loads the module and registers its routes.
@@ -208,10 +208,10 @@ func (s *serviceScope) Keys() []string { return js.SortedNames(s.h.gen.scope) }
 // newRoute checks a method and a path.
 func newRoute(method, path string) (vm.Route, error) {
 	r := vm.Route{Method: strings.ToUpper(method), Path: path}
-	if !engine.IsMethod(r.Method) {
+	if !service.IsMethod(r.Method) {
 		return r, fmt.Errorf("%s is no HTTP method that a service can answer", strconv.Quote(method))
 	}
-	pattern, err := engine.ParsePattern(path)
+	pattern, err := service.ParsePattern(path)
 	if err != nil {
 		return r, fmt.Errorf("route %s %s: %w", r.Method, path, err)
 	}

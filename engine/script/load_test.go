@@ -13,6 +13,7 @@ import (
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/module"
+	"restsrv/engine/service"
 )
 
 func TestForms(t *testing.T) {
@@ -54,13 +55,13 @@ func TestForms(t *testing.T) {
 		"hashbang strict": "#!/usr/bin/env node\n'use strict';\nmodule.exports = {'GET /': (req) => ({o: options.word})};",
 	}
 	a := newApp(t, limits.Limits{}, false)
-	a.opts = engine.Options{"word": "peekaboo"}
+	a.opts = service.Options{"word": "peekaboo"}
 	for name, text := range forms {
 		t.Run(name, func(t *testing.T) {
 			g := a.load(text)
 			defer g.Close()
 			expect(t, get(t, g), jsonType+`{"o":"peekaboo"}`)
-			if g.Errors() != engine.TextErrors {
+			if g.Errors() != service.TextErrors {
 				t.Error("failures must be answered as text")
 			}
 		})
@@ -218,7 +219,7 @@ func TestRequire(t *testing.T) {
 func TestOptions(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 1)
-	a.opts = engine.Options{
+	a.opts = service.Options{
 		"text": "x", "list": []any{true, nil}, "nested": engine.Fields{{Name: "a", Value: "b"}}, "number": js.Number("3"),
 		"things": a.repo2(), "strange": struct{}{},
 	}

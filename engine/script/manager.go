@@ -17,11 +17,12 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/event"
 	"restsrv/engine/script/module"
+	"restsrv/engine/service"
 )
 
 // Mount replaces the version of a service atomically. If it returns an error,
 // the previous version stays.
-type Mount func(name string, s engine.Service) error
+type Mount func(name string, s service.Service) error
 
 // Manager keeps the script services of a server up to date. If a new version
 // cannot be loaded, the previous version stays active.
@@ -283,9 +284,9 @@ type broken struct{ name, why string }
 
 // Unavailable returns a service that answers every request with 503 and the
 // reason why.
-func Unavailable(name, why string) engine.Service { return broken{name, why} }
+func Unavailable(name, why string) service.Service { return broken{name, why} }
 
-var _ engine.Service = broken{}
+var _ service.Service = broken{}
 
 // brokenMethods are the methods of the routes of a broken service. The router
 // handles OPTIONS.
@@ -293,19 +294,19 @@ const brokenMethods = "GET HEAD POST PUT PATCH DELETE SEARCH COPY LOCK UNLOCK MO
 	"PURGE NOTIFY SUBSCRIBE UNSUBSCRIBE LINK UNLINK BIND REBIND UNBIND ACL CHECKOUT MKACTIVITY MKCALENDAR QUERY TRACE"
 
 // Routes implements engine.Service.
-func (b broken) Routes() []engine.Route {
-	unavailable := func(context.Context, *engine.Request) (*engine.Response, error) {
+func (b broken) Routes() []service.Route {
+	unavailable := func(context.Context, *service.Request) (*service.Response, error) {
 		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: %s", b.name, b.why)
 	}
-	var routes []engine.Route
+	var routes []service.Route
 	for _, method := range strings.Fields(brokenMethods) {
-		routes = append(routes, engine.Route{Method: method, Path: "*", Handler: unavailable})
+		routes = append(routes, service.Route{Method: method, Path: "*", Handler: unavailable})
 	}
 	return routes
 }
 
 // Errors implements engine.Service. Scripts use TextErrors, too.
-func (b broken) Errors() engine.ErrorForm { return engine.TextErrors }
+func (b broken) Errors() service.ErrorForm { return service.TextErrors }
 
 // forEachService calls do for every service. Calls for the same service do not
 // overlap. The number of concurrent calls is the number of processors plus one,

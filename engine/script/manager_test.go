@@ -15,22 +15,22 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"restsrv/engine"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/module"
+	"restsrv/engine/service"
 )
 
 // mounted contains the active services.
 type mounted struct {
-	current atomic.Pointer[engine.Service]
+	current atomic.Pointer[service.Service]
 }
 
-func (m *mounted) mount(_ string, s engine.Service) error {
+func (m *mounted) mount(_ string, s service.Service) error {
 	m.current.Store(&s)
 	return nil
 }
 
-func (m *mounted) service() engine.Service { return *m.current.Load() }
+func (m *mounted) service() service.Service { return *m.current.Load() }
 
 func TestReload(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
@@ -45,7 +45,7 @@ func TestReload(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	expect(t, get(t, at.service()), "error unavailable service svc is not available: its script could not be loaded")
-	if at.service().Errors() != engine.TextErrors || len(m.Faults()) != 1 {
+	if at.service().Errors() != service.TextErrors || len(m.Faults()) != 1 {
 		t.Error("a broken service is not reported")
 	}
 
@@ -97,7 +97,7 @@ func TestMountRefuses(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
 	refuse := false
 	var at mounted
-	m := NewManager(a.rt, func(name string, s engine.Service) error {
+	m := NewManager(a.rt, func(name string, s service.Service) error {
 		if refuse {
 			return errors.New("route not understood")
 		}
@@ -269,7 +269,7 @@ func TestRegexpsOutlastTurns(t *testing.T) {
 
 func TestBrokenMethods(t *testing.T) {
 	for _, m := range strings.Fields(brokenMethods) {
-		if !engine.IsMethod(m) {
+		if !service.IsMethod(m) {
 			t.Errorf("%s is not a valid method", m)
 		}
 	}

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // TestMetrics checks that the metrics of a service survive its versions.
 func TestMetrics(t *testing.T) {
 	a := newApp(t, limits.Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
 	a.repo.fill(t, 3)
-	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
+	m := NewManager(a.rt, func(string, service.Service) error { return nil })
 	code := `module.exports = {
 		'GET /': async () => { shared.set('a', 'b'); return dataRepo.getList('note@demo') },
 		'PUT /': async () => (await dataRepo.getList('note@demo')).map(i => i.get('title')),

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // fleet is a Manager with the responses of its services and its reports.
@@ -19,13 +19,13 @@ type fleet struct {
 	*app
 	m       *Manager
 	mu      sync.Mutex
-	at      map[string]engine.Service
+	at      map[string]service.Service
 	reports []Report
 }
 
 func newFleet(t *testing.T, a *app) *fleet {
-	f := &fleet{app: a, at: map[string]engine.Service{}}
-	f.m = NewManager(a.rt, func(name string, s engine.Service) error {
+	f := &fleet{app: a, at: map[string]service.Service{}}
+	f.m = NewManager(a.rt, func(name string, s service.Service) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.at[name] = s
@@ -203,7 +203,7 @@ func TestManagerFollows(t *testing.T) {
 	f.write("lib.js", "module.exports = 'last good'")
 	f.write("a.js", "const lib = require('./lib'); if (options.no) throw new Error('no'); module.exports = {'GET /': () => lib + ' ' + options.name}")
 	one := f.named("a", "a.js")
-	one.Options = engine.Options{"name": "one"}
+	one.Options = service.Options{"name": "one"}
 	if err := f.m.Add(one); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestManagerFollows(t *testing.T) {
 	next := newFleet(t, f.app)
 	next.m.Follow(f.m)
 	two := one
-	two.Options = engine.Options{"name": "two"}
+	two.Options = service.Options{"name": "two"}
 	if err := next.m.Add(two); err == nil {
 		t.Error("the broken file is not reported")
 	}
@@ -228,7 +228,7 @@ func TestManagerFollows(t *testing.T) {
 	last := newFleet(t, f.app)
 	last.m.Follow(next.m)
 	three := one
-	three.Options = engine.Options{"no": true}
+	three.Options = service.Options{"no": true}
 	_ = last.m.Add(three)
 	if err := last.m.Lost(); err == nil || !strings.Contains(err.Error(), "service a: ") {
 		t.Errorf("lost %v", err)

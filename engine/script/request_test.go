@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 func TestRequest(t *testing.T) {
@@ -26,7 +27,7 @@ func TestRequest(t *testing.T) {
 	}{
 		{"req.method, req.path, req.url, req.originalUrl, req.baseUrl", request{path: "/a%2Fb", query: "x=1"},
 			`["POST","/a%2Fb","/a%2Fb?x=1","/rest/svc/a%2Fb?x=1","/rest/svc"]`},
-		{"req.params, req.params === req.params", request{params: []engine.Param{{Name: "id", Value: "a/б"}}}, `[{"id":"a/б"},true]`},
+		{"req.params, req.params === req.params", request{params: []service.Param{{Name: "id", Value: "a/б"}}}, `[{"id":"a/б"},true]`},
 		{"req.headers, req.get('x-one'), req.header('X-ONE'), req.get('none') === undefined", request{header: header},
 			`[{"cookie":"a=1; b=2","x-one":"1, 2","host":"example.org:8888"},"1, 2","1, 2",true]`},
 		{"req.user, req.ip, req.hostname, req.protocol, req.secure, req.id", request{}, `[null,"192.0.2.1","example.org","http",false,"r1"]`},

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"restsrv/engine"
 	"restsrv/engine/script/exchange"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/module"
 	"restsrv/engine/script/platform"
 	"restsrv/engine/script/suite"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // Config contains the settings of a Runtime.
@@ -131,12 +131,12 @@ func (r *Runtime) reap() {
 
 // Service describes a service to load.
 type Service struct {
-	Name    string         // registered name, for logs
-	File    string         // relative to the application directory, extension optional
-	Env     *engine.Env    // Meta and Data must be set
-	Options engine.Options // argument of the constructor
-	Scope   map[string]any // components by name, argument of _initialization
-	Limits  limits.Limits  // zero fields are taken from the Runtime
+	Name    string          // registered name, for logs
+	File    string          // relative to the application directory, extension optional
+	Env     *service.Env    // Meta and Data must be set
+	Options service.Options // argument of the constructor
+	Scope   map[string]any  // components by name, argument of _initialization
+	Limits  limits.Limits   // zero fields are taken from the Runtime
 
 	Converter bool // the script is a converter, which exports parse and respond
 

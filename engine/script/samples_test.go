@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // sample loads a script of the repository.
@@ -17,7 +18,7 @@ func sample(t *testing.T, name string) (*app, *Generation) {
 	}
 	a := newApp(t, limits.Limits{}, false)
 	a.repo.fill(t, 2)
-	a.opts = engine.Options{"className": "note@demo", "dataRepo": a.repo2()}
+	a.opts = service.Options{"className": "note@demo", "dataRepo": a.repo2()}
 	return a, a.load(string(text))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // secured is a memory repository in which "title" is hidden from all accounts
@@ -123,7 +124,7 @@ func TestHiddenInScripts(t *testing.T) {
 func TestHiddenSurvivesWrites(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
 	a.secure()
-	a.opts = engine.Options{"open": a.repo}
+	a.opts = service.Options{"open": a.repo}
 	a.repo.fill(t, 1)
 	expect(t, a.as("bob@local", `const i = await dataRepo.getItem('note', 'g1'); i.set('n', 5); return (await dataRepo.saveItem('note', 'g1', i)).get('n')`), `5`)
 	expect(t, a.as("bob@local", `const i = await dataRepo.getItem('note', 'g1'); i.set('n', 6); return (await options.open.saveItem('note', 'g1', i)).get('title')`), `"note 0"`)
@@ -139,13 +140,13 @@ func TestMetaRepoShowsViews(t *testing.T) {
 	s := a.secure()
 	const names = `return metaRepo.getMeta('note').getPropertyMetas().map(p => p.name).join()`
 	for what, c := range map[string]struct {
-		options engine.Options
+		options service.Options
 		account string
 		want    string
 	}{
 		"secured by default":   {nil, "bob@local", `"id,n,price,at,done,secret"`},
-		"written out":          {engine.Options{"dataRepo": s}, "bob@local", `"id,n,price,at,done,secret"`},
-		"unsecured":            {engine.Options{"dataRepo": a.repo}, "bob@local", `"id,title,n,price,at,done,secret"`},
+		"written out":          {service.Options{"dataRepo": s}, "bob@local", `"id,n,price,at,done,secret"`},
+		"unsecured":            {service.Options{"dataRepo": a.repo}, "bob@local", `"id,title,n,price,at,done,secret"`},
 		"who knows everything": {nil, "ann@local", `"id,title,n,price,at,done,secret"`},
 	} {
 		a.opts = c.options
@@ -182,7 +183,7 @@ func TestDeniedInScripts(t *testing.T) {
 // with any notation of the name.
 func TestSystemClassesInScripts(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
-	a.opts = engine.Options{"open": a.repo}
+	a.opts = service.Options{"open": a.repo}
 	for _, name := range []string{"#account", "#token@", "@#role", "#session", "#policy"} {
 		for _, call := range []string{"dataRepo.getList(N)", "options.open.getList(N)", "dataRepo.getItem(N, 'x')", "dataRepo.getCount(N)", "dataRepo.aggregate(N, {aggregates: {n: {count: []}}})", "dataRepo.createItem(N, {})",
 			"dataRepo.editItem(N, 'x', {})", "dataRepo.saveItem(N, 'x', {})", "dataRepo.deleteItem(N, 'x')", "dataRepo.bulkEdit(N, {}, {})", "dataRepo.bulkDelete(N, {})", "dataRepo.getIterator(N)", "dataRepo.wrap(N, {})",
@@ -202,12 +203,12 @@ func TestUser(t *testing.T) {
 }
 
 // signIn is an engine.Accounts that must not be called.
-type signIn struct{ engine.Accounts }
+type signIn struct{ service.Accounts }
 
 // TestAuthGetUser checks IONDV's auth.getUser(req).
 func TestAuthGetUser(t *testing.T) {
 	a := newApp(t, limits.Limits{}, false)
-	a.opts = engine.Options{"auth": engine.Auth{Accounts: signIn{}}}
+	a.opts = service.Options{"auth": service.Auth{Accounts: signIn{}}}
 	g := a.load(`const auth = options.auth; module.exports = {'GET /': (req) => [auth.getUser(req).id(), auth.getUser(req).isMe('clerk'), Object.keys(auth)]}`)
 	expect(t, answer(send(t, g, request{account: &engine.Account{ID: "bob@local", Roles: []string{"clerk"}}})), jsonType+`["bob@local",true,[]]`)
 	g = a.load(`module.exports = {'GET /': (req) => { try { options.auth.getUser({user: 1}) } catch (e) { return e.message } }}`)
@@ -233,7 +234,7 @@ func TestACLProvider(t *testing.T) {
 	grants := rights{engine.NewGrants(1, []engine.Grant{
 		{Subject: "clerk", Resource: "c:::note@demo", Permission: engine.MayRead}, {Subject: "bob@local", Resource: "ws:::print", Permission: engine.MayUse},
 		{Subject: "boss", Resource: "*", Permission: engine.MayAll}, {Subject: "*", Resource: "help", Permission: engine.MayRead}}, nil)}
-	a.opts = engine.Options{"acl": policy{grants}, "plain": grants}
+	a.opts = service.Options{"acl": policy{grants}, "plain": grants}
 	bob := &engine.Account{ID: "bob@local", Roles: []string{"clerk"}}
 	for _, c := range []struct{ expression, want string }{
 		{`acl.checkAccess(req.user, 'ws:::print', 'use')`, `true`}, {`acl.checkAccess(req.user, 'ws:::print', ['read', 'use'])`, `true`}, {`acl.checkAccess(req.user, 'ws:::print', ['read', 'full'])`, `false`},

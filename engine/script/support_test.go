@@ -15,6 +15,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 )
 
 // app is an application directory with a Runtime for it.
@@ -25,7 +26,7 @@ type app struct {
 	log  *logBuffer
 	repo *memory
 	data engine.Repository // for the services; nil means repo
-	opts engine.Options
+	opts service.Options
 }
 
 // logBuffer collects log lines.
@@ -92,7 +93,7 @@ func (a *app) service(file string) Service {
 	if a.data == nil {
 		a.data = a.repo
 	}
-	return Service{Name: "svc", File: file, Env: &engine.Env{Service: "svc", Meta: a.repo, Data: a.data}, Options: a.opts}
+	return Service{Name: "svc", File: file, Env: &service.Env{Service: "svc", Meta: a.repo, Data: a.data}, Options: a.opts}
 }
 
 func (a *app) load(text string) *Generation {
@@ -109,13 +110,13 @@ func (a *app) load(text string) *Generation {
 type request struct {
 	method, path, query, contentType, body string
 	header                                 http.Header
-	params                                 []engine.Param
+	params                                 []service.Param
 	account                                *engine.Account
 	ctx                                    context.Context
 }
 
-func (q request) build() (context.Context, *engine.Request) {
-	r := &engine.Request{
+func (q request) build() (context.Context, *service.Request) {
+	r := &service.Request{
 		ID: "r1", Service: "svc", Method: q.method, Path: q.path, RawQuery: q.query, Header: http.Header{},
 		Params: q.params, Account: q.account, Host: "example.org:8888", RemoteIP: "192.0.2.1",
 	}
@@ -141,7 +142,7 @@ func (q request) build() (context.Context, *engine.Request) {
 }
 
 // send sends a request to the first route of its method.
-func send(t testing.TB, s engine.Service, q request) (*engine.Response, error) {
+func send(t testing.TB, s service.Service, q request) (*service.Response, error) {
 	t.Helper()
 	ctx, r := q.build()
 	for _, route := range s.Routes() {
@@ -160,7 +161,7 @@ var codeWords = map[engine.Code]string{
 
 // answer returns a response, or an error in the form of the server, in one
 // line.
-func answer(r *engine.Response, err error) string {
+func answer(r *service.Response, err error) string {
 	if err != nil {
 		return fmt.Sprintf("error %s %s", codeWords[engine.CodeOf(err)], err.(*engine.Error).Message)
 	}
@@ -171,7 +172,7 @@ func answer(r *engine.Response, err error) string {
 	return fmt.Sprintf("%d %s %s", status, r.ContentType, r.Body)
 }
 
-func get(t testing.TB, s engine.Service) string {
+func get(t testing.TB, s service.Service) string {
 	t.Helper()
 	return answer(send(t, s, request{}))
 }

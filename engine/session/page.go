@@ -10,6 +10,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/service"
 )
 
 //go:embed page.html
@@ -42,7 +43,7 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		p.Account, p.Message = a.ID, ""
 	case engine.CodeOf(err) != engine.Unauthenticated:
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	case p.SignOut:
 		redirect(w, signInPath, nil)
@@ -94,6 +95,6 @@ func (c content) write(w http.ResponseWriter, status int) {
 		title = "Signed in"
 	}
 	if err := pages.Write(w, status, title, c); err != nil {
-		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
+		service.Fail(w, engine.Wrap(err, "a page could not be made"))
 	}
 }

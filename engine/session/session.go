@@ -21,6 +21,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/page"
 	"restsrv/engine/quota"
+	"restsrv/engine/service"
 )
 
 // Accounts provides the current state of accounts.
@@ -181,7 +182,7 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	case err == nil:
 		return a, true
 	case engine.CodeOf(err) != engine.Unauthenticated || wantsJSON(r):
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return nil, false
 	}
 	query := url.Values{}

@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/page"
+	"restsrv/engine/service"
 )
 
 // maxForm is the maximum size of a sign-in body in bytes. A password has at
@@ -46,7 +47,7 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		return
 	}
-	engine.Fail(w, engine.Errorf(engine.NotFound, "unknown-method", "%s answers %s", r.URL.Path, allow))
+	service.Fail(w, engine.Errorf(engine.NotFound, "unknown-method", "%s answers %s", r.URL.Path, allow))
 }
 
 // signIn handles POST /auth with a form or with JSON of the same names.
@@ -54,12 +55,12 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	// A site that signs visitors in with its own account could see their
 	// activity.
 	if err := s.sameOrigin(r); err != nil {
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	}
 	in, err := readForm(r)
 	if err != nil {
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	}
 	id, token, err := s.openSession(r, in)
@@ -136,7 +137,7 @@ func (s *Sessions) checkPassword(r *http.Request, in form) (*engine.Account, str
 func (s *Sessions) failSignIn(w http.ResponseWriter, r *http.Request, in form, err error) {
 	var e *engine.Error
 	if !errors.As(err, &e) {
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	}
 	code := "wrong"
@@ -150,11 +151,11 @@ func (s *Sessions) failSignIn(w http.ResponseWriter, r *http.Request, in form, e
 	case engine.TooMany, engine.Unavailable:
 		code = ""
 	default:
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	}
 	if wantsJSON(r) {
-		engine.Fail(w, e)
+		service.Fail(w, e)
 		return
 	}
 	if code == "" {

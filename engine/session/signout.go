@@ -5,17 +5,18 @@ import (
 	"net/url"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // signOut handles POST /auth/logout.
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := s.sameOrigin(r); err != nil {
-		engine.Fail(w, err)
+		service.Fail(w, err)
 		return
 	}
 	if token := s.readToken(r); token != "" {
 		if err := s.endSession(r, token); err != nil {
-			engine.Fail(w, err)
+			service.Fail(w, err)
 			return
 		}
 		s.setCookie(w, r, "")

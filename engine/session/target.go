@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // maxReturn is the maximum length of the return path in bytes. It is large
@@ -51,5 +51,5 @@ func redirect(w http.ResponseWriter, path string, query url.Values) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	engine.Redirect(w, path)
+	service.Redirect(w, path)
 }

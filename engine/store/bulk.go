@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/store/conns"
-	"restsrv/engine/store/layout"
-	"restsrv/engine/store/sqldb"
 )
 
 // bulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
@@ -18,7 +15,7 @@ const bulkRows = 512
 
 // run writes the entries in order. Entries that can share a statement are written together. run may
 // be called again if the transaction failed, so it does not modify entries.
-func (sv *save) run(w *conns.Session, entries []entry) error {
+func (sv *save) run(w *session, entries []entry) error {
 	if err := sv.beginSave(w); err != nil {
 		return err
 	}
@@ -33,7 +30,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return conns.TimeoutError(err)
+			return timeoutError(err)
 		}
 		n := sv.groupLength(entries)
 		sv.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
@@ -61,10 +58,10 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 // lockAll locks the stored items of the entries in the order of tables. A repeated write calls it
 // so that two saves that waited for each other do not do so again.
 func (sv *save) lockAll(entries []entry) error {
-	keys := map[*layout.Table][]any{}
+	keys := map[*table][]any{}
 	for i := range entries {
 		if e := &entries[i]; e.key != nil {
-			keys[e.plan.Table] = append(keys[e.plan.Table], e.key[0])
+			keys[e.plan.table] = append(keys[e.plan.table], e.key[0])
 		}
 	}
 	return sv.lockItems(keys, sv.store.traits.Lock, nil)
@@ -73,18 +70,18 @@ func (sv *save) lockAll(entries []entry) error {
 // lockItems locks the items with these keys, in the order of tables and keys. lock ends the
 // statements. If lock is "", lockItems does nothing. If found is not nil, lockItems adds the keys of
 // the items that exist to it.
-func (sv *save) lockItems(keys map[*layout.Table][]any, lock string, found map[itemKey]bool) error {
-	for _, t := range sv.store.layout.Tables {
+func (sv *save) lockItems(keys map[*table][]any, lock string, found map[itemKey]bool) error {
+	for _, t := range sv.store.tables {
 		if len(keys[t]) == 0 || lock == "" {
 			continue
 		}
-		b := sqldb.NewBuilder(sv.store.traits)
-		b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ")
-		sqldb.WriteIn(sv.store.db.Dialect, b, t.ID.Quoted, t.ID.Type, keys[t])
-		b.Add(" ORDER BY ", t.ID.Quoted, lock)
-		err := sv.w.VisitRows(b, 1, func(row []any) {
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
+		sv.store.writeIn(b, t.id.quoted, t.id.typ, keys[t])
+		b.add(" ORDER BY ", t.id.quoted, lock)
+		err := sv.w.visitRows(b, 1, func(row []any) {
 			if found != nil {
-				found[itemKey{t, engine.ValueText(sqldb.ReadValue(t.ID.Type, row[0]))}] = true
+				found[itemKey{t, engine.ValueText(readValue(t.id.typ, row[0]))}] = true
 			}
 		})
 		if err != nil {
@@ -96,12 +93,12 @@ func (sv *save) lockItems(keys map[*layout.Table][]any, lock string, found map[i
 
 // itemKey is the table of an item and its key as text.
 type itemKey struct {
-	table *layout.Table
+	table *table
 	key   string
 }
 
 // begin resets sv for a new transaction.
-func (sv *save) begin(w *conns.Session) {
+func (sv *save) begin(w *session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.deferred, sv.records = w, nil, nil, nil, nil, nil, nil
 	clear(sv.items)
@@ -112,7 +109,7 @@ func (sv *save) begin(w *conns.Session) {
 
 // beginSave resets sv for a new transaction. If sv writes grants, it also waits for concurrent
 // deletions.
-func (sv *save) beginSave(w *conns.Session) error {
+func (sv *save) beginSave(w *session) error {
 	sv.begin(w)
 	if !sv.grants {
 		return nil
@@ -167,7 +164,7 @@ func (sv *save) updateEntry(e *entry) error {
 	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editorID(e.plan)}
 	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
 	if err == nil && !found {
-		err = engine.NoItem(e.plan.Class, e.plan.Class.ID(e.given))
+		err = engine.NoItem(e.plan.class, e.plan.class.ID(e.given))
 	}
 	if err != nil {
 		return atRecord(e.index, err)
@@ -183,29 +180,29 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
-	if group[0].how == upsert && !group[0].admitted && (p.Duties.Journaled || !sv.guard.SkipsRowChecks(p)) {
+	if group[0].how == upsert && !group[0].admitted && (p.duties.journaled || !sv.guard.skipsRowChecks(p)) {
 		return sv.upsertMet(p, group)
 	}
 	if group[0].how == insert {
-		if !sv.guard.MayCreate(p.Class) {
+		if !sv.guard.mayCreate(p.class) {
 			return atRecord(group[0].index, engine.Denied())
 		}
 		if err := sv.completeAll(p, group); err != nil {
 			return err
 		}
-		if p.Duties.Late {
+		if p.duties.late {
 			for i := range group {
-				if err := p.CheckSizes(group[i].full); err != nil {
+				if err := p.checkSizes(group[i].full); err != nil {
 					return atRecord(group[i].index, err)
 				}
 			}
 		}
 	}
 	tr, arrays := sv.store.traits, sv.store.bindsArrays()
-	most := min(bulkRows, (tr.MaxVariables-1)/p.RowVariables())
+	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return conns.TimeoutError(err)
+			return timeoutError(err)
 		}
 		n, write := powerOfTwo(min(len(group), most)), sv.writeChunk
 		switch {
@@ -215,7 +212,7 @@ func (sv *save) insertAll(group []entry) error {
 			n = min(len(group), arrayRows)
 		}
 		if tr.Savepoint && n > 1 {
-			if err := sv.w.Exec("SAVEPOINT rows"); err != nil {
+			if err := sv.w.exec("SAVEPOINT rows"); err != nil {
 				return err
 			}
 		}
@@ -233,10 +230,10 @@ func (sv *save) insertAll(group []entry) error {
 }
 
 // afterAll does the remaining work for entries after their rows are written.
-func (sv *save) afterAll(p *layout.Plan, group []entry) error {
-	if p.Shares && group[0].how != insert {
+func (sv *save) afterAll(p *plan, group []entry) error {
+	if p.shares && group[0].how != insert {
 		for i := range group {
-			if err := sv.store.layout.CheckSharedSizes(p, group[i].given, sv.items[group[i].index]); err != nil {
+			if err := sv.store.checkSharedSizes(p, group[i].given, sv.items[group[i].index]); err != nil {
 				return atRecord(group[i].index, err)
 			}
 		}
@@ -244,7 +241,7 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 	if sv.guard != nil {
 		sv.deferChecks(group)
 	}
-	if p.Duties.IsPlain() && len(sv.awaited) == 0 {
+	if p.duties.isPlain() && len(sv.awaited) == 0 {
 		return nil
 	}
 	for i := range group {
@@ -258,12 +255,12 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 // blameRecord finds the record that caused the failure of a statement. The failed statement has no
 // effect, so blame tries its rows one by one. If a row fails again, the whole transaction is rolled
 // back. If none fails, the cause is gone and the write goes on.
-func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
-	if kind := sv.store.pool.FailureKind(err); kind != sqldb.Other && kind != sqldb.TooLong || sv.w.Ctx.Err() != nil {
+func (sv *save) blameRecord(p *plan, group []entry, err error) error {
+	if kind := sv.store.failureKind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
 		return err // the error is not caused by a record
 	}
 	if sv.store.traits.Savepoint && len(group) > 1 {
-		if failure := sv.w.Exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
+		if failure := sv.w.exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
 			return err
 		}
 	}
@@ -277,15 +274,15 @@ func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 		if errors.Is(err, errSameID) {
 			return atRecord(e.index, err)
 		}
-		value := func(name string) any { return e.full[p.Class.Property(name).Index] }
+		value := func(name string) any { return e.full[p.class.Property(name).Index] }
 		if d := sv.store.duplicateError(p, err, value); d != nil {
 			if e.sought {
 				return sv.duplicateError(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}
-		if sv.store.pool.FailureKind(err) == sqldb.TooLong {
-			return atRecord(e.index, sv.store.pool.EngineError(sv.ctx, sv.w, err))
+		if sv.store.failureKind(err) == TooLong {
+			return atRecord(e.index, sv.store.engineError(sv.ctx, sv.w, err))
 		}
 		return err
 	}
@@ -293,34 +290,34 @@ func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 }
 
 // writeChunk writes entries with one statement.
-func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
+func (sv *save) writeChunk(p *plan, group []entry) error {
 	first, arrays := &group[0], sv.store.bindsArrays()
 	rowTexts := len(group)
 	if arrays {
 		rowTexts = 1 // the text does not depend on the number of rows
 	}
-	sql := p.SQL()
+	sql := p.sql()
 	returned := first.returnedColumns(sql)
-	name := strconv.Itoa(rowTexts) + " " + sql.Name + " " + first.mask
+	name := strconv.Itoa(rowTexts) + " " + sql.name + " " + first.mask
 	if returned == nil {
 		name += " brief"
 	}
-	st, err := sv.w.PrepareIn(&sv.w.Bulk, conns.KeptBulkStatements, name, func() string {
+	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, name, func() string {
 		tail := ""
 		if first.how == upsert {
-			tail = p.UpsertTail(sv.store.traits, rowTexts, first.mask, returned)
+			tail = p.upsertTail(sv.store.traits, rowTexts, first.mask, returned)
 		}
 		if arrays {
-			return p.InsertArrays(sv.store.traits, sv.store.db.Dialect, tail)
+			return p.insertArrays(sv.store.traits, sv.store.db.Dialect, tail)
 		}
-		return p.InsertText(sv.store.traits, rowTexts, tail)
+		return p.insertText(sv.store.traits, rowTexts, tail)
 	})
 	if err != nil {
 		return err
 	}
-	args := slices.Grow(sv.args[:0], len(group)*p.RowVariables()+1)
+	args := slices.Grow(sv.args[:0], len(group)*p.rowVariables()+1)
 	for _, it := range sv.newItems(p, group) {
-		args = p.RowArgs(args, it)
+		args = p.rowArgs(args, it)
 		if first.how == upsert && returned == nil {
 			it.Creator = "" // it may be an update
 		}
@@ -330,27 +327,27 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 		args = sv.store.asArrays(p, args)
 	}
 	if first.how == upsert {
-		args = append(args, layout.OrNull(sv.account))
+		args = append(args, orNull(sv.account))
 	}
 	if returned == nil {
-		done, err := st.ExecContext(sv.w.Ctx, args...)
-		if err != nil || first.how != upsert || !p.Table.HasIDColumn() {
+		done, err := st.ExecContext(sv.w.ctx, args...)
+		if err != nil || first.how != upsert || !p.table.hasIDColumn() {
 			return err
 		}
 		n, err := done.RowsAffected()
 		return sv.allWritten(p, group, int(n), err)
 	}
-	rows, err := st.QueryContext(sv.w.Ctx, args...)
+	rows, err := st.QueryContext(sv.w.ctx, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	scan, n := sv.w.NewScanner(returned), 0
+	scan, n := sv.w.newScanner(returned), 0
 	for ; rows.Next(); n++ {
 		if err := scan(rows); err != nil {
 			return err
 		}
-		sv.loadUpserted(p, group, n, returned == sql.Selected)
+		sv.loadUpserted(p, group, n, returned == sql.selected)
 	}
 	return sv.allWritten(p, group, n, rows.Err())
 }
@@ -358,35 +355,35 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 // allWritten returns an error if an upsert has skipped rows. A row is skipped if its key joins to
 // the id of an item with another key. The error names the record if the group has only one, as it
 // has when blameRecord calls writeChunk.
-func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) error {
+func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
 	}
-	return otherKey(p, group[0].full)
+	return p.otherKey(group[0].full)
 }
 
 // returnedColumns returns the columns that the statement must return for entries like this one, or nil if
 // it need not return any. Reading back the rows of 10,000 updates would take SQLite a fifth of the
 // time of the save.
-func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
+func (e *entry) returnedColumns(sql *texts) *result {
 	switch {
 	case e.how == insert:
 		return nil
 	case strings.Contains(e.mask, "0"):
-		return sql.Selected
+		return sql.selected
 	case e.brief:
 		return nil
 	}
-	return sql.Stamps
+	return sql.stamps
 }
 
 // newItems creates the items for entries that are inserted.
-func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
-	sv.w.Worked += len(group)
+func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
+	sv.w.worked += len(group)
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.Class, ID: p.Class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
+		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
 		sv.items[e.index], list[i] = it, it
 	}
 	return list
@@ -394,8 +391,8 @@ func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 
 // loadUpserted updates an item from row i of the result. The rows are usually in the order of the
 // entries. The revision identifies the item.
-func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
-	rev, _ := sv.w.Raw[layout.AtRev].(int64)
+func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
+	rev, _ := sv.w.raw[atRev].(int64)
 	for j := range group {
 		it := sv.items[group[(i+j)%len(group)].index]
 		if it.Revision != uint64(rev) {
@@ -403,10 +400,31 @@ func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
 		}
 		if whole {
 			it.Values = nil // keep the given values: they are needed if the transaction is repeated
-			p.LoadRow(it, sv.w.Raw)
+			p.loadRow(it, sv.w.raw)
 			return
 		}
-		it.Creator, it.Editor = sqldb.TextOf(sv.w.Raw[layout.AtCreator]), sqldb.TextOf(sv.w.Raw[layout.AtEditor])
+		it.Creator, it.Editor = textOf(sv.w.raw[atCreator]), textOf(sv.w.raw[atEditor])
 		return
 	}
+}
+
+// upsertTail returns the end of an INSERT that updates rows that exist, and returns the wanted
+// columns.
+func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) string {
+	b := newBuilder(tr)
+	b.args = make([]any, rows*p.rowVariables())
+	b.add(" ON CONFLICT (", p.table.id.quoted, ") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
+	b.bind(nil)
+	for i, property := range p.stored {
+		if col := p.table.column(property); mask[i] == '1' && !col.key {
+			b.add(", ", col.quoted, " = excluded.", col.quoted)
+		}
+	}
+	for i, col := range p.keyColumns() { // another key may have the same id
+		b.add([]string{" WHERE ", " AND "}[min(i, 1)], p.table.quoted, ".", col.quoted, " = excluded.", col.quoted)
+	}
+	if returned != nil {
+		b.add(" RETURNING ", returned.list)
+	}
+	return b.text()
 }

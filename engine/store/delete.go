@@ -5,31 +5,28 @@ import (
 	"slices"
 
 	"restsrv/engine"
-	"restsrv/engine/store/conns"
-	"restsrv/engine/store/layout"
-	"restsrv/engine/store/sqldb"
 )
 
 // Delete implements engine.Repository.
 func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	p, err := s.layout.PlanOf(c)
+	p, err := s.planOf(c)
 	if err != nil {
 		return err
 	}
 	g, may := s.guardOf(ctx), check{p, engine.MayDelete}
-	if g.NeverAllows(may.may, p.Class) {
+	if g.neverAllows(may.may, p.class) {
 		return engine.Denied()
 	}
 	key, ok := c.KeyValues(id)
 	if !ok {
-		return g.NoItem(p.Class, id)
+		return g.noItem(p.class, id)
 	}
-	do, undone := s.pool.Writer.DoTo, false
-	single := s.deletesSingly(ctx, p) && g.RowFilter(may.may, p.Class) == nil && inStatement(m) && !p.Table.HasDependents() && !p.Caching.Any && !p.Duties.Journaled
+	do, undone := s.writer.doTo, false
+	single := s.deletesSingly(ctx, p) && g.rowFilter(may.may, p.class) == nil && inStatement(m) && !p.table.hasDependents() && !p.caching.any && !p.duties.journaled
 	if single {
-		do = s.pool.Writer.DoStatement
+		do = s.writer.doStatement
 	}
-	work := func(w *conns.Session) error {
+	work := func(w *session) error {
 		if err := s.admitNamed(w, g, may, key); err != nil {
 			return err
 		}
@@ -37,53 +34,53 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		if err != nil {
 			return err
 		}
-		b := sqldb.NewBuilder(s.traits)
-		b.Add("DELETE FROM ", p.Table.Quoted)
-		p.WhereKey(b, key)
+		b := newBuilder(s.traits)
+		b.add("DELETE FROM ", p.table.quoted)
+		p.whereKey(b, key)
 		switch {
 		case m == nil || m.Any:
 		case len(m.Revisions) == 1:
-			b.Add(" AND ", layout.RevColumn, " = ")
-			b.Bind(storedRevision(m.Revisions[0]))
+			b.add(" AND ", revColumn, " = ")
+			b.bind(storedRevision(m.Revisions[0]))
 		default:
 			if err := s.checkMatch(w, p, id, m); err != nil {
 				return err
 			}
 		}
 		if single {
-			s.writeUngranted(b, p.Table, key[0])
+			s.writeUngranted(b, p.table, key[0])
 		}
-		n, err := w.Execute(b)
+		n, err := w.execute(b)
 		switch {
 		case err != nil:
 			return err
-		case single && p.Table.Granted:
+		case single && p.table.granted:
 			undone = n == 0
 			return nil
 		case n == 0:
 			return s.missingError(w, p, id, m)
 		}
-		if err := s.forgetItems(ctx, w, p.Table, key); err != nil || len(before) == 0 {
+		if err := s.forgetItems(ctx, w, p.table, key); err != nil || len(before) == 0 {
 			return err
 		}
 		return s.afterDelete(ctx, w, p, before)
 	}
-	if err = do(ctx, p.Table, work); err == nil && undone { // the item does not exist, or has a grant
+	if err = do(ctx, p.table, work); err == nil && undone { // the item does not exist, or has a grant
 		single = false
-		err = s.pool.Writer.DoTo(ctx, p.Table, work)
+		err = s.writer.doTo(ctx, p.table, work)
 	}
-	return hideMissing(g, p.Class, err)
+	return g.hideMissing(p.class, err)
 }
 
 // afterDelete does the work after items were deleted in the transaction of w: it journals the deletion and
 // recomputes cached attributes of other items.
-func (s *Store) afterDelete(ctx context.Context, w *conns.Session, p *layout.Plan, items []*engine.Item) error {
-	if p.Duties.Journaled {
+func (s *Store) afterDelete(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
+	if p.duties.journaled {
 		if err := s.journalDeleted(ctx, w, items); err != nil {
 			return err
 		}
 	}
-	if !p.Caching.Any {
+	if !p.caching.any {
 		return nil
 	}
 	return s.recacheItems(w, nil, items)
@@ -91,12 +88,12 @@ func (s *Store) afterDelete(ctx context.Context, w *conns.Session, p *layout.Pla
 
 // readWatched returns the item with a key before it is changed, if cached attributes of other items
 // depend on it or if the class is journaled.
-func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*engine.Item, error) {
-	if !p.Caching.Watched && !p.Duties.Journaled {
+func (s *Store) readWatched(w *session, p *plan, key []any) ([]*engine.Item, error) {
+	if !p.caching.watched && !p.duties.journaled {
 		return nil, nil
 	}
 	it := &engine.Item{}
-	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, it, slices.Clone(key))
+	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, it, slices.Clone(key))
 	if err != nil || !found {
 		return nil, err
 	}
@@ -104,32 +101,32 @@ func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*eng
 }
 
 // checkMatch rejects a write if m does not allow the stored revision.
-func (s *Store) checkMatch(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
-	key, _ := p.Class.KeyValues(id)
+func (s *Store) checkMatch(w *session, p *plan, id string, m *engine.Match) error {
+	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, stored, key)
+	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, stored, key)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return engine.NoItem(p.Class, id)
+		return engine.NoItem(p.class, id)
 	case !m.Allows(stored.Revision):
-		return unmatchedError(p.Class, id)
+		return unmatchedError(p.class, id)
 	}
 	return nil
 }
 
 // forgetItems deletes the data of deleted items: links on both sides, stages, grants on the items, and
 // the rows of their files. References to the items stay unchanged.
-func (s *Store) forgetItems(ctx context.Context, w *conns.Session, t *layout.Table, keys []any) error {
+func (s *Store) forgetItems(ctx context.Context, w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
-		for _, p := range t.Pointers {
-			if p.Other == "" {
+		for _, p := range t.pointers {
+			if p.other == "" {
 				continue
 			}
-			b := sqldb.NewBuilder(s.traits)
-			b.Add("DELETE FROM ", p.Table, " WHERE ")
-			sqldb.WriteIn(s.db.Dialect, b, p.Column, t.ID.Type, chunk)
+			b := newBuilder(s.traits)
+			b.add("DELETE FROM ", p.table, " WHERE ")
+			s.writeIn(b, p.column, t.id.typ, chunk)
 			if err := s.deleteLinks(ctx, w, b, t, p); err != nil {
 				return err
 			}

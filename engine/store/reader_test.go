@@ -4,16 +4,16 @@ import (
 	"testing"
 
 	"restsrv/engine"
-	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store"
 )
 
 // TestReadersAreReused: consecutive reads use one connection, because opening more would cost a start some
 // milliseconds.
 func TestReadersAreReused(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
-		var db *sqldb.Database
+		var db *store.Database
 		open := p.open
-		p.open = func() (*sqldb.Database, error) {
+		p.open = func() (*store.Database, error) {
 			d, err := open()
 			db = d
 			return d, err

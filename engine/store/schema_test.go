@@ -8,7 +8,6 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
-	"restsrv/engine/store/layout"
 	"restsrv/engine/store/storetest"
 )
 
@@ -90,7 +89,7 @@ func TestSchemaChange(t *testing.T) {
 
 func refused(t *testing.T, err error, problems []string) {
 	t.Helper()
-	var e *layout.SchemaError
+	var e *store.SchemaError
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a schema error", err)
 	}

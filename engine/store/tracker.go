@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"restsrv/engine"
-	"restsrv/engine/store/layout"
 )
 
 // newGenerate returns the generated values for inserts of this write.
@@ -20,26 +19,26 @@ func (s *Store) newGenerate(ctx context.Context, now engine.Instant) engine.Gene
 }
 
 // stampedUpdate returns the values that an update sets: the given values and the trackers.
-func (sv *save) stampedUpdate(p *layout.Plan, given engine.Values) engine.Values {
-	if !p.Duties.HasTrackers() {
+func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
+	if !p.duties.hasTrackers() {
 		return given
 	}
 	v := slices.Clone(given)
-	p.Class.Stamp(v, sv.newGenerate(), false)
+	p.class.Stamp(v, sv.newGenerate(), false)
 	return v
 }
 
 // creatorID returns the value of the system column for the creator. It is "" if the class has an attribute for the
 // creator.
-func (sv *save) creatorID(p *layout.Plan) string {
-	if p.Duties.Creator != nil {
+func (sv *save) creatorID(p *plan) string {
+	if p.duties.creator != nil {
 		return ""
 	}
 	return sv.account
 }
 
-func (sv *save) editorID(p *layout.Plan) string {
-	if p.Duties.Editor != nil {
+func (sv *save) editorID(p *plan) string {
+	if p.duties.editor != nil {
 		return ""
 	}
 	return sv.account

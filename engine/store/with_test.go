@@ -11,7 +11,6 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
-	"restsrv/engine/store/layout"
 	"restsrv/engine/store/storetest"
 )
 
@@ -118,7 +117,7 @@ func TestWithRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var refused *layout.SchemaError
+		var refused *store.SchemaError
 		if err := next.Upgrade(t.Context()); !errors.As(err, &refused) || len(refused.Problems) != 1 || !strings.Contains(err.Error(), `property "x" was int`) {
 			t.Fatalf("got %v", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // Definitions holds the compiled workflows of an application.
@@ -103,7 +104,7 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 //
 // Load sets Staged in all classes that have workflows, so it must run before these classes are used.
 // Conditions may name the properties that customProfile gives accounts.
-func Load(meta engine.MetaRepository, all []*engine.Workflow, properties []string) (*Definitions, engine.Faults) {
+func Load(meta engine.MetaRepository, all []*service.Workflow, properties []string) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}, properties: properties}
 	var faults engine.Faults
 	own := map[*engine.Class][]*flow{}

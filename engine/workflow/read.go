@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/service"
 )
 
 // reader reads a part of one workflow file.
@@ -54,7 +55,7 @@ func describeWritten(v any) string {
 	return jsonfile.Describe(v)
 }
 
-func (r reader) readFlow(w *engine.Workflow) *flow {
+func (r reader) readFlow(w *service.Workflow) *flow {
 	f := &flow{class: r.class, name: engine.FullName(w.Name, w.Namespace)}
 	f.caption = r.captionOr(w.Name)
 	r.requireList("states")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Config configures a Set.
@@ -14,7 +15,7 @@ type Config struct {
 	Definitions *Definitions
 	Store       engine.Repository // holds items and stages; it must support transactions
 	Data        engine.Repository // the same repository for writes of items, with event listeners
-	Sequences   engine.Sequences  // for formulas
+	Sequences   service.Sequences // for formulas
 	// Entering, if not nil, is called in the transaction before an item enters a state. It may add values to v, or
 	// return an error to refuse the move.
 	Entering func(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error

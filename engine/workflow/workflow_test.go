@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 	"restsrv/engine/store"
 	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
@@ -44,7 +45,7 @@ func newOrder() (order, rush *engine.Class) {
 // load compiles workflows from the files a.wf.json and so on, and returns the reported mistakes.
 func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []string) {
 	t.Helper()
-	var all []*engine.Workflow
+	var all []*service.Workflow
 	for i, text := range files {
 		v, err := wire.Decode([]byte(text))
 		if err != nil {
@@ -53,7 +54,7 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 		said := v.(engine.Fields)
 		name, _ := said.Get("name")
 		class, _ := said.Get("wfClass")
-		all = append(all, &engine.Workflow{Name: name.(string), Namespace: "test", Class: class.(string), File: string(rune('a'+i)) + ".wf.json", Written: said})
+		all = append(all, &service.Workflow{Name: name.(string), Namespace: "test", Class: class.(string), File: string(rune('a'+i)) + ".wf.json", Written: said})
 	}
 	d, faults := workflow.Load(cs, all, nil)
 	var lines []string

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // Binding provides the components for accounts and permissions: auth, wsAuth and AclProvider.
@@ -27,7 +28,7 @@ func (h *Binding) requestOf(v goja.Value) *vm.Call {
 
 // NewAuth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
 // methods of IONDV throw, because restsrv manages accounts with commands.
-func (h *Binding) NewAuth(accounts engine.Accounts) goja.Value {
+func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	o := h.JS.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.Method(o, "getUser", func(call goja.FunctionCall) goja.Value {
@@ -77,7 +78,7 @@ func (h *Binding) callBack(f goja.Callable, args ...goja.Value) {
 // jsAccounts exposes engine.Accounts to scripts.
 type jsAccounts struct {
 	h        *Binding
-	accounts engine.Accounts
+	accounts service.Accounts
 }
 
 // register implements register({name, pwd, id, type, email, properties}). It creates an account with the name
@@ -101,7 +102,7 @@ func (a *jsAccounts) register(call goja.FunctionCall) (vm.Operation, error) {
 		return s
 	}
 	id := firstText(text("id"), text("name"), text("email"))
-	r := engine.Registration{ID: id + "@" + firstText(text("type"), "local"), Name: firstText(text("name"), id), Password: text("pwd")}
+	r := service.Registration{ID: id + "@" + firstText(text("type"), "local"), Name: firstText(text("name"), id), Password: text("pwd")}
 	if properties, _ := data.Get("properties"); properties != nil {
 		if r.Properties, ok = properties.(engine.Fields); !ok {
 			return vm.Operation{}, engine.Errorf(engine.Invalid, "argument", "auth.register: properties is an object")
@@ -149,7 +150,7 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (vm.Operation, error) {
 }
 
 // ServiceAuth returns the object wsAuth.
-func (h *Binding) ServiceAuth(accounts engine.Accounts) goja.Value {
+func (h *Binding) ServiceAuth(accounts service.Accounts) goja.Value {
 	o := h.JS.NewObject()
 	a := &jsAccounts{h, accounts}
 	h.Method(o, "authenticate", h.AsyncFunction("wsAuth.authenticate", a.authenticate))

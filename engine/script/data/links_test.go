@@ -12,6 +12,7 @@ import (
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // TestUntouchedLinks checks that an item and its loaded items are written
@@ -49,7 +50,7 @@ func TestUntouchedLinks(t *testing.T) {
 
 // newTestData returns the binding of a VM that runs no turns.
 func newTestData() *Binding {
-	h := New(&vm.VM{Service: &vm.Service{Env: &engine.Env{}}, Realm: js.New(&limits.Limits{}, func() error { return nil }, nil)}, nil, nil)
+	h := New(&vm.VM{Service: &vm.Service{Env: &service.Env{}}, Realm: js.New(&limits.Limits{}, func() error { return nil }, nil)}, nil, nil)
 	h.FindBuiltins()
 	return h
 }

@@ -5,6 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/js"
+	"restsrv/engine/service"
 )
 
 // presentedKey identifies an object of the presentation in a VM: the source of
@@ -29,7 +30,7 @@ var presentationMethods = [...]string{
 // results leave out everything that is hidden from the account of the call.
 type presenter struct {
 	*Binding
-	engine.Presentation
+	service.Presentation
 	class func(name, namespace goja.Value) *engine.Class // throws if there is no such class
 }
 
@@ -46,11 +47,11 @@ func (h *Binding) addPresentation(methods *js.Methods, add func(string, method),
 	}
 	p := &presenter{h, said, class}
 	p.addNavigation(add)
-	add("getListViewModel", p.viewModel(1, engine.ListView))
-	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView))
-	add("getItemViewModel", p.viewModel(1, engine.ItemView))
-	add("getCreationViewModel", p.viewModel(1, engine.CreateView))
-	add("getDetailViewModel", p.viewModel(1, engine.DetailView))
+	add("getListViewModel", p.viewModel(1, service.ListView))
+	add("getCollectionViewModel", p.viewModel(2, service.CollectionView))
+	add("getItemViewModel", p.viewModel(1, service.ItemView))
+	add("getCreationViewModel", p.viewModel(1, service.CreateView))
+	add("getDetailViewModel", p.viewModel(1, service.DetailView))
 	p.addWorkflows(add)
 	add("getMask", func(call goja.FunctionCall) goja.Value {
 		mask, err := p.Mask(textOf(call.Argument(0)))
@@ -77,7 +78,7 @@ func textOf(v goja.Value) string {
 // codeOf returns the code of a section or node, in the namespace of another
 // argument.
 func codeOf(code, namespace goja.Value) string {
-	return engine.NodeCode(textOf(code), textOf(namespace))
+	return service.NodeCode(textOf(code), textOf(namespace))
 }
 
 func (p *presenter) throwError(err error) {
@@ -160,7 +161,7 @@ func (p *presenter) anyView() *engine.Class {
 	return nil
 }
 
-func (p *presenter) sectionObject(s *engine.NavigationSection) goja.Value {
+func (p *presenter) sectionObject(s *service.NavigationSection) goja.Value {
 	view := p.anyView()
 	return p.objectOnce(s, view, func(o *goja.Object) {
 		p.fillObject(o, s.Said)
@@ -172,7 +173,7 @@ func (p *presenter) sectionObject(s *engine.NavigationSection) goja.Value {
 	})
 }
 
-func (p *presenter) nodeList(nodes []*engine.NavigationNode, view *engine.Class) []any {
+func (p *presenter) nodeList(nodes []*service.NavigationNode, view *engine.Class) []any {
 	list := make([]any, len(nodes))
 	for i, n := range nodes {
 		list[i] = p.nodeObject(n, view)
@@ -180,7 +181,7 @@ func (p *presenter) nodeList(nodes []*engine.NavigationNode, view *engine.Class)
 	return list
 }
 
-func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goja.Value {
+func (p *presenter) nodeObject(n *service.NavigationNode, view *engine.Class) goja.Value {
 	return p.objectOnce(n, view, func(o *goja.Object) {
 		said := n.Said
 		if c, err := p.Service.Env.Meta.Class(n.Class); err == nil {
@@ -194,7 +195,7 @@ func (p *presenter) nodeObject(n *engine.NavigationNode, view *engine.Class) goj
 // viewModel returns the method for a kind of view. at is the index of the
 // argument with the navigation node. It follows the class, and for collections
 // also the name of the collection, which has no view of its own.
-func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
+func (p *presenter) viewModel(at int, kind service.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))
 		m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
@@ -206,7 +207,7 @@ func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
 	}
 }
 
-func (p *presenter) modelObject(m *engine.ViewModel, c *engine.Class) goja.Value {
+func (p *presenter) modelObject(m *service.ViewModel, c *engine.Class) goja.Value {
 	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Redact(m.Said)) })
 }
 
@@ -223,7 +224,7 @@ func (p *presenter) addWorkflows(add func(string, method)) {
 	})
 	add("getWorkflow", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(2))
-		w, err := engine.WorkflowOf(p, c, textOf(call.Argument(1)))
+		w, err := service.WorkflowOf(p, c, textOf(call.Argument(1)))
 		p.throwError(err)
 		if w == nil {
 			return goja.Null()
@@ -243,7 +244,7 @@ func (p *presenter) addWorkflows(add func(string, method)) {
 
 // workflowObject returns the object of a workflow: its definition, and indexes
 // that find its parts by name.
-func (p *presenter) workflowObject(w *engine.Workflow, c *engine.Class) goja.Value {
+func (p *presenter) workflowObject(w *service.Workflow, c *engine.Class) goja.Value {
 	return p.objectOnce(w, c, func(o *goja.Object) {
 		p.fillObject(o, c.Redact(w.Said))
 		p.addIndex(o, "statesByName", "states", "name", false)

@@ -10,6 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/exchange"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // maxEventDepth limits the nesting of writes in handlers of other writes.
@@ -243,7 +244,7 @@ func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 		return nil, engine.Errorf(engine.Internal, "event", "handlers of events write what causes events again, more than %d deep", maxEventDepth)
 	}
 	s := r.service
-	req := &engine.Request{ID: engine.CallerFrom(ctx).Request, Service: s.Name, Method: "EVENT", Path: "/", Header: http.Header{}, Account: engine.AccountFrom(ctx)}
+	req := &service.Request{ID: engine.CallerFrom(ctx).Request, Service: s.Name, Method: "EVENT", Path: "/", Header: http.Header{}, Account: engine.AccountFrom(ctx)}
 	o, err := s.Run(ctx, req, &exchange.Job{
 		Argument: r.newEvent, Result: r.readOutcome, Prompt: true,
 		Handler: func(c *vm.Call) (goja.Callable, goja.Value) {

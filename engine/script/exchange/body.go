@@ -9,6 +9,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/limits"
+	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
 
@@ -44,7 +45,7 @@ const (
 // ReadBody reads the whole body. It returns TooLarge if the body exceeds the limit, Invalid if it is not valid JSON
 // or not a valid form as its media type declares, if it is nested too deeply or is a JSON scalar, and Unavailable if
 // too many requests have large bodies. The caller must close the body, even after an error.
-func ReadBody(ctx context.Context, r *engine.Request, limits *limits.Limits, in *Intake) (Body, error) {
+func ReadBody(ctx context.Context, r *service.Request, limits *limits.Limits, in *Intake) (Body, error) {
 	t := r.MediaType()
 	if r.Body != nil && t == "multipart/form-data" {
 		form, parts, err := readForm(r)

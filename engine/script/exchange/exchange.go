@@ -9,6 +9,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // Binding makes the req objects of a VM and converts the results of handlers to responses.
@@ -22,7 +23,7 @@ type Binding struct {
 func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 
 // ServeRoute runs a request of one route of a service.
-func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *engine.Request, route int) (*engine.Response, error) {
+func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *service.Request, route int) (*service.Response, error) {
 	body, err := ReadBody(ctx, r, &s.Limits, in)
 	if err != nil {
 		body.Close()
@@ -90,7 +91,7 @@ func (w *routeWork) Displaced() vm.Outcome {
 // Urgent implements vm.Work.
 func (w *routeWork) Urgent() bool { return false }
 
-func addPlace(s *vm.Service, r *engine.Response, f *vm.Failure) *engine.Response {
+func addPlace(s *vm.Service, r *service.Response, f *vm.Failure) *service.Response {
 	if s.Dev && f.File != "" {
 		r.SetHeader(devHeader, f.Place())
 	}
@@ -98,8 +99,8 @@ func addPlace(s *vm.Service, r *engine.Response, f *vm.Failure) *engine.Response
 }
 
 // text returns a plain text response. Browsers must not guess another content type.
-func text(status int, s string) *engine.Response {
-	r := &engine.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
+func text(status int, s string) *service.Response {
+	r := &service.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
 	r.SetHeader("X-Content-Type-Options", "nosniff")
 	return r
 }

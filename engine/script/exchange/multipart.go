@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/js"
+	"restsrv/engine/service"
 )
 
 // maxParts is the maximum number of parts of a form. The limit for the body
@@ -53,7 +54,7 @@ func (p *part) close() {
 // readForm reads a multipart body. The values of the form are texts, and *part
 // for files. If several parts have the same name, the last one is used. Errors:
 // Invalid, and the errors of the body.
-func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) {
+func readForm(r *service.Request) (form engine.Fields, parts []*part, err error) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
 		return nil, nil, malformedForm(nil)

@@ -12,11 +12,12 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/js"
+	"restsrv/engine/service"
 )
 
 // BuildResponse returns the response for a result and checks its size. It must
 // be called inside Try.
-func (h *Binding) BuildResponse(result goja.Value) *engine.Response {
+func (h *Binding) BuildResponse(result goja.Value) *service.Response {
 	r := h.responseOf(result)
 	if limit := h.Limits.Response; len(r.Body) > limit {
 		panic(js.ResultError(fmt.Sprintf("the result is larger than %d bytes", limit)))
@@ -24,9 +25,9 @@ func (h *Binding) BuildResponse(result goja.Value) *engine.Response {
 	return r
 }
 
-func (h *Binding) responseOf(result goja.Value) *engine.Response {
+func (h *Binding) responseOf(result goja.Value) *service.Response {
 	if result == nil || goja.IsUndefined(result) {
-		return &engine.Response{}
+		return &service.Response{}
 	}
 	if h.Service.Legacy {
 		if r := h.legacyResponse(result); r != nil {
@@ -41,7 +42,7 @@ func (h *Binding) responseOf(result goja.Value) *engine.Response {
 		panic(js.ResultError("the handler returned a function: call it, or return its name"))
 	}
 	if b, ok := js.BytesOf(o); ok {
-		return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
+		return &service.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 	}
 	if h.Platform != nil {
 		if made := h.Platform.Answer(o); made != nil {
@@ -61,10 +62,10 @@ const htmlText = "text/html; charset=utf-8"
 
 // legacyResponse converts strings and numbers in the same way as the base class
 // of IONDV. It returns nil for other values.
-func (h *Binding) legacyResponse(result goja.Value) *engine.Response {
+func (h *Binding) legacyResponse(result goja.Value) *service.Response {
 	switch {
 	case goja.IsString(result):
-		return &engine.Response{ContentType: htmlText, Body: []byte(result.String())}
+		return &service.Response{ContentType: htmlText, Body: []byte(result.String())}
 	case goja.IsNumber(result):
 		status := statusOf(result)
 		return text(status, http.StatusText(status))
@@ -80,12 +81,12 @@ func statusOf(v goja.Value) int {
 	return int(f)
 }
 
-func (h *Binding) jsonResponse(result goja.Value) *engine.Response {
+func (h *Binding) jsonResponse(result goja.Value) *service.Response {
 	body, ok := h.toJSON(result)
 	if !ok {
-		return &engine.Response{}
+		return &service.Response{}
 	}
-	return engine.JSON(body)
+	return service.JSON(body)
 }
 
 // keptScratch is the maximum size of a buffer that a VM keeps between calls.
@@ -126,7 +127,7 @@ func hasOwn(o *goja.Object, name string) bool {
 }
 
 // envelopeResponse returns the response for {data, headers, status}.
-func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *engine.Response {
+func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *service.Response {
 	r := h.payloadResponse(data)
 	for _, k := range o.Keys() {
 		switch k {
@@ -152,13 +153,13 @@ func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *engine.Resp
 	return r
 }
 
-func (h *Binding) payloadResponse(data goja.Value) *engine.Response {
+func (h *Binding) payloadResponse(data goja.Value) *service.Response {
 	if goja.IsString(data) {
-		return &engine.Response{ContentType: htmlText, Body: []byte(data.String())}
+		return &service.Response{ContentType: htmlText, Body: []byte(data.String())}
 	}
 	if o, ok := data.(*goja.Object); ok {
 		if b, ok := js.BytesOf(o); ok {
-			return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
+			return &service.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 		}
 	}
 	return h.jsonResponse(data)
@@ -166,7 +167,7 @@ func (h *Binding) payloadResponse(data goja.Value) *engine.Response {
 
 // setHeaders applies the headers of an envelope, which are an object or a list
 // of lines.
-func (h *Binding) setHeaders(r *engine.Response, headers goja.Value) {
+func (h *Binding) setHeaders(r *service.Response, headers goja.Value) {
 	o, ok := headers.(*goja.Object)
 	if !ok {
 		return
@@ -198,7 +199,7 @@ func (h *Binding) setHeaders(r *engine.Response, headers goja.Value) {
 // connectionHeaders can be set only by the server.
 const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
 
-func (h *Binding) setHeader(r *engine.Response, name, value string) {
+func (h *Binding) setHeader(r *service.Response, name, value string) {
 	value = strings.TrimSpace(value)
 	if err := checkHeader(name, value); err != nil {
 		panic(js.ResultError(err.Error()))

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"time"
 
-	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 // Limits are the limits for the scripts of one service. If a field is zero, its
@@ -37,7 +37,7 @@ func (l Limits) WithDefaults() Limits {
 		CPU: time.Second, Wall: 30 * time.Second, Load: time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
 		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
-		Body: engine.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
+		Body: service.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/exchange"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/service"
 )
 
 // Host is the server that tests run against.
@@ -97,7 +98,7 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s.diff = [2]string{}
-	r := &engine.Request{ID: "test", Service: s.service.Name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
+	r := &service.Request{ID: "test", Service: s.service.Name, Method: http.MethodPost, Path: "/", Header: http.Header{}, Account: account}
 	_, err := s.service.Run(ctx, r, &exchange.Job{
 		Function: testFunction, Handler: exchange.HandlerOf(i),
 		Argument: func(*vm.Call) goja.Value { return goja.Undefined() },

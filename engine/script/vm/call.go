@@ -11,11 +11,12 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/script/js"
+	"restsrv/engine/service"
 )
 
 // Outcome is the result of a call.
 type Outcome struct {
-	Response *engine.Response
+	Response *service.Response
 	Err      error
 	again    bool // the VM was discarded during the call; run the call again
 	Data     any  // decoded result of work that has no response
@@ -41,7 +42,7 @@ type Work interface {
 // Call is one run of a function of a script, for a request.
 type Call struct {
 	Service *Service
-	Req     *engine.Request
+	Req     *service.Request
 	work    Work
 	ctx     context.Context // of the request
 	start   time.Time
@@ -95,7 +96,7 @@ func CallOf(v goja.Value) *Call {
 }
 
 // Run runs work on one of the VMs. If the VM is discarded during the call, it repeats the call up to three times.
-func (s *Service) Run(ctx context.Context, r *engine.Request, w Work) (Outcome, error) {
+func (s *Service) Run(ctx context.Context, r *service.Request, w Work) (Outcome, error) {
 	if !s.begun.Load() && s.begun.CompareAndSwap(false, true) {
 		s.Begin()
 	}

@@ -11,6 +11,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script/limits"
 	"restsrv/engine/script/module"
+	"restsrv/engine/service"
 )
 
 // Service is what all VMs of one version of a service share.
@@ -18,8 +19,8 @@ type Service struct {
 	Name     string
 	Asked    string // the configured file
 	Limits   limits.Limits
-	Env      *engine.Env
-	Options  engine.Options
+	Env      *service.Env
+	Options  service.Options
 	Log      *slog.Logger
 	Files    *module.Files
 	Counters *Counters

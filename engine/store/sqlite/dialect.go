@@ -12,18 +12,18 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"restsrv/engine"
-	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store"
 )
 
 // dialect implements store.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
 type dialect struct{ flushes bool }
 
 // Dialect returns the dialect of SQLite.
-func Dialect() sqldb.Dialect { return dialect{} }
+func Dialect() store.Dialect { return dialect{} }
 
 // Traits implements store.Dialect.
-func (d dialect) Traits() sqldb.Traits {
-	return sqldb.Traits{
+func (d dialect) Traits() store.Traits {
+	return store.Traits{
 		Sequence:     "INTEGER PRIMARY KEY",
 		MaxVariables: 32766,
 		Begin:        "BEGIN IMMEDIATE",
@@ -107,12 +107,12 @@ func jsonArray(list []any) string {
 func (dialect) Array(engine.PropertyType, []any) (typ string, value any) { return "", nil }
 
 // Duplicate implements store.Dialect. The error message of SQLite names the columns, not the index.
-func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
+func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
-		return sqldb.Index{}, false
+		return store.Index{}, false
 	}
-	best := sqldb.Index{}
+	best := store.Index{}
 	for _, index := range unique {
 		names := make([]string, len(index.Columns))
 		for i, c := range index.Columns {
@@ -128,21 +128,21 @@ func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 }
 
 // Classify implements store.Dialect.
-func (dialect) Classify(err error) sqldb.Failure {
+func (dialect) Classify(err error) store.Failure {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return sqldb.Other
+		return store.Other
 	}
 	code := e.Code() & 0xff
 	switch {
 	case code == sqlite3.SQLITE_INTERRUPT, strings.Contains(e.Error(), matchTooSlow):
-		return sqldb.Interrupted
+		return store.Interrupted
 	case code == sqlite3.SQLITE_FULL:
-		return sqldb.Full
+		return store.Full
 	case slices.Contains(away, code):
-		return sqldb.Away
+		return store.Away
 	}
-	return sqldb.Other
+	return store.Other
 }
 
 // away lists the error codes of failures that a client can neither cause nor correct.

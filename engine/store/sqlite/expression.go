@@ -13,12 +13,12 @@ import (
 	"modernc.org/sqlite"
 
 	"restsrv/engine"
-	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store"
 )
 
 // fullText keeps words in an FTS5 table that triggers update from the column. The tokenizer "ascii" does not change
 // words that are separated by blanks.
-var fullText = sqldb.FullText{
+var fullText = store.FullText{
 	Schema: []string{
 		`DROP TABLE IF EXISTS %[2]s`,
 		`CREATE VIRTUAL TABLE %[2]s USING fts5(words, content='', contentless_delete=1, tokenize='ascii', detail='none')`,
@@ -37,26 +37,26 @@ const prefix = "restsrv_"
 
 // Function implements store.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
 // Decimals are canonical text.
-func (dialect) Function(f sqldb.Function, args ...string) string {
+func (dialect) Function(f store.Function, args ...string) string {
 	switch f {
-	case sqldb.TextValue, sqldb.DecimalValue, sqldb.IntValue, sqldb.RealValue, sqldb.BooleanValue:
+	case store.TextValue, store.DecimalValue, store.IntValue, store.RealValue, store.BooleanValue:
 		return args[0]
-	case sqldb.TextOfDecimal:
+	case store.TextOfDecimal:
 		return args[0]
-	case sqldb.DecimalOfInt:
+	case store.DecimalOfInt:
 		return "CAST(" + args[0] + " AS TEXT)"
-	case sqldb.Ordered:
+	case store.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
-	case sqldb.Bytewise: // a collation deep in an operand would apply to the whole operand
+	case store.Bytewise: // a collation deep in an operand would apply to the whole operand
 		return "(" + args[0] + " COLLATE BINARY)"
-	case sqldb.Concat:
+	case store.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
-	case sqldb.Length:
+	case store.Length:
 		return "length(" + args[0] + ")"
-	case sqldb.Format:
+	case store.Format:
 		return prefix + "part_text(" + args[0] + ", '" + args[1] + "', " + args[2] + ")"
-	case sqldb.Function(engine.Year), sqldb.Function(engine.Month), sqldb.Function(engine.Day),
-		sqldb.Function(engine.Hour), sqldb.Function(engine.Minute), sqldb.Function(engine.Second):
+	case store.Function(engine.Year), store.Function(engine.Month), store.Function(engine.Day),
+		store.Function(engine.Hour), store.Function(engine.Minute), store.Function(engine.Second):
 		return prefix + "part(" + args[0] + ", '" + string(f) + "')"
 	}
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"

@@ -16,11 +16,10 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
-	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 )
 
-func openFile(t *testing.T, cfg sqlite.Config) (*sqldb.Database, error) {
+func openFile(t *testing.T, cfg sqlite.Config) (*store.Database, error) {
 	db, err := sqlite.Open(t.Context(), cfg)
 	if err == nil {
 		t.Cleanup(func() { _ = errors.Join(db.Read.Close(), db.Write.Close(), db.Release()) })

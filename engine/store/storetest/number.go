@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/service"
 )
 
 var numberTests = []test{
@@ -146,7 +147,7 @@ func counterEnded(t *testing.T, open Open) {
 	c := numbered()
 	r := open(t, []*engine.Class{c}).(interface {
 		archive
-		engine.Sequences
+		service.Sequences
 	})
 	create(t, r, c, "id", int64(7))
 	create(t, r, c, "id", int64(math.MaxInt64), "n", int64(math.MaxInt64-1))

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// The components of the server that options of a script can name, as ion://auth
+// does, besides repositories, metadata, storages and Access. Each one has a type
+// of its own, so that the script runtime offers only the functions of that
+// component, even if the value behind it can do more.
+type (
+	Auth        struct{ Accounts }  // auth: the current account, and registration of accounts
+	ServiceAuth struct{ Accounts }  // wsAuth: checking passwords and tokens, and issuing tokens
+	Counters    struct{ Sequences } // sequenceProvider: named counters
+	Settings    engine.Fields       // settings: the settings of deploy.json, by name
+	SysLog      struct{}            // sysLog: the log of the server
+	KeyProvider struct{}            // keyProvider: conversion of keys and ids
+	Cache       struct{}            // innerCache and similar: a cache that the VMs of a service share
+	Lacking     string              // name of an IONDV component that restsrv does not have
+)
+
+// Accounts has the functions for accounts that services may use.
+type Accounts interface {
+	engine.Authenticator
+	engine.TokenIssuer
+	// Register creates an account without roles. The error is Invalid for a bad
+	// name or password. Its reason is duplicate if the name is taken; a name in
+	// another letter case is also taken if letter case does not matter.
+	Register(ctx context.Context, r Registration) (*engine.Account, error)
+	// Profile returns an account as its sign-in would. The error is NotFound if
+	// it does not exist or is disabled.
+	Profile(ctx context.Context, id string) (*engine.Account, error)
+}
+
+// Registration describes an account to be created.
+type Registration struct {
+	ID         string // <login>@<type>
+	Name       string
+	Password   string
+	Properties engine.Fields // properties for applications
+}
+
+// Sequences are named counters that all processes of a database share. A number
+// is used up when it is returned, even if the work that needed it fails.
+type Sequences interface {
+	// NextNumber increments a counter and returns it; the first is 1.
+	NextNumber(ctx context.Context, name string) (int64, error)
+	// LastNumbers returns the last number of a counter by name, or of all
+	// counters if name is "". A counter that has not been used is not included.
+	LastNumbers(ctx context.Context, name string) (map[string]int64, error)
+	// SetNumber sets the last number of a counter, so that the next one is last
+	// + 1.
+	SetNumber(ctx context.Context, name string, last int64) error
+}
+
+// Get returns the setting with that name; ok is false if it does not exist.
+func (s Settings) Get(name string) (value any, ok bool) { return engine.Fields(s).Get(name) }
