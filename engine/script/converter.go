@@ -54,9 +54,9 @@ func (c *converter) Parse(ctx context.Context, r *service.Request, data any) (an
 	}
 	o, done, err := c.call(ctx, r, &exchange.Job{
 		Function: parseFunction, Body: b,
-		Argument: func(call *vm.Call) goja.Value { return vm.BindingOf[*exchange.Binding](call.Vm).BodyValue(b) },
+		Argument: func(call *vm.Call) goja.Value { return vm.BindingOf[*exchange.Binding](call.VM).BodyValue(b) },
 		Result: func(call *vm.Call, result goja.Value) vm.Outcome {
-			data, err := call.Vm.ToDecoded(result)
+			data, err := call.VM.ToDecoded(result)
 			return vm.Outcome{Data: data, Err: err}
 		},
 	})
@@ -80,10 +80,10 @@ func (c *converter) Respond(ctx context.Context, r *service.Request, items []*en
 	}
 	o, done, err := c.call(ctx, r, &exchange.Job{
 		Function: respondFunction, Body: b,
-		Argument: func(call *vm.Call) goja.Value { return call.Vm.ListObject(items) },
+		Argument: func(call *vm.Call) goja.Value { return call.VM.Items.ListObject(items) },
 		Result: func(call *vm.Call, result goja.Value) vm.Outcome {
 			none := result == nil || goja.IsUndefined(result)
-			return vm.Outcome{Response: vm.BindingOf[*exchange.Binding](call.Vm).BuildResponse(result), None: none}
+			return vm.Outcome{Response: vm.BindingOf[*exchange.Binding](call.VM).BuildResponse(result), None: none}
 		},
 	})
 	if err != nil || !done || o.None {

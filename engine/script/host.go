@@ -43,16 +43,12 @@ type host struct {
 func newHost(g *Generation) *host {
 	v := vm.New(g.Service)
 	h := &host{VM: v, gen: g, modules: map[string]*goja.Object{}}
-	h.guards = sandbox.New(v.Realm, sandbox.Hooks{
-		MayMatch:      v.Clock.MayMatch,
-		InstallTimers: v.InstallTimers,
-		Platform:      v.EnsurePlatform,
-	})
+	h.guards = sandbox.New(v.Realm, v)
 	v.NewPlatform = func() *platform.Platform { return platform.New(platformHost{h}) }
 	h.exchange = exchange.New(v)
 	h.access = access.New(v)
 	h.events = event.New(v)
-	h.data = data.New(v, h.events, h.guards.UsesBase)
+	h.data = data.New(v, h.events, h.guards)
 	h.shared = shared.New(v, g.lasting.store)
 	h.console = &console{VM: v}
 	v.Bindings = []any{h.exchange, h.events}

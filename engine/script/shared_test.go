@@ -112,7 +112,10 @@ func TestSharedIsOfTheService(t *testing.T) {
 	if got := get(t, other); got != "200  " {
 		t.Errorf("another service sees %s", got)
 	}
-	eventually(t, "another VM", func() bool { return a.rt.Metrics()["svc"].Recycled >= 2 })
+	eventually(t, "further VMs", func() bool {
+		expect(t, get(t, next), jsonAnswer(`1`))
+		return a.rt.Metrics()["svc"].Recycled >= 3
+	})
 	expect(t, get(t, next), jsonAnswer(`1`))
 	a.rt.Forget("svc")
 	if got := get(t, a.load(`module.exports = {'GET /': () => shared.get('a')}`)); got != "200  " {

@@ -200,7 +200,7 @@ func cutPage(items []*engine.Item, q *engine.Query) []*engine.Item {
 }
 
 // readMemberOptions reads the options of a list of members.
-func (r *jsRepository) readMemberOptions(a *association, o *goja.Object) (*engine.Query, error) {
+func (r arguments) readMemberOptions(a *association, o *goja.Object) (*engine.Query, error) {
 	q := &engine.Query{Class: a.class.TargetOf(a.collection), Count: -1}
 	if o == nil {
 		return q, r.readPageOptions(q, nil)

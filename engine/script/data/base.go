@@ -15,8 +15,8 @@ import (
 // and use base in their text therefore load such collections with every item; other services do not load them.
 
 // withStored adds the collections that item.base contains to the properties that are loaded with items of a class.
-func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
-	if !r.h.Service.Legacy || !r.h.usesBase() {
+func (r arguments) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
+	if !r.h.Service.Legacy || !r.h.scripts.UsesBase() {
 		return load
 	}
 	named := map[string]bool{}

@@ -30,7 +30,7 @@ var itemType = reflect.TypeFor[*jsItem]()
 
 // ItemObject returns the object for it. The caller must not change it
 // afterwards.
-func (h *Binding) itemObject(it *engine.Item) goja.Value {
+func (h *Binding) ItemObject(it *engine.Item) goja.Value {
 	if h.itemProto == nil {
 		h.itemProto = h.newItemProto()
 	}

@@ -34,7 +34,7 @@ func TestUntouchedLinks(t *testing.T) {
 	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // loaded only for computations
 
 	h := newTestData()
-	o := h.itemObject(a)
+	o := h.ItemObject(a)
 	it := itemOf(o)
 	expectJSON(t, h, o, string(a.AppendJSON(nil)))
 	if it.links != nil || it.base != nil || it.props != nil {
@@ -50,14 +50,16 @@ func TestUntouchedLinks(t *testing.T) {
 
 // newTestData returns the binding of a VM that runs no turns.
 func newTestData() *Binding {
-	h := New(&vm.VM{Service: &vm.Service{Env: &service.Env{}}, Realm: js.New(&limits.Limits{}, func() error { return nil }, nil)}, nil, nil)
+	v := &vm.VM{Service: &vm.Service{Env: &service.Env{}}}
+	v.Realm = js.New(&limits.Limits{}, v)
+	h := New(v, nil, nil)
 	h.FindBuiltins()
 	return h
 }
 
 func expectJSON(t *testing.T, h *Binding, v goja.Value, want string) {
 	t.Helper()
-	w := js.NewWriter(h.Realm, nil, 1<<20, 100)
+	w := js.NewWriter(h.Realm, 1<<20, 100)
 	w.WriteValue(v)
 	if got := string(w.Bytes()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -97,7 +99,7 @@ func TestLoadedItemIsBounded(t *testing.T) {
 	}
 	root := many[0].Clone()
 	root.Links[to.Index] = engine.Link{Loaded: true, Shown: true, Item: many[1]}
-	w := js.NewWriter(nil, nil, 1<<30, 10)
+	w := js.NewWriter(nil, 1<<30, 10)
 	defer func() {
 		if e, ok := recover().(js.ResultError); !ok || !strings.Contains(string(e), "larger") {
 			t.Errorf("got %v, want a refusal of the size", e)
@@ -111,7 +113,7 @@ func TestLoadedItemIsBounded(t *testing.T) {
 // if the account may not read the item afterwards.
 func TestWrittenNotRead(t *testing.T) {
 	c := newNode(t)
-	r := &jsRepository{repo: unread{}}
+	r := &jsRepository{arguments: arguments{repo: unread{}}}
 	it := &engine.Item{Class: c, ID: "a", Values: make(engine.Values, len(c.Properties))}
 	result, err := r.writeResult(t.Context(), it, nil, after{load: []*engine.Load{{Property: c.Property("to")}}})
 	if err != nil || result == nil {

@@ -46,7 +46,7 @@ func (h *Binding) newLazyArray(size int, build func(int) goja.Value) js.LazyArra
 // listArray returns the array of items. If total is not negative, the array has
 // it as the property total.
 func (h *Binding) listArray(items []*engine.Item, total int64) goja.Value {
-	l := &jsList{h.newLazyArray(len(items), func(i int) goja.Value { return h.itemObject(items[i]) }), items}
+	l := &jsList{h.newLazyArray(len(items), func(i int) goja.Value { return h.ItemObject(items[i]) }), items}
 	o := h.JS.NewDynamicArray(l)
 	if total < 0 {
 		return o

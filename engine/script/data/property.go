@@ -124,7 +124,7 @@ func (p *jsProperty) Get(name string) goja.Value {
 	case "name":
 		return p.it.h.JS.ToValue(p.p.Name)
 	case "item":
-		return p.it.h.itemObject(p.it.item)
+		return p.it.h.ItemObject(p.it.item)
 	case "meta":
 		return p.it.h.propertyMeta(p.it.item.Class, p.p)
 	}

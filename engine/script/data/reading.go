@@ -15,7 +15,7 @@ import (
 // newQuery returns the query for target and the options filter and
 // skipSubClasses. target is a class, or an item whose values are used as
 // conditions.
-func (r *jsRepository) newQuery(target goja.Value, o *goja.Object) (*engine.Query, error) {
+func (r arguments) newQuery(target goja.Value, o *goja.Object) (*engine.Query, error) {
 	c, it, err := r.readTarget(target)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r *jsRepository) newQuery(target goja.Value, o *goja.Object) (*engine.Quer
 	return q, err
 }
 
-func (r *jsRepository) parseFilter(c *engine.Class, o *goja.Object) (*engine.Filter, error) {
+func (r arguments) parseFilter(c *engine.Class, o *goja.Object) (*engine.Filter, error) {
 	v := js.OptionOf(o, "filter")
 	if v == nil {
 		return nil, nil
@@ -67,7 +67,7 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 }
 
 // newLoads returns the loads for the options forceEnrichment and nestingDepth.
-func (r *jsRepository) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
+func (r arguments) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
 	paths, depth := js.OptionOf(o, "forceEnrichment"), js.OptionOf(o, "nestingDepth")
 	l := engine.NewLoadSet(c)
 	if paths != nil {
@@ -104,7 +104,7 @@ func enrichmentList(v any) any {
 
 // readPageOptions reads the options sort, offset, count and distinct, and those
 // of newLoads.
-func (r *jsRepository) readPageOptions(q *engine.Query, o *goja.Object) (err error) {
+func (r arguments) readPageOptions(q *engine.Query, o *goja.Object) (err error) {
 	if q.Load, err = r.newLoads(q.Class, o); err != nil || o == nil {
 		return err
 	}

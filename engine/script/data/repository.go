@@ -15,10 +15,10 @@ import (
 // Binding provides the objects for data: repositories, items, the metadata of classes, and files.
 type Binding struct {
 	*vm.VM
-	Storage  engine.FileStorage // storage of uploaded files; may be nil
-	strict   engine.Handling    // of attributes that a class does not have
-	usesBase func() bool        // reports whether scripts use item.base
-	events   *event.Binding
+	Storage engine.FileStorage // storage of uploaded files; may be nil
+	strict  engine.Handling    // of attributes that a class does not have
+	scripts Scripts
+	events  *event.Binding
 
 	itemProto     *goja.Object
 	propertyProto *goja.Object
@@ -28,10 +28,21 @@ type Binding struct {
 	repositories  map[engine.Repository]*goja.Object
 }
 
-// New returns the binding of a VM. The function usesBase reports whether its scripts use item.base.
-func New(v *vm.VM, events *event.Binding, usesBase func() bool) *Binding {
+// Scripts describes the scripts that a VM has loaded.
+type Scripts interface {
+	// UsesBase reports whether a script uses item.base.
+	UsesBase() bool
+}
+
+var _ js.Items = (*Binding)(nil)
+
+// ListObject implements js.Items.
+func (h *Binding) ListObject(items []*engine.Item) goja.Value { return h.listArray(items, -1) }
+
+// New returns the binding of a VM.
+func New(v *vm.VM, events *event.Binding, scripts Scripts) *Binding {
 	h := &Binding{
-		VM: v, events: events, usesBase: usesBase, Storage: v.Service.Env.Files,
+		VM: v, events: events, scripts: scripts, Storage: v.Service.Env.Files,
 		classes: map[*engine.Class]*goja.Object{}, repositories: map[engine.Repository]*goja.Object{},
 	}
 	if own, ok := v.Service.Options["fileStorage"].(engine.FileStorage); ok {
@@ -40,8 +51,7 @@ func New(v *vm.VM, events *event.Binding, usesBase func() bool) *Binding {
 	if v.Service.Options["handling"] == "strict" {
 		h.strict = engine.Strict
 	}
-	v.ItemObject = h.itemObject
-	v.ListObject = func(items []*engine.Item) goja.Value { return h.listArray(items, -1) }
+	v.Items = h
 	return h
 }
 
@@ -51,7 +61,7 @@ func (h *Binding) RepositoryObject(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
 	}
-	o := (&jsRepository{h: h, repo: repo}).newObject()
+	o := (&jsRepository{arguments: arguments{h, repo}}).newObject()
 	h.repositories[repo] = o
 	return o
 }
@@ -79,7 +89,7 @@ func (r *jsRepository) newObject() *goja.Object {
 		if err != nil {
 			panic(h.ErrorOf(err, nil))
 		}
-		return h.itemObject(it)
+		return h.ItemObject(it)
 	})
 	methods.Add("transaction", r.transaction)
 	if r.tx == nil {
@@ -90,21 +100,26 @@ func (r *jsRepository) newObject() *goja.Object {
 
 // jsRepository implements dataRepo for scripts with one repository.
 type jsRepository struct {
+	arguments
+	tx *transaction // the transaction that its operations belong to; nil if there is none
+}
+
+// arguments reads the arguments of the methods of a repository: classes, items, queries and options.
+type arguments struct {
 	h    *Binding
 	repo engine.Repository
-	tx   *transaction // the transaction that its operations belong to; nil if there is none
 }
 
 // viewOf returns the view of c that the repository shows to the account of the
 // call.
-func (r *jsRepository) viewOf(c *engine.Class) (*engine.Class, error) {
+func (r arguments) viewOf(c *engine.Class) (*engine.Class, error) {
 	return engine.ViewOf(r.h.Call.Context(), r.repo, c.Base())
 }
 
 // writableClass is like readTarget, but returns an error if the account does not
 // have the permission p for any item of the class. This prevents that such an
 // account learns about errors in its input. p = 0 stands for create or change.
-func (r *jsRepository) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
+func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
 	c, _, err := r.readTarget(v)
 	if err != nil {
 		return nil, err
@@ -118,7 +133,7 @@ func (r *jsRepository) writableClass(v goja.Value, p engine.Permission) (*engine
 
 // readTarget reads the first argument, a class name or an item. It returns the
 // class in the view of the repository.
-func (r *jsRepository) readTarget(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
+func (r arguments) readTarget(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
 		c, err = r.viewOf(i.item.Class)
 		return c, i.item, err
@@ -153,7 +168,7 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (vm.Operation, error) {
 
 // readItemArguments reads the arguments that identify one item: a class and an
 // id, or an item. ok reports whether there is an id.
-func (r *jsRepository) readItemArguments(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
+func (r arguments) readItemArguments(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
 	c, it, err := r.readTarget(call.Argument(0))
 	if err != nil {
 		return nil, "", false, err
@@ -180,7 +195,7 @@ func (r *jsRepository) itemResult(it *engine.Item, err error) (func() goja.Value
 	if err != nil {
 		return nil, err
 	}
-	return func() goja.Value { return r.h.itemObject(it) }, nil
+	return func() goja.Value { return r.h.ItemObject(it) }, nil
 }
 
 // Options of the operations. ignoredOptions are options of IONDV that have no
@@ -198,7 +213,7 @@ var (
 
 // readOptions returns an argument with options. It logs unknown options once,
 // so that a misspelt name can be found.
-func (r *jsRepository) readOptions(method string, v goja.Value, known []string) *goja.Object {
+func (r arguments) readOptions(method string, v goja.Value, known []string) *goja.Object {
 	o, _ := v.(*goja.Object)
 	if o == nil {
 		return nil
@@ -212,7 +227,7 @@ func (r *jsRepository) readOptions(method string, v goja.Value, known []string) 
 }
 
 // logIgnoredOption logs, once, an option that is ignored.
-func (r *jsRepository) logIgnoredOption(method, option string) {
+func (r arguments) logIgnoredOption(method, option string) {
 	r.h.Service.WarnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.currentLine())
 }
 

@@ -205,7 +205,7 @@ func (t *transaction) start() error {
 		return nil // its context has ended, which ends the transaction
 	}
 	h.Scope = &t.Scope
-	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).newObject()
+	tx := (&jsRepository{arguments: arguments{h, t.r.repo}, tx: t}).newObject()
 	ret, err := t.work(goja.Undefined(), tx)
 	if err != nil {
 		return t.endThrown(err)

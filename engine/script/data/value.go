@@ -32,7 +32,7 @@ func (it *jsItem) targetItem(p *engine.Property) goja.Value {
 	if link.Item == nil {
 		return goja.Null()
 	}
-	return it.linkedValue(p, func() goja.Value { return it.h.itemObject(link.Item) })
+	return it.linkedValue(p, func() goja.Value { return it.h.ItemObject(link.Item) })
 }
 
 // memberList returns an array of the items of a collection, or null if they are

@@ -86,7 +86,7 @@ func (f *jsWorkflows) moveFunction(name, what string, set func(*engine.Move, str
 			if code := engine.CodeOf(err); err != nil && (code == engine.Forbidden || code == engine.NotFound) {
 				return goja.Null, nil
 			}
-			return func() goja.Value { return f.h.itemObject(moved) }, err
+			return func() goja.Value { return f.h.ItemObject(moved) }, err
 		}}, nil
 	}
 }

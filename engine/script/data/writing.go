@@ -94,7 +94,7 @@ type after struct {
 	none bool // skipResult
 }
 
-func (r *jsRepository) readAfter(c *engine.Class, v goja.Value) (a after, err error) {
+func (r arguments) readAfter(c *engine.Class, v goja.Value) (a after, err error) {
 	o := r.readOptions("write", v, writeOptions)
 	if skip := js.OptionOf(o, "skipResult"); skip != nil {
 		a.none = skip.ToBoolean()
@@ -121,7 +121,7 @@ func (r *jsRepository) writeResult(ctx context.Context, it *engine.Item, err err
 			return nil, err // otherwise the item was deleted or may not be read by the account, but the write has succeeded
 		}
 	}
-	return func() goja.Value { return r.h.itemObject(it) }, nil
+	return func() goja.Value { return r.h.ItemObject(it) }, nil
 }
 
 func (r *jsRepository) createItem(call goja.FunctionCall) (vm.Operation, error) {

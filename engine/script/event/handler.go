@@ -126,7 +126,7 @@ type eventRun struct {
 
 // newEvent returns the event object.
 func (r *eventRun) newEvent(c *vm.Call) goja.Value {
-	h := vm.BindingOf[*Binding](c.Vm)
+	h := vm.BindingOf[*Binding](c.VM)
 	o := h.JS.NewObject()
 	h.Put(o, "type", h.JS.ToValue(r.typ))
 	h.Put(o, "class", h.JS.ToValue(r.class.FullName))
@@ -141,14 +141,14 @@ func (r *eventRun) newEvent(c *vm.Call) goja.Value {
 	}
 	item := goja.Null()
 	if r.item != nil {
-		item = h.ItemObject(r.item)
+		item = h.Items.ItemObject(r.item)
 	}
 	h.Put(o, "item", item)
 	r.cancelled, r.given = false, nil
 	if r.collection != "" {
 		h.Put(o, "master", item)
 		h.Put(o, "collection", h.JS.ToValue(r.collection))
-		h.Put(o, "details", h.ListObject(r.details))
+		h.Put(o, "details", h.Items.ListObject(r.details))
 		return o
 	}
 	if r.values != nil {
@@ -238,7 +238,7 @@ func (h *Binding) givenValue(v any) (goja.Value, bool) {
 
 // readOutcome returns the attributes that the handler changed in data, and those of the object if it returned one.
 func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
-	if r.refuses && result != nil && result.StrictEquals(c.Vm.JS.ToValue(false)) {
+	if r.refuses && result != nil && result.StrictEquals(c.VM.JS.ToValue(false)) {
 		r.cancelled = true
 	}
 	var all engine.Fields
@@ -248,7 +248,7 @@ func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
 			if was, there := r.given[name]; there && v.SameAs(was) {
 				continue
 			}
-			decoded, err := c.Vm.ToAttributes(v)
+			decoded, err := c.VM.ToAttributes(v)
 			if err != nil {
 				return vm.Outcome{Err: err}
 			}
@@ -259,7 +259,7 @@ func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
 	if !ok || js.IsStored(o) || o.ClassName() != "Object" || o == r.data {
 		return vm.Outcome{Data: all}
 	}
-	decoded, err := c.Vm.ToAttributes(o)
+	decoded, err := c.VM.ToAttributes(o)
 	if err != nil {
 		return vm.Outcome{Err: err}
 	}

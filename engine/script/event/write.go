@@ -248,7 +248,7 @@ func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	o, err := s.Run(ctx, req, &exchange.Job{
 		Argument: r.newEvent, Result: r.readOutcome, Prompt: true,
 		Handler: func(c *vm.Call) (goja.Callable, goja.Value) {
-			return vm.BindingOf[*Binding](c.Vm).Handlers[r.index].Function, goja.Undefined()
+			return vm.BindingOf[*Binding](c.VM).Handlers[r.index].Function, goja.Undefined()
 		},
 	})
 	if err != nil {

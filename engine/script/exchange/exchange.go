@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
 	"restsrv/engine/service"
 )
@@ -16,7 +17,7 @@ import (
 type Binding struct {
 	*vm.VM
 	requestProto *goja.Object
-	scratch      []byte // buffer of the JSON writer, kept between calls
+	writer       *js.Writer // kept between calls; nil while it is used
 }
 
 // New returns the binding of a VM.
@@ -47,13 +48,13 @@ var _ vm.Work = (*routeWork)(nil)
 
 // Start implements vm.Work.
 func (w *routeWork) Start(c *vm.Call) (goja.Value, error) {
-	route := c.Vm.Routes[w.route]
-	return route.Handler(route.This, vm.BindingOf[*Binding](c.Vm).requestObject(c, w.body))
+	route := c.VM.Routes[w.route]
+	return route.Handler(route.This, vm.BindingOf[*Binding](c.VM).requestObject(c, w.body))
 }
 
 // Finish implements vm.Work.
 func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
-	return vm.Outcome{Response: vm.BindingOf[*Binding](c.Vm).BuildResponse(result)}
+	return vm.Outcome{Response: vm.BindingOf[*Binding](c.VM).BuildResponse(result)}
 }
 
 const internalText = "Internal server error"
@@ -121,7 +122,7 @@ var _ vm.Work = (*Job)(nil)
 // Start implements vm.Work.
 func (j *Job) Start(c *vm.Call) (goja.Value, error) {
 	f, this := j.Handler(c)
-	req := vm.BindingOf[*Binding](c.Vm).requestObject(c, j.Body)
+	req := vm.BindingOf[*Binding](c.VM).requestObject(c, j.Body)
 	return f(this, j.Argument(c), req)
 }
 
@@ -164,7 +165,7 @@ func jobError(f *vm.Failure) error {
 // HandlerOf returns the function of a route and its receiver.
 func HandlerOf(route int) func(*vm.Call) (goja.Callable, goja.Value) {
 	return func(c *vm.Call) (goja.Callable, goja.Value) {
-		r := c.Vm.Routes[route]
+		r := c.VM.Routes[route]
 		return r.Handler, r.This
 	}
 }

@@ -94,16 +94,19 @@ const keptScratch = 64 << 10
 
 // toJSON returns the JSON of a value, in newly allocated memory.
 func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
-	limits := h.Limits
-	w := js.NewWriter(h.Realm, h.scratch[:0], limits.Response, limits.Depth)
-	h.scratch = nil // a method toJSON of the value may get here again
+	w := h.writer
+	if w == nil { // a method toJSON of the value may get here again
+		w = js.NewWriter(h.Realm, h.Limits.Response, h.Limits.Depth)
+	}
+	h.writer = nil
+	w.Reset(h.Limits.Response)
 	ok := w.WriteValue(value)
 	h.Tally.RawRows += w.Rows
 	buf := w.Bytes()
 	if cap(buf) > keptScratch {
 		return buf, ok
 	}
-	h.scratch = buf
+	h.writer = w
 	return append(make([]byte, 0, len(buf)), buf...), ok
 }
 

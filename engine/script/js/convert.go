@@ -129,7 +129,7 @@ func (h *Realm) FromValue(v any) goja.Value {
 	case engine.JSONText:
 		return h.FromDecoded(v.Decode())
 	case *engine.Item:
-		return h.ItemObject(v)
+		return h.Items.ItemObject(v)
 	}
 	return goja.Undefined()
 }

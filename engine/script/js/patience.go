@@ -14,7 +14,7 @@ func (p *Patience) Check(h *Realm) {
 	if p.n++; p.n%perLook != 0 || h == nil {
 		return
 	}
-	if why := h.expired(); why != nil {
+	if why := h.owner.Expired(); why != nil {
 		panic(Stopped{why})
 	}
 }

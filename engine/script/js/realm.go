@@ -15,12 +15,10 @@ import (
 // Realm is the JavaScript side of one VM: the goja runtime, the built-in functions that Go code calls, and the limits
 // for values. It may be used only inside a turn of the VM.
 type Realm struct {
-	JS         *goja.Runtime
-	Limits     *limits.Limits
-	expired    func() error                             // returns why the current turn must end, or nil
-	compile    func(text string) (*goja.Program, error) // compiles source text of restsrv, with a cache
-	ItemObject func(*engine.Item) goja.Value            // returns the object of an item
-	ListObject func([]*engine.Item) goja.Value          // returns the array of items
+	JS     *goja.Runtime
+	Limits *limits.Limits
+	Items  Items // set by the binding for data
+	owner  Owner
 
 	Secret   *goja.Symbol // key of the Go values that are attached to objects
 	errorNew goja.Constructor
@@ -31,9 +29,25 @@ type Realm struct {
 	indexes  []string // array indexes as strings
 }
 
+// Owner is the VM of a realm.
+type Owner interface {
+	// Expired returns the reason why the current turn must end, or nil.
+	Expired() error
+	// Compile compiles source text of restsrv. It should use a cache.
+	Compile(text string) (*goja.Program, error)
+}
+
+// Items converts items of repositories to JavaScript.
+type Items interface {
+	// ItemObject returns the object of an item.
+	ItemObject(*engine.Item) goja.Value
+	// ListObject returns the array of items.
+	ListObject([]*engine.Item) goja.Value
+}
+
 // New returns a realm for a new runtime.
-func New(limits *limits.Limits, expired func() error, compile func(text string) (*goja.Program, error)) *Realm {
-	return &Realm{JS: goja.New(), Limits: limits, expired: expired, compile: compile, Secret: goja.NewSymbol("restsrv")}
+func New(limits *limits.Limits, owner Owner) *Realm {
+	return &Realm{JS: goja.New(), Limits: limits, owner: owner, Secret: goja.NewSymbol("restsrv")}
 }
 
 // FindBuiltins looks the built-in functions up. It must be called in the first turn, before any script runs.
@@ -48,7 +62,7 @@ func (h *Realm) FindBuiltins() {
 
 // Program compiles source text of restsrv.
 func (h *Realm) Program(text string) *goja.Program {
-	program, err := h.compile(text)
+	program, err := h.owner.Compile(text)
 	Must(err)
 	return program
 }

@@ -28,9 +28,12 @@ type Writer struct {
 	deep int // maximum depth
 }
 
-// NewWriter returns a writer that appends to buf. size and deep are the limits of the JSON in bytes and levels.
-func NewWriter(h *Realm, buf []byte, size, deep int) *Writer {
-	return &Writer{h: h, buf: buf, size: size, deep: deep}
+// NewWriter returns a writer. size and deep are the limits of the JSON in bytes and levels.
+func NewWriter(h *Realm, size, deep int) *Writer { return &Writer{h: h, size: size, deep: deep} }
+
+// Reset prepares the writer for another value. It keeps the memory of the last one.
+func (w *Writer) Reset(size int) {
+	*w = Writer{h: w.h, buf: w.buf[:0], size: size, deep: w.deep}
 }
 
 // Bytes returns what was written.

@@ -137,7 +137,7 @@ func asBigint(v goja.Value) *big.Int {
 
 // checkOperator throws if the result would be too long. If an operand is not a BigInt, it leaves the error to the
 // operator.
-func (h *Guards) checkOperator(name string, x, y *big.Int) {
+func (h limiter) checkOperator(name string, x, y *big.Int) {
 	if x == nil || y == nil || x.Sign() == 0 {
 		return
 	}

@@ -12,23 +12,30 @@ import (
 	"restsrv/engine/wire"
 )
 
+// limiter checks the arguments of built-ins against the limits of a realm, and replaces built-ins by functions that
+// check their arguments first.
+type limiter struct{ *js.Realm }
+
 // Guards limits the built-ins of one VM.
 type Guards struct {
-	*js.Realm
-	Hooks
+	limiter
+	host     Host
 	provided Needs
 	patterns patterns
 }
 
-// Hooks contains the parts of a VM that guards use.
-type Hooks struct {
-	MayMatch      func() // records that scripts may use regular expressions
-	InstallTimers func()
-	Platform      func() *platform.Platform
+// Host is the part of a VM that guards use.
+type Host interface {
+	// MayMatch records that scripts may use regular expressions.
+	MayMatch()
+	// InstallTimers defines the global functions for timers.
+	InstallTimers()
+	// EnsurePlatform returns the platform of the VM.
+	EnsurePlatform() *platform.Platform
 }
 
 // New returns the guards of a VM. Use Install in the first turn.
-func New(r *js.Realm, hooks Hooks) *Guards { return &Guards{Realm: r, Hooks: hooks} }
+func New(r *js.Realm, host Host) *Guards { return &Guards{limiter: limiter{r}, host: host} }
 
 // UsesBase reports whether a script that was loaded uses item.base.
 func (h *Guards) UsesBase() bool { return h.provided.base }
@@ -100,10 +107,10 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 		h.guardCode()
 	}
 	if n.platform != (platform.Needs{}) {
-		h.Hooks.Platform().Patch(n.platform)
+		h.host.EnsurePlatform().Patch(n.platform)
 	}
 	if n.matches {
-		h.MayMatch()
+		h.host.MayMatch()
 	}
 	h.guardWords(n.words)
 	h.provided.base = h.provided.base || n.base
@@ -117,7 +124,7 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true
-		h.InstallTimers()
+		h.host.InstallTimers()
 	}
 	if n.Bigints && !h.provided.Bigints {
 		h.provided.Bigints = true
@@ -136,7 +143,7 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 }
 
 // guardMethod wraps a method of an object, so that check is called first.
-func (h *Guards) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
+func (h limiter) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
 		return
@@ -161,7 +168,7 @@ func (h *Guards) guardArrays() {
 }
 
 // checkJoin limits the length of an array that is converted to text, and the length of the text.
-func (h *Guards) checkJoin(call goja.FunctionCall, name string) {
+func (h limiter) checkJoin(call goja.FunctionCall, name string) {
 	h.TooLong(call.This, name)
 	o, ok := call.This.(*goja.Object)
 	if !ok || name != "join" {
@@ -186,7 +193,7 @@ func (h *Guards) checkJoin(call goja.FunctionCall, name string) {
 }
 
 // limitNesting limits the recursion of a built-in that calls itself through elements.
-func (h *Guards) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
+func (h limiter) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.Limits.CallStack
 	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
@@ -294,7 +301,7 @@ func (h *Guards) guardTyped() {
 
 // replaceConstructor replaces a built-in constructor by one that calls check first. The prototype and the static
 // members stay the same, and subclasses and instanceof work as before.
-func (h *Guards) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
+func (h limiter) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
 	var wrapper *goja.Object
 	wrapper = h.JS.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		check(call.Arguments)
@@ -351,7 +358,7 @@ func (h *Guards) guardJSON() {
 }
 
 // reviveValue calls the reviver of JSON.parse for a parsed value, bottom up.
-func (h *Guards) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
+func (h limiter) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {
 		value = goja.Undefined()

@@ -100,7 +100,7 @@ func (h *Guards) rememberPattern(turned, written string) {
 }
 
 // getterOf returns the getter of an accessor property.
-func (h *Guards) getterOf(o *goja.Object, name string) goja.Callable {
+func (h limiter) getterOf(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.JS.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.JS.ToValue(name))
 	js.Must(err)

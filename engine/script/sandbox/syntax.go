@@ -99,7 +99,7 @@ func (h *Guards) SyntaxGuards() map[string]func() goja.Value {
 const manyElements = 4096
 
 // iterableFor returns the value to iterate instead of v.
-func (h *Guards) iterableFor(v goja.Value) goja.Value {
+func (h limiter) iterableFor(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		h.TooLong(v, "spread")
@@ -120,7 +120,7 @@ func (h *Guards) iterableFor(v goja.Value) goja.Value {
 }
 
 // patientIterable returns an iterable over the elements of o that checks the time limit.
-func (h *Guards) patientIterable(o *goja.Object) *goja.Object {
+func (h limiter) patientIterable(o *goja.Object) *goja.Object {
 	wrapped := h.JS.NewObject()
 	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.NewFunction("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {
 		iterate, ok := goja.AssertFunction(o.GetSymbol(goja.SymIterator))

@@ -19,7 +19,7 @@ const (
 )
 
 // checkScan throws if a text is too long to be processed.
-func (h *Guards) checkScan(v goja.Value, what string) {
+func (h limiter) checkScan(v goja.Value, what string) {
 	h.TooMuch(float64(js.TextLength(v)), min(maxScan, h.Limits.Text), what+" of a text of characters")
 }
 
@@ -28,7 +28,7 @@ func (h *Guards) guardScan(name string) {
 }
 
 // checkMatch throws if matching an expression against a text could take too long.
-func (h *Guards) checkMatch(text, expression goja.Value, what string) {
+func (h limiter) checkMatch(text, expression goja.Value, what string) {
 	h.checkScan(text, what)
 	if o, ok := expression.(*goja.Object); ok {
 		if s, ok := o.Get("source").(goja.String); ok {
@@ -53,7 +53,7 @@ func (h *Guards) guardSearch(name string) {
 
 // checkPattern limits the source of a regular expression. The compiler is recursive, and a longer expression takes
 // more time for each character of a text.
-func (h *Guards) checkPattern(v goja.Value) {
+func (h limiter) checkPattern(v goja.Value) {
 	s, ok := v.(goja.String)
 	if !ok {
 		return

@@ -138,7 +138,7 @@ func (h *Guards) guardAssign(name string) {
 	})
 }
 
-func (h *Guards) checkListed(v goja.Value, what string) {
+func (h limiter) checkListed(v goja.Value, what string) {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() != "Array" {
 		return // a script has added its properties one by one
 	}
@@ -180,7 +180,7 @@ const preludeProto = `(check) => {
 }`
 
 // checkCycle throws if proto leads back to o through a Proxy, or if the chain is too long to check.
-func (h *Guards) checkCycle(o *goja.Object, proto goja.Value) {
+func (h limiter) checkCycle(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object
 	add := func(v *goja.Object) {

@@ -110,7 +110,7 @@ func (c *copier) copyObject(o *goja.Object) any {
 
 // copyItems copies items in the JSON form of responses.
 func (c *copier) copyItems(o *goja.Object) any {
-	w := js.NewWriter(c.h.Realm, nil, c.h.Limits.Shared, maxSharedDepth)
+	w := js.NewWriter(c.h.Realm, c.h.Limits.Shared, maxSharedDepth)
 	defer func() {
 		if bad, ok := recover().(js.ResultError); ok {
 			panic(c.h.RangeError("shared: %s", string(bad)))

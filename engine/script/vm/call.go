@@ -59,7 +59,7 @@ type Call struct {
 
 	doing atomic.Bool // the goroutine of the call runs an operation
 
-	Vm     *VM
+	VM     *VM
 	locals []any // see LocalOf
 
 	handed *pending // operation handed to the goroutine of the call, or nil; only accessed inside a turn
@@ -128,7 +128,7 @@ func (g *Service) runOnce(c *Call) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer g.Group.release(v)
-	c.Vm = v
+	c.VM = v
 	if !v.addCall(c) {
 		return Outcome{again: true}, nil
 	}
@@ -328,7 +328,7 @@ func (c *Call) runHandler() error {
 		return nil
 	}
 	c.begun.Store(true)
-	v := c.Vm
+	v := c.VM
 	v.Service.Counters.queueWait.observe(v.Clock.start.Sub(c.start))
 	ret, err := c.work.Start(c)
 	if err != nil {

@@ -64,7 +64,7 @@ type VM struct {
 // New returns a VM without globals of restsrv. The caller sets NewPlatform and Bindings before the first turn.
 func New(s *Service) *VM {
 	v := &VM{Service: s, limit: s.Limits.Load, calls: map[*Call]struct{}{}, Rejected: map[*goja.Promise]*Call{}}
-	v.Realm = js.New(&s.Limits, v.Clock.expired, s.Compile.PreludeProgram)
+	v.Realm = js.New(&s.Limits, v)
 	v.Timers.vm = v
 	v.JS.SetMaxCallStackSize(s.Limits.CallStack)
 	v.JS.SetParserOptions(parser.WithDisableSourceMaps)
@@ -73,6 +73,19 @@ func New(s *Service) *VM {
 	s.Dog.add(v)
 	return v
 }
+
+var _ js.Owner = (*VM)(nil)
+
+// Expired implements js.Owner.
+func (v *VM) Expired() error { return v.Clock.expired() }
+
+// Compile implements js.Owner.
+func (v *VM) Compile(text string) (*goja.Program, error) {
+	return v.Service.Compile.PreludeProgram(text)
+}
+
+// MayMatch records that scripts of the VM may use regular expressions.
+func (v *VM) MayMatch() { v.Clock.mayMatch() }
 
 // BindingOf returns the binding of type T of a VM. Work uses it to find the binding of the VM that it runs on.
 func BindingOf[T any](v *VM) (b T) {

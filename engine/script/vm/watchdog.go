@@ -60,8 +60,8 @@ func (k *clock) end() (took time.Duration, late error) {
 	return now.Sub(k.start), late
 }
 
-// MayMatch records that scripts of the VM use regular expressions.
-func (k *clock) MayMatch() {
+// mayMatch records that scripts of the VM use regular expressions.
+func (k *clock) mayMatch() {
 	k.mu.Lock()
 	k.matches = true
 	k.mu.Unlock()
