@@ -62,12 +62,19 @@ func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, fiel
 		if !near {
 			expected = "an attribute"
 		}
-		l.report(a.Object, mistake.FormulaAttribute, path, jsonfile.Describe(source)+", where "+found, expected)
+		l.report(a.Object, mistake.FormulaAttribute, path, jsonfile.Describe(source)+", where "+a.nameDefinition(d, found), expected)
 	}
 	for _, text := range notes.Skipped {
 		l.report(a.Object, mistake.FormulaSkipped, path, engine.Quote(text)+" in the formula", "as many closing brackets as opening ones, and nothing behind the last one")
 	}
 	return f
+}
+
+// nameDefinition replaces the name of a class that inherits the attribute, in a text about
+// a missing attribute, by that of the class that declares it. The mistake is then reported
+// once.
+func (a *attribute) nameDefinition(d *draft, text string) string {
+	return strings.Replace(text, "class "+d.class.FullName+" has no ", "class "+a.property.Definition+" has no ", 1)
 }
 
 // findClass replaces engine.MetaRepository.Class while the repository does not exist yet.

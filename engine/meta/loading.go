@@ -95,7 +95,7 @@ func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 		return
 	}
 	for _, err := range missing {
-		l.report(a.Object, mistake.ConditionsAttribute, path, jsonfile.Describe(v)+", where "+errorText(err), "attributes of class "+p.Target.FullName+", or $ and attributes of class "+d.class.FullName)
+		l.report(a.Object, mistake.ConditionsAttribute, path, jsonfile.Describe(v)+", where "+a.nameDefinition(d, errorText(err)), "attributes of class "+p.Target.FullName+", or $ and attributes of class "+a.property.Definition)
 	}
 	p.Conditions = f
 }

@@ -77,7 +77,7 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 		p.Type, p.Nowhere = engine.String, true
 		a.setField(l.byName[p.Definition], "type", json.Number("0"))
 		if _, text := a.Value("refClass").(string); !text {
-			a.setField(l.byName[p.Definition], "refClass", "")
+			l.addEdit(a.Object, a.At("refClass"), makeAbsent)
 		}
 	}
 }
