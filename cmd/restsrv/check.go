@@ -76,7 +76,7 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 		fmt.Fprintln(s.Out, text)
 	}
 	switch {
-	case found.stops:
+	case found.stops || c.strict && mistakes > 0:
 		fmt.Fprintln(s.Out, "does not run")
 	case mistakes > 0:
 		fmt.Fprintf(s.Out, "runs with the %s, %d of them mistakes that -strict refuses\n", countText(len(all), "listed difference"), mistakes)
