@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/script"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/transfer"
+)
+
+// TestGeneratedApplications makes applications at random and plants one to ten mistakes
+// in each. It checks that
+//
+//   - an application without mistakes starts strict, and one with them by default only,
+//   - check -json reports each planted mistake, in its file,
+//   - no request is answered with 500 or with broken JSON,
+//   - no account may do more than without the mistakes,
+//   - a database that was filled before has all its values afterwards.
+//
+// It tries RESTSRV_APPLICATIONS (50; RESTSRV_LONG=1: 1,000) of the seed RESTSRV_SEED (1),
+// every tenth on PostgreSQL too, and begins with RESTSRV_APPLICATION (0).
+func TestGeneratedApplications(t *testing.T) {
+	t.Parallel()
+	total := 50
+	if os.Getenv("RESTSRV_LONG") != "" {
+		total = 1000
+	}
+	total = environmentNumber("RESTSRV_APPLICATIONS", total)
+	if raceDetector {
+		total = min(total, 3)
+	}
+	w := &generatedRun{T: t, planted: map[string]int{}}
+	for i := environmentNumber("RESTSRV_APPLICATION", 0); i < total; i++ {
+		w.number = i
+		w.try("")
+		if i%10 == 0 && !raceDetector {
+			w.try(pgtest.Database(t))
+		}
+	}
+	t.Logf("%d applications, %d mistakes of %d rules, %d requests", total, w.mistakes, len(w.planted), w.requests)
+}
+
+// generatedRun checks generated applications, one after the other.
+type generatedRun struct {
+	*testing.T
+	number             int
+	what               string // the planted mistakes
+	planted            map[string]int
+	mistakes, requests int
+}
+
+func (w *generatedRun) errorf(format string, args ...any) {
+	w.Helper()
+	w.Errorf("application %d, %s: %s", w.number, w.what, fmt.Sprintf(format, args...))
+}
+
+// try makes an application and checks it on a database; an empty name is SQLite.
+func (w *generatedRun) try(db string) {
+	w.Helper()
+	w.what = "without mistakes"
+	r := mathrand.New(mathrand.NewPCG(uint64(environmentNumber("RESTSRV_SEED", 1)), uint64(w.number)))
+	g := newGeneratedApp(r)
+	dir, broken, folder := w.T.TempDir(), w.T.TempDir(), w.T.TempDir()
+	g.write(w.T, dir)
+	server := db != ""
+	if !server {
+		db = "sqlite:" + filepath.Join(folder, "kept.db")
+	}
+	denied := w.fill(dir, db)
+	want := w.export(dir, db)
+
+	expected := map[string]string{}
+	w.what = "with"
+	for _, i := range r.Perm(len(plantedMistakes))[:1+r.IntN(10)] {
+		m := plantedMistakes[i]
+		if file := m.plant(g); file != "" {
+			expected[m.code+" "+file] = m.code
+			w.what += " " + m.code
+			w.planted[m.code]++
+			w.mistakes++
+		}
+	}
+	g.write(w.T, broken)
+	w.check(broken, expected)
+	if !server { // the requests change a copy
+		copied := filepath.Join(folder, "copy.db")
+		if err := copyDatabase(filepath.Join(folder, "kept.db"), copied); err != nil {
+			w.Fatal(err)
+		}
+		w.serve(broken, "sqlite:"+copied, g, denied, true)
+	}
+	if server {
+		w.serve(broken, db, g, denied, false)
+	} else if b := w.open(broken, db, false, slog.New(slog.DiscardHandler)); b != nil {
+		w.close(b)
+	}
+	if got := w.export(dir, db); !slices.Equal(got, want) {
+		w.errorf("the database has other values: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// open opens an application on a database, without fixed accounts. Passwords are as in
+// a sandbox.
+func (w *generatedRun) open(dir, db string, strict bool, log *slog.Logger) *sandbox {
+	w.Helper()
+	a, err := loadApplication(filepath.Join(dir, "deploy.json"), strict)
+	if err != nil {
+		w.errorf("it does not load: %v", err)
+		return nil
+	}
+	config := *a.config
+	config.Synchronous = "normal"
+	here := *a
+	here.config = &config
+	b := &sandbox{app: &here, dir: w.T.TempDir(), secret: rand.Text(), server: &server{log: log, io: stdio{Env: noEnv}, started: &config}}
+	b.signIn = func(a engine.Authenticator) engine.Authenticator { return sandboxSignIn{a, b} }
+	if b.db, err = openDatabase(w.Context(), &config, db, opening{classes: a.meta.Classes(), server: true, log: log}); err != nil {
+		w.errorf("the database refuses it: %v", err)
+		return nil
+	}
+	b.db.setFileFolder(filepath.Join(b.dir, "files"), &config)
+	b.db.cursors = engine.CursorKey([]byte(rand.Text()))
+	return b
+}
+
+func (w *generatedRun) load(b *sandbox) bool {
+	w.Helper()
+	var err error
+	if b.scripts, err = script.New(scriptConfig(b.started, true, b.log)); err == nil {
+		var e *edition
+		if e, err = b.newEdition(w.Context(), b.app, nil); err == nil {
+			b.useEdition(e)
+			return true
+		}
+	}
+	w.errorf("it does not start: %v", err)
+	return false
+}
+
+// fill fills a database from an application without mistakes. It returns some of the
+// requests of the account guest that are denied.
+func (w *generatedRun) fill(dir, db string) (denied []string) {
+	w.Helper()
+	b := w.open(dir, db, true, slog.New(slog.DiscardHandler))
+	if b == nil {
+		w.FailNow()
+	}
+	defer w.close(b)
+	f := &filling{app: b.app, db: b.db, acl: b.started.Abs(aclDir)}
+	var err error
+	if f.data, err = dataFolder(b.started.Dir, dataDir, b.started.Namespace); err != nil {
+		w.Fatal(err)
+	}
+	done, err := f.fill(w.Context())
+	if err != nil || len(done.report.Refused)+len(done.access.faults)+len(done.left) > 0 {
+		w.errorf("the database cannot be filled: %v %+v %v %v", err, done.report.Refused, done.access.faults, done.left)
+	}
+	if !w.load(b) {
+		w.FailNow()
+	}
+	allowed := 0
+	for _, c := range b.app.meta.Classes() {
+		for _, request := range guestRequests(c.FullName) {
+			if succeeded(request, w.send(b, "guest@oauth", request)) {
+				allowed++
+			} else {
+				denied = append(denied, request)
+			}
+		}
+	}
+	if allowed == 0 || len(denied) == 0 {
+		w.errorf("the account guest has %d requests allowed and %d denied, want some of both", allowed, len(denied))
+	}
+	mathrand.New(mathrand.NewPCG(1, uint64(w.number))).Shuffle(len(denied), func(i, j int) { denied[i], denied[j] = denied[j], denied[i] })
+	return denied[:min(len(denied), 30)]
+}
+
+func (w *generatedRun) close(b *sandbox) {
+	w.Helper()
+	if err := b.close(); err != nil {
+		w.errorf("close: %v", err)
+	}
+}
+
+// guestRequests returns requests of the account guest to the objects of a class.
+func guestRequests(class string) (all []string) {
+	name, _, _ := strings.Cut(class, "@")
+	path := "/rest/crud/" + class
+	for n := range 3 {
+		one := fmt.Sprintf("%s/%s-%d", path, name, n)
+		all = append(all, "GET "+one, "PATCH "+one+` {"name":"guest was here"}`, "DELETE "+one,
+			fmt.Sprintf(`PUT /rest/workflows/%s/%s-%d ["life@g.age"]`, class, name, n))
+	}
+	return append(all, "POST "+path+` {"id":"guest"}`)
+}
+
+// send sends a request, METHOD PATH BODY, and checks the form of the answer.
+func (w *generatedRun) send(b *sandbox, account, request string) *recorder {
+	w.Helper()
+	method, rest, _ := strings.Cut(request, " ")
+	path, body, _ := strings.Cut(rest, " ")
+	r, err := http.NewRequestWithContext(w.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.RemoteAddr, r.RequestURI = "127.0.0.1:1024", path
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Auth-User", account)
+	r.Header.Set("Auth-Pwd", b.secret)
+	answer := &recorder{header: http.Header{}}
+	b.ServeHTTP(answer, r)
+	answer.WriteHeader(http.StatusOK)
+	w.requests++
+	text := answer.body.Bytes()
+	if answer.status == http.StatusInternalServerError || strings.Contains(answer.sent.Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
+		w.errorf("%s: %d %.500s", request, answer.status, text)
+	}
+	return answer
+}
+
+// succeeded reports whether a request was successful. A transition that was not made is an
+// error in the body.
+func succeeded(request string, answer *recorder) bool {
+	if strings.HasPrefix(request, "PUT /rest/workflows/") {
+		return answer.status < 300 && strings.TrimSpace(answer.body.String()) == "[]"
+	}
+	return answer.status < 300
+}
+
+// serve starts an application with mistakes and sends requests to it.
+func (w *generatedRun) serve(dir, db string, g *generatedApp, denied []string, writing bool) {
+	w.Helper()
+	var log lockedBuffer
+	b := w.open(dir, db, false, slog.New(slog.NewTextHandler(&log, nil)))
+	if b == nil {
+		return
+	}
+	defer w.close(b)
+	if !w.load(b) {
+		return
+	}
+	for _, request := range denied {
+		if succeeded(request, w.send(b, "guest@oauth", request)) {
+			w.errorf("the account guest may do more: %s", request)
+		}
+	}
+	send := func(method, path, body string) *recorder {
+		if !writing && method != http.MethodGet {
+			return &recorder{}
+		}
+		return w.send(b, "chief@oauth", method+" "+path+" "+body)
+	}
+	requester := &mutatedApplication{app: &testApplication{workflowState: "life@g/young"}}
+	classes := b.app.meta.Classes()
+	for _, i := range g.Perm(len(classes))[:min(3, len(classes))] {
+		requester.requestClass(classes[i].FullName, send)
+		send("GET", "/rest/crud/"+url.PathEscape(g.classes[0].full()), "")
+		send("GET", "/rest/meta/getNodes/main", "")
+	}
+	for _, line := range strings.Split(log.String(), "\n") {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic") {
+			w.errorf("the log has %s", line)
+		}
+	}
+}
+
+// check runs restsrv check and expects findings with these codes, each in its file, and
+// that check -strict refuses the application if one of them is a mistake.
+func (w *generatedRun) check(dir string, expected map[string]string) {
+	w.Helper()
+	checked := func(flags ...string) string {
+		var out, failed bytes.Buffer
+		args := append([]string{"check", "-config", filepath.Join(dir, "deploy.json")}, flags...)
+		err := run(w.Context(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &failed, Env: noEnv})
+		if !errors.Is(err, errDiffers) {
+			w.errorf("check: %v %s", err, failed.String())
+		}
+		return out.String()
+	}
+	out, mistakes := checked("-json"), false
+	found, places := map[string]bool{}, map[string]bool{}
+	for _, line := range lines(out) {
+		var f struct {
+			engine.Fault
+			Level string
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			w.errorf("check printed %s: %v", line, err)
+		}
+		found[f.Code+" "+f.File] = true
+		if place := f.Code + " " + f.File + " " + f.Path; f.Path != "" && places[place] {
+			w.errorf("check reports %s twice:\n%s", place, out)
+		} else {
+			places[place] = true
+		}
+		mistakes = mistakes || f.Level == "mistake"
+		if f.Level == "fatal" || f.Level == "mistake" && (f.File == "" || f.Line == 0 || f.Code == "" || f.Resolution == "") {
+			w.errorf("check reports %s", line)
+		}
+	}
+	for what := range expected {
+		if !found[what] {
+			w.errorf("check does not report %s:\n%s", what, out)
+		}
+	}
+	if w.number%2 > 0 {
+		return // it costs as much as the first check
+	}
+	if strict := checked("-strict"); strings.HasSuffix(strict, "does not run\n") != mistakes {
+		w.errorf("there are mistakes: %t, but check -strict prints\n%s", mistakes, strict)
+	}
+}
+
+// editors matches what requests change beside values.
+var editors = regexp.MustCompile(`,"_editor":"[^"]*"`)
+
+// export returns the lines of an export of the objects of an application.
+func (w *generatedRun) export(dir, db string) (objects []string) {
+	w.Helper()
+	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
+	if err != nil {
+		w.Fatal(err)
+	}
+	d, err := openDatabase(w.Context(), a.config, db, opening{classes: a.meta.Classes(), log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.errorf("the application without mistakes does not start again: %v", err)
+		return nil
+	}
+	defer d.close()
+	var out bytes.Buffer
+	if _, err := transfer.Export(context.Background(), transfer.ExportConfig{Data: d.store, Classes: a.meta.Classes()}, &out); err != nil {
+		w.errorf("export: %v", err)
+	}
+	return sortedLines(editors.ReplaceAllString(out.String(), ""))
+}
