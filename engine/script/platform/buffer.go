@@ -10,9 +10,13 @@ import (
 	"github.com/dop251/goja"
 )
 
+// byteFunctions has the functions of the module buffer for the bytes of one Buffer.
+type byteFunctions struct{ *Platform }
+
 // bufferNative returns the native functions of the module buffer: encodings, allocation, and operations on single
 // bytes.
 func bufferNative(p *Platform) goja.Value {
+	single := byteFunctions{p}
 	return p.newNatives(natives{
 		"alloc": func(call goja.FunctionCall) goja.Value {
 			return p.arrayBuffer(p.allocate(call.Argument(0).ToInteger(), "Buffer"))
@@ -44,8 +48,8 @@ func bufferNative(p *Platform) goja.Value {
 		"compare": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(bytes.Compare(p.needBytes(call.Argument(0), "compare"), p.needBytes(call.Argument(1), "compare")))
 		},
-		"find": p.findBytes, "fill": p.fillBytes, "write": p.writeText, "swap": p.swapBytes,
-		"get": p.getNumber, "set": p.setNumber,
+		"find": single.findBytes, "fill": single.fillBytes, "write": single.writeText, "swap": single.swapBytes,
+		"get": single.getNumber, "set": single.setNumber,
 		"isUtf8": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(utf8.Valid(p.needBytes(call.Argument(0), "isUtf8")))
 		},
@@ -62,7 +66,7 @@ func (p *Platform) Buffer(b []byte) goja.Value {
 }
 
 // findBytes implements find(bytes, wanted, from, last). It returns the position of wanted, or -1.
-func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) findBytes(call goja.FunctionCall) goja.Value {
 	all, wanted := p.needBytes(call.Argument(0), "indexOf"), p.needBytes(call.Argument(1), "indexOf")
 	from := int(call.Argument(2).ToInteger())
 	if call.Argument(3).ToBoolean() {
@@ -81,7 +85,7 @@ func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {
 }
 
 // fillBytes implements fill(bytes, pattern). It fills bytes with copies of pattern.
-func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) fillBytes(call goja.FunctionCall) goja.Value {
 	to, what := p.needBytes(call.Argument(0), "fill"), p.needBytes(call.Argument(1), "fill")
 	if len(what) == 0 {
 		clear(to)
@@ -95,7 +99,7 @@ func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
 
 // writeText implements write(bytes, text, encoding). It writes as many complete characters as fit and returns the
 // number of bytes written.
-func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) writeText(call goja.FunctionCall) goja.Value {
 	to, encoding := p.needBytes(call.Argument(0), "write"), p.encodingName(call.Argument(2))
 	b := p.encodeText(call.Argument(1), encoding)
 	if len(b) > len(to) {
@@ -111,7 +115,7 @@ func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
 }
 
 // swapBytes implements swap(bytes, size). It reverses the bytes in each group of size bytes.
-func (p *Platform) swapBytes(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) swapBytes(call goja.FunctionCall) goja.Value {
 	b, size := p.needBytes(call.Argument(0), "swap"), int(call.Argument(1).ToInteger())
 	for at := 0; at+size <= len(b); at += size {
 		for i, j := at, at+size-1; i < j; i, j = i+1, j-1 {
@@ -135,7 +139,7 @@ func widenBytes(b []byte, little bool) (w [8]byte) {
 
 // getNumber implements get(bytes, offset, size, little, kind). The kind is u, i, f, U or I; U and I return a BigInt.
 // The caller should check the offset first and throw its own error.
-func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) getNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "read")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
 	if at < 0 || size < 1 || size > 8 || at+size > len(b) {
@@ -161,7 +165,7 @@ func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
 }
 
 // setNumber implements set(bytes, offset, size, little, kind, value).
-func (p *Platform) setNumber(call goja.FunctionCall) goja.Value {
+func (p byteFunctions) setNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "write")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
 	if at < 0 || size < 1 || size > 8 || at+size > len(b) {

@@ -15,12 +15,15 @@ import (
 	"github.com/dop251/goja"
 )
 
+// fetcher has the functions of fetch.
+type fetcher struct{ *Platform }
+
 // fetchNative returns the native functions of fetch: send(request), which returns {promise, cancel}, and functions
 // that read and make bodies.
 func fetchNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
-		"send": p.fetchSend,
-		"join": p.joinBytes,
+		"send": fetcher{p}.sendRequest,
+		"join": fetcher{p}.joinBytes,
 		"encode": func(call goja.FunctionCall) goja.Value {
 			return p.arrayBuffer(p.encodeText(call.Argument(0), "utf8"))
 		},
@@ -29,7 +32,7 @@ func fetchNative(p *Platform) goja.Value {
 			return p.decodeBytes(bytes.TrimPrefix(b, []byte("\ufeff")), "utf8")
 		},
 		"boundary":  func(goja.FunctionCall) goja.Value { return p.js.ToValue("----restsrv" + rand.Text()) },
-		"multipart": p.readMultipart,
+		"multipart": fetcher{p}.readMultipart,
 	})
 }
 
@@ -45,9 +48,9 @@ func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	return made
 }
 
-// fetchSend implements send({url, method, headers, body, redirect}). The promise resolves to a reply, or to {error:
+// sendRequest implements send({url, method, headers, body, redirect}). The promise resolves to a reply, or to {error:
 // message, timeout, code, reason} if the request failed.
-func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
+func (p fetcher) sendRequest(call goja.FunctionCall) goja.Value {
 	in := call.Argument(0).ToObject(p.js)
 	var headers []string
 	p.js.ForOf(in.Get("headers"), func(v goja.Value) bool {
@@ -72,9 +75,9 @@ func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
 		}
 		return func() goja.Value {
 			if err != nil {
-				return p.fetchFailure(err)
+				return p.newFailure(err)
 			}
-			return p.fetchReply(r)
+			return p.newReply(r)
 		}
 	})
 	out := p.newNatives(natives{"cancel": func(goja.FunctionCall) goja.Value {
@@ -85,7 +88,7 @@ func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
 	return out
 }
 
-func (p *Platform) fetchReply(r *reply) goja.Value {
+func (p fetcher) newReply(r *reply) goja.Value {
 	o := p.js.NewObject()
 	list := make([]any, len(r.headers))
 	for i, s := range r.headers {
@@ -98,12 +101,12 @@ func (p *Platform) fetchReply(r *reply) goja.Value {
 	_ = o.Set("redirected", r.redirected)
 	_ = o.Set("body", p.arrayBuffer(r.body))
 	if r.broken != nil {
-		_ = o.Set("broken", p.fetchFailure(r.broken))
+		_ = o.Set("broken", p.newFailure(r.broken))
 	}
 	return o
 }
 
-func (p *Platform) fetchFailure(err error) goja.Value {
+func (p fetcher) newFailure(err error) goja.Value {
 	o := p.js.NewObject()
 	_ = o.Set("error", err.Error())
 	var late errTimeout
@@ -150,7 +153,7 @@ func (e *errNetwork) code() string {
 }
 
 // joinBytes implements join(parts). It concatenates texts and bytes.
-func (p *Platform) joinBytes(call goja.FunctionCall) goja.Value {
+func (p fetcher) joinBytes(call goja.FunctionCall) goja.Value {
 	var parts [][]byte
 	total := int64(0)
 	p.js.ForOf(call.Argument(0), func(v goja.Value) bool {
@@ -171,7 +174,7 @@ const maxFormParts = 10_000
 
 // readMultipart implements multipart(bytes, contentType). It returns [name, file name or null, type, bytes] for each
 // part, and undefined if the bytes are not a valid form.
-func (p *Platform) readMultipart(call goja.FunctionCall) goja.Value {
+func (p fetcher) readMultipart(call goja.FunctionCall) goja.Value {
 	_, parameters, err := mime.ParseMediaType(textArgument(call, 1))
 	if err != nil || parameters["boundary"] == "" {
 		return goja.Undefined()

@@ -90,14 +90,18 @@ func (i *inspector) joinParts(s *shape, parts []string, level int) string {
 	return s.prefix + s.open + indent + "  " + strings.Join(parts, ","+indent+"  ") + indent + s.close
 }
 
+// formatter prints values in the way of console.log.
+type formatter struct{ *Platform }
+
 // Format joins values as console.log does. If the first value is a string, its % directives are replaced by the
 // following values. Other strings are printed without quotes.
 func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 	o = o.withDefaults()
+	f := formatter{p}
 	var b strings.Builder
 	rest := args
 	if len(args) > 1 && goja.IsString(args[0]) && strings.Contains(args[0].String(), "%") {
-		rest = p.writeDirectives(&b, args[0].String(), args[1:], o)
+		rest = f.writeDirectives(&b, args[0].String(), args[1:], o)
 	}
 	for n, v := range rest {
 		if b.Len() > o.Size {
@@ -106,12 +110,12 @@ func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 		if n > 0 || len(rest) < len(args) {
 			b.WriteByte(' ')
 		}
-		p.writeFormatted(&b, v, o)
+		f.writeFormatted(&b, v, o)
 	}
 	return b.String()
 }
 
-func (p *Platform) writeFormatted(b *strings.Builder, v goja.Value, o InspectOptions) {
+func (p formatter) writeFormatted(b *strings.Builder, v goja.Value, o InspectOptions) {
 	if goja.IsString(v) {
 		s := v.String()
 		b.WriteString(s[:min(len(s), o.Size+1)])
@@ -122,7 +126,7 @@ func (p *Platform) writeFormatted(b *strings.Builder, v goja.Value, o InspectOpt
 }
 
 // writeDirectives prints a string with its directives replaced, and returns the unused values.
-func (p *Platform) writeDirectives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
+func (p formatter) writeDirectives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
 	for {
 		at := strings.IndexByte(s, '%')
 		if at < 0 || at+1 == len(s) || b.Len() > o.Size {
@@ -146,7 +150,7 @@ func (p *Platform) writeDirectives(b *strings.Builder, s string, args []goja.Val
 	}
 }
 
-func (p *Platform) writeDirective(b *strings.Builder, letter byte, v goja.Value, o InspectOptions) {
+func (p formatter) writeDirective(b *strings.Builder, letter byte, v goja.Value, o InspectOptions) {
 	o.Size = max(1, o.Size-b.Len())
 	_, isObject := v.(*goja.Object)
 	_, isSymbol := v.(*goja.Symbol)
@@ -176,7 +180,7 @@ func (p *Platform) writeDirective(b *strings.Builder, letter byte, v goja.Value,
 	}
 }
 
-func (p *Platform) formatNumber(letter byte, v goja.Value, never bool) string {
+func (p formatter) formatNumber(letter byte, v goja.Value, never bool) string {
 	switch {
 	case goja.IsBigInt(v) && letter != 'f':
 		return v.String() + "n"
@@ -191,7 +195,7 @@ func (p *Platform) formatNumber(letter byte, v goja.Value, never bool) string {
 }
 
 // stringifyJSON returns JSON.stringify of a value, or "[Circular]" if that throws.
-func (p *Platform) stringifyJSON(v goja.Value) (s string) {
+func (p formatter) stringifyJSON(v goja.Value) (s string) {
 	stringify, _ := goja.AssertFunction(p.js.Get("JSON").(*goja.Object).Get("stringify"))
 	out, err := stringify(goja.Undefined(), v)
 	if _, thrown := err.(*goja.Exception); thrown {
