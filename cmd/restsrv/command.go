@@ -5,6 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
+
+	"restsrv/engine/jsonfile"
 )
 
 // commandLine holds the flags and arguments of one command.
@@ -58,12 +61,28 @@ func (c *commandLine) parse(args []string) (names []string, err error) {
 			explain()
 			return nil, err
 		case err != nil:
-			return nil, c.usageError("%v", err)
+			return nil, c.usageError("%v%s", err, c.suggestFlag(err))
 		case c.set.NArg() == 0:
 			return names, nil
 		}
 		names, args = append(names, c.set.Arg(0)), c.set.Args()[1:]
 	}
+}
+
+// suggestFlag returns a question with the flag that is most like the one in err, or ""
+// if err is not about an unknown flag or no flag is like it.
+func (c *commandLine) suggestFlag(err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return ""
+	}
+	var known []string
+	c.set.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	near := jsonfile.Nearest(strings.TrimPrefix(name, "-"), known)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean -" + near + "?"
 }
 
 // usageError prints a mistake in the arguments and returns errUsage.

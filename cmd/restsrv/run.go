@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"restsrv/engine/jsonfile"
 )
 
 // stdio is the environment of a command.
@@ -41,6 +43,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
   restsrv changes      list the changes of objects with a journal
+  restsrv version      print the version of restsrv and of Go
 
 Each command explains itself with -h.
 `
@@ -49,7 +52,7 @@ Each command explains itself with -h.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": userCommandLine,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": userCommandLine, "version": versionCommand,
 	}
 }
 
@@ -108,7 +111,11 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		explain()
 		return f, flag.ErrHelp
 	}
-	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
+	known := slices.Sorted(maps.Keys(commands()))
+	if near := jsonfile.Nearest(args[0], known); near != "" {
+		return f, c.usageError("unknown command %q; did you mean %s?", args[0], near)
+	}
+	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(known, ", "))
 }
 
 // first returns the first text that is not empty.

@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"restsrv/engine"
@@ -50,7 +52,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.current.Load().rest.ServeHTTP(w, r)
 }
 
-// serve runs the server from start to end.
+// serve runs the server from start to end. It binds its address before it creates
+// anything, so a start that fails because of the address leaves no trace.
 func serve(ctx context.Context, f flags, io stdio) (err error) {
 	s := &server{flags: f, io: io}
 	s.log, s.console = newLog(f, io)
@@ -66,6 +69,11 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if len(c.Skipped) > 0 {
 		s.log.Info("restsrv does not have all modules of the application; restsrv check tells what it lacks", "skipped", strings.Join(c.Skipped, ", "))
 	}
+	l, err := listenOn(s.listenAddr(c))
+	if err != nil {
+		return err
+	}
+	defer l.Close() // has no effect after the HTTP server has closed it
 	s.db, err = openDatabase(ctx, c, s.database(c), opening{classes: a.meta.Classes(), server: true, log: s.log})
 	if err != nil {
 		return err
@@ -103,7 +111,28 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer stop()
-	return s.listen(ctx, a)
+	return s.serveOn(ctx, l, a)
+}
+
+// listenOn binds an address of the form host:port.
+func listenOn(addr string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		advice := "host:port, for example 127.0.0.1:8888"
+		if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
+			advice = "host:port: use 127.0.0.1:" + addr + " for this machine only, or :" + addr + " for all its addresses"
+		}
+		return nil, fmt.Errorf("the address to listen on is %q, expected %s", addr, advice)
+	}
+	l, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("another program uses the address %s: stop it, or choose another address with -addr or RESTSRV_ADDR", addr)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("the address %s needs rights that this user does not have; ports from 1024 need none: %w", addr, err)
+	case err != nil:
+		return nil, fmt.Errorf("the address %s cannot be used: %w", addr, err)
+	}
+	return l, nil
 }
 
 // waitForBytes is how long a request waits for memory. During the wait it has no
@@ -175,13 +204,9 @@ func maxCPU(c *deploy.Config) time.Duration {
 	return longest
 }
 
-// listen answers requests until ctx ends, then waits for running requests, at most
+// serveOn answers requests until ctx ends, then waits for running requests, at most
 // for the configured time.
-func (s *server) listen(ctx context.Context, a *app) error {
-	l, err := net.Listen("tcp", s.listenAddr(a.config))
-	if err != nil {
-		return err
-	}
+func (s *server) serveOn(ctx context.Context, l net.Listener, a *app) error {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.started.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
 	}
