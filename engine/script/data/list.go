@@ -35,12 +35,9 @@ func (l *jsRows) WriteJSON(w *js.Writer) bool {
 	return true
 }
 
-// NewLazyArray returns an array whose elements count as made rows.
+// newLazyArray returns an array whose elements count as made rows.
 func (h *Binding) newLazyArray(size int, build func(int) goja.Value) js.LazyArray {
-	return js.NewLazyArray(size, h.Limits.Elements, func(i int) goja.Value {
-		h.Tally.MadeRows++
-		return build(i)
-	})
+	return js.NewLazyArray(size, h.Limits.Elements, &h.Tally.MadeRows, build)
 }
 
 // listArray returns the array of items. If total is not negative, the array has

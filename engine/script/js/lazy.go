@@ -9,11 +9,13 @@ type LazyArray struct {
 	build   func(int) goja.Value // makes element i
 	objects []goja.Value         // nil until an element is read or set
 	limit   int
+	made    *uint64 // counts the elements that were made
 }
 
-// NewLazyArray returns an array of size elements. Scripts can extend it up to limit elements.
-func NewLazyArray(size, limit int, build func(int) goja.Value) LazyArray {
-	return LazyArray{size: size, build: build, limit: limit}
+// NewLazyArray returns an array of size elements. Scripts can extend it up to limit elements. When build makes an
+// element, made is incremented.
+func NewLazyArray(size, limit int, made *uint64, build func(int) goja.Value) LazyArray {
+	return LazyArray{size: size, build: build, limit: limit, made: made}
 }
 
 // ensureObjects allocates objects.
@@ -39,6 +41,7 @@ func (l *LazyArray) Get(i int) goja.Value {
 	l.ensureObjects()
 	if l.objects[i] == nil {
 		l.objects[i] = l.build(i)
+		*l.made++
 	}
 	return l.objects[i]
 }
