@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 
@@ -55,6 +56,9 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err := m.checkTarget(ctx, *force); err != nil {
 		return plainError(err)
 	}
+	if err := m.reportForgotten(ctx); err != nil {
+		return plainError(err)
+	}
 	if err := m.copy(ctx); err != nil {
 		return fmt.Errorf("the migration broke off, -to is not complete: %w", plainError(err))
 	}
@@ -73,6 +77,23 @@ func (m *migration) checkTarget(ctx context.Context, force bool) error {
 		return err
 	}
 	return fmt.Errorf("-to has %d objects, accounts or other entries: expected an empty database, or -force", n)
+}
+
+// reportForgotten prints how many objects of which classes are not copied because the
+// application does not have these classes.
+func (m *migration) reportForgotten(ctx context.Context) error {
+	counts := map[string]int{}
+	err := m.source.store.DumpForgotten(ctx, func(it *engine.Item) error {
+		counts[it.Class.FullName]++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, class := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(m.io.Err, "not copied: %d objects of class %s, which the application does not have (restsrv export writes them)\n", counts[class], class)
+	}
+	return nil
 }
 
 func (m *migration) copy(ctx context.Context) error {
