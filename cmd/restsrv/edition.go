@@ -25,6 +25,7 @@ import (
 	"restsrv/engine/service"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
+	"restsrv/engine/store/layout"
 	"restsrv/engine/workflow"
 )
 
@@ -126,7 +127,7 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 		return nil
 	}
 	err := e.store.Upgrade(ctx)
-	var refused *store.SchemaError
+	var refused *layout.SchemaError
 	if errors.As(err, &refused) {
 		return fmt.Errorf("%w\n%s", err, schemaHint)
 	}

@@ -47,11 +47,26 @@ var siblings = map[string]map[string]string{
 	"engine/workflow":        {"engine/mistake": "has rules for mistakes in workflows", "engine/jsonfile": "names what is wrong in files that people write", "engine/formula": "compiles what transitions assign"},
 	"engine/transfer":        {"engine/mistake": "has rules for mistakes in data files", "engine/wire": "decodes what it reads", "engine/jsonfile": "names what is wrong in files that people write, and where"},
 	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate", "engine/journal": "makes the records of its cases"},
-	"engine/store/dbtest":    {"engine/store": "opens databases", "engine/store/sqlite": "of this kind", "engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
-	"engine/store":           {"engine/quota": "names the owner of a file", "engine/share": "divides its long readings and its writes among accounts"},
-	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
-	"engine/store/postgres":  {"engine/store": "is a dialect of it"},
-	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/meta": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
+	"engine/store/dbtest": {"engine/store": "opens databases", "engine/store/sqldb": "returns them", "engine/store/sqlite": "of this kind",
+		"engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
+	"engine/store":          under("engine/quota", "engine/share", "engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema"),
+	"engine/store/schema":   under("engine/store/sqldb", "engine/store/layout", "engine/store/conns"),
+	"engine/store/sqlquery": under("engine/store/sqldb", "engine/store/layout", "engine/store/rights"),
+	"engine/store/conns":    under("engine/share", "engine/store/sqldb", "engine/store/layout", "engine/store/rights"),
+	"engine/store/rights":   under("engine/store/layout"),
+	"engine/store/layout":   under("engine/store/sqldb"),
+	"engine/store/sqlite":   {"engine/store/sqldb": "is a dialect"},
+	"engine/store/postgres": {"engine/store/sqldb": "is a dialect"},
+	"builtin":               {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/meta": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
+}
+
+// under lists the layers below a package of the store.
+func under(layers ...string) map[string]string {
+	all := map[string]string{}
+	for _, name := range layers {
+		all[name] = "is a layer below"
+	}
+	return all
 }
 
 // rooms lists the packages of a room, from the lowest to the highest. A package may import the packages of its room

@@ -30,7 +30,10 @@ import (
 	"restsrv/engine/secret"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
 	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 	"restsrv/engine/workflow"
 )
@@ -120,9 +123,9 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	permission, policy := acl.ItemClasses(sys.policy)
 	s, err := store.Open(ctx, db, store.Config{
 		Classes: slices.Concat(o.classes, sys.allClasses()), FileClass: sys.files, Unheld: d.removeUnheld, StageClass: sys.stages, PermissionClass: permission, PolicyClass: policy, Regranted: d.forgetGrants, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
-		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, LockTime: lockTime, Log: o.log,
+		Scans: conns.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, LockTime: lockTime, Log: o.log,
 	})
-	var changed *store.SchemaError
+	var changed *layout.SchemaError
 	if errors.As(err, &changed) {
 		return nil, fmt.Errorf("%w\n%s", err, schemaHint)
 	}
@@ -202,7 +205,7 @@ const commandWait = time.Minute
 
 // connect opens the database of either kind. file is the SQLite file, or a path in
 // the application directory that stands for another database.
-func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
+func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *sqldb.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
 		cfg := postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.log}
 		if o.server {

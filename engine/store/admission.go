@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
 )
 
 var _ engine.Admitter = (*Store)(nil)
@@ -12,7 +15,7 @@ var _ engine.Admitter = (*Store)(nil)
 // Admit implements engine.Admitter.
 func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	ad := &admission{store: s, guard: s.guardOf(ctx), asked: a}
-	err := s.writer.do(ctx, func(w *session) error {
+	err := s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		ad.w = w
 		for i := range a.Records {
 			if err := ad.checkRecord(&a.Records[i]); err != nil {
@@ -33,8 +36,8 @@ const maySave = engine.MayUse | engine.MayWrite
 // admission holds the state of one call of Admit.
 type admission struct {
 	store *Store
-	w     *session
-	guard *guard
+	w     *conns.Session
+	guard *rights.Guard
 	asked engine.Admission
 }
 
@@ -43,23 +46,23 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 	if r.Make != nil {
 		return nil
 	}
-	p, err := ad.store.planOf(r.Class)
+	p, err := ad.store.layout.PlanOf(r.Class)
 	if err != nil {
 		return err
 	}
 	switch ad.asked.May {
 	case engine.MayWrite, engine.MayDelete:
-		key, ok := p.class.KeyValues(r.ID)
+		key, ok := p.Class.KeyValues(r.ID)
 		if !ok {
-			return ad.guard.noItem(p.class, r.ID)
+			return ad.guard.NoItem(p.Class, r.ID)
 		}
 		stored, err := ad.checkExisting(p, r.ID, key)
 		if err != nil {
-			return ad.guard.hideMissing(p.class, err)
+			return hideMissing(ad.guard, p.Class, err)
 		}
 		return ad.checkNested(p, r.Values, stored)
 	case engine.MayUse:
-		if !ad.guard.mayCreate(p.class) {
+		if !ad.guard.MayCreate(p.Class) {
 			return engine.Denied()
 		}
 		return ad.checkNested(p, r.Values, nil)
@@ -72,19 +75,19 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 }
 
 // checkExisting checks a record of an item that must exist, and returns that item.
-func (ad *admission) checkExisting(p *plan, id string, key []any) (*engine.Item, error) {
+func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engine.Item, error) {
 	if err := ad.store.admitNamed(ad.w, ad.guard, check{p, ad.asked.May}, slices.Clone(key)); err != nil {
 		return nil, err
 	}
 	it := &engine.Item{}
-	found, err := ad.w.readOne(ad.w.ctx, p.sql().lock, p, it, slices.Clone(key))
+	found, err := readOne(ad.w, ad.w.Ctx, p.SQL().Lock, p, it, slices.Clone(key))
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		return nil, ad.store.missingError(ad.w, p, id, nil)
 	case !ad.asked.Match.Allows(it.Revision):
-		return nil, unmatchedError(p.class, id)
+		return nil, unmatchedError(p.Class, id)
 	}
 	return it, nil
 }
@@ -92,7 +95,7 @@ func (ad *admission) checkExisting(p *plan, id string, key []any) (*engine.Item,
 // checkUpsert checks a record that updates an item or inserts one. pointed is the key that the reference
 // of the outer item holds; it identifies a record without a key. It returns the stored item, or nil
 // if there is none.
-func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
+func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locateItem(r); err != nil {
 		return nil, nil // the write itself rejects the malformed id
@@ -102,9 +105,9 @@ func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*eng
 	}
 	var stored *engine.Item
 	if e.key != nil {
-		root := ad.store.plans[p.table.classes[0]]
+		root := ad.store.layout.Plans[p.Table.Classes[0]]
 		it := &engine.Item{}
-		found, err := ad.w.readOne(ad.w.ctx, root.sql().lock, root, it, slices.Clone(e.key))
+		found, err := readOne(ad.w, ad.w.Ctx, root.SQL().Lock, root, it, slices.Clone(e.key))
 		if err != nil {
 			return nil, err
 		}
@@ -113,19 +116,19 @@ func (ad *admission) checkUpsert(p *plan, r *engine.Record, pointed []any) (*eng
 		}
 	}
 	if stored == nil {
-		if !ad.guard.mayCreate(p.class) {
+		if !ad.guard.MayCreate(p.Class) {
 			return nil, engine.Denied()
 		}
 		return nil, nil
 	}
-	return stored, ad.store.admitKeys(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
+	return stored, ad.store.admitKeys(ad.w, ad.guard, check{ad.store.layout.Plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
 }
 
 // checkNested checks the records in the values of an item of p. stored is the item in the database, or
 // nil if the item is new.
-func (ad *admission) checkNested(p *plan, v engine.Values, stored *engine.Item) error {
+func (ad *admission) checkNested(p *layout.Plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
-		ip, err := ad.store.planOf(r.Class)
+		ip, err := ad.store.layout.PlanOf(r.Class)
 		if err != nil {
 			return err
 		}
@@ -136,7 +139,7 @@ func (ad *admission) checkNested(p *plan, v engine.Values, stored *engine.Item) 
 		return withinAttribute(property.Name, err)
 	}
 	for i, value := range v {
-		property := p.class.Properties[i]
+		property := p.Class.Properties[i]
 		if property.Formula != nil {
 			continue // values of calculated properties are ignored
 		}

@@ -10,6 +10,7 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 	"restsrv/engine/store/storetest"
 )
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // place is a database that a test can open several times.
 type place struct {
-	open func() (*store.Database, error)
+	open func() (*sqldb.Database, error)
 	lock string // begins a transaction that keeps all others from writing notes
 }
 
@@ -31,7 +32,7 @@ func onBoth(t *testing.T, run func(t *testing.T, p place)) {
 func sqlitePlace(t testing.TB) place {
 	path := filepath.Join(t.TempDir(), "test.db")
 	return place{
-		open: func() (*store.Database, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
+		open: func() (*sqldb.Database, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
 		lock: "BEGIN IMMEDIATE",
 	}
 }
@@ -39,7 +40,7 @@ func sqlitePlace(t testing.TB) place {
 func postgresPlace(t testing.TB) place {
 	url := pgtest.Database(t)
 	return place{
-		open: func() (*store.Database, error) { return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8}) },
+		open: func() (*sqldb.Database, error) { return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8}) },
 		lock: `BEGIN; LOCK TABLE "note@test" IN EXCLUSIVE MODE`,
 	}
 }
@@ -82,12 +83,12 @@ func closeStore(t *testing.T, st *store.Store) {
 }
 
 // openBeside opens a store and a second handle on its database.
-func openBeside(t *testing.T, p place, c *engine.Class) (*store.Store, *store.Database) {
+func openBeside(t *testing.T, p place, c *engine.Class) (*store.Store, *sqldb.Database) {
 	t.Helper()
 	return openBesideWith(t, p, store.Config{Classes: []*engine.Class{c}, HashPassword: storetest.HashPassword})
 }
 
-func openBesideWith(t *testing.T, p place, cfg store.Config) (*store.Store, *store.Database) {
+func openBesideWith(t *testing.T, p place, cfg store.Config) (*store.Store, *sqldb.Database) {
 	t.Helper()
 	db, err := p.open()
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // ownerValue returns the value by which the members of a collection refer to its owner.
@@ -24,7 +27,7 @@ func (sv *save) relateBack(m memberChange) error {
 			return nil // no item can refer to the owner
 		}
 		e := engine.Errorf(engine.Invalid, "required", "attribute %s must have a value before %s can have members", engine.Quote(p.Binding.Name), engine.Quote(p.Name))
-		e.Class, e.Attribute = sv.owner.entry.plan.class.FullName, p.Binding.Name
+		e.Class, e.Attribute = sv.owner.entry.plan.Class.FullName, p.Binding.Name
 		return e
 	}
 	known, ids, remove := sv.knownKeys(m)
@@ -40,7 +43,7 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	before := sv.moves.count
 	members, err := sv.memberKeys(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
-		if back := c.Property(p.Back.Name); !storageDiffers(back, p.Back) {
+		if back := c.Property(p.Back.Name); !layout.StorageDiffers(back, p.Back) {
 			v[back.Index] = ownerValue(sv.owner, p)
 		}
 	})
@@ -121,28 +124,30 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 // findReferring returns whether items of p's target class refer to value, by id. It covers the items in
 // asked and, if all is true, every item that refers to value.
 func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
-	target := sv.store.plans[p.Target]
-	back := target.table.column(p.Back)
+	target := sv.store.layout.Plans[p.Target]
+	back := target.Table.Column(p.Back)
 	found := map[string]bool{}
-	look := func(where func(b *builder)) error {
-		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", target.table.id.quoted, ", ", back.quoted, " FROM ", target.table.quoted, " WHERE ")
+	look := func(where func(b *sqldb.Builder)) error {
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("SELECT ", target.Table.ID.Quoted, ", ", back.Quoted, " FROM ", target.Table.Quoted, " WHERE ")
 		where(b)
-		if target.classCondition() != "" {
-			b.add(" AND ", target.classCondition())
+		if target.ClassCondition() != "" {
+			b.Add(" AND ", target.ClassCondition())
 		}
-		return sv.w.visitRows(b, 2, func(row []any) {
-			here := row[1] != nil && engine.ValueText(readValue(back.typ, row[1])) == engine.ValueText(value)
-			found[engine.ValueText(readValue(target.table.id.typ, row[0]))] = here
+		return sv.w.VisitRows(b, 2, func(row []any) {
+			here := row[1] != nil && engine.ValueText(sqldb.ReadValue(back.Type, row[1])) == engine.ValueText(value)
+			found[engine.ValueText(sqldb.ReadValue(target.Table.ID.Type, row[0]))] = here
 		})
 	}
 	if all {
-		if err := look(func(b *builder) { b.add(back.quoted, " = "); b.bind(value) }); err != nil {
+		if err := look(func(b *sqldb.Builder) { b.Add(back.Quoted, " = "); b.Bind(value) }); err != nil {
 			return nil, err
 		}
 	}
 	for chunk := range slices.Chunk(asked, bulkRows) {
-		if err := look(func(b *builder) { sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
+		if err := look(func(b *sqldb.Builder) {
+			sqldb.WriteIn(sv.store.db.Dialect, b, target.Table.ID.Quoted, target.Table.ID.Type, chunk)
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +173,7 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 			gone = append(gone, key[0])
 		}
 	}
-	gone, err = sv.permittedKeys(sv.store.plans[p.Target], gone, engine.MayRead)
+	gone, err = sv.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead)
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
@@ -186,7 +191,7 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 // one of them does not, or is deleted, a concurrent transaction has changed it and setBack returns
 // an error that repeats the write.
 func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
-	target := sv.store.plans[p.Target]
+	target := sv.store.layout.Plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
 	p.Target.Stamp(v, sv.newGenerate(), false)
@@ -196,7 +201,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	if err := sv.refuseDivided(p, ids); err != nil {
 		return err
 	}
-	if target.table.column(p.Back).key {
+	if target.Table.Column(p.Back).Key {
 		return sv.setKeyBack(p, value, ids)
 	}
 	for chunk := range slices.Chunk(ids, bulkRows) {
@@ -205,21 +210,21 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 			return err
 		}
 		sv.touchItems(p.Target.Root(), chunk...)
-		b := newBuilder(sv.store.traits)
+		b := sqldb.NewBuilder(sv.store.traits)
 		sv.setAll(b, target, v)
-		b.add(" WHERE ")
-		sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk)
+		b.Add(" WHERE ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, target.Table.ID.Quoted, target.Table.ID.Type, chunk)
 		if from != nil {
-			b.add(" AND ", target.table.column(p.Back).quoted, " = ")
-			b.bind(from)
+			b.Add(" AND ", target.Table.Column(p.Back).Quoted, " = ")
+			b.Bind(from)
 		}
-		n, err := sv.w.execute(b)
+		n, err := sv.w.Execute(b)
 		if err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
 			return withinAttribute(p.Name, sv.store.writeError(target, err, given))
 		}
 		if n < int64(len(chunk)) {
-			return again{danglingError(p, engine.ValueText(chunk[0]))}
+			return conns.MarkAgain(danglingError(p, engine.ValueText(chunk[0])))
 		}
 		after, err := sv.noteItems(target, chunk, &sv.written)
 		if err != nil {
@@ -235,10 +240,10 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 // setKeyBack is setBack for a reference that is part of the key of the items. The items get another
 // key, and references to them are updated.
 func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
-	target := sv.store.plans[p.Target]
+	target := sv.store.layout.Plans[p.Target]
 	for _, key := range ids {
 		if sv.store.traits.Lock != "" {
-			if err := sv.lockFollowers(target.table, key, rekeyDepth); err != nil {
+			if err := sv.lockFollowers(target.Table, key, rekeyDepth); err != nil {
 				return err
 			}
 		}
@@ -250,7 +255,7 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 			return withinAttribute(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
-			return again{danglingError(p, engine.ValueText(key))} // a concurrent transaction has changed it
+			return conns.MarkAgain(danglingError(p, engine.ValueText(key))) // a concurrent transaction has changed it
 		}
 		sv.touchItems(p.Target.Root(), now)
 		if _, err := sv.noteItems(target, []any{now}, &sv.written); err != nil {
@@ -262,12 +267,12 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 
 // noteItems reads the items with the keys if the class is journaled or has cached attributes. In the
 // latter case it also adds them to items.
-func (sv *save) noteItems(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
-	if !p.caching.any && !p.duties.journaled {
+func (sv *save) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
+	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil
 	}
-	found, err := sv.store.readLocked(sv.w, p.table, keys)
-	if p.caching.any {
+	found, err := sv.store.readLocked(sv.w, p.Table, keys)
+	if p.Caching.Any {
 		*items = append(*items, found...)
 	}
 	return found, err

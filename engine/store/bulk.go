@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // bulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
@@ -15,7 +18,7 @@ const bulkRows = 512
 
 // run writes the entries in order. Entries that can share a statement are written together. run may
 // be called again if the transaction failed, so it does not modify entries.
-func (sv *save) run(w *session, entries []entry) error {
+func (sv *save) run(w *conns.Session, entries []entry) error {
 	if err := sv.beginSave(w); err != nil {
 		return err
 	}
@@ -30,7 +33,7 @@ func (sv *save) run(w *session, entries []entry) error {
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return timeoutError(err)
+			return conns.TimeoutError(err)
 		}
 		n := sv.groupLength(entries)
 		sv.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
@@ -58,10 +61,10 @@ func (sv *save) run(w *session, entries []entry) error {
 // lockAll locks the stored items of the entries in the order of tables. A repeated write calls it
 // so that two saves that waited for each other do not do so again.
 func (sv *save) lockAll(entries []entry) error {
-	keys := map[*table][]any{}
+	keys := map[*layout.Table][]any{}
 	for i := range entries {
 		if e := &entries[i]; e.key != nil {
-			keys[e.plan.table] = append(keys[e.plan.table], e.key[0])
+			keys[e.plan.Table] = append(keys[e.plan.Table], e.key[0])
 		}
 	}
 	return sv.lockItems(keys, sv.store.traits.Lock, nil)
@@ -70,18 +73,18 @@ func (sv *save) lockAll(entries []entry) error {
 // lockItems locks the items with these keys, in the order of tables and keys. lock ends the
 // statements. If lock is "", lockItems does nothing. If found is not nil, lockItems adds the keys of
 // the items that exist to it.
-func (sv *save) lockItems(keys map[*table][]any, lock string, found map[itemKey]bool) error {
-	for _, t := range sv.store.tables {
+func (sv *save) lockItems(keys map[*layout.Table][]any, lock string, found map[itemKey]bool) error {
+	for _, t := range sv.store.layout.Tables {
 		if len(keys[t]) == 0 || lock == "" {
 			continue
 		}
-		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
-		sv.store.writeIn(b, t.id.quoted, t.id.typ, keys[t])
-		b.add(" ORDER BY ", t.id.quoted, lock)
-		err := sv.w.visitRows(b, 1, func(row []any) {
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, t.ID.Quoted, t.ID.Type, keys[t])
+		b.Add(" ORDER BY ", t.ID.Quoted, lock)
+		err := sv.w.VisitRows(b, 1, func(row []any) {
 			if found != nil {
-				found[itemKey{t, engine.ValueText(readValue(t.id.typ, row[0]))}] = true
+				found[itemKey{t, engine.ValueText(sqldb.ReadValue(t.ID.Type, row[0]))}] = true
 			}
 		})
 		if err != nil {
@@ -93,12 +96,12 @@ func (sv *save) lockItems(keys map[*table][]any, lock string, found map[itemKey]
 
 // itemKey is the table of an item and its key as text.
 type itemKey struct {
-	table *table
+	table *layout.Table
 	key   string
 }
 
 // begin resets sv for a new transaction.
-func (sv *save) begin(w *session) {
+func (sv *save) begin(w *conns.Session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.deferred, sv.records = w, nil, nil, nil, nil, nil, nil
 	clear(sv.items)
@@ -109,7 +112,7 @@ func (sv *save) begin(w *session) {
 
 // beginSave resets sv for a new transaction. If sv writes grants, it also waits for concurrent
 // deletions.
-func (sv *save) beginSave(w *session) error {
+func (sv *save) beginSave(w *conns.Session) error {
 	sv.begin(w)
 	if !sv.grants {
 		return nil
@@ -164,7 +167,7 @@ func (sv *save) updateEntry(e *entry) error {
 	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editorID(e.plan)}
 	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
 	if err == nil && !found {
-		err = engine.NoItem(e.plan.class, e.plan.class.ID(e.given))
+		err = engine.NoItem(e.plan.Class, e.plan.Class.ID(e.given))
 	}
 	if err != nil {
 		return atRecord(e.index, err)
@@ -180,29 +183,29 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
-	if group[0].how == upsert && !group[0].admitted && (p.duties.journaled || !sv.guard.skipsRowChecks(p)) {
+	if group[0].how == upsert && !group[0].admitted && (p.Duties.Journaled || !sv.guard.SkipsRowChecks(p)) {
 		return sv.upsertMet(p, group)
 	}
 	if group[0].how == insert {
-		if !sv.guard.mayCreate(p.class) {
+		if !sv.guard.MayCreate(p.Class) {
 			return atRecord(group[0].index, engine.Denied())
 		}
 		if err := sv.completeAll(p, group); err != nil {
 			return err
 		}
-		if p.duties.late {
+		if p.Duties.Late {
 			for i := range group {
-				if err := p.checkSizes(group[i].full); err != nil {
+				if err := p.CheckSizes(group[i].full); err != nil {
 					return atRecord(group[i].index, err)
 				}
 			}
 		}
 	}
 	tr, arrays := sv.store.traits, sv.store.bindsArrays()
-	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
+	most := min(bulkRows, (tr.MaxVariables-1)/p.RowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
-			return timeoutError(err)
+			return conns.TimeoutError(err)
 		}
 		n, write := powerOfTwo(min(len(group), most)), sv.writeChunk
 		switch {
@@ -212,7 +215,7 @@ func (sv *save) insertAll(group []entry) error {
 			n = min(len(group), arrayRows)
 		}
 		if tr.Savepoint && n > 1 {
-			if err := sv.w.exec("SAVEPOINT rows"); err != nil {
+			if err := sv.w.Exec("SAVEPOINT rows"); err != nil {
 				return err
 			}
 		}
@@ -230,10 +233,10 @@ func (sv *save) insertAll(group []entry) error {
 }
 
 // afterAll does the remaining work for entries after their rows are written.
-func (sv *save) afterAll(p *plan, group []entry) error {
-	if p.shares && group[0].how != insert {
+func (sv *save) afterAll(p *layout.Plan, group []entry) error {
+	if p.Shares && group[0].how != insert {
 		for i := range group {
-			if err := sv.store.checkSharedSizes(p, group[i].given, sv.items[group[i].index]); err != nil {
+			if err := sv.store.layout.CheckSharedSizes(p, group[i].given, sv.items[group[i].index]); err != nil {
 				return atRecord(group[i].index, err)
 			}
 		}
@@ -241,7 +244,7 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 	if sv.guard != nil {
 		sv.deferChecks(group)
 	}
-	if p.duties.isPlain() && len(sv.awaited) == 0 {
+	if p.Duties.IsPlain() && len(sv.awaited) == 0 {
 		return nil
 	}
 	for i := range group {
@@ -255,12 +258,12 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 // blameRecord finds the record that caused the failure of a statement. The failed statement has no
 // effect, so blame tries its rows one by one. If a row fails again, the whole transaction is rolled
 // back. If none fails, the cause is gone and the write goes on.
-func (sv *save) blameRecord(p *plan, group []entry, err error) error {
-	if kind := sv.store.failureKind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
+func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
+	if kind := sv.store.pool.FailureKind(err); kind != sqldb.Other && kind != sqldb.TooLong || sv.w.Ctx.Err() != nil {
 		return err // the error is not caused by a record
 	}
 	if sv.store.traits.Savepoint && len(group) > 1 {
-		if failure := sv.w.exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
+		if failure := sv.w.Exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
 			return err
 		}
 	}
@@ -274,15 +277,15 @@ func (sv *save) blameRecord(p *plan, group []entry, err error) error {
 		if errors.Is(err, errSameID) {
 			return atRecord(e.index, err)
 		}
-		value := func(name string) any { return e.full[p.class.Property(name).Index] }
+		value := func(name string) any { return e.full[p.Class.Property(name).Index] }
 		if d := sv.store.duplicateError(p, err, value); d != nil {
 			if e.sought {
 				return sv.duplicateError(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}
-		if sv.store.failureKind(err) == TooLong {
-			return atRecord(e.index, sv.store.engineError(sv.ctx, sv.w, err))
+		if sv.store.pool.FailureKind(err) == sqldb.TooLong {
+			return atRecord(e.index, sv.store.pool.EngineError(sv.ctx, sv.w, err))
 		}
 		return err
 	}
@@ -290,34 +293,34 @@ func (sv *save) blameRecord(p *plan, group []entry, err error) error {
 }
 
 // writeChunk writes entries with one statement.
-func (sv *save) writeChunk(p *plan, group []entry) error {
+func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	first, arrays := &group[0], sv.store.bindsArrays()
 	rowTexts := len(group)
 	if arrays {
 		rowTexts = 1 // the text does not depend on the number of rows
 	}
-	sql := p.sql()
+	sql := p.SQL()
 	returned := first.returnedColumns(sql)
-	name := strconv.Itoa(rowTexts) + " " + sql.name + " " + first.mask
+	name := strconv.Itoa(rowTexts) + " " + sql.Name + " " + first.mask
 	if returned == nil {
 		name += " brief"
 	}
-	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, name, func() string {
+	st, err := sv.w.PrepareIn(&sv.w.Bulk, conns.KeptBulkStatements, name, func() string {
 		tail := ""
 		if first.how == upsert {
-			tail = p.upsertTail(sv.store.traits, rowTexts, first.mask, returned)
+			tail = p.UpsertTail(sv.store.traits, rowTexts, first.mask, returned)
 		}
 		if arrays {
-			return p.insertArrays(sv.store.traits, sv.store.db.Dialect, tail)
+			return p.InsertArrays(sv.store.traits, sv.store.db.Dialect, tail)
 		}
-		return p.insertText(sv.store.traits, rowTexts, tail)
+		return p.InsertText(sv.store.traits, rowTexts, tail)
 	})
 	if err != nil {
 		return err
 	}
-	args := slices.Grow(sv.args[:0], len(group)*p.rowVariables()+1)
+	args := slices.Grow(sv.args[:0], len(group)*p.RowVariables()+1)
 	for _, it := range sv.newItems(p, group) {
-		args = p.rowArgs(args, it)
+		args = p.RowArgs(args, it)
 		if first.how == upsert && returned == nil {
 			it.Creator = "" // it may be an update
 		}
@@ -327,27 +330,27 @@ func (sv *save) writeChunk(p *plan, group []entry) error {
 		args = sv.store.asArrays(p, args)
 	}
 	if first.how == upsert {
-		args = append(args, orNull(sv.account))
+		args = append(args, layout.OrNull(sv.account))
 	}
 	if returned == nil {
-		done, err := st.ExecContext(sv.w.ctx, args...)
-		if err != nil || first.how != upsert || !p.table.hasIDColumn() {
+		done, err := st.ExecContext(sv.w.Ctx, args...)
+		if err != nil || first.how != upsert || !p.Table.HasIDColumn() {
 			return err
 		}
 		n, err := done.RowsAffected()
 		return sv.allWritten(p, group, int(n), err)
 	}
-	rows, err := st.QueryContext(sv.w.ctx, args...)
+	rows, err := st.QueryContext(sv.w.Ctx, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	scan, n := sv.w.newScanner(returned), 0
+	scan, n := sv.w.NewScanner(returned), 0
 	for ; rows.Next(); n++ {
 		if err := scan(rows); err != nil {
 			return err
 		}
-		sv.loadUpserted(p, group, n, returned == sql.selected)
+		sv.loadUpserted(p, group, n, returned == sql.Selected)
 	}
 	return sv.allWritten(p, group, n, rows.Err())
 }
@@ -355,35 +358,35 @@ func (sv *save) writeChunk(p *plan, group []entry) error {
 // allWritten returns an error if an upsert has skipped rows. A row is skipped if its key joins to
 // the id of an item with another key. The error names the record if the group has only one, as it
 // has when blameRecord calls writeChunk.
-func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
+func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
 	}
-	return p.otherKey(group[0].full)
+	return otherKey(p, group[0].full)
 }
 
 // returnedColumns returns the columns that the statement must return for entries like this one, or nil if
 // it need not return any. Reading back the rows of 10,000 updates would take SQLite a fifth of the
 // time of the save.
-func (e *entry) returnedColumns(sql *texts) *result {
+func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
 	switch {
 	case e.how == insert:
 		return nil
 	case strings.Contains(e.mask, "0"):
-		return sql.selected
+		return sql.Selected
 	case e.brief:
 		return nil
 	}
-	return sql.stamps
+	return sql.Stamps
 }
 
 // newItems creates the items for entries that are inserted.
-func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
-	sv.w.worked += len(group)
+func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
+	sv.w.Worked += len(group)
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
+		*it = engine.Item{Class: p.Class, ID: p.Class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
 		sv.items[e.index], list[i] = it, it
 	}
 	return list
@@ -391,8 +394,8 @@ func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
 
 // loadUpserted updates an item from row i of the result. The rows are usually in the order of the
 // entries. The revision identifies the item.
-func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
-	rev, _ := sv.w.raw[atRev].(int64)
+func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
+	rev, _ := sv.w.Raw[layout.AtRev].(int64)
 	for j := range group {
 		it := sv.items[group[(i+j)%len(group)].index]
 		if it.Revision != uint64(rev) {
@@ -400,31 +403,10 @@ func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 		}
 		if whole {
 			it.Values = nil // keep the given values: they are needed if the transaction is repeated
-			p.loadRow(it, sv.w.raw)
+			p.LoadRow(it, sv.w.Raw)
 			return
 		}
-		it.Creator, it.Editor = textOf(sv.w.raw[atCreator]), textOf(sv.w.raw[atEditor])
+		it.Creator, it.Editor = sqldb.TextOf(sv.w.Raw[layout.AtCreator]), sqldb.TextOf(sv.w.Raw[layout.AtEditor])
 		return
 	}
-}
-
-// upsertTail returns the end of an INSERT that updates rows that exist, and returns the wanted
-// columns.
-func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) string {
-	b := newBuilder(tr)
-	b.args = make([]any, rows*p.rowVariables())
-	b.add(" ON CONFLICT (", p.table.id.quoted, ") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
-	b.bind(nil)
-	for i, property := range p.stored {
-		if col := p.table.column(property); mask[i] == '1' && !col.key {
-			b.add(", ", col.quoted, " = excluded.", col.quoted)
-		}
-	}
-	for i, col := range p.keyColumns() { // another key may have the same id
-		b.add([]string{" WHERE ", " AND "}[min(i, 1)], p.table.quoted, ".", col.quoted, " = excluded.", col.quoted)
-	}
-	if returned != nil {
-		b.add(" RETURNING ", returned.list)
-	}
-	return b.text()
 }

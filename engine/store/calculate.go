@@ -4,52 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/schema"
 )
-
-// needsCompute reports whether reading an item of the class requires a computation.
-func needsCompute(c *engine.Class) bool {
-	return c.Label != nil || slices.ContainsFunc(c.Properties, func(p *engine.Property) bool {
-		return p.Formula != nil && !p.Cached || hasConditions(p.Selection)
-	})
-}
-
-// looksUp reports whether reading items of the class requires statements besides the one that reads
-// their rows.
-func (s *Store) looksUp(c *engine.Class) bool {
-	formulas := []engine.Formula{c.Label}
-	for _, p := range c.Properties {
-		if !p.Cached {
-			formulas = append(formulas, p.Formula)
-		}
-		if hasConditions(p.Selection) {
-			for _, row := range p.Selection.Rows {
-				formulas = append(formulas, row.Condition)
-			}
-		}
-	}
-	var m engine.Mentions
-	for _, f := range formulas {
-		if _, known := f.(engine.Mentioner); f != nil && !known {
-			return true
-		}
-		m.Formula(f, (&lookups{store: s}).Class)
-	}
-	return len(c.Needs()) > 0 || len(m.Looked) > 0 || len(m.Gives) > 0 || m.Unknown
-}
-
-// hasConditions reports whether the labels of a selection depend on the item.
-func hasConditions(s *engine.Selection) bool {
-	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })
-}
 
 // computeItems computes the calculated attributes of the items and of all items loaded with them. Each
 // item is computed once, after the items that were loaded with it.
 func (s *Store) computeItems(ctx context.Context, items []*engine.Item, data *lookups) error {
-	if !s.computing && (data.r.guard == nil || len(s.rowsRead) == 0) {
+	if !s.layout.Computing && (data.r.Guard == nil || len(s.layout.RowsRead) == 0) {
 		return nil
 	}
 	c := calculation{ctx: ctx, store: s, data: data, done: map[*engine.Item]bool{}}
@@ -83,14 +49,14 @@ func (c *calculation) computeItem(it *engine.Item) error {
 			}
 		}
 	}
-	g := c.data.r.guard
-	g.hideValues(it)
-	if withheld := g.withheldIn(it.Class); len(withheld) > 0 {
+	g := c.data.r.Guard
+	g.HideValues(it)
+	if withheld := g.WithheldIn(it.Class); len(withheld) > 0 {
 		if err := it.ComputeAgain(c.ctx, withheld, c.data); err != nil {
 			return err
 		}
 	}
-	if p := c.store.plans[it.Class]; p == nil || !p.computed {
+	if p := c.store.layout.Plans[it.Class]; p == nil || !p.Computed {
 		return nil
 	}
 	return it.Compute(c.ctx, c.data)
@@ -112,7 +78,7 @@ func whenRead(err error) error {
 // values only, except for withheld attributes, which are computed again.
 type lookups struct {
 	store   *Store
-	r       *session
+	r       *conns.Session
 	writing bool // inside a transaction: the data may change, and counters may be increased
 	now     engine.Instant
 	kept    *results // nil if results may not be kept
@@ -159,42 +125,42 @@ func (r *results) reserveRoom(n int) bool {
 
 // readerLookups returns the lookups of formulas for a reader. The result of a lookup is kept for further
 // items, so a formula that does not depend on its item costs one statement for a whole list.
-func (s *Store) readerLookups(r *session) *lookups {
+func (s *Store) readerLookups(r *conns.Session) *lookups {
 	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), kept: newResults()}
 }
 
 // writerLookups returns the lookups of formulas inside a transaction.
-func (s *Store) writerLookups(w *session) *lookups {
+func (s *Store) writerLookups(w *conns.Session) *lookups {
 	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.cfg.Now())}
 }
 
 func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
-	p, err := l.store.planOf(q.Class)
+	p, err := l.store.layout.PlanOf(q.Class)
 	if err != nil || q.Count == 0 {
 		return nil, err
 	}
-	list, err := l.store.newListing(p, l.r.guard, q)
+	list, err := l.store.queries.NewListing(p, l.r.Guard, q)
 	if err != nil {
 		return nil, l.ignoreHidden(err)
 	}
-	key := lookupKey{l.depth, statementName(list.text, list.args, q)}
+	key := lookupKey{l.depth, statementName(list.Text, list.Args, q)}
 	if l.kept != nil && key.name != "" {
 		if items, ok := l.kept.found[key]; ok {
 			return items, nil
 		}
 	}
-	items, err := l.r.cloneItems(ctx, p, list)
+	items, err := cloneItems(l.r, ctx, p, list)
 	if err == nil && len(q.Load) > 0 {
 		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
 	}
 	if err != nil {
-		return nil, l.store.engineError(ctx, l.r, err)
+		return nil, l.store.pool.EngineError(ctx, l.r, err)
 	}
 	for _, it := range items {
-		l.r.guard.hideLoaded(it)
+		l.r.Guard.HideLoaded(it)
 	}
 	if err := l.computeAgain(ctx, items); err != nil {
-		return nil, l.store.engineError(ctx, l.r, err)
+		return nil, l.store.pool.EngineError(ctx, l.r, err)
 	}
 	if key.name != "" && l.kept.reserveRoom(len(items)+1) {
 		l.kept.found[key] = items
@@ -206,7 +172,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 // reader. The lookup then finds no items, because the reader did not ask for it.
 func (l *lookups) ignoreHidden(err error) error {
 	var e *engine.Error
-	if l.r.guard != nil && errors.As(err, &e) && (e.Reason == unknownReason || e.Reason == withheldReason) {
+	if l.r.Guard != nil && errors.As(err, &e) && (e.Reason == rights.UnknownReason || e.Reason == rights.WithheldReason) {
 		return nil
 	}
 	return err
@@ -239,11 +205,11 @@ func writeLoads(b *strings.Builder, loads []*engine.Load) bool {
 }
 
 func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := l.store.planOf(q.Class)
+	p, err := l.store.layout.PlanOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
-	text, args, err := l.store.countStatement(p, l.r.guard, q, engine.MayRead)
+	text, args, err := l.store.queries.CountStatement(p, l.r.Guard, q, engine.MayRead)
 	if err != nil {
 		return 0, l.ignoreHidden(err)
 	}
@@ -253,9 +219,9 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 			return n, nil
 		}
 	}
-	n, err := l.r.queryNumber(ctx, text, args)
+	n, err := l.r.QueryNumber(ctx, text, args)
 	if err != nil {
-		return 0, l.store.engineError(ctx, l.r, err)
+		return 0, l.store.pool.EngineError(ctx, l.r, err)
 	}
 	if l.kept.reserveRoom(1) {
 		l.kept.counts[name] = n
@@ -267,20 +233,9 @@ func (l *lookups) Next(_ context.Context, counter string) (int64, error) {
 	if !l.writing {
 		return 0, engine.Errorf(engine.Invalid, "formula", "next takes a number when an object is written, not when it is read: make the attribute cached, or the formula its default")
 	}
-	return nextNumber(l.r, counter)
+	return schema.NextNumber(l.r, counter)
 }
 
-// namedCounter returns the name under which the counter of a formula is stored. It cannot collide
-// with the counter of a property, because that name begins with a class.
-func namedCounter(name string) string { return "#" + name }
-
-func (l *lookups) Class(name string) (*engine.Class, error) {
-	for _, c := range l.store.cfg.Classes {
-		if c.FullName == name && !strings.HasPrefix(name, "#") { // formulas cannot read system classes such as accounts
-			return c, nil
-		}
-	}
-	return nil, engine.NoClass(name)
-}
+func (l *lookups) Class(name string) (*engine.Class, error) { return l.store.layout.ClassNamed(name) }
 
 func (l *lookups) Now() engine.Instant { return l.now }

@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // pending is an item with collections that must be changed.
@@ -53,13 +56,13 @@ func (sv *save) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
 	}
-	var owners, members map[*table][]any
+	var owners, members map[*layout.Table][]any
 	for i := range entries {
 		if entries[i].deep == nil {
 			continue
 		}
 		if owners == nil {
-			owners, members = map[*table][]any{}, map[*table][]any{}
+			owners, members = map[*layout.Table][]any{}, map[*layout.Table][]any{}
 		}
 		sv.linksOfEntry(&entries[i], owners, members)
 	}
@@ -79,11 +82,11 @@ func (sv *save) lockOwner() error {
 	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
 		return nil
 	}
-	keys := map[*table][]any{}
+	keys := map[*layout.Table][]any{}
 	for _, all := range [][]pending{{sv.owner}, sv.later, sv.waiting} {
 		for _, p := range all {
 			if replacesLinks(p.entry) && !sv.isLocked(p) {
-				keys[p.entry.plan.table] = append(keys[p.entry.plan.table], keyOf(p.item))
+				keys[p.entry.plan.Table] = append(keys[p.entry.plan.Table], keyOf(p.item))
 			}
 		}
 	}
@@ -96,7 +99,7 @@ func (sv *save) lockOwner() error {
 // isLocked reports whether other transactions cannot change the links of an owner. They cannot see
 // an item that sv has inserted.
 func (sv *save) isLocked(p pending) bool {
-	return p.entry.how == insert || sv.locked[itemKey{p.entry.plan.table, engine.ValueText(keyOf(p.item))}]
+	return p.entry.how == insert || sv.locked[itemKey{p.entry.plan.Table, engine.ValueText(keyOf(p.item))}]
 }
 
 // replacesLinks reports whether an entry replaces all members of a mirrored collection.
@@ -106,7 +109,7 @@ func replacesLinks(e *entry) bool {
 
 // linksOfEntry collects the keys of items whose links an entry changes in mirrored collections: the
 // owners whose members it replaces, and the members that it names.
-func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
+func (sv *save) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
 	}
@@ -123,7 +126,7 @@ func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
 			continue
 		}
 		if m.replace && e.key != nil {
-			owners[e.plan.table] = append(owners[e.plan.table], e.key[0])
+			owners[e.plan.Table] = append(owners[e.plan.Table], e.key[0])
 		}
 		t := sv.tableOf(m.property.Target)
 		note := func(id string) {
@@ -202,7 +205,7 @@ func (sv *save) changeCollection(m memberChange) error {
 	if err != nil {
 		return err
 	}
-	l, t := sv.store.linkNames.of(m.property), sv.tableOf(m.property.Target)
+	l, t := sv.store.layout.LinkNames.Of(m.property), sv.tableOf(m.property.Target)
 	owner := sv.owner.item
 	self := keyOf(owner)
 	change := sv.watchMembers(owner, m.property)
@@ -223,8 +226,8 @@ func (sv *save) changeCollection(m memberChange) error {
 				ids = append(ids, sv.currentKey(t, key[0]))
 			}
 		}
-		target := sv.store.plans[m.property.Target]
-		if sv.guard.restrictsTarget(target.class) {
+		target := sv.store.layout.Plans[m.property.Target]
+		if sv.guard.RestrictsTarget(target.Class) {
 			if ids, err = sv.permittedKeys(target, ids, engine.MayRead, engine.MayUse); err != nil {
 				return err
 			}
@@ -259,11 +262,11 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 		}
 		inner := *member.(*entry)
 		if fill != nil {
-			if sv.guard.hides(engine.MayWrite, m.property.Back) {
+			if sv.guard.Hides(engine.MayWrite, m.property.Back) {
 				return nil, engine.Denied()
 			}
 			inner.given = slices.Clone(inner.given)
-			fill(inner.given, inner.plan.class)
+			fill(inner.given, inner.plan.Class)
 			inner.nest = &nest{inner.nest.path, inner.nest.saved, fill}
 		}
 		it, err := sv.writeRecord(&inner)
@@ -273,7 +276,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 		if err != nil {
 			return nil, withinAttribute(memberPlace(m.property, i), err)
 		}
-		if m.property.Back == nil && sv.guard.restrictsTarget(m.property.Target) {
+		if m.property.Back == nil && sv.guard.RestrictsTarget(m.property.Target) {
 			sv.expectTarget(e, m.property, keyOf(it))
 		}
 		keys, since = append(keys, keyOf(it)), append(since, sv.moves.count)
@@ -288,16 +291,16 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 
 // keepPrefix removes the links of an owner that do not begin the new list of members, and returns
 // the members that must be added. Members that keep their order are not touched.
-func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
+func (sv *save) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = distinctValues(members)
-	typ := sv.store.plans[p.Target].table.id.typ
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT ", l.item, " FROM ", l.quoted, " WHERE ", l.owner, " = ")
-	b.bind(owner)
-	b.add(" ORDER BY ", seqColumn)
+	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("SELECT ", l.Item, " FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
+	b.Bind(owner)
+	b.Add(" ORDER BY ", layout.SeqColumn)
 	var gone []any
-	err := sv.w.visitRows(b, 1, func(row []any) {
-		value := readValue(typ, row[0])
+	err := sv.w.VisitRows(b, 1, func(row []any) {
+		value := sqldb.ReadValue(typ, row[0])
 		if len(members) > 0 && engine.ValueText(value) == engine.ValueText(members[0]) {
 			members = members[1:]
 			return
@@ -307,19 +310,19 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	if err != nil {
 		return nil, err
 	}
-	if gone, err = sv.permittedKeys(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
+	if gone, err = sv.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
 	n, err := sv.unlinkMembers(l, owner, p, gone, change)
 	if err == nil && n < int64(len(gone)) {
-		err = again{errRelinked}
+		err = conns.MarkAgain(errRelinked)
 	}
 	return members, err
 }
 
 // errRelinked is the error for links that a concurrent transaction has changed since they were
 // read: their items may have new keys.
-var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy, Message: "other writes were in the way of this one"}
+var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: conns.RetryBusy, Message: "other writes were in the way of this one"}
 
 // distinctValues returns members without repeated values.
 func distinctValues(members []any) []any {
@@ -333,14 +336,14 @@ func distinctValues(members []any) []any {
 }
 
 // unlinkMembers removes members and returns how many were removed.
-func (sv *save) unlinkMembers(l *links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
-	typ := sv.store.plans[p.Target].table.id.typ
+func (sv *save) unlinkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
+	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
 	for chunk := range slices.Chunk(members, bulkRows) {
-		b := newBuilder(sv.store.traits)
-		b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " = ")
-		b.bind(owner)
-		b.add(" AND ")
-		sv.store.writeIn(b, l.item, typ, chunk)
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("DELETE FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
+		b.Bind(owner)
+		b.Add(" AND ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, l.Item, typ, chunk)
 		gone, err := sv.membersOf(b, l, p, change.leftKeys())
 		if err != nil {
 			return 0, err
@@ -351,8 +354,8 @@ func (sv *save) unlinkMembers(l *links, owner any, p *engine.Property, members [
 }
 
 // linkMembers adds members in order. Items that are members already keep their place.
-func (sv *save) linkMembers(l *links, owner any, p *engine.Property, members []any, change *membership) error {
-	if err := linksFit(p, owner, members); err != nil {
+func (sv *save) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
+	if err := layout.LinksFit(p, owner, members); err != nil {
 		return err
 	}
 	pairs := make([][2]any, len(members))
@@ -363,19 +366,19 @@ func (sv *save) linkMembers(l *links, owner any, p *engine.Property, members []a
 }
 
 // linkPairs adds pairs of owner and member to a collection.
-func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *membership) error {
+func (sv *save) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, change *membership) error {
 	for len(pairs) > 0 {
 		n := powerOfTwo(min(len(pairs), bulkRows))
-		b := newBuilder(sv.store.traits)
-		b.add("INSERT INTO ", l.quoted, " (", l.owner, ", ", l.item, ") VALUES ")
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("INSERT INTO ", l.Quoted, " (", l.Owner, ", ", l.Item, ") VALUES ")
 		for i, pair := range pairs[:n] {
-			b.add([]string{"(", ", ("}[min(i, 1)])
-			b.bind(pair[0])
-			b.add(", ")
-			b.bind(pair[1])
-			b.add(")")
+			b.Add([]string{"(", ", ("}[min(i, 1)])
+			b.Bind(pair[0])
+			b.Add(", ")
+			b.Bind(pair[1])
+			b.Add(")")
 		}
-		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
+		b.Add(" ON CONFLICT (", layout.OwnerColumn, ", ", layout.ItemColumn, ") DO NOTHING")
 		if _, err := sv.membersOf(b, l, p, change.joinedKeys()); err != nil {
 			return err
 		}

@@ -2,8 +2,13 @@ package store
 
 import (
 	"errors"
+	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // An account must not learn from a write which ids and unique values hidden items
@@ -21,14 +26,14 @@ const maxConflicts = 3
 // values of the write in that index.
 type conflict struct {
 	error
-	plan   *plan
-	index  Index
+	plan   *layout.Plan
+	index  sqldb.Index
 	values []any // of the columns of the index; nil if they are not known
 }
 
 // ofKey reports whether another item has the key.
 func (c *conflict) ofKey() bool {
-	return len(c.index.Columns) == 1 && c.index.Columns[0] == c.plan.table.id.name
+	return len(c.index.Columns) == 1 && c.index.Columns[0] == c.plan.Table.ID.Name
 }
 
 // Unwrap returns the error of the database.
@@ -39,7 +44,7 @@ var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Messag
 
 // settleError returns the error for a write that failed with err. It returns the error
 // for a duplicate only if the account may make the change. work is the write.
-func (sv *save) settleError(err error, work func(w *session) error) error {
+func (sv *save) settleError(err error, work func(w *conns.Session) error) error {
 	if sv.guard == nil {
 		return err
 	}
@@ -49,7 +54,7 @@ func (sv *save) settleError(err error, work func(w *session) error) error {
 		if !errors.As(failure, &c) {
 			return failure
 		}
-		if sv.guard.rowFilter(engine.MayRead, sv.store.rootPlan(c.plan).class) == nil {
+		if sv.guard.RowFilter(engine.MayRead, sv.store.rootPlan(c.plan).Class) == nil {
 			return failure
 		}
 		if len(removed) == maxConflicts || c.values == nil {
@@ -57,7 +62,7 @@ func (sv *save) settleError(err error, work func(w *session) error) error {
 		}
 		removed = append(removed, c)
 		plain := false
-		next := sv.store.writer.do(sv.ctx, func(w *session) error {
+		next := sv.store.pool.Writer.Do(sv.ctx, func(w *conns.Session) error {
 			sv.begin(w)
 			for _, c := range removed {
 				hidden, err := sv.removeHidden(c)
@@ -88,33 +93,96 @@ func (sv *save) settleError(err error, work func(w *session) error) error {
 // the account may read that item, or if the write itself has created it.
 func (sv *save) removeHidden(c *conflict) (bool, error) {
 	root := sv.store.rootPlan(c.plan)
-	where := func(b *builder) {
-		b.add(" FROM ", root.table.quoted, " WHERE ")
+	where := func(b *sqldb.Builder) {
+		b.Add(" FROM ", root.Table.Quoted, " WHERE ")
 		for i, column := range c.index.Columns {
 			if i > 0 {
-				b.add(" AND ")
+				b.Add(" AND ")
 			}
-			b.add(root.table.quoted, ".", sv.store.traits.quote(column), " = ")
-			b.bind(c.values[i])
+			b.Add(root.Table.Quoted, ".", sv.store.traits.Quote(column), " = ")
+			b.Bind(c.values[i])
 		}
 	}
-	b := sv.store.guardedBuilder(sv.guard)
-	b.add("SELECT 1")
-	where(b)
-	b.add(andCondition(b.readableRow(b.topSource(root))))
-	if err := b.finish(sv.store.traits); err != nil {
+	b := sv.store.queries.GuardedBuilder(sv.guard)
+	b.Add("SELECT 1")
+	where(&b.Builder)
+	b.Add(sqlquery.AndCondition(b.ReadableRow(sqlquery.TopSource(root))))
+	if err := b.Finish(sv.store.traits); err != nil {
 		return false, err
 	}
 	readable := false
-	if err := sv.w.visitRows(b, 1, func([]any) { readable = true }); err != nil || readable {
+	if err := sv.w.VisitRows(&b.Builder, 1, func([]any) { readable = true }); err != nil || readable {
 		return false, err
 	}
-	b = newBuilder(sv.store.traits)
-	b.add("DELETE")
-	where(b)
-	n, err := sv.w.execute(b)
+	remove := sqldb.NewBuilder(sv.store.traits)
+	remove.Add("DELETE")
+	where(remove)
+	n, err := sv.w.Execute(remove)
 	return n > 0, err
 }
 
 // rootPlan returns the plan of the topmost class of a table.
-func (s *Store) rootPlan(p *plan) *plan { return s.plans[p.table.classes[0]] }
+func (s *Store) rootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
+
+// writeError returns the error of a failed write: the error for a duplicate if a unique index was
+// violated, else err.
+func (s *Store) writeError(p *layout.Plan, err error, value func(property string) any) error {
+	if d := s.duplicateError(p, err, value); d != nil {
+		return d
+	}
+	return err
+}
+
+// duplicateError returns the error for a violated unique index, or nil if err is another error. value
+// returns the value that the write gave to a property.
+func (s *Store) duplicateError(p *layout.Plan, err error, value func(property string) any) *engine.Error {
+	index, ok := s.db.Dialect.Duplicate(err, p.Table.Unique)
+	if !ok {
+		return nil
+	}
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.Class.FullName)
+	met := &conflict{error: err, plan: p, index: index}
+	e.Class, e.Err = p.Class.FullName, met
+	var parts []string
+	var values []any
+	for _, name := range index.Columns {
+		property := p.PropertyIn(name)
+		if name == layout.IDColumn {
+			if met.values = p.IDOf(value); met.values != nil {
+				e.Message = "class " + p.Class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.values[0]))
+			}
+		}
+		if property == nil { // the id of several properties, or a property of a class below
+			return e
+		}
+		v := value(property.Name)
+		if values = append(values, v); v == engine.Absent || v == nil {
+			values = nil
+		}
+		if v == engine.Absent || v == nil || property.Type == engine.Password {
+			parts = append(parts, "this "+property.Name)
+			continue
+		}
+		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
+	}
+	if len(values) == len(index.Columns) {
+		met.values = values
+	}
+	e.Attribute = p.PropertyIn(index.Columns[0]).Name
+	e.Message = "class " + p.Class.FullName + " already has an object with " + strings.Join(parts, ", ")
+	return e
+}
+
+// errSameID is the cause of the error for two different keys that join to the same id.
+var errSameID = errors.New("the object with that id has another key")
+
+// otherKey returns the error for values whose key joins to the id of an item with another key.
+func otherKey(p *layout.Plan, v engine.Values) *engine.Error {
+	c := p.Class
+	id := c.ID(v)
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with the id %s, and the parts of its key are others: two keys that join to one id cannot both be stored",
+		c.FullName, engine.Quote(id))
+	e.Class, e.ID = c.FullName, id
+	e.Err = &conflict{error: errSameID, plan: p, index: p.Table.Unique[0], values: []any{id}}
+	return e
+}

@@ -1,25 +1,26 @@
 package store
 
 import (
-	"errors"
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // TestDuplicateOfKey checks a write that did not find its item, and then conflicts with the key of
 // another one. It must always be repeated, because the next attempt finds that item. If the value
 // of another attribute exists already, the duplicate is reported after some attempts.
 func TestDuplicateOfKey(t *testing.T) {
-	for _, id := range []string{"id", idColumn} {
-		p := &plan{table: &table{id: &column{name: id}}}
-		for attempts := 1; attempts <= maxAttempts; attempts++ {
+	for _, id := range []string{"id", layout.IDColumn} {
+		p := &layout.Plan{Table: &layout.Table{ID: &layout.Column{Name: id}}}
+		for attempts := 1; attempts <= conns.MaxAttempts; attempts++ {
 			for _, broken := range []string{id, "code"} {
 				d := engine.Errorf(engine.Invalid, "duplicate", "class %s already has such an object", "c@test")
-				d.Err = &conflict{plan: p, index: Index{Columns: []string{broken}}}
+				d.Err = &conflict{plan: p, index: sqldb.Index{Columns: []string{broken}}}
 				sv := &save{attempts: attempts}
-				var mark again
-				got := errors.As(sv.duplicateError(atRecord(1, d)), &mark)
+				got := conns.IsMarked(sv.duplicateError(atRecord(1, d)))
 				if want := broken == id || attempts < duplicateAttempts; got != want {
 					t.Errorf("key %s, duplicate of %s, attempt %d: got another attempt: %t, want %t", id, broken, attempts, got, want)
 				}

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // expectation is a reference that was written. Its target is checked at the end of the transaction,
@@ -18,7 +21,7 @@ type expectation struct {
 
 // expectAll records the references in v for a check at the end of the transaction.
 func (sv *save) expectAll(e *entry, v engine.Values) {
-	for _, p := range e.plan.duties.references {
+	for _, p := range e.plan.Duties.References {
 		value := v[p.Index]
 		if value == nil || value == engine.Absent {
 			continue
@@ -31,8 +34,8 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 // some items are hidden from the account, a reference that does not change is not checked: strict
 // handling would disclose whether it dangles.
 func (sv *save) expectTarget(e *entry, p *engine.Property, value any) {
-	guarded := sv.guard.restrictsTarget(p.Target)
-	if guarded && !sv.guard.isUnusable(p) && e.holdsValue(p, value) {
+	guarded := sv.guard.RestrictsTarget(p.Target)
+	if guarded && !sv.guard.IsUnusable(p) && e.holdsValue(p, value) {
 		return
 	}
 	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {
@@ -68,14 +71,14 @@ func (sv *save) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
 	}
-	wanted := map[*table][]any{}
+	wanted := map[*layout.Table][]any{}
 	for _, x := range sv.expected {
-		if p := sv.store.plans[x.property.Target]; p != nil {
-			wanted[p.table] = append(wanted[p.table], x.value)
+		if p := sv.store.layout.Plans[x.property.Target]; p != nil {
+			wanted[p.Table] = append(wanted[p.Table], x.value)
 		}
 	}
-	classes := map[*table]map[string]string{}
-	for _, t := range sv.store.tables {
+	classes := map[*layout.Table]map[string]string{}
+	for _, t := range sv.store.layout.Tables {
 		if len(wanted[t]) == 0 {
 			continue
 		}
@@ -88,12 +91,12 @@ func (sv *save) checkReferences() error {
 		return err
 	}
 	for _, x := range sv.expected {
-		p := sv.store.plans[x.property.Target]
+		p := sv.store.layout.Plans[x.property.Target]
 		if p == nil {
 			continue
 		}
 		id := engine.ValueText(x.value)
-		if err := x.checkTarget(p.table, id, classes[p.table][id]); err != nil {
+		if err := x.checkTarget(p.Table, id, classes[p.Table][id]); err != nil {
 			return sv.withRecordIndex(x.entry, withinAttribute(x.entry.path(), err))
 		}
 	}
@@ -103,9 +106,9 @@ func (sv *save) checkReferences() error {
 // checkPointed denies references to items that the account may neither read nor use. It denies
 // references to missing items with the same error.
 func (sv *save) checkPointed() error {
-	wanted := map[*plan][]any{}
+	wanted := map[*layout.Plan][]any{}
 	for _, x := range sv.expected {
-		if p := sv.store.plans[x.property.Target]; p != nil && x.guarded {
+		if p := sv.store.layout.Plans[x.property.Target]; p != nil && x.guarded {
 			wanted[p] = append(wanted[p], x.value)
 		}
 	}
@@ -124,9 +127,9 @@ func (sv *save) checkPointed() error {
 
 // checkTarget checks a reference. class is the name of the class that was found, or "" if there is no
 // item.
-func (x *expectation) checkTarget(t *table, id, class string) error {
+func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 	p, strict := x.property, x.entry.handling == engine.Strict
-	for _, c := range t.classes {
+	for _, c := range t.Classes {
 		if c.FullName != class {
 			continue
 		}
@@ -144,20 +147,20 @@ func (x *expectation) checkTarget(t *table, id, class string) error {
 		return nil
 	}
 	e := danglingError(p, id)
-	e.Class = x.entry.plan.class.FullName
+	e.Class = x.entry.plan.Class.FullName
 	return e
 }
 
 // lockTargets is classesOf for items that must keep their keys until the transaction ends. All
 // transactions lock items of a table in the order of their keys.
-func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
+func (sv *save) lockTargets(t *layout.Table, keys []any) (map[string]string, error) {
 	lock := sv.store.traits.LockKey
 	if lock == "" {
 		return sv.classesOf(t, keys, "")
 	}
-	lock = " ORDER BY " + t.id.quoted + lock
+	lock = " ORDER BY " + t.ID.Quoted + lock
 	all := map[string]string{}
-	for range maxAttempts {
+	for range conns.MaxAttempts {
 		found, err := sv.classesOf(t, keys, lock)
 		maps.Copy(all, found)
 		if err != nil || len(found) == len(keys) {
@@ -176,19 +179,19 @@ func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
 }
 
 // classesOf returns the class names of the items with these keys, by id. lock ends the statement.
-func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string, error) {
+func (sv *save) classesOf(t *layout.Table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
 	most := bulkRows
 	if lock != "" {
 		most = len(keys) // a single statement, so that items are locked in order
 	}
 	for chunk := range slices.Chunk(keys, max(most, 1)) {
-		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ")
-		sv.store.writeIn(b, t.id.quoted, t.id.typ, chunk)
-		b.add(lock)
-		err := sv.w.visitRows(b, 2, func(row []any) {
-			found[engine.ValueText(readValue(t.id.typ, row[0]))] = textOf(row[1])
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("SELECT ", t.ID.Quoted, ", ", layout.ClassColumn, " FROM ", t.Quoted, " WHERE ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, t.ID.Quoted, t.ID.Type, chunk)
+		b.Add(lock)
+		err := sv.w.VisitRows(b, 2, func(row []any) {
+			found[engine.ValueText(sqldb.ReadValue(t.ID.Type, row[0]))] = sqldb.TextOf(row[1])
 		})
 		if err != nil {
 			return nil, err

@@ -5,28 +5,31 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // Delete implements engine.Repository.
 func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	p, err := s.planOf(c)
+	p, err := s.layout.PlanOf(c)
 	if err != nil {
 		return err
 	}
 	g, may := s.guardOf(ctx), check{p, engine.MayDelete}
-	if g.neverAllows(may.may, p.class) {
+	if g.NeverAllows(may.may, p.Class) {
 		return engine.Denied()
 	}
 	key, ok := c.KeyValues(id)
 	if !ok {
-		return g.noItem(p.class, id)
+		return g.NoItem(p.Class, id)
 	}
-	do, undone := s.writer.doTo, false
-	single := s.deletesSingly(ctx, p) && g.rowFilter(may.may, p.class) == nil && inStatement(m) && !p.table.hasDependents() && !p.caching.any && !p.duties.journaled
+	do, undone := s.pool.Writer.DoTo, false
+	single := s.deletesSingly(ctx, p) && g.RowFilter(may.may, p.Class) == nil && inStatement(m) && !p.Table.HasDependents() && !p.Caching.Any && !p.Duties.Journaled
 	if single {
-		do = s.writer.doStatement
+		do = s.pool.Writer.DoStatement
 	}
-	work := func(w *session) error {
+	work := func(w *conns.Session) error {
 		if err := s.admitNamed(w, g, may, key); err != nil {
 			return err
 		}
@@ -34,53 +37,53 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		if err != nil {
 			return err
 		}
-		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", p.table.quoted)
-		p.whereKey(b, key)
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("DELETE FROM ", p.Table.Quoted)
+		p.WhereKey(b, key)
 		switch {
 		case m == nil || m.Any:
 		case len(m.Revisions) == 1:
-			b.add(" AND ", revColumn, " = ")
-			b.bind(storedRevision(m.Revisions[0]))
+			b.Add(" AND ", layout.RevColumn, " = ")
+			b.Bind(storedRevision(m.Revisions[0]))
 		default:
 			if err := s.checkMatch(w, p, id, m); err != nil {
 				return err
 			}
 		}
 		if single {
-			s.writeUngranted(b, p.table, key[0])
+			s.writeUngranted(b, p.Table, key[0])
 		}
-		n, err := w.execute(b)
+		n, err := w.Execute(b)
 		switch {
 		case err != nil:
 			return err
-		case single && p.table.granted:
+		case single && p.Table.Granted:
 			undone = n == 0
 			return nil
 		case n == 0:
 			return s.missingError(w, p, id, m)
 		}
-		if err := s.forgetItems(ctx, w, p.table, key); err != nil || len(before) == 0 {
+		if err := s.forgetItems(ctx, w, p.Table, key); err != nil || len(before) == 0 {
 			return err
 		}
 		return s.afterDelete(ctx, w, p, before)
 	}
-	if err = do(ctx, p.table, work); err == nil && undone { // the item does not exist, or has a grant
+	if err = do(ctx, p.Table, work); err == nil && undone { // the item does not exist, or has a grant
 		single = false
-		err = s.writer.doTo(ctx, p.table, work)
+		err = s.pool.Writer.DoTo(ctx, p.Table, work)
 	}
-	return g.hideMissing(p.class, err)
+	return hideMissing(g, p.Class, err)
 }
 
 // afterDelete does the work after items were deleted in the transaction of w: it journals the deletion and
 // recomputes cached attributes of other items.
-func (s *Store) afterDelete(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
-	if p.duties.journaled {
+func (s *Store) afterDelete(ctx context.Context, w *conns.Session, p *layout.Plan, items []*engine.Item) error {
+	if p.Duties.Journaled {
 		if err := s.journalDeleted(ctx, w, items); err != nil {
 			return err
 		}
 	}
-	if !p.caching.any {
+	if !p.Caching.Any {
 		return nil
 	}
 	return s.recacheItems(w, nil, items)
@@ -88,12 +91,12 @@ func (s *Store) afterDelete(ctx context.Context, w *session, p *plan, items []*e
 
 // readWatched returns the item with a key before it is changed, if cached attributes of other items
 // depend on it or if the class is journaled.
-func (s *Store) readWatched(w *session, p *plan, key []any) ([]*engine.Item, error) {
-	if !p.caching.watched && !p.duties.journaled {
+func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*engine.Item, error) {
+	if !p.Caching.Watched && !p.Duties.Journaled {
 		return nil, nil
 	}
 	it := &engine.Item{}
-	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, it, slices.Clone(key))
+	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, it, slices.Clone(key))
 	if err != nil || !found {
 		return nil, err
 	}
@@ -101,32 +104,32 @@ func (s *Store) readWatched(w *session, p *plan, key []any) ([]*engine.Item, err
 }
 
 // checkMatch rejects a write if m does not allow the stored revision.
-func (s *Store) checkMatch(w *session, p *plan, id string, m *engine.Match) error {
-	key, _ := p.class.KeyValues(id)
+func (s *Store) checkMatch(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
+	key, _ := p.Class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, stored, key)
+	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, stored, key)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return engine.NoItem(p.class, id)
+		return engine.NoItem(p.Class, id)
 	case !m.Allows(stored.Revision):
-		return unmatchedError(p.class, id)
+		return unmatchedError(p.Class, id)
 	}
 	return nil
 }
 
 // forgetItems deletes the data of deleted items: links on both sides, stages, grants on the items, and
 // the rows of their files. References to the items stay unchanged.
-func (s *Store) forgetItems(ctx context.Context, w *session, t *table, keys []any) error {
+func (s *Store) forgetItems(ctx context.Context, w *conns.Session, t *layout.Table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
-		for _, p := range t.pointers {
-			if p.other == "" {
+		for _, p := range t.Pointers {
+			if p.Other == "" {
 				continue
 			}
-			b := newBuilder(s.traits)
-			b.add("DELETE FROM ", p.table, " WHERE ")
-			s.writeIn(b, p.column, t.id.typ, chunk)
+			b := sqldb.NewBuilder(s.traits)
+			b.Add("DELETE FROM ", p.Table, " WHERE ")
+			sqldb.WriteIn(s.db.Dialect, b, p.Column, t.ID.Type, chunk)
 			if err := s.deleteLinks(ctx, w, b, t, p); err != nil {
 				return err
 			}

@@ -4,52 +4,27 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // A property is divided if a class below declares it with a type of different storage, so that its
 // values are in several columns (see naming.go). Each item is written as an item of its own class.
 // A value from a record of another class of the tree is cast to the type of that class.
 
-// storageDiffers reports whether properties of the same name have different storage.
-func storageDiffers(p, q *engine.Property) bool {
-	return p.ValueType().Storage() != q.ValueType().Storage()
-}
-
-// findDivided finds the divided properties of the class of p.
-func (p *plan) findDivided() {
-	c := p.class
-	for _, d := range c.Descendants {
-		for i, property := range c.Properties {
-			if q := d.Property(property.Name); q != nil && storageDiffers(property, q) && !slices.Contains(p.divided, i) {
-				p.divided = append(p.divided, i)
-			}
-		}
-	}
-	for _, name := range []string{c.CreationTracker, c.ChangeTracker, c.CreatorTracker, c.EditorTracker} {
-		if tracker := c.Property(name); tracker != nil && slices.Contains(p.divided, tracker.Index) {
-			p.stampsDivided = true
-		}
-	}
-}
-
-// setsDivided reports whether v sets divided properties of the class of p.
-func (p *plan) setsDivided(v engine.Values) bool {
-	return p.stampsDivided || slices.ContainsFunc(p.divided, func(i int) bool { return v[i] != engine.Absent })
-}
-
 func (e *entry) setsDivided() bool {
-	return len(e.plan.divided) > 0 && (e.plan.setsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
-		return slices.Contains(e.plan.divided, m.property.Index)
+	return len(e.plan.Divided) > 0 && (e.plan.SetsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
+		return slices.Contains(e.plan.Divided, m.property.Index)
 	}))
 }
 
 // ownClass converts an entry and its values to the class of the stored item.
 func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
-	if before == nil || before.Class == e.plan.class || !e.plan.holdsClass(before.Class) || !e.setsDivided() {
+	if before == nil || before.Class == e.plan.Class || !e.plan.HoldsClass(before.Class) || !e.setsDivided() {
 		return e, v, nil
 	}
-	c, own := e.plan.class, *e
-	own.plan, own.version = sv.store.plans[before.Class], before.Version
+	c, own := e.plan.Class, *e
+	own.plan, own.version = sv.store.layout.Plans[before.Class], before.Version
 	for _, m := range e.members() {
 		if q := before.Class.Property(m.property.Name); q.Type != engine.Collection {
 			return nil, nil, misfitError(m.property, q, before.Class)
@@ -60,7 +35,7 @@ func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry
 		return nil, nil, err
 	}
 	own.given = slices.Clone(v)
-	return &own, v, own.plan.checkSizes(v)
+	return &own, v, own.plan.CheckSizes(v)
 }
 
 func (e *entry) members() []memberChange {
@@ -80,7 +55,7 @@ func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 		}
 		p := from.Properties[i]
 		q := to.Property(p.Name)
-		if sv.guard.hides(engine.MayWrite, q) {
+		if sv.guard.Hides(engine.MayWrite, q) {
 			return nil, engine.Denied()
 		}
 		own, ok := recastValue(p, q, value)
@@ -89,7 +64,7 @@ func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 		}
 		cast[q.Index] = own
 	}
-	if err := sv.guard.checkWrite(to, cast, engine.MayWrite); err != nil {
+	if err := sv.guard.CheckWrite(to, cast, engine.MayWrite); err != nil {
 		return nil, err
 	}
 	return cast, to.Check(cast)
@@ -99,7 +74,7 @@ func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 // is impossible.
 func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	switch {
-	case value == nil || !storageDiffers(p, q):
+	case value == nil || !layout.StorageDiffers(p, q):
 		return value, true
 	case !isCastable(p) || !isCastable(q):
 		return nil, false
@@ -125,12 +100,12 @@ func misfitError(p, q *engine.Property, c *engine.Class) *engine.Error {
 
 // updateDivided is updateAll for values that classes below the class of q store in other columns.
 // It updates the items of each class separately.
-func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
-	for _, c := range append([]*engine.Class{p.class}, p.class.Descendants...) {
+func (sv *save) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
+	for _, c := range append([]*engine.Class{p.Class}, p.Class.Descendants...) {
 		of := *q
 		of.Class, of.Exact = c, true
-		own, err := sv.recastAll(p.class, c, v)
-		plan := sv.store.plans[c]
+		own, err := sv.recastAll(p.Class, c, v)
+		plan := sv.store.layout.Plans[c]
 		if err != nil {
 			found, failure := sv.store.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
 			if failure != nil {
@@ -141,7 +116,7 @@ func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int6
 			}
 			continue
 		}
-		if err := plan.checkSizes(own); err != nil {
+		if err := plan.CheckSizes(own); err != nil {
 			return 0, err
 		}
 		done, err := sv.updateAll(plan, &of, sv.stampedUpdate(plan, own))
@@ -159,28 +134,28 @@ func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int6
 // refuseDivided rejects members of a collection if their class stores the reference to the owner in
 // another column.
 func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
-	target := sv.store.plans[p.Target]
+	target := sv.store.layout.Plans[p.Target]
 	var others []string
 	for _, d := range p.Target.Descendants {
-		if target.table.columnOf(d, p.Back.Name) != target.table.column(p.Back) {
-			others = append(others, quoteText(d.FullName))
+		if target.Table.ColumnOf(d, p.Back.Name) != target.Table.Column(p.Back) {
+			others = append(others, sqldb.QuoteText(d.FullName))
 		}
 	}
 	if len(others) == 0 {
 		return nil
 	}
 	for chunk := range slices.Chunk(keys, bulkRows) {
-		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", classColumn, " FROM ", target.table.quoted, " WHERE ", classColumn, " IN (")
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("SELECT ", layout.ClassColumn, " FROM ", target.Table.Quoted, " WHERE ", layout.ClassColumn, " IN (")
 		for i, name := range others {
-			b.add([]string{"", ", "}[min(i, 1)], name)
+			b.Add([]string{"", ", "}[min(i, 1)], name)
 		}
-		b.add(") AND ")
-		sv.store.writeIn(b, target.table.id.quoted, target.table.id.typ, chunk)
+		b.Add(") AND ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, target.Table.ID.Quoted, target.Table.ID.Type, chunk)
 		var err error
-		failure := sv.w.visitRows(b, 1, func(row []any) {
+		failure := sv.w.VisitRows(b, 1, func(row []any) {
 			for _, d := range p.Target.Descendants {
-				if q := d.Property(p.Back.Name); d.FullName == textOf(row[0]) && q != nil {
+				if q := d.Property(p.Back.Name); d.FullName == sqldb.TextOf(row[0]) && q != nil {
 					err = withinAttribute(p.Name, misfitError(p.Back, q, d))
 				}
 			}

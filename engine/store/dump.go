@@ -5,6 +5,10 @@ import (
 	"database/sql"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/schema"
+	"restsrv/engine/store/sqldb"
 )
 
 // Dump calls visit for items of a root class and of all classes below it, as they are stored:
@@ -13,7 +17,7 @@ import (
 // start). last is the number of the last item, or 0 if there was none. The item is valid only
 // during the call of visit. Do not use Dump for requests of clients.
 func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
-	p, err := s.planOf(root)
+	p, err := s.layout.PlanOf(root)
 	if err != nil {
 		return 0, err
 	}
@@ -21,18 +25,18 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 }
 
 // dumpPlan is Dump for the class of a plan.
-func (s *Store) dumpPlan(ctx context.Context, p *plan, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
-	b := newBuilder(s.traits)
-	b.add("SELECT ", p.sql().selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
-	b.bind(after)
-	if p.classCondition() != "" {
-		b.add(" AND ", p.classCondition())
+func (s *Store) dumpPlan(ctx context.Context, p *layout.Plan, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("SELECT ", p.SQL().Selected.List, ", ", layout.SeqColumn, " FROM ", p.Table.Quoted, " WHERE ", layout.SeqColumn, " > ")
+	b.Bind(after)
+	if p.ClassCondition() != "" {
+		b.Add(" AND ", p.ClassCondition())
 	}
-	b.add(" ORDER BY ", seqColumn, " LIMIT ")
-	b.bind(int64(count))
+	b.Add(" ORDER BY ", layout.SeqColumn, " LIMIT ")
+	b.Bind(int64(count))
 	it := &engine.Item{}
-	err = s.dumpRows(ctx, b, p.sql().selected, []any{&last}, func(r *session) error {
-		p.loadRow(it, r.raw)
+	err = s.dumpRows(ctx, b, p.SQL().Selected, []any{&last}, func(r *conns.Session) error {
+		p.LoadRow(it, r.Raw)
 		return visit(it)
 	})
 	return last, err
@@ -43,14 +47,14 @@ func (s *Store) dumpPlan(ctx context.Context, p *plan, after int64, count int, v
 func (s *Store) Linked() []*engine.Property {
 	var all []*engine.Property
 	seen := map[string]bool{}
-	for _, t := range s.tables {
-		for _, c := range t.classes {
+	for _, t := range s.layout.Tables {
+		for _, c := range t.Classes {
 			for _, p := range c.Properties {
-				if !isLinked(p) || s.plans[p.Target] == nil {
+				if !layout.IsLinked(p) || s.layout.Plans[p.Target] == nil {
 					continue
 				}
-				if l := s.linkNames.of(p); l.owner == ownerColumn && !seen[l.name] {
-					seen[l.name] = true
+				if l := s.layout.LinkNames.Of(p); l.Owner == layout.OwnerColumn && !seen[l.Name] {
+					seen[l.Name] = true
 					all = append(all, p)
 				}
 			}
@@ -62,38 +66,38 @@ func (s *Store) Linked() []*engine.Property {
 // DumpLinks calls visit with the ids of owner and member for the links of a collection that Linked
 // returned. It uses insertion numbers like Dump.
 func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
-	l := s.linkNames.of(p)
+	l := s.layout.LinkNames.Of(p)
 	from, to := s.linkTypes(p)
-	b := newBuilder(s.traits)
-	b.add("SELECT ", l.owner, ", ", l.item, ", ", seqColumn, " FROM ", l.quoted, " WHERE ", seqColumn, " > ")
-	b.bind(after)
-	b.add(" ORDER BY ", seqColumn, " LIMIT ")
-	b.bind(int64(count))
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("SELECT ", l.Owner, ", ", l.Item, ", ", layout.SeqColumn, " FROM ", l.Quoted, " WHERE ", layout.SeqColumn, " > ")
+	b.Bind(after)
+	b.Add(" ORDER BY ", layout.SeqColumn, " LIMIT ")
+	b.Bind(int64(count))
 	var owner, member any
-	err = s.dumpRows(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
-		return visit(engine.ValueText(readValue(from, owner)), engine.ValueText(readValue(to, member)))
+	err = s.dumpRows(ctx, b, &sqldb.Result{}, []any{&owner, &member, &last}, func(*conns.Session) error {
+		return visit(engine.ValueText(sqldb.ReadValue(from, owner)), engine.ValueText(sqldb.ReadValue(to, member)))
 	})
 	return last, err
 }
 
 // linkTypes returns the types of the ids on both sides of a collection.
 func (s *Store) linkTypes(p *engine.Property) (owner, member engine.PropertyType) {
-	member = s.plans[p.Target].table.id.typ
+	member = s.layout.Plans[p.Target].Table.ID.Type
 	c, err := s.classOf(p)
 	if err != nil {
 		return engine.String, member
 	}
-	return s.plans[c].table.id.typ, member
+	return s.layout.Plans[c].Table.ID.Type, member
 }
 
 // Counters returns the last assigned numbers by the names of their counters.
 func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
-	b := newBuilder(s.traits)
-	b.add(`SELECT "name", `, storedNumber, ` FROM `, counterTable)
+	b := sqldb.NewBuilder(s.traits)
+	b.Add(`SELECT "name", `, schema.StoredNumber, ` FROM `, schema.CounterTable)
 	all := map[string]int64{}
 	var name string
 	var value int64
-	err := s.dumpRows(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
+	err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&name, &value}, func(*conns.Session) error {
 		all[name] = value
 		return nil
 	})
@@ -102,16 +106,16 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 
 // dumpRows reads the rows of a statement. The columns go to the slots of the result, and the columns
 // after them to more.
-func (s *Store) dumpRows(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
-	return s.runRead(ctx, func(r *session) error {
-		scan := r.newScanner(res, more...)
-		return r.eachRow(ctx, b.text(), b.args, func(rows *sql.Rows) error {
+func (s *Store) dumpRows(ctx context.Context, b *sqldb.Builder, res *sqldb.Result, more []any, visit func(r *conns.Session) error) error {
+	return s.pool.RunRead(ctx, func(r *conns.Session) error {
+		scan := r.NewScanner(res, more...)
+		return r.EachRow(ctx, b.Text(), b.Args, func(rows *sql.Rows) error {
 			if err := scan(rows); err != nil {
 				return err
 			}
-			r.markDelivered()
+			r.MarkDelivered()
 			if err := visit(r); err != nil {
-				return &stop{err}
+				return &conns.Stop{Err: err}
 			}
 			return nil
 		})

@@ -5,37 +5,40 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // ListSQL returns the statement with its arguments that a store with the dialect uses for q.
-func ListSQL(d Dialect, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
+func ListSQL(d sqldb.Dialect, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	return GuardedSQL(d, nil, q, classes...)
 }
 
 // GuardedSQL is ListSQL for an account.
-func GuardedSQL(d Dialect, g engine.Guard, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
+func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.newListing(s.plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
-	return l.text, l.args, err
+	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
+	return l.Text, l.Args, err
 }
 
 // AggregateSQL is ListSQL for an aggregation.
-func AggregateSQL(d Dialect, a *engine.Aggregation, classes ...*engine.Class) (text string, args []any, err error) {
+func AggregateSQL(d sqldb.Dialect, a *engine.Aggregation, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
 		return "", nil, err
 	}
-	b := s.statementBuilder()
-	b.writeAggregation(s.plans[a.Class], a)
-	return b.text(), b.args, b.finish(s.traits)
+	b := s.queries.StatementBuilder()
+	sqlquery.WriteAggregation(b, s.layout.Plans[a.Class], a)
+	return b.Text(), b.Args, b.Finish(s.traits)
 }
 
-func planned(d Dialect, classes []*engine.Class) (*Store, error) {
-	s := &Store{traits: d.Traits(), db: &Database{Dialect: d}, cfg: Config{Now: func() time.Time { return time.UnixMilli(1e12) }}}
-	if err := s.layOut(classes, newMemory(nil)); err != nil {
+func planned(d sqldb.Dialect, classes []*engine.Class) (*Store, error) {
+	s := &Store{traits: d.Traits(), db: &sqldb.Database{Dialect: d}, cfg: Config{Now: func() time.Time { return time.UnixMilli(1e12) }}}
+	if err := s.layOut(classes); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -43,9 +46,9 @@ func planned(d Dialect, classes []*engine.Class) (*Store, error) {
 
 // Write runs statements as one write.
 func (s *Store) Write(ctx context.Context, statements ...string) error {
-	return s.writer.do(ctx, func(w *session) error {
+	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		for _, text := range statements {
-			_ = w.exec(text) // simulates a bug: ignore the error; the statements after it must not count as saved
+			_ = w.Exec(text) // simulates a bug: ignore the error; the statements after it must not count as saved
 		}
 		return nil
 	})
@@ -53,68 +56,70 @@ func (s *Store) Write(ctx context.Context, statements ...string) error {
 
 // Do runs a write: of a single statement if single is true, else of any statements.
 func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
-	do := s.writer.doTo
+	do := s.pool.Writer.DoTo
 	if single {
-		do = s.writer.doStatement
+		do = s.pool.Writer.DoStatement
 	}
-	return do(ctx, nil, func(w *session) error { return work(&Session{s, w}) })
+	return do(ctx, nil, func(w *conns.Session) error { return work(&Session{s, w}) })
 }
 
 // Waiting returns the number of waiting writes.
-func (s *Store) Waiting() int { return s.writer.jobs.len() }
+func (s *Store) Waiting() int { return s.pool.Writer.Jobs.Len() }
 
 // Session is the session of a write.
 type Session struct {
 	store *Store
-	*session
+	*conns.Session
 }
 
 // Exec runs a statement.
-func (w *Session) Exec(text string) error { return w.exec(text) }
+func (w *Session) Exec(text string) error { return w.Session.Exec(text) }
 
 // Raw calls use with the connection of the driver.
-func (w *Session) Raw(use func(driverConn any) error) error { return w.conn.Raw(use) }
+func (w *Session) Raw(use func(driverConn any) error) error { return w.Conn.Raw(use) }
 
 // Lose closes the connection as a broken one.
-func (w *Session) Lose() { w.store.loseConnection(w.session) }
+func (w *Session) Lose() { w.store.pool.LoseConnection(w.Session) }
 
 // ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
 // the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	l, err := s.newListing(s.plans[q.Class], s.guardOf(ctx), q)
-	return l.text, l.args, err
+	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.guardOf(ctx), q)
+	return l.Text, l.Args, err
 }
 
 func (s *Store) CountStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	return s.countStatement(s.plans[q.Class], s.guardOf(ctx), q, engine.MayRead)
+	return s.queries.CountStatement(s.layout.Plans[q.Class], s.guardOf(ctx), q, engine.MayRead)
 }
 
 func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (string, []any, error) {
 	key, _ := c.KeyValues(id)
-	return s.selectByKey(s.plans[c], s.guardOf(ctx), engine.MayRead, key)
+	return s.queries.SelectByKey(s.layout.Plans[c], s.guardOf(ctx), engine.MayRead, key)
 }
 
 // Scanning returns how many long readings run, and how many wait for a place.
 func (s *Store) Scanning() (running, waiting int) {
-	_, held := s.readers.scans.places.Held("")
-	_, waiting = s.readers.scans.places.Waiting("")
+	_, held := s.pool.Readers.Scans.Places.Held("")
+	_, waiting = s.pool.Readers.Scans.Places.Waiting("")
 	return int(held), waiting
 }
 
 // ScansWaiting returns how many long readings of one account wait for a place, and how many of all
 // accounts.
-func (s *Store) ScansWaiting(key string) (own, all int) { return s.readers.scans.places.Waiting(key) }
+func (s *Store) ScansWaiting(key string) (own, all int) {
+	return s.pool.Readers.Scans.Places.Waiting(key)
+}
 
 // BatchWithin sets the time after which a batch accepts no more writes. It must be called before
 // the first write.
-func (s *Store) BatchWithin(d time.Duration) { s.writer.most = d }
+func (s *Store) BatchWithin(d time.Duration) { s.pool.Writer.Most = d }
 
 // Stay sets how long an account counts as present after its last request. It must be called before
 // the first request.
-func (s *Store) Stay(d time.Duration) { s.readers.others.stay = d }
+func (s *Store) Stay(d time.Duration) { s.pool.Readers.Others.Stay = d }
 
 // Rests returns how often work has paused in favour of other accounts.
-func (s *Store) Rests() int64 { return s.readers.others.rests.Load() }
+func (s *Store) Rests() int64 { return s.pool.Readers.Others.Rests.Load() }
 
 // Moves is a list of changes of keys in one table.
 type Moves struct{ all moves }
@@ -130,16 +135,16 @@ func (m *Moves) Key(number int, key string) string {
 // InOneStatement reports whether an Update is one statement, without a transaction.
 func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, v engine.Values) bool {
 	key, _ := c.KeyValues(id)
-	return s.newWrite(ctx, nil, 0).isSingle(&entry{plan: s.plans[c], given: v, key: key, how: modify})
+	return s.newWrite(ctx, nil, 0).isSingle(&entry{plan: s.layout.Plans[c], given: v, key: key, how: modify})
 }
 
 // TableOf returns the name of the table of a class.
-func (s *Store) TableOf(c *engine.Class) string { return s.plans[c].table.name }
+func (s *Store) TableOf(c *engine.Class) string { return s.layout.Plans[c].Table.Name }
 
 // ColumnOf returns the name of the column of a property, or "" if it has none.
 func (s *Store) ColumnOf(c *engine.Class, property string) string {
-	if col := s.plans[c].table.columnOf(c, property); col != nil {
-		return col.name
+	if col := s.layout.Plans[c].Table.ColumnOf(c, property); col != nil {
+		return col.Name
 	}
 	return ""
 }

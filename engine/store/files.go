@@ -5,6 +5,9 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/quota"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // held lists the files that an attribute of an item holds after a write.
@@ -15,17 +18,17 @@ type held struct {
 }
 
 // updateFiles updates the rows of FileClass for the file attributes that a write gave.
-func (sv *save) updateFiles(p *plan, given engine.Values, it *engine.Item) error {
-	if !p.table.filed {
+func (sv *save) updateFiles(p *layout.Plan, given engine.Values, it *engine.Item) error {
+	if !p.Table.Filed {
 		return nil
 	}
 	var changed []held
-	for _, property := range p.duties.files {
+	for _, property := range p.Duties.Files {
 		if given[property.Index] != engine.Absent {
 			changed = append(changed, heldBy(it, property.Name))
 		}
 	}
-	return sv.syncFiles(p.table, changed)
+	return sv.syncFiles(p.Table, changed)
 }
 
 func heldBy(it *engine.Item, attribute string) held {
@@ -35,22 +38,22 @@ func heldBy(it *engine.Item, attribute string) held {
 // updateAllFiles updates all file rows of an item. It also deletes the rows of attributes that its class no
 // longer has.
 func (sv *save) updateAllFiles(it *engine.Item) error {
-	t := sv.store.plans[it.Class].table
-	if !t.filed {
+	t := sv.store.layout.Plans[it.Class].Table
+	if !t.Filed {
 		return nil
 	}
 	if err := sv.store.forgetFiles(sv.w, t, []any{keyOf(it)}); err != nil {
 		return err
 	}
 	var all []held
-	for _, property := range sv.store.plans[it.Class].duties.files {
+	for _, property := range sv.store.layout.Plans[it.Class].Duties.Files {
 		all = append(all, heldBy(it, property.Name))
 	}
 	return sv.syncFiles(t, all)
 }
 
 // syncFiles updates the file rows of attributes of items in one table.
-func (sv *save) syncFiles(t *table, all []held) error {
+func (sv *save) syncFiles(t *layout.Table, all []held) error {
 	byAttribute := map[string][]held{}
 	for _, h := range all {
 		byAttribute[h.attribute] = append(byAttribute[h.attribute], h)
@@ -76,7 +79,7 @@ func (sv *save) keepFiles(all []held) error {
 
 // dropFiles deletes the rows of files that an attribute of the items no longer holds. If attribute
 // is "", it covers all attributes.
-func (sv *save) dropFiles(t *table, attribute string, list []held) error {
+func (sv *save) dropFiles(t *layout.Table, attribute string, list []held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
 	var items []any
@@ -86,19 +89,19 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 			keep[place{f.ID, h.attribute}] = true
 		}
 	}
-	p := sv.store.plans[sv.store.cfg.FileClass]
+	p := sv.store.layout.Plans[sv.store.cfg.FileClass]
 	var gone []any
 	for chunk := range slices.Chunk(distinctValues(items), bulkRows) {
-		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", p.table.id.quoted, `, "attribute" FROM `, p.table.quoted, t.ownedBy())
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("SELECT ", p.Table.ID.Quoted, `, "attribute" FROM `, p.Table.Quoted, t.OwnedBy())
 		if attribute != "" {
-			b.add(` AND "attribute" = `)
-			b.bind(attribute)
+			b.Add(` AND "attribute" = `)
+			b.Bind(attribute)
 		}
-		b.add(" AND ")
-		sv.store.writeIn(b, `"item"`, engine.String, chunk)
-		err := sv.w.visitRows(b, 2, func(row []any) {
-			if id := textOf(row[0]); !keep[place{id, textOf(row[1])}] {
+		b.Add(" AND ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, `"item"`, engine.String, chunk)
+		err := sv.w.VisitRows(b, 2, func(row []any) {
+			if id := sqldb.TextOf(row[0]); !keep[place{id, sqldb.TextOf(row[1])}] {
 				gone = append(gone, id)
 			}
 		})
@@ -107,10 +110,10 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 		}
 	}
 	for chunk := range slices.Chunk(gone, bulkRows) {
-		b := newBuilder(sv.store.traits)
-		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
-		sv.store.writeIn(b, p.table.id.quoted, engine.String, chunk)
-		if err := sv.w.deleteFiles(b); err != nil {
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add("DELETE FROM ", p.Table.Quoted, " WHERE ")
+		sqldb.WriteIn(sv.store.db.Dialect, b, p.Table.ID.Quoted, engine.String, chunk)
+		if err := deleteFiles(sv.w, b); err != nil {
 			return err
 		}
 	}
@@ -119,24 +122,30 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 
 // deleteFiles runs a statement that deletes rows of files. It collects the hashes of their contents
 // for Config.Unheld.
-func (s *session) deleteFiles(b *builder) error {
-	b.add(` RETURNING "hash"`)
-	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, textOf(row[0])) })
+func deleteFiles(s *conns.Session, b *sqldb.Builder) error {
+	b.Add(` RETURNING "hash"`)
+	return s.VisitRows(b, 1, func(row []any) { s.Unheld = append(s.Unheld, sqldb.TextOf(row[0])) })
+}
+
+// reports are Config.Unheld and Config.Regranted. They outlive the classes of a Store; see With.
+type reports struct {
+	unheld    func(hashes []string)
+	regranted func()
 }
 
 // reportEnded reports changed grants and removed files of the transactions of w that have ended.
 // Call it before their callers get an answer.
-func (s *Store) reportEnded(w *session) {
+func (s reports) reportEnded(w *conns.Session) {
 	s.reportRegranted(w)
 	s.reportUnheld(w)
 }
 
 // reportUnheld reports the files that items have lost in the ended transactions of w.
-func (s *Store) reportUnheld(w *session) {
-	if len(w.unheld) > 0 && s.cfg.Unheld != nil {
-		s.cfg.Unheld(w.unheld)
+func (s reports) reportUnheld(w *conns.Session) {
+	if len(w.Unheld) > 0 && s.unheld != nil {
+		s.unheld(w.Unheld)
 	}
-	w.unheld = nil
+	w.Unheld = nil
 }
 
 // fileRow returns the row of a file that an attribute of an item holds.
@@ -144,13 +153,13 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 	c := sv.store.cfg.FileClass
 	v := make(engine.Values, len(c.Properties))
 	for name, value := range map[string]any{
-		"id": f.ID, "hash": f.Hash, "name": orNull(f.Name), "mimeType": orNull(f.MimeType), "size": f.Size, "created": sv.now,
+		"id": f.ID, "hash": f.Hash, "name": layout.OrNull(f.Name), "mimeType": layout.OrNull(f.MimeType), "size": f.Size, "created": sv.now,
 		"class": h.item.Class.FullName, "item": h.item.ID, "attribute": h.attribute,
 	} {
 		v[c.Property(name).Index] = value
 	}
 	if p := c.Property("account"); p != nil {
-		v[p.Index] = orNull(quota.OwnerOf(sv.ctx))
+		v[p.Index] = layout.OrNull(quota.OwnerOf(sv.ctx))
 	}
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(newRevision()), Values: v}
 }
@@ -158,12 +167,12 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 // insertFiles inserts rows, or updates existing ones. A row of a file that another item or another
 // attribute holds stays unchanged, because naming a file does not make the item its owner.
 func (sv *save) insertFiles(rows []*engine.Item) error {
-	p := sv.store.plans[sv.store.cfg.FileClass]
-	tail := " ON CONFLICT (" + p.table.id.quoted + ") DO UPDATE SET " + revColumn + " = excluded." + revColumn
+	p := sv.store.layout.Plans[sv.store.cfg.FileClass]
+	tail := " ON CONFLICT (" + p.Table.ID.Quoted + ") DO UPDATE SET " + layout.RevColumn + " = excluded." + layout.RevColumn
 	for _, name := range []string{"hash", "name", "mimeType", "size"} {
-		tail += ", " + quoteName(name) + " = excluded." + quoteName(name)
+		tail += ", " + sqldb.QuoteName(name) + " = excluded." + sqldb.QuoteName(name)
 	}
-	tail += " WHERE " + p.table.quoted + `."item" = excluded."item" AND ` + p.table.quoted + `."attribute" = excluded."attribute"`
+	tail += " WHERE " + p.Table.Quoted + `."item" = excluded."item" AND ` + p.Table.Quoted + `."attribute" = excluded."attribute"`
 	for len(rows) > 0 {
 		n := powerOfTwo(min(len(rows), bulkRows))
 		seen := map[string]bool{}
@@ -174,12 +183,12 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 			}
 			seen[row.ID] = true
 		}
-		b := newBuilder(sv.store.traits)
-		b.add(p.insertText(sv.store.traits, n, tail))
+		b := sqldb.NewBuilder(sv.store.traits)
+		b.Add(p.InsertText(sv.store.traits, n, tail))
 		for _, row := range rows[:n] {
-			b.args = p.rowArgs(b.args, row)
+			b.Args = p.RowArgs(b.Args, row)
 		}
-		if _, err := sv.w.execute(b); err != nil {
+		if _, err := sv.w.Execute(b); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -188,23 +197,23 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 }
 
 // followFiles updates the rows of an item's files when its key changes.
-func (sv *save) followFiles(t *table, from, to any) error {
-	if !t.filed {
+func (sv *save) followFiles(t *layout.Table, from, to any) error {
+	if !t.Filed {
 		return nil
 	}
-	b := newBuilder(sv.store.traits)
-	b.add("UPDATE ", sv.store.plans[sv.store.cfg.FileClass].table.quoted, ` SET "item" = `)
-	b.bind(engine.ValueText(to))
-	b.add(t.ownedBy(), ` AND "item" = `)
-	b.bind(engine.ValueText(from))
-	_, err := sv.w.execute(b)
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("UPDATE ", sv.store.layout.Plans[sv.store.cfg.FileClass].Table.Quoted, ` SET "item" = `)
+	b.Bind(engine.ValueText(to))
+	b.Add(t.OwnedBy(), ` AND "item" = `)
+	b.Bind(engine.ValueText(from))
+	_, err := sv.w.Execute(b)
 	return err
 }
 
 // forgetFiles deletes the rows of the files of items.
-func (s *Store) forgetFiles(w *session, t *table, keys []any) error {
-	if !t.filed {
+func (s *Store) forgetFiles(w *conns.Session, t *layout.Table, keys []any) error {
+	if !t.Filed {
 		return nil
 	}
-	return s.forgetOwned(s.cfg.FileClass, t, keys, w.deleteFiles)
+	return s.forgetOwned(s.cfg.FileClass, t, keys, func(b *sqldb.Builder) error { return deleteFiles(w, b) })
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/schema"
+	"restsrv/engine/store/sqldb"
 )
 
 // DumpForgotten calls visit for the items of classes that the database knows and the Store does not
@@ -19,11 +23,11 @@ func (s *Store) DumpForgotten(ctx context.Context, visit func(*engine.Item) erro
 		return err
 	}
 	for _, name := range s.forgottenClasses(m) {
-		c := m.rebuildClass(name)
+		c := m.RebuildClass(name)
 		if c == nil {
 			continue
 		}
-		p := s.rebuildPlan(c, m)
+		p := s.layout.RebuildPlan(c, m)
 		for after := int64(0); ; {
 			last, err := s.dumpPlan(ctx, p, after, dumpPage, visit)
 			if err != nil {
@@ -43,65 +47,33 @@ const dumpPage = 1000
 
 // forgottenClasses returns the names of classes that have a table in the database but no plan. System
 // classes belong to the server and are not among them.
-func (s *Store) forgottenClasses(m *memory) (names []string) {
+func (s *Store) forgottenClasses(m *layout.Memory) (names []string) {
 	known, application := map[string]bool{}, false
-	for c := range s.plans {
+	for c := range s.layout.Plans {
 		known[c.FullName] = true
 		application = application || !strings.HasPrefix(c.FullName, "#")
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.classes)) {
-		if _, isClass := m.findClass(name); isClass && application && !known[name] && !strings.HasPrefix(name, "#") {
+	for _, name := range slices.Sorted(maps.Keys(m.Classes)) {
+		if _, isClass := m.FindClass(name); isClass && application && !known[name] && !strings.HasPrefix(name, "#") {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// rebuildClass makes a class with the attributes that the memory has of it. It returns nil if the
-// memory lacks an attribute of the key.
-func (m *memory) rebuildClass(name string) *engine.Class {
-	k, _ := m.findClass(name)
-	c := &engine.Class{Key: strings.Split(k.Kind, ",")}
-	c.Name, c.Namespace, _ = strings.Cut(name, "@")
-	for _, property := range slices.Sorted(maps.Keys(m.classes[name])) {
-		old := m.classes[name][property]
-		typ, known := engine.TypeByName(old.Kind)
-		if property != "" && !old.Gone && old.Root == k.Root && known {
-			c.Properties = append(c.Properties, &engine.Property{Name: property, Type: typ, Nullable: true, Definition: name})
-		}
-	}
-	if c.Init() != nil {
-		return nil
-	}
-	c.Link()
-	return c
-}
-
-// rebuildPlan returns a plan to read the rows of a rebuilt class.
-func (s *Store) rebuildPlan(c *engine.Class, m *memory) *plan {
-	k, _ := m.findClass(c.FullName)
-	t := newTable(s.traits, c, k.Root, m.findTable(k.Root), &SchemaError{})
-	for _, col := range t.columns {
-		col.name = m.classes[c.FullName][col.property].columnName()
-		col.quoted = s.traits.quote(col.name)
-	}
-	t.foreign.Store(true) // other classes may share the table
-	return newPlan(&s.traits, c, t)
-}
-
 // readMemory reads what the database knows about the stored classes.
-func (s *Store) readMemory(ctx context.Context) (*memory, error) {
-	b := newBuilder(s.traits)
-	b.add(`SELECT "class", "property", "root", "kind", "indexes", CASE WHEN "gone" THEN 1 ELSE 0 END FROM `, memoryTable)
-	var rows []kept
-	var k kept
+func (s *Store) readMemory(ctx context.Context) (*layout.Memory, error) {
+	b := sqldb.NewBuilder(s.traits)
+	b.Add(`SELECT "class", "property", "root", "kind", "indexes", CASE WHEN "gone" THEN 1 ELSE 0 END FROM `, schema.MemoryTable)
+	var rows []layout.Kept
+	var k layout.Kept
 	var gone int64
-	err := s.dumpRows(ctx, b, &result{}, []any{&k.Class, &k.Property, &k.Root, &k.Kind, &k.Indexes, &gone}, func(*session) error {
+	err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&k.Class, &k.Property, &k.Root, &k.Kind, &k.Indexes, &gone}, func(*conns.Session) error {
 		k.Gone = gone != 0
 		rows = append(rows, k)
 		return nil
 	})
-	return newMemory(slices.DeleteFunc(rows, func(k kept) bool { return k.Class == freshMark })), err
+	return layout.NewMemory(slices.DeleteFunc(rows, func(k layout.Kept) bool { return k.Class == schema.FreshMark })), err
 }
 
 // DumpForgottenLinks calls visit with the ids of owner and member for the links of collections that
@@ -113,21 +85,21 @@ func (s *Store) DumpForgottenLinks(ctx context.Context, visit func(class, collec
 	}
 	known := map[string]bool{}
 	for _, p := range s.Linked() {
-		known[s.linkNames.of(p).name] = true
+		known[s.layout.LinkNames.Of(p).Name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.classes[extraMark])) {
-		k := m.classes[extraMark][name]
-		if k.Indexes != extraRows || k.Gone || known[name] {
+	for _, name := range slices.Sorted(maps.Keys(m.Classes[layout.ExtraMark])) {
+		k := m.Classes[layout.ExtraMark][name]
+		if k.Indexes != layout.ExtraRows || k.Gone || known[name] {
 			continue
 		}
 		class, collection, _ := strings.Cut(name, "#")
 		collection, _, _ = strings.Cut(collection, "#") // of a table with a number
 		from, to, _ := strings.Cut(k.Kind, " ")
-		b := newBuilder(s.traits)
-		b.add("SELECT ", ownerColumn, ", ", itemColumn, " FROM ", short.quote(name), " ORDER BY ", seqColumn)
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("SELECT ", layout.OwnerColumn, ", ", layout.ItemColumn, " FROM ", layout.Short.Quote(name), " ORDER BY ", layout.SeqColumn)
 		var owner, member any
-		err := s.dumpRows(ctx, b, &result{}, []any{&owner, &member}, func(*session) error {
-			return visit(class, collection, engine.ValueText(readValue(typeOfStorage(from), owner)), engine.ValueText(readValue(typeOfStorage(to), member)))
+		err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&owner, &member}, func(*conns.Session) error {
+			return visit(class, collection, engine.ValueText(sqldb.ReadValue(typeOfStorage(from), owner)), engine.ValueText(sqldb.ReadValue(typeOfStorage(to), member)))
 		})
 		if err != nil {
 			return err

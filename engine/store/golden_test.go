@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 	"restsrv/engine/store/storetest"
 	"restsrv/engine/wire"
@@ -47,7 +48,7 @@ func TestQuerySQL(t *testing.T) {
 	}
 }
 
-func render(t *testing.T, input, name string, d store.Dialect) string {
+func render(t *testing.T, input, name string, d sqldb.Dialect) string {
 	t.Helper()
 	classes := goldenClasses(t)
 	text, args, err := "", []any(nil), error(nil)

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // Grants on single items are rows of Config.PermissionClass. The resource of such a row names the
@@ -18,10 +21,10 @@ import (
 // either before a deletion, which finds it, or after it. Deletions do not wait for each other.
 
 // itemResources returns the resources by which grants may name an item.
-func (s *Store) itemResources(t *table, key any) []any {
+func (s *Store) itemResources(t *layout.Table, key any) []any {
 	id := engine.ValueText(key)
-	names := make([]any, 0, len(t.classes))
-	for _, c := range t.classes {
+	names := make([]any, 0, len(t.Classes))
+	for _, c := range t.Classes {
 		if c.Namespace == "" && s.meansOther(c, id) {
 			continue
 		}
@@ -42,7 +45,7 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 	if !found {
 		return false
 	}
-	for other := range s.plans {
+	for other := range s.layout.Plans {
 		if other.FullName == c.FullName+"@"+namespace {
 			return true
 		}
@@ -51,28 +54,28 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 }
 
 // permissionTable returns the quoted name of the table of grants.
-func (s *Store) permissionTable() string { return s.plans[s.cfg.PermissionClass].table.quoted }
+func (s *Store) permissionTable() string { return s.layout.Plans[s.cfg.PermissionClass].Table.Quoted }
 
 // enterGrants waits for transactions that write grants. Until this transaction ends, others that
 // write grants wait for it.
-func (s *Store) enterGrants(w *session) error {
+func (s *Store) enterGrants(w *conns.Session) error {
 	if s.traits.EnterTable == "" {
 		return nil
 	}
-	return w.exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
+	return w.Exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
 // excludeDeletions waits for transactions that have deleted items or changed keys. Until this
 // transaction ends, others that do so wait for it. It soon returns an error that repeats the write,
 // because new deletions wait behind it.
-func (s *Store) excludeDeletions(w *session) error {
+func (s *Store) excludeDeletions(w *conns.Session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
 			statement = fmt.Sprintf(statement, s.permissionTable())
 		}
-		if err := w.exec(statement); err != nil {
-			if s.failureKind(err) == Locked {
-				err = again{err}
+		if err := w.Exec(statement); err != nil {
+			if s.pool.FailureKind(err) == sqldb.Locked {
+				err = conns.MarkAgain(err)
 			}
 			return err
 		}
@@ -83,44 +86,44 @@ func (s *Store) excludeDeletions(w *session) error {
 // deletesSingly reports whether one statement may delete an item that has no grants. The statement locks
 // the grants that it finds. It must not be used in a transaction of several calls, because two
 // transactions with such locks could wait for each other.
-func (s *Store) deletesSingly(ctx context.Context, p *plan) bool {
-	return !p.table.granted || s.traits.LockKey == "" || s.transactionOf(ctx) == nil
+func (s *Store) deletesSingly(ctx context.Context, p *layout.Plan) bool {
+	return !p.Table.Granted || s.traits.LockKey == "" || s.pool.TransactionOf(ctx) == nil
 }
 
 // writeUngranted appends the condition that no grant names an item.
-func (s *Store) writeUngranted(b *builder, t *table, key any) {
+func (s *Store) writeUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	names := s.itemResources(t, key)
-	if !t.granted || len(names) == 0 {
+	if !t.Granted || len(names) == 0 {
 		return
 	}
-	b.add(" AND NOT EXISTS (SELECT 1 FROM ", s.permissionTable(), " WHERE ")
+	b.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.permissionTable(), " WHERE ")
 	if len(names) == 1 {
-		b.add(`"resource" = `)
-		b.bind(names[0])
+		b.Add(`"resource" = `)
+		b.Bind(names[0])
 	} else {
-		s.writeIn(b, `"resource"`, engine.String, names)
+		sqldb.WriteIn(s.db.Dialect, b, `"resource"`, engine.String, names)
 	}
-	b.add(s.traits.LockKey, ")")
+	b.Add(s.traits.LockKey, ")")
 }
 
 // grantsItems reports whether any grant names a single item of a table. Until the transaction ends,
 // no other transaction can write such a grant.
-func (s *Store) grantsItems(w *session, t *table) (bool, error) {
-	if !t.granted {
+func (s *Store) grantsItems(w *conns.Session, t *layout.Table) (bool, error) {
+	if !t.Granted {
 		return false, nil
 	}
 	if err := s.enterGrants(w); err != nil {
 		return false, err
 	}
-	for _, c := range t.classes {
-		b := newBuilder(s.traits)
-		b.add("SELECT 1 FROM ", s.permissionTable(), ` WHERE "resource" > `)
-		b.bind(itemResource(c, ""))
-		b.add(` AND "resource" < `)
-		b.bind(engine.ItemResource + c.FullName + string(rune('@'+1)))
-		b.add(" LIMIT 1")
+	for _, c := range t.Classes {
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("SELECT 1 FROM ", s.permissionTable(), ` WHERE "resource" > `)
+		b.Bind(itemResource(c, ""))
+		b.Add(` AND "resource" < `)
+		b.Bind(engine.ItemResource + c.FullName + string(rune('@'+1)))
+		b.Add(" LIMIT 1")
 		found := false
-		if err := w.visitRows(b, 1, func([]any) { found = true }); err != nil || found {
+		if err := w.VisitRows(b, 1, func([]any) { found = true }); err != nil || found {
 			return found, err
 		}
 	}
@@ -129,8 +132,8 @@ func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 
 // forgetGrants deletes the grants on deleted items. They must not apply to later items with the
 // same ids.
-func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
-	if !t.granted || len(keys) == 0 {
+func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error {
+	if !t.Granted || len(keys) == 0 {
 		return nil
 	}
 	if len(keys) > 1 {
@@ -144,10 +147,10 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	}
 	gone := int64(0)
 	for chunk := range slices.Chunk(names, bulkRows) {
-		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", s.permissionTable(), " WHERE ")
-		s.writeIn(b, `"resource"`, engine.String, chunk)
-		n, err := w.execute(b)
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("DELETE FROM ", s.permissionTable(), " WHERE ")
+		sqldb.WriteIn(s.db.Dialect, b, `"resource"`, engine.String, chunk)
+		n, err := w.Execute(b)
 		if err != nil {
 			return err
 		}
@@ -161,24 +164,24 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 
 // followGrants moves the grants on an item when its key changes. Grants that already name the new
 // key stay, as they do when an item is created with it.
-func (sv *save) followGrants(t *table, from, to any) error {
-	if !t.granted {
+func (sv *save) followGrants(t *layout.Table, from, to any) error {
+	if !t.Granted {
 		return nil
 	}
-	b := newBuilder(sv.store.traits)
-	b.add(`SELECT "resource" FROM `, sv.store.permissionTable(), " WHERE ")
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add(`SELECT "resource" FROM `, sv.store.permissionTable(), " WHERE ")
 	names := sv.store.itemResources(t, from)
 	if len(names) == 0 {
 		return nil
 	}
-	sv.store.writeIn(b, `"resource"`, engine.String, names)
-	b.add(sv.store.traits.Lock)
+	sqldb.WriteIn(sv.store.db.Dialect, b, `"resource"`, engine.String, names)
+	b.Add(sv.store.traits.Lock)
 	oldID, newID := engine.ValueText(from), engine.ValueText(to)
 	granted := map[string]bool{}
-	if err := sv.w.visitRows(b, 1, func(row []any) { granted[textOf(row[0])] = true }); err != nil || len(granted) == 0 {
+	if err := sv.w.VisitRows(b, 1, func(row []any) { granted[sqldb.TextOf(row[0])] = true }); err != nil || len(granted) == 0 {
 		return err
 	}
-	for _, c := range t.classes {
+	for _, c := range t.Classes {
 		resource := itemResource(c, oldID)
 		if !granted[resource] {
 			continue
@@ -198,57 +201,57 @@ func (sv *save) followGrants(t *table, from, to any) error {
 // moveGrants moves the grants on a resource to another resource, or deletes them if
 // to is "".
 func (sv *save) moveGrants(from, to string) error {
-	p := sv.store.plans[sv.store.cfg.PermissionClass]
-	b := newBuilder(sv.store.traits)
-	b.add("DELETE FROM ", p.table.quoted, ` WHERE "resource" = `)
-	b.bind(from)
+	p := sv.store.layout.Plans[sv.store.cfg.PermissionClass]
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "resource" = `)
+	b.Bind(from)
 	if to != "" {
-		b.add(` AND ("permission" IS NULL OR `, p.table.id.quoted, ` IN (SELECT p.`, p.table.id.quoted, " FROM ", p.table.quoted, " AS p, ", p.table.quoted,
+		b.Add(` AND ("permission" IS NULL OR `, p.Table.ID.Quoted, ` IN (SELECT p.`, p.Table.ID.Quoted, " FROM ", p.Table.Quoted, " AS p, ", p.Table.Quoted,
 			` AS q WHERE p."resource" = `)
-		b.bind(from)
-		b.add(` AND q."resource" = `)
-		b.bind(to)
-		b.add(` AND q."subject" = p."subject" AND q."permission" = p."permission"))`)
+		b.Bind(from)
+		b.Add(` AND q."resource" = `)
+		b.Bind(to)
+		b.Add(` AND q."subject" = p."subject" AND q."permission" = p."permission"))`)
 	}
-	if _, err := sv.w.execute(b); err != nil || to == "" {
+	if _, err := sv.w.Execute(b); err != nil || to == "" {
 		return err
 	}
-	b = newBuilder(sv.store.traits)
-	b.add("DELETE FROM ", p.table.quoted, ` WHERE "permission" IS NULL AND "resource" = `) // denied, and about to be deleted
-	b.bind(to)
-	if _, err := sv.w.execute(b); err != nil {
+	b = sqldb.NewBuilder(sv.store.traits)
+	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "permission" IS NULL AND "resource" = `) // denied, and about to be deleted
+	b.Bind(to)
+	if _, err := sv.w.Execute(b); err != nil {
 		return err
 	}
-	b = newBuilder(sv.store.traits)
-	b.add("UPDATE ", p.table.quoted, ` SET "resource" = `)
-	b.bind(to)
-	b.add(", ", p.table.id.quoted, ` = "subject" || `)
-	b.bind("\t" + to + "\t")
-	b.add(` || "permission", `, revColumn, " = ")
-	b.bind(newRevision())
-	b.add(` WHERE "resource" = `)
-	b.bind(from)
-	_, err := sv.w.execute(b)
+	b = sqldb.NewBuilder(sv.store.traits)
+	b.Add("UPDATE ", p.Table.Quoted, ` SET "resource" = `)
+	b.Bind(to)
+	b.Add(", ", p.Table.ID.Quoted, ` = "subject" || `)
+	b.Bind("\t" + to + "\t")
+	b.Add(` || "permission", `, layout.RevColumn, " = ")
+	b.Bind(newRevision())
+	b.Add(` WHERE "resource" = `)
+	b.Bind(from)
+	_, err := sv.w.Execute(b)
 	return err
 }
 
 // changePolicy gives the item of the policy a new revision, so that all processes
 // read the grants again.
-func (s *Store) changePolicy(w *session) error {
-	b := newBuilder(s.traits)
-	b.add("UPDATE ", s.plans[s.cfg.PolicyClass].table.quoted, " SET ", revColumn, " = ")
-	b.bind(newRevision())
-	if _, err := w.execute(b); err != nil {
+func (s *Store) changePolicy(w *conns.Session) error {
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("UPDATE ", s.layout.Plans[s.cfg.PolicyClass].Table.Quoted, " SET ", layout.RevColumn, " = ")
+	b.Bind(newRevision())
+	if _, err := w.Execute(b); err != nil {
 		return err
 	}
-	w.regranted = true
+	w.Regranted = true
 	return nil
 }
 
 // reportRegranted calls Config.Regranted if transactions of w that have ended changed grants.
-func (s *Store) reportRegranted(w *session) {
-	if w.regranted && s.cfg.Regranted != nil {
-		s.cfg.Regranted()
+func (s reports) reportRegranted(w *conns.Session) {
+	if w.Regranted && s.regranted != nil {
+		s.regranted()
 	}
-	w.regranted = false
+	w.Regranted = false
 }

@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/storetest"
 )
 
@@ -117,7 +118,7 @@ func TestGuardPlans(t *testing.T) {
 }
 
 // explain returns the steps of the plan of a statement.
-func explain(t *testing.T, db *store.Database, text string, args []any) string {
+func explain(t *testing.T, db *sqldb.Database, text string, args []any) string {
 	t.Helper()
 	how := "EXPLAIN QUERY PLAN "
 	if db.Dialect.Traits().Lock != "" {

@@ -7,35 +7,16 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/rights"
 )
 
-// noItem returns the error for a named item that was not found. If the account may not read all items of the class, it
-// is Denied, so that it does not reveal whether the item exists.
-func (g *guard) noItem(c *engine.Class, id string) error {
-	if g.rowFilter(engine.MayRead, c) != nil {
-		return engine.Denied()
-	}
-	return engine.NoItem(c, id)
-}
-
-// hideMissing replaces the error of engine.NoItem by that of noItem.
-func (g *guard) hideMissing(c *engine.Class, err error) error {
-	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rowFilter(engine.MayRead, c) != nil {
-		return keepMark(err, engine.Denied())
+// hideMissing replaces the error of engine.NoItem by that of NoItem.
+func hideMissing(g *rights.Guard, c *engine.Class, err error) error {
+	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.RowFilter(engine.MayRead, c) != nil {
+		return conns.KeepMark(err, engine.Denied())
 	}
 	return err
-}
-
-// unknownReason is the reason of unknownAttribute.
-const unknownReason = "unknown-attribute"
-
-// unknownAttribute returns the error for a name that a class does not have. It is also used for an attribute that is
-// hidden from the account.
-func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
-	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a structure is named by a path
-	e := engine.Errorf(engine.Invalid, unknownReason, "class %s has no attribute %s", c.FullName, engine.Quote(name))
-	e.Class, e.Attribute = c.FullName, name
-	return e
 }
 
 // ownError replaces an error about a calculated attribute of an item that the account has not written, if the account
@@ -45,8 +26,8 @@ func (sv *save) ownError(err error) error {
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
 		return err
 	}
-	for c := range sv.store.plans {
-		if c.FullName != e.Class || sv.guard.rowFilter(engine.MayRead, c) == nil {
+	for c := range sv.store.layout.Plans {
+		if c.FullName != e.Class || sv.guard.RowFilter(engine.MayRead, c) == nil {
 			continue
 		}
 		own := slices.ContainsFunc(sv.written, func(it *engine.Item) bool { return it.Class == c && it.ID == e.ID })
@@ -63,11 +44,11 @@ func (sv *save) ownError(err error) error {
 // or that do not exist yet (see hideDoubtful). This alone is not an error, since a later record may create the item.
 func (sv *save) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
-	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holdsClass(before.Class) {
+	if sv.guard == nil || !e.plan.Duties.Late || before != nil && e.plan.HoldsClass(before.Class) {
 		return nil
 	}
-	for _, p := range sv.guard.restrictedReferences(e.plan) {
-		value, target := v[p.Index], sv.store.plans[p.Target]
+	for _, p := range sv.guard.RestrictedReferences(e.plan) {
+		value, target := v[p.Index], sv.store.layout.Plans[p.Target]
 		if value == nil || value == engine.Absent || target == nil {
 			continue
 		}
@@ -92,24 +73,29 @@ func (e *entry) hideDoubtful(err error) error {
 // hideError replaces an error by Denied if it names an attribute that is hidden from the account.
 func (s *Store) hideError(ctx context.Context, err error) error {
 	var e *engine.Error
-	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {
+	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == rights.UnknownReason {
 		return err
 	}
 	g := s.guardOf(ctx)
 	if g == nil {
 		return err
 	}
-	for c, p := range s.plans {
+	for c, p := range s.layout.Plans {
 		if c.FullName != e.Class {
 			continue
 		}
-		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
+		index, _ := s.db.Dialect.Duplicate(e.Err, p.Table.Unique)
 		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
-		for _, hidden := range slices.Concat(g.hiddenProperties(c), g.withheldIn(c)) {
-			if col := p.table.column(hidden); hidden.Name == named || col != nil && slices.Contains(index.Columns, col.name) {
+		for _, hidden := range slices.Concat(g.HiddenProperties(c), g.WithheldIn(c)) {
+			if col := p.Table.Column(hidden); hidden.Name == named || col != nil && slices.Contains(index.Columns, col.Name) {
 				return engine.Denied()
 			}
 		}
 	}
 	return err
+}
+
+// guardOf returns the guard of a call.
+func (s *Store) guardOf(ctx context.Context) *rights.Guard {
+	return rights.Of(ctx, s.layout.RowsRead)
 }

@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/schema"
+	"restsrv/engine/store/sqldb"
 )
 
 // Import stores items exactly as they are given, all or none: class, version, creator, editor and
@@ -16,11 +20,11 @@ import (
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
-		p := s.plans[it.Class]
+		p := s.layout.Plans[it.Class]
 		if p == nil {
 			return engine.NoClass(it.Class.FullName)
 		}
-		im.grants = im.grants || p.table.grants
+		im.grants = im.grants || p.Table.Grants
 		if it.Class.Abstract {
 			return atRecord(i, abstractError(it.Class))
 		}
@@ -37,13 +41,13 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 		}
 		im.items[i] = &given
 	}
-	return s.writer.do(ctx, func(w *session) error {
+	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		if err := im.beginSave(w); err != nil {
 			return err
 		}
 		for rest := im.items; len(rest) > 0; {
 			n := im.groupLength(rest)
-			if err := im.writeItems(s.plans[rest[0].Class], rest[:n]); err != nil {
+			if err := im.writeItems(s.layout.Plans[rest[0].Class], rest[:n]); err != nil {
 				return err
 			}
 			rest = rest[n:]
@@ -71,7 +75,7 @@ func (im *importing) groupLength(items []*engine.Item) int {
 }
 
 // writeItems stores items of one class.
-func (im *importing) writeItems(p *plan, items []*engine.Item) error {
+func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	there, err := im.existingIDs(p, items)
 	if err != nil {
 		return err
@@ -107,17 +111,17 @@ func (im *importing) writeItems(p *plan, items []*engine.Item) error {
 
 // existingIDs returns the ids of items that exist in the table of a plan. It returns an error if an
 // existing item has the same id but another key.
-func (im *importing) existingIDs(p *plan, items []*engine.Item) (map[string]bool, error) {
+func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[string]bool, error) {
 	keys := keysOf(items)
 	found := map[string]bool{}
-	b := newBuilder(im.store.traits)
-	b.add("SELECT ", p.table.id.quoted)
-	parts := p.keyColumns()
+	b := sqldb.NewBuilder(im.store.traits)
+	b.Add("SELECT ", p.Table.ID.Quoted)
+	parts := p.KeyColumns()
 	for _, column := range parts {
-		b.add(", ", column.quoted)
+		b.Add(", ", column.Quoted)
 	}
-	b.add(" FROM ", p.table.quoted, " WHERE ")
-	im.store.writeIn(b, p.table.id.quoted, p.table.id.typ, keys)
+	b.Add(" FROM ", p.Table.Quoted, " WHERE ")
+	sqldb.WriteIn(im.store.db.Dialect, b, p.Table.ID.Quoted, p.Table.ID.Type, keys)
 	byID := map[string]*engine.Item{}
 	for _, it := range items {
 		if parts != nil {
@@ -125,33 +129,33 @@ func (im *importing) existingIDs(p *plan, items []*engine.Item) (map[string]bool
 		}
 	}
 	var other *engine.Item
-	err := im.w.visitRows(b, 1+len(parts), func(row []any) {
-		id := engine.ValueText(readValue(p.table.id.typ, row[0]))
+	err := im.w.VisitRows(b, 1+len(parts), func(row []any) {
+		id := engine.ValueText(sqldb.ReadValue(p.Table.ID.Type, row[0]))
 		found[id] = true
-		if it := byID[id]; it != nil && !p.hasKey(it.Values, func(part int) any { return readValue(parts[part].typ, row[1+part]) }) {
+		if it := byID[id]; it != nil && !p.HasKey(it.Values, func(part int) any { return sqldb.ReadValue(parts[part].Type, row[1+part]) }) {
 			other = it
 		}
 	})
 	if err == nil && other != nil {
-		err = p.otherKey(other.Values)
+		err = otherKey(p, other.Values)
 	}
 	return found, err
 }
 
 // insertNew writes new items, with as many as possible in one statement.
-func (im *importing) insertNew(p *plan, items []*engine.Item) error {
-	most := max(1, (im.store.traits.MaxVariables-1)/p.rowVariables())
+func (im *importing) insertNew(p *layout.Plan, items []*engine.Item) error {
+	most := max(1, (im.store.traits.MaxVariables-1)/p.RowVariables())
 	for len(items) > 0 {
 		n := powerOfTwo(min(len(items), most))
 		var args []any
 		for _, it := range items[:n] {
-			args = p.rowArgs(args, it)
+			args = p.RowArgs(args, it)
 		}
-		st, err := im.w.prepareIn(&im.w.bulk, keptBulkStatements, p.insertText(im.store.traits, n, ""), nil)
+		st, err := im.w.PrepareIn(&im.w.Bulk, conns.KeptBulkStatements, p.InsertText(im.store.traits, n, ""), nil)
 		if err != nil {
 			return err
 		}
-		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
+		if _, err := st.ExecContext(im.w.Ctx, args...); err != nil {
 			return im.store.writeError(p, err, items[0].Get)
 		}
 		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
@@ -166,7 +170,7 @@ func (im *importing) insertNew(p *plan, items []*engine.Item) error {
 }
 
 // setEditors sets the editor of new items, because inserts only set the creator.
-func (im *importing) setEditors(p *plan, items []*engine.Item) error {
+func (im *importing) setEditors(p *layout.Plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
 		if it.Editor != "" {
@@ -174,12 +178,12 @@ func (im *importing) setEditors(p *plan, items []*engine.Item) error {
 		}
 	}
 	for editor, keys := range byEditor {
-		b := newBuilder(im.store.traits)
-		b.add("UPDATE ", p.table.quoted, " SET ", editorColumn, " = ")
-		b.bind(editor)
-		b.add(" WHERE ")
-		im.store.writeIn(b, p.table.id.quoted, p.table.id.typ, keys)
-		if _, err := im.w.execute(b); err != nil {
+		b := sqldb.NewBuilder(im.store.traits)
+		b.Add("UPDATE ", p.Table.Quoted, " SET ", layout.EditorColumn, " = ")
+		b.Bind(editor)
+		b.Add(" WHERE ")
+		sqldb.WriteIn(im.store.db.Dialect, b, p.Table.ID.Quoted, p.Table.ID.Type, keys)
+		if _, err := im.w.Execute(b); err != nil {
 			return err
 		}
 	}
@@ -187,12 +191,12 @@ func (im *importing) setEditors(p *plan, items []*engine.Item) error {
 }
 
 // writeLinks writes the collections among the values of the items.
-func (im *importing) writeLinks(p *plan, items []*engine.Item) error {
-	for _, property := range p.class.Properties {
-		if !isLinked(property) || im.store.plans[property.Target] == nil {
+func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
+	for _, property := range p.Class.Properties {
+		if !layout.IsLinked(property) || im.store.layout.Plans[property.Target] == nil {
 			continue
 		}
-		l := im.store.linkNames.of(property)
+		l := im.store.layout.LinkNames.Of(property)
 		var pairs [][2]any
 		var cleared []any
 		for _, it := range items {
@@ -212,7 +216,7 @@ func (im *importing) writeLinks(p *plan, items []*engine.Item) error {
 				pairs = append(pairs, [2]any{keyOf(it), key[0]})
 			}
 		}
-		if err := im.clearLinks(l, p.table.id.typ, cleared); err != nil {
+		if err := im.clearLinks(l, p.Table.ID.Type, cleared); err != nil {
 			return err
 		}
 		if err := im.linkPairs(l, property, pairs, nil); err != nil {
@@ -224,18 +228,18 @@ func (im *importing) writeLinks(p *plan, items []*engine.Item) error {
 
 // writeFiles updates the file rows of the items. Existing rows of files that the items hold stay
 // unchanged, because they may have been imported too.
-func (im *importing) writeFiles(p *plan, items []*engine.Item) error {
-	if !p.table.filed {
+func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
+	if !p.Table.Filed {
 		return nil
 	}
 	var all []held
 	for _, it := range items {
 		all = append(all, held{item: it}) // covers attributes that the class no longer has
-		for _, property := range p.duties.files {
+		for _, property := range p.Duties.Files {
 			all = append(all, heldBy(it, property.Name))
 		}
 	}
-	if err := im.dropFiles(p.table, "", all); err != nil {
+	if err := im.dropFiles(p.Table, "", all); err != nil {
 		return err
 	}
 	return im.keepFiles(all)
@@ -247,14 +251,14 @@ func notAnID(p *engine.Property, id string) *engine.Error {
 	return e
 }
 
-func (im *importing) clearLinks(l *links, typ engine.PropertyType, owners []any) error {
+func (im *importing) clearLinks(l *layout.Links, typ engine.PropertyType, owners []any) error {
 	if len(owners) == 0 {
 		return nil
 	}
-	b := newBuilder(im.store.traits)
-	b.add("DELETE FROM ", l.quoted, " WHERE ")
-	im.store.writeIn(b, l.owner, typ, owners)
-	_, err := im.w.execute(b)
+	b := sqldb.NewBuilder(im.store.traits)
+	b.Add("DELETE FROM ", l.Quoted, " WHERE ")
+	sqldb.WriteIn(im.store.db.Dialect, b, l.Owner, typ, owners)
+	_, err := im.w.Execute(b)
 	return err
 }
 
@@ -274,18 +278,18 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 		}
 		keys[i] = [2]any{from[0], to[0]}
 	}
-	return s.writer.do(ctx, func(w *session) error {
+	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		sv := s.newWrite(ctx, nil, 0)
 		sv.begin(w)
-		return sv.linkPairs(s.linkNames.of(p), p, keys, nil)
+		return sv.linkPairs(s.layout.LinkNames.Of(p), p, keys, nil)
 	})
 }
 
 // ImportCounters raises counters to the given last numbers.
 func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) error {
-	return s.writer.do(ctx, func(w *session) error {
+	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		for name, value := range counters {
-			if err := raiseCounter(w, name, value); err != nil {
+			if err := schema.RaiseCounter(w, name, value); err != nil {
 				return err
 			}
 		}
@@ -295,8 +299,8 @@ func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) e
 
 // classOf returns the class that declares a property.
 func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
-	for _, t := range s.tables {
-		for _, c := range t.classes {
+	for _, t := range s.layout.Tables {
+		for _, c := range t.Classes {
 			if c.FullName == p.Definition {
 				return c, nil
 			}

@@ -7,18 +7,13 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // journalRows is the number of journal records that are collected in memory before they are stored.
 const journalRows = bulkRows
-
-// layOutJournal determines which writes need the former state of items for the journal.
-func (s *Store) layOutJournal() {
-	for c, p := range s.plans {
-		classes := append([]*engine.Class{c}, c.Descendants...)
-		p.duties.journaled = s.cfg.Journal != nil && slices.ContainsFunc(classes, func(c *engine.Class) bool { return c.Journaling })
-	}
-}
 
 // journalWrite journals the write of an item. was is the former item, nil if the item is new; is is the
 // present item, nil if it was deleted. Call it for every written item of a journaled class, or of a
@@ -45,7 +40,7 @@ func (sv *save) journalWrites(was, is []*engine.Item) error {
 }
 
 // journalDeleted journals the deletion of items in the transaction of w.
-func (s *Store) journalDeleted(ctx context.Context, w *session, items []*engine.Item) error {
+func (s *Store) journalDeleted(ctx context.Context, w *conns.Session, items []*engine.Item) error {
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
 	for _, it := range items {
@@ -78,8 +73,8 @@ func (sv *save) keepRecords() error {
 	if len(sv.records) == 0 {
 		return nil
 	}
-	p := sv.store.plans[sv.store.cfg.Journal.Class()]
-	key := p.class.KeyProperties()[0].Index
+	p := sv.store.layout.Plans[sv.store.cfg.Journal.Class()]
+	key := p.Class.KeyProperties()[0].Index
 	entries := make([]entry, len(sv.records))
 	for i, v := range sv.records {
 		v[key] = sv.store.cfg.NewID()
@@ -114,7 +109,7 @@ func (m *membership) leftKeys() *[]any {
 // watchMembers returns a membership for a collection that is about to change, or nil if neither
 // side of it is journaled.
 func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership {
-	if owner.Class.Journaling || p.Mirror != nil && sv.store.plans[p.Target].duties.journaled {
+	if owner.Class.Journaling || p.Mirror != nil && sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return &membership{}
 	}
 	return nil
@@ -148,16 +143,16 @@ func (sv *save) journalMembers(owner *engine.Item, p *engine.Property, m *member
 // journalMirror journals the change of a collection for the members.
 func (sv *save) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
-	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
+	if p.Mirror == nil || !sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return nil
 	}
-	t := sv.store.plans[p.Target].table
+	t := sv.store.layout.Plans[p.Target].Table
 	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
 		return err
 	}
 	for i, id := range c.Members {
-		class := t.journaledClass(names[id])
+		class := t.JournaledClass(names[id])
 		if names[id] == "" {
 			unseen := c
 			unseen.Members = c.Members[i : i+1]
@@ -190,61 +185,51 @@ func (sv *save) journalUnseen() error {
 }
 
 // journaledClasses returns the classes of those of the items that are journaled, by id.
-func (sv *save) journaledClasses(t *table, keys []any) (map[string]*engine.Class, error) {
+func (sv *save) journaledClasses(t *layout.Table, keys []any) (map[string]*engine.Class, error) {
 	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]*engine.Class{}
 	for id, name := range names {
-		if c := t.journaledClass(name); c != nil {
+		if c := t.JournaledClass(name); c != nil {
 			found[id] = c
 		}
 	}
 	return found, nil
 }
 
-// journaledClass returns the class with that name if it is journaled, else nil.
-func (t *table) journaledClass(name string) *engine.Class {
-	for _, c := range t.classes {
-		if c.FullName == name && c.Journaling {
-			return c
-		}
-	}
-	return nil
-}
-
 // deleteLinks runs a statement that deletes links to items of t because the items were deleted. p is the
 // column with the links. It journals the change for the collections that contained the items.
-func (s *Store) deleteLinks(ctx context.Context, w *session, b *builder, t *table, p pointer) error {
+func (s *Store) deleteLinks(ctx context.Context, w *conns.Session, b *sqldb.Builder, t *layout.Table, p layout.Pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
-	if s.cfg.Journal == nil || p.collection == nil || !slices.ContainsFunc(p.holders.classes, kept) {
-		_, err := w.execute(b)
+	if s.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {
+		_, err := w.Execute(b)
 		return err
 	}
 	var holders []any
 	members := map[string][]string{} // by the id of the item that has the collection
-	b.add(" RETURNING ", p.other, ", ", p.column)
-	err := w.visitRows(b, 2, func(row []any) {
-		key := readValue(p.holders.id.typ, row[0])
+	b.Add(" RETURNING ", p.Other, ", ", p.Column)
+	err := w.VisitRows(b, 2, func(row []any) {
+		key := sqldb.ReadValue(p.Holders.ID.Type, row[0])
 		id := engine.ValueText(key)
 		if members[id] == nil {
 			holders = append(holders, key)
 		}
-		members[id] = append(members[id], engine.ValueText(readValue(t.id.typ, row[1])))
+		members[id] = append(members[id], engine.ValueText(sqldb.ReadValue(t.ID.Type, row[1])))
 	})
 	if err != nil || len(holders) == 0 {
 		return err
 	}
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
-	classes, err := sv.journaledClasses(p.holders, holders)
+	classes, err := sv.journaledClasses(p.Holders, holders)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(classes)) {
 		slices.Sort(members[id])
-		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.collection, Members: members[id], Left: true}
+		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.Collection, Members: members[id], Left: true}
 		if err := sv.recordChange(left); err != nil {
 			return err
 		}
@@ -254,16 +239,16 @@ func (s *Store) deleteLinks(ctx context.Context, w *session, b *builder, t *tabl
 
 // membersOf runs a statement on a table of links and returns the number of links. If keys is not
 // nil, it appends the members, in the order of their links.
-func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) (n int64, err error) {
+func (sv *save) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
-		return sv.w.execute(b)
+		return sv.w.Execute(b)
 	}
 	type member struct{ key, seq any }
 	var members []member
-	typ := sv.store.plans[p.Target].table.id.typ
-	b.add(" RETURNING ", l.item, ", ", seqColumn)
-	err = sv.w.visitRows(b, 2, func(row []any) {
-		members = append(members, member{readValue(typ, row[0]), readValue(engine.Int, row[1])})
+	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
+	b.Add(" RETURNING ", l.Item, ", ", layout.SeqColumn)
+	err = sv.w.VisitRows(b, 2, func(row []any) {
+		members = append(members, member{sqldb.ReadValue(typ, row[0]), sqldb.ReadValue(engine.Int, row[1])})
 	})
 	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.seq.(int64), b.seq.(int64)) })
 	for _, m := range members {

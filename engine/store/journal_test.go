@@ -14,6 +14,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/journal"
 	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/storetest"
 )
 
@@ -185,7 +186,7 @@ func journalOfRecreated(t *testing.T, p place) {
 }
 
 // waitForLock waits until a write waits for another one.
-func waitForLock(t *testing.T, p place, db *store.Database) {
+func waitForLock(t *testing.T, p place, db *sqldb.Database) {
 	if p.lock == "BEGIN IMMEDIATE" {
 		return // writes wait in the queue
 	}

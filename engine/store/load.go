@@ -6,6 +6,11 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // implicitDepth is the maximum depth to which the references that classes need are followed.
@@ -24,8 +29,8 @@ const (
 
 // chargeRow subtracts the size of a loaded row and its links from what the reading may still load. It
 // returns an error if the limit is exceeded.
-func (r *session) chargeRow(it *engine.Item, owners int) error {
-	if r.loadable == nil {
+func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
+	if r.Loadable == nil {
 		return nil
 	}
 	size := loadedRow + loadedLink*(owners+len(it.Values))
@@ -37,15 +42,10 @@ func (r *session) chargeRow(it *engine.Item, owners int) error {
 			size += len(v)
 		}
 	}
-	if *r.loadable -= size; *r.loadable < 0 {
+	if *r.Loadable -= size; *r.Loadable < 0 {
 		return engine.Errorf(engine.Invalid, "load-size", "too much would be loaded with the objects: ask for fewer objects or fewer paths")
 	}
 	return nil
-}
-
-// needsMore reports whether items of the class need more data than their rows.
-func needsMore(c *engine.Class) bool {
-	return len(c.Needs()) > 0 || needsCompute(c)
 }
 
 // enrichItems loads the relations that the classes of the items need and those of load, with one
@@ -55,21 +55,21 @@ func (s *Store) enrichItems(ctx context.Context, items []*engine.Item, load []*e
 		return nil
 	}
 	g := s.guardOf(ctx)
-	return s.runRead(ctx, func(r *session) error {
-		r.guard = g
+	return s.pool.RunRead(ctx, func(r *conns.Session) error {
+		r.Guard = g
 		return s.enrichOn(ctx, r, items, load)
 	})
 }
 
 // enrichRead is enrichOn for a reader. It limits the size of the loaded data.
-func (s *Store) enrichRead(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
+func (s *Store) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.cfg.MaxLoaded
-	r.loadable = &loadable
-	defer func() { r.loadable = nil }()
+	r.Loadable = &loadable
+	defer func() { r.Loadable = nil }()
 	return s.enrichOn(ctx, r, items, load)
 }
 
-func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
+func (s *Store) enrichOn(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	if err := s.loadAll(ctx, r, items, load, implicitDepth); err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, 
 }
 
 // loadAll loads the relations of load and, down to depth, those that the classes of the items need.
-func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load, depth int) error {
-	r.guard.withhold(items)
+func (s *Store) loadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
+	r.Guard.Withhold(items)
 	var merged []*engine.Load
 	for _, l := range load {
 		merged = mergeLoad(merged, l)
@@ -95,7 +95,7 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 		}
 	}
 	for _, l := range merged {
-		if r.guard.hides(engine.MayRead, l.Property) {
+		if r.Guard.Hides(engine.MayRead, l.Property) {
 			continue // only needed for a computation, where it counts as null
 		}
 		loaded, err := s.loadOne(ctx, r, items, l)
@@ -241,12 +241,12 @@ func (o *owners) attachItem(value any, loaded *engine.Item) int {
 }
 
 // loadOne loads one property of the items with one statement and returns the loaded items.
-func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
+func (s *Store) loadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
 	o := collectOwners(items, l)
 	if len(o.values) == 0 {
 		return nil, nil
 	}
-	if o.filter = r.guard.memberConditions(l.Property); o.filter.Owned() {
+	if o.filter = r.Guard.MemberConditions(l.Property); o.filter.Owned() {
 		return s.loadOwned(ctx, r, o, l)
 	}
 	return s.loadMembers(ctx, r, []*owners{o}, l)
@@ -254,17 +254,17 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 
 // loadMembers loads a property of groups of owners with one statement. Two owners may have the same
 // leading value only if they are in the same group.
-func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
-	p, err := s.planOf(l.Property.Target)
+func (s *Store) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
+	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.memberStatement(p, r.guard, groups, l)
+	st, err := s.memberStatement(p, r.Guard, groups, l)
 	if err != nil {
 		return nil, err
 	}
 	var loaded []*engine.Item
-	err = r.visitMembers(ctx, p, st, func(it *engine.Item, owner any) error {
+	err = visitMembers(r, ctx, p, st, func(it *engine.Item, owner any) error {
 		loaded = append(loaded, it)
 		switch {
 		case l.Property.Back != nil:
@@ -277,7 +277,7 @@ func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l
 		for _, o := range groups {
 			attached += o.attachItem(owner, it)
 		}
-		return r.chargeRow(it, attached)
+		return chargeRow(r, it, attached)
 	})
 	return loaded, err
 }
@@ -288,7 +288,7 @@ const maxOwned = 64
 
 // loadOwned loads a collection whose conditions depend on values of the owner. Owners with the same
 // values form a group.
-func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
+func (s *Store) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
 	found := map[string]*owners{}
@@ -345,96 +345,116 @@ func (o *owners) takeValues(taken map[string]bool) bool {
 type selection struct {
 	text   string
 	args   []any
-	result *result
+	result *sqldb.Result
 	owner  *engine.PropertyType // type of an additional column with the owner; nil if there is none
 }
 
 // memberStatement returns the statement that loads a property of the owners. Each group of owners
 // may have its own conditions.
-func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.Load) (selection, error) {
-	b := s.guardedBuilder(g)
+func (s *Store) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
+	b := s.queries.GuardedBuilder(g)
 	o, property := groups[0], l.Property
-	st := selection{result: p.sql().listed}
-	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
-	by, order, typ := src.id(), "", p.table.id.typ
+	st := selection{result: p.SQL().Listed}
+	src := &sqlquery.Source{Plan: p, Alias: p.Table.Quoted, From: &sqlquery.From{Table: p.Table.Quoted}}
+	by, order, typ := src.ID(), "", p.Table.ID.Type
 	switch {
 	case property.Back != nil:
-		by, typ = src.column(property.Back), p.table.column(property.Back).typ
+		by, typ = src.Column(property.Back), p.Table.Column(property.Back).Type
 	case property.Type == engine.Collection:
-		links := s.linkNames.of(property)
-		src.from.table = links.quoted + " JOIN " + src.from.table + " ON " + by + " = " + links.quoted + "." + links.item
-		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
-		typ = s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
+		links := s.layout.LinkNames.Of(property)
+		src.From.Table = links.Quoted + " JOIN " + src.From.Table + " ON " + by + " = " + links.Quoted + "." + links.Item
+		by, order = links.Quoted+"."+links.Owner, links.Quoted+"."+layout.SeqColumn
+		typ = s.layout.Plans[o.byValue[engine.ValueText(o.values[0])][0].Class].Table.ID.Type
 		st.owner = &typ
 	}
-	b.add("SELECT ", st.result.list)
+	b.Add("SELECT ", st.result.List)
 	if st.owner != nil {
-		b.add(", ", by)
+		b.Add(", ", by)
 	}
-	at := len(b.sql)
-	b.add(" WHERE ")
+	at := len(b.SQL)
+	b.Add(" WHERE ")
 	if len(groups) > 1 {
-		b.add("(")
+		b.Add("(")
 	}
 	for i, o := range groups {
 		if i > 0 {
-			b.add(" OR ")
+			b.Add(" OR ")
 		}
-		b.writeOwned(src, o, by, typ)
+		writeOwned(b, src, o, by, typ)
 	}
 	if len(groups) > 1 {
-		b.add(")")
+		b.Add(")")
 	}
-	b.add(andCondition(src.ofClass()))
-	b.add(andCondition(b.allowedRows(src, b.may)))
+	b.Add(sqlquery.AndCondition(src.OfClass()))
+	b.Add(sqlquery.AndCondition(b.AllowedRows(src, b.May)))
 	if f := l.Filter; f != nil {
-		b.add(" AND ")
-		b.filter(src, f, false)
+		b.Add(" AND ")
+		b.Filter(src, f, false)
 	}
 	if property.Type == engine.Collection || property.Back != nil {
-		b.writeOrder(src, g.memberSorting(property))
+		b.WriteOrder(src, g.MemberSorting(property))
 		if order == "" {
-			order = p.table.quoted + "." + seqColumn
+			order = p.Table.Quoted + "." + layout.SeqColumn
 		}
-		b.add(order)
+		b.Add(order)
 	}
-	b.insert(at, " FROM "+src.from.text())
-	st.text, st.args = b.text(), b.args
-	return st, b.finish(s.traits)
+	b.Insert(at, " FROM "+src.From.Text())
+	st.text, st.args = b.Text(), b.Args
+	return st, b.Finish(s.traits)
 }
 
 // writeOwned writes the condition that a row belongs to one of the owners. by is the column that refers
 // to them.
-func (b *builder) writeOwned(src *source, o *owners, by string, typ engine.PropertyType) {
+func writeOwned(b *sqlquery.Builder, src *sqlquery.Source, o *owners, by string, typ engine.PropertyType) {
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
-		list[i] = encode(v)
+		list[i] = sqldb.Encode(v)
 	}
-	b.add(b.dialect.In(by, typ, list, b.placeholder))
+	b.Add(b.Dialect.In(by, typ, list, b.Placeholder))
 	if o.filter != nil {
-		b.add(" AND ")
-		b.filter(src, o.filter, false)
+		b.Add(" AND ")
+		b.Filter(src, o.filter, false)
 	}
 }
 
 // visitMembers runs a statement and calls visit with each item and its owner column. visit may keep the
 // item.
-func (r *session) visitMembers(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
+func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any
 	if st.owner != nil {
 		more = []any{&owner}
 	}
-	scan := r.newScanner(st.result, more...)
-	return r.eachRow(ctx, st.text, st.args, func(rows *sql.Rows) error {
+	scan := r.NewScanner(st.result, more...)
+	return r.EachRow(ctx, st.text, st.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		it := &engine.Item{}
-		p.loadRow(it, r.raw)
+		p.LoadRow(it, r.Raw)
 		if st.owner != nil {
-			owner = decode(*st.owner, owner)
+			owner = sqldb.Decode(*st.owner, owner)
 		}
 		return visit(it, owner)
 	})
+}
+
+// neededTable returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with
+// them, this table, otherwise that of p.
+func (s *Store) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
+	l := s.pool.Readers.Locks
+	if l == nil || !l.Some.Load() {
+		return p.Table
+	}
+	for _, more := range load {
+		target := s.layout.Plans[more.Property.Target]
+		if target == nil {
+			continue
+		}
+		t := s.neededTable(target, more.Next)
+		if w, _ := l.FindWait(conns.TableUse{Table: t.Quoted, Write: false}); w != nil {
+			return t
+		}
+	}
+	return p.Table
 }

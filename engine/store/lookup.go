@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // lookUpGroup finds out which items of the group exist. It updates these and inserts the others, in
@@ -44,7 +46,7 @@ func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 			return err
 		}
 		write := sv.updateEntry
-		if class != e.plan.class.FullName || e.plan.caching.watched {
+		if class != e.plan.Class.FullName || e.plan.Caching.Watched {
 			write = sv.writeOne
 		}
 		if err := write(e); err != nil {
@@ -57,7 +59,7 @@ func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 }
 
 // completeAll completes the values of entries for an insert, as far as they need the transaction.
-func (sv *save) completeAll(p *plan, group []entry) error {
+func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	var rows []engine.Values
 	for i := range group {
 		if e := &group[i]; e.full == nil {
@@ -81,25 +83,25 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 
 // existingClasses returns the classes of those items of the group that exist, by id. It returns an error
 // if an existing item has the same id but another key.
-func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, error) {
-	b := newBuilder(sv.store.traits)
-	id := p.table.id
+func (sv *save) existingClasses(p *layout.Plan, group []entry) (map[string]string, error) {
+	b := sqldb.NewBuilder(sv.store.traits)
+	id := p.Table.ID
 	keys := make([]any, len(group))
 	for i := range group {
 		keys[i] = group[i].key[0]
 	}
-	b.add("SELECT ", id.quoted, ", ", classColumn)
-	parts := p.keyColumns()
+	b.Add("SELECT ", id.Quoted, ", ", layout.ClassColumn)
+	parts := p.KeyColumns()
 	for _, column := range parts {
-		b.add(", ", column.quoted)
+		b.Add(", ", column.Quoted)
 	}
-	b.add(" FROM ", p.table.quoted, " WHERE ")
-	sv.store.writeIn(b, id.quoted, id.typ, keys)
-	if root := sv.store.plans[p.table.classes[0]]; root.classCondition() != "" {
-		b.add(" AND ", root.classCondition())
+	b.Add(" FROM ", p.Table.Quoted, " WHERE ")
+	sqldb.WriteIn(sv.store.db.Dialect, b, id.Quoted, id.Type, keys)
+	if root := sv.store.layout.Plans[p.Table.Classes[0]]; root.ClassCondition() != "" {
+		b.Add(" AND ", root.ClassCondition())
 	}
 	if lock := sv.store.traits.Lock; lock != "" {
-		b.add(" ORDER BY ", id.quoted, lock)
+		b.Add(" ORDER BY ", id.Quoted, lock)
 	}
 	found := make(map[string]string, len(group))
 	byKey := map[string]*entry{}
@@ -109,31 +111,18 @@ func (sv *save) existingClasses(p *plan, group []entry) (map[string]string, erro
 		}
 	}
 	var other *entry
-	err := sv.w.visitRows(b, 2+len(parts), func(row []any) {
-		key := engine.ValueText(readValue(id.typ, row[0]))
-		found[key] = textOf(row[1])
+	err := sv.w.VisitRows(b, 2+len(parts), func(row []any) {
+		key := engine.ValueText(sqldb.ReadValue(id.Type, row[0]))
+		found[key] = sqldb.TextOf(row[1])
 		e := byKey[key]
-		if e != nil && (other == nil || e.index < other.index) && !p.hasKey(e.given, func(part int) any { return readValue(parts[part].typ, row[2+part]) }) {
+		if e != nil && (other == nil || e.index < other.index) && !p.HasKey(e.given, func(part int) any { return sqldb.ReadValue(parts[part].Type, row[2+part]) }) {
 			other = e
 		}
 	})
 	if err == nil && other != nil {
-		err = atRecord(other.index, p.otherKey(other.given))
+		err = atRecord(other.index, otherKey(p, other.given))
 	}
 	return found, err
-}
-
-// keyColumns returns the columns of the parts of the key, in order, or nil if the key has one
-// property.
-func (p *plan) keyColumns() []*column {
-	if !p.table.hasIDColumn() {
-		return nil
-	}
-	columns := make([]*column, len(p.class.Key))
-	for i, part := range p.class.KeyProperties() {
-		columns[i] = p.table.column(part)
-	}
-	return columns
 }
 
 // powerOfTwo returns the largest power of two that is not above n. n must be positive.

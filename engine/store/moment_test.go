@@ -11,6 +11,8 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/storetest"
 )
 
@@ -23,7 +25,7 @@ func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
 	topic := storetest.NewClass("topic", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text))
 	note := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text), storetest.Ref("topic", topic))
 	storetest.Link(topic, note)
-	st, other := openBesideWith(t, p, store.Config{Classes: []*engine.Class{topic, note}, Scans: store.Scans{MaxWait: 10 * time.Minute}})
+	st, other := openBesideWith(t, p, store.Config{Classes: []*engine.Class{topic, note}, Scans: conns.Scans{MaxWait: 10 * time.Minute}})
 	const notes, topics = 20000, 50
 	var records []engine.Record
 	for i := range topics {
@@ -93,7 +95,7 @@ func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
 }
 
 // keepsSnapshot reports whether another connection holds a snapshot.
-func keepsSnapshot(t *testing.T, db *store.Database) bool {
+func keepsSnapshot(t *testing.T, db *sqldb.Database) bool {
 	t.Helper()
 	var busy, pages, moved int
 	if db.Dialect.Traits().Batch > 1 {

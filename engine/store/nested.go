@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
 )
 
 // deep holds the parts of a record that are not values of its own row.
@@ -33,11 +35,11 @@ type memberChange struct {
 
 // unfold moves values that do not belong to the row from e.given to e.deep.
 func (sv *save) unfold(e *entry) error {
-	d := &e.plan.duties
-	for _, p := range d.derived {
+	d := &e.plan.Duties
+	for _, p := range d.Derived {
 		e.given[p.Index] = engine.Absent
 	}
-	for _, p := range d.references {
+	for _, p := range d.References {
 		r, ok := e.given[p.Index].(*engine.Record)
 		if !ok {
 			continue
@@ -49,7 +51,7 @@ func (sv *save) unfold(e *entry) error {
 		e.ensureDeep().records = append(e.deep.records, nested{p, inner, r.Follow})
 		e.alone = true
 	}
-	for _, p := range d.collections {
+	for _, p := range d.Collections {
 		v := e.given[p.Index]
 		e.given[p.Index] = engine.Absent
 		m, changes, err := sv.memberChange(e, p, v)
@@ -156,7 +158,7 @@ func withinAttribute(name string, err error) error {
 		name += "." + c.Attribute
 	}
 	c.Attribute = name
-	return keepMark(err, &c)
+	return conns.KeepMark(err, &c)
 }
 
 // writeRecord writes one record and the records nested in its references. Its collections are written after all
@@ -170,7 +172,7 @@ func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
 	if err := sv.admitEntry(e, before); err != nil {
 		return nil, err
 	}
-	if before != nil && sv.store.plans[before.Class].affectsOthers() {
+	if before != nil && sv.store.layout.Plans[before.Class].AffectsOthers() {
 		sv.former = append(sv.former, before)
 	}
 	v, err := sv.resolveReferences(e, before)
@@ -226,8 +228,8 @@ func (sv *save) putItem(e *entry, v engine.Values, before *engine.Item) (it *eng
 // resolveReferences saves the records in the references of e. It returns the values of e with the keys of these
 // records.
 func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
-	d := &e.plan.duties
-	if e.deep == nil && !d.hasTrackers() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
+	d := &e.plan.Duties
+	if e.deep == nil && !d.HasTrackers() && !d.Late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // the values will not be changed
 	}
 	v := slices.Clone(e.given)
@@ -250,7 +252,7 @@ func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values,
 		v[n.property.Index] = keyOf(it)
 	}
 	if e.nest != nil && e.nest.place != nil { // applied last, so records nested in a member cannot move it to another owner
-		e.nest.place(v, e.plan.class)
+		e.nest.place(v, e.plan.Class)
 	}
 	sv.redirectReferences(e.plan, v)
 	return v, nil
@@ -259,7 +261,7 @@ func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values,
 // pointedKey returns the key in a reference of a stored item, or nil if the reference is null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
-	if at == nil || it.Values[at.Index] == nil || storageDiffers(at, p) {
+	if at == nil || it.Values[at.Index] == nil || layout.StorageDiffers(at, p) {
 		return nil
 	}
 	return []any{it.Values[at.Index]}
@@ -288,26 +290,26 @@ func (sv *save) readBefore(e *entry) (*engine.Item, error) {
 		return nil, nil
 	}
 	// The root class finds the item regardless of its class.
-	p := sv.store.plans[e.plan.table.classes[0]]
+	p := sv.store.layout.Plans[e.plan.Table.Classes[0]]
 	it := &engine.Item{}
-	found, err := sv.w.readOne(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
+	found, err := readOne(sv.w, sv.w.Ctx, p.SQL().Lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
 			err = sv.store.missingError(sv.w, e.plan, keyText(e.key), nil)
 		}
 		return nil, err
 	}
-	if e.how == lookup && e.plan.table.hasIDColumn() {
+	if e.how == lookup && e.plan.Table.HasIDColumn() {
 		key := it.Class.KeyProperties()
-		if !e.plan.hasKey(e.given, func(part int) any { return it.Values[key[part].Index] }) {
-			return nil, e.plan.otherKey(e.given)
+		if !e.plan.HasKey(e.given, func(part int) any { return it.Values[key[part].Index] }) {
+			return nil, otherKey(e.plan, e.given)
 		}
 	}
 	switch {
-	case e.plan.holdsClass(it.Class):
+	case e.plan.HoldsClass(it.Class):
 		return it, nil
 	case e.how == modify:
-		return nil, engine.NoItem(e.plan.class, keyText(e.key))
+		return nil, engine.NoItem(e.plan.Class, keyText(e.key))
 	case e.nest != nil:
 		return nil, nil // the insert will report that the key is taken
 	}
@@ -316,7 +318,7 @@ func (sv *save) readBefore(e *entry) (*engine.Item, error) {
 
 // mustInspect reports whether an update must read the stored item first.
 func (sv *save) mustInspect(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.setsDivided() || sv.setsRestricted(e) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.setsRestricted(e) {
 		return true
 	}
 	if e.deep == nil {

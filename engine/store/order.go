@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
@@ -24,7 +27,7 @@ type move struct {
 	to     any
 }
 
-func (m *moves) add(t *table, from, to any) {
+func (m *moves) add(t *layout.Table, from, to any) {
 	if m.from == nil {
 		m.from = map[place][]move{}
 	}
@@ -34,7 +37,7 @@ func (m *moves) add(t *table, from, to any) {
 }
 
 // presentKey returns the present key of the item that had the given key before the change with the given number.
-func (m *moves) presentKey(number int, t *table, key any) any {
+func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
 		i, _ := slices.BinarySearchFunc(of, number, func(one move, number int) int { return one.number - number })
@@ -48,12 +51,12 @@ func (m *moves) presentKey(number int, t *table, key any) any {
 
 // currentKey returns the present key of an item that the current record refers to by the key it had before the record
 // changed keys. Other keys are returned unchanged.
-func (sv *save) currentKey(t *table, key any) any { return sv.moves.presentKey(0, t, key) }
+func (sv *save) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
-func (sv *save) tableOf(c *engine.Class) *table {
-	if p := sv.store.plans[c]; p != nil {
-		return p.table
+func (sv *save) tableOf(c *engine.Class) *layout.Table {
+	if p := sv.store.layout.Plans[c]; p != nil {
+		return p.Table
 	}
 	return nil
 }
@@ -66,12 +69,12 @@ func (sv *save) enterRecord(index int) {
 }
 
 // applyRename applies a change of a key to all state of the save that refers to the item.
-func (sv *save) applyRename(t *table, from, to any) {
+func (sv *save) applyRename(t *layout.Table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
 	old := engine.ValueText(from)
 	for c, keys := range sv.deferred {
-		if c.plan.table != t {
+		if c.plan.Table != t {
 			continue
 		}
 		for i, key := range keys {
@@ -87,7 +90,7 @@ func (sv *save) applyRename(t *table, from, to any) {
 		}
 	}
 	rename := func(it **engine.Item) {
-		if *it != nil && (*it).ID == old && sv.store.plans[(*it).Class].table == t {
+		if *it != nil && (*it).ID == old && sv.store.layout.Plans[(*it).Class].Table == t {
 			*it = renamedItem(*it, to)
 		}
 	}
@@ -128,25 +131,25 @@ func (sv *save) redirectKey(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
 	}
-	key := sv.currentKey(e.plan.table, e.key[0])
+	key := sv.currentKey(e.plan.Table, e.key[0])
 	if engine.ValueText(key) == keyText(e.key) {
 		return
 	}
 	e.key = []any{key}
 	if e.how == lookup {
 		e.given = slices.Clone(e.given)
-		for _, p := range e.plan.class.KeyProperties() {
+		for _, p := range e.plan.Class.KeyProperties() {
 			e.given[p.Index] = engine.Absent
 		}
 	}
 }
 
 // redirectReferences is like redirectKey for the references among the values of a record.
-func (sv *save) redirectReferences(p *plan, v engine.Values) {
+func (sv *save) redirectReferences(p *layout.Plan, v engine.Values) {
 	if sv.moves.count == 0 {
 		return
 	}
-	for _, property := range p.duties.references {
+	for _, property := range p.Duties.References {
 		if value := v[property.Index]; isScalar(value) {
 			v[property.Index] = sv.currentKey(sv.tableOf(property.Target), value)
 		}
@@ -156,16 +159,16 @@ func (sv *save) redirectReferences(p *plan, v engine.Values) {
 // mustClose reports whether the collections of an entry must be written before a later record of its class. This is the
 // case if they may change the item of that record, or data that its defaults and permissions depend on.
 func (sv *save) mustClose(e *entry) bool {
-	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.skipsRowChecks(e.plan) || sv.mayReach(e, e.plan.table))
+	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.Duties.Computed || !sv.guard.SkipsRowChecks(e.plan) || sv.mayReach(e, e.plan.Table))
 }
 
 // mayReach reports whether the collections or nested records of an entry may change items of a table, or a key that
 // such items refer to.
-func (sv *save) mayReach(e *entry, t *table) bool {
+func (sv *save) mayReach(e *entry, t *layout.Table) bool {
 	if e.deep == nil {
 		return false
 	}
-	inner := func(e *entry) bool { return e.plan.table == t || e.how == rekey || sv.mayReach(e, t) }
+	inner := func(e *entry) bool { return e.plan.Table == t || e.how == rekey || sv.mayReach(e, t) }
 	if slices.ContainsFunc(e.deep.records, func(n nested) bool { return inner(n.entry) }) {
 		return true
 	}
@@ -193,7 +196,7 @@ type awaited struct {
 
 // place identifies an item by its table and id, or a collection by the table of its members and a name.
 type place struct {
-	table *table
+	table *layout.Table
 	id    string
 }
 
@@ -238,7 +241,7 @@ func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 // markArrived must be called for each written item. If collections await the item as a member, they get it in
 // joinArrived.
 func (sv *save) markArrived(e *entry, it *engine.Item) {
-	at := place{e.plan.table, it.ID}
+	at := place{e.plan.Table, it.ID}
 	var others []*awaited
 	for _, a := range sv.awaiting[at] {
 		if it.Class != a.property.Target && !slices.Contains(a.property.Target.Descendants, it.Class) {
@@ -246,7 +249,7 @@ func (sv *save) markArrived(e *entry, it *engine.Item) {
 			continue
 		}
 		a.arrived = true
-		back := e.plan.class.Property(a.property.Back.Name)
+		back := e.plan.Class.Property(a.property.Back.Name)
 		if !a.dropped && (back == nil || e.given[back.Index] == engine.Absent) {
 			sv.arrived = append(sv.arrived, a)
 		}
@@ -386,7 +389,7 @@ func (sv *save) rereadStale() error {
 	for i := range sv.asked {
 		add(&sv.asked[i].item)
 	}
-	keys := map[*table][]any{}
+	keys := map[*layout.Table][]any{}
 	for _, it := range stale {
 		t := sv.tableOf((*it).Class)
 		keys[t] = append(keys[t], keyOf(*it))
@@ -394,7 +397,7 @@ func (sv *save) rereadStale() error {
 	fresh := make(map[identity]*engine.Item, len(stale))
 	for t, all := range keys {
 		for chunk := range slices.Chunk(distinctValues(all), bulkRows) {
-			if err := sv.readInto(fresh, sv.store.plans[t.classes[0]], chunk); err != nil {
+			if err := sv.readInto(fresh, sv.store.layout.Plans[t.Classes[0]], chunk); err != nil {
 				return err
 			}
 		}
@@ -408,18 +411,18 @@ func (sv *save) rereadStale() error {
 }
 
 // readInto reads the items of a table with the given keys, with the columns that a write returns.
-func (sv *save) readInto(items map[identity]*engine.Item, root *plan, keys []any) error {
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT ", root.sql().selected.list, " FROM ", root.table.quoted, " WHERE ")
-	sv.store.writeIn(b, root.table.id.quoted, root.table.id.typ, keys)
-	b.add(andCondition(root.classCondition()))
-	scan := sv.w.newScanner(root.sql().selected)
-	return sv.w.eachRow(sv.w.ctx, b.text(), b.args, func(rows *sql.Rows) error {
+func (sv *save) readInto(items map[identity]*engine.Item, root *layout.Plan, keys []any) error {
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("SELECT ", root.SQL().Selected.List, " FROM ", root.Table.Quoted, " WHERE ")
+	sqldb.WriteIn(sv.store.db.Dialect, b, root.Table.ID.Quoted, root.Table.ID.Type, keys)
+	b.Add(sqlquery.AndCondition(root.ClassCondition()))
+	scan := sv.w.NewScanner(root.SQL().Selected)
+	return sv.w.EachRow(sv.w.Ctx, b.Text(), b.Args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		it := &engine.Item{}
-		root.loadRow(it, sv.w.raw)
+		root.LoadRow(it, sv.w.Raw)
 		items[identityOf(it)] = it
 		return nil
 	})

@@ -5,33 +5,34 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
-
-// inParts reports whether a change of many items is made in parts. It is if the journal needs each item's previous
-// values and no cached attribute needs the previous values of all items.
-func (p *plan) inParts() bool { return p.duties.journaled && !p.caching.any }
 
 // selectRowNumbers returns the row numbers of the items that q finds and that the account may access with the
 // permission. The rows are locked.
-func (s *Store) selectRowNumbers(w *session, g *guard, may engine.Permission, p *plan, q *engine.Query) (all []any, err error) {
-	b := s.guardedBuilder(g)
-	b.may = may
-	b.add("SELECT ", seqColumn, " FROM ", p.table.quoted)
+func (s *Store) selectRowNumbers(w *conns.Session, g *rights.Guard, may engine.Permission, p *layout.Plan, q *engine.Query) (all []any, err error) {
+	b := s.queries.GuardedBuilder(g)
+	b.May = may
+	b.Add("SELECT ", layout.SeqColumn, " FROM ", p.Table.Quoted)
 	if err := s.whereFound(b, p, q); err != nil {
 		return nil, err
 	}
-	b.add(s.lockClause(may))
-	err = w.visitRows(b, 1, func(row []any) { all = append(all, row[0]) })
+	b.Add(s.lockClause(may))
+	err = w.VisitRows(&b.Builder, 1, func(row []any) { all = append(all, row[0]) })
 	return all, err
 }
 
 // inEach calls do for the items with these row numbers, a part at a time, and adds up the results. among writes the
 // condition for a part.
-func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) (n int64, err error) {
+func (s *Store) inEach(all []any, do func(among func(*sqldb.Builder)) (int64, error)) (n int64, err error) {
 	for part := range slices.Chunk(all, bulkRows) {
-		done, err := do(func(b *builder) {
-			b.add(" WHERE ")
-			s.writeIn(b, seqColumn, engine.Int, part)
+		done, err := do(func(b *sqldb.Builder) {
+			b.Add(" WHERE ")
+			sqldb.WriteIn(s.db.Dialect, b, layout.SeqColumn, engine.Int, part)
 		})
 		if err != nil {
 			return 0, err
@@ -42,7 +43,7 @@ func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) 
 }
 
 // updateParts does the work of updateAll, a part at a time.
-func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
+func (sv *save) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
 	all, err := s.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
 	if err != nil || len(all) == 0 {
@@ -51,15 +52,15 @@ func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64,
 	if err := sv.raiseCounters(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	return s.inEach(all, func(among func(*builder)) (int64, error) {
-		b := newBuilder(s.traits)
-		b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
+	return s.inEach(all, func(among func(*sqldb.Builder)) (int64, error) {
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("SELECT ", p.SQL().Listed.List, " FROM ", p.Table.Quoted)
 		among(b)
-		before, err := sv.w.cloneItems(sv.w.ctx, p, listing{text: b.text(), args: b.args})
+		before, err := cloneItems(sv.w, sv.w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 		if err != nil {
 			return 0, err
 		}
-		b = newBuilder(s.traits)
+		b = sqldb.NewBuilder(s.traits)
 		sv.setAll(b, p, v)
 		among(b)
 		return sv.changeAll(b, p, v, before)
@@ -67,14 +68,14 @@ func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64,
 }
 
 // deleteParts does the work of DeleteAll, a part at a time.
-func (s *Store) deleteParts(ctx context.Context, w *session, g *guard, p *plan, q *engine.Query) (n int64, err error) {
+func (s *Store) deleteParts(ctx context.Context, w *conns.Session, g *rights.Guard, p *layout.Plan, q *engine.Query) (n int64, err error) {
 	all, err := s.selectRowNumbers(w, g, engine.MayRead|engine.MayDelete, p, q)
 	if err != nil {
 		return 0, err
 	}
-	return s.inEach(all, func(among func(*builder)) (int64, error) {
-		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", p.table.quoted)
+	return s.inEach(all, func(among func(*sqldb.Builder)) (int64, error) {
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("DELETE FROM ", p.Table.Quoted)
 		among(b)
 		return s.deleteAll(ctx, w, p, b)
 	})

@@ -4,16 +4,16 @@ import (
 	"testing"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // TestReadersAreReused: consecutive reads use one connection, because opening more would cost a start some
 // milliseconds.
 func TestReadersAreReused(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
-		var db *store.Database
+		var db *sqldb.Database
 		open := p.open
-		p.open = func() (*store.Database, error) {
+		p.open = func() (*sqldb.Database, error) {
 			d, err := open()
 			db = d
 			return d, err

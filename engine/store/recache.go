@@ -5,6 +5,11 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // maxRounds limits how far a change of a cached attribute spreads: from an item to its dependents, from these to
@@ -18,7 +23,7 @@ const recacheRows = 500
 // their dependents. before holds items as they were before they were changed or deleted, because other items depended
 // on them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
 // value, or if the result is a duplicate.
-func (s *Store) recacheItems(w *session, written, before []*engine.Item) error {
+func (s *Store) recacheItems(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
 		r.written[identityOf(it)] = it
@@ -31,8 +36,8 @@ func (s *Store) recacheItems(w *session, written, before []*engine.Item) error {
 	return r.spreadChanges(slices.Concat(written, before))
 }
 
-func (s *Store) newRecaching(w *session) *recaching {
-	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writerLookups(w), written: map[identity]*engine.Item{}}
+func (s *Store) newRecaching(w *conns.Session) *recaching {
+	return &recaching{store: s, ctx: w.Ctx, w: w, data: s.writerLookups(w), written: map[identity]*engine.Item{}}
 }
 
 // spreadChanges computes the dependents of changed items, and the dependents of these.
@@ -61,7 +66,7 @@ func (r *recaching) spreadChanges(changed []*engine.Item) error {
 type recaching struct {
 	store   *Store
 	ctx     context.Context
-	w       *session
+	w       *conns.Session
 	data    *lookups
 	written map[identity]*engine.Item
 }
@@ -86,7 +91,7 @@ func withoutLinks(it *engine.Item) *engine.Item {
 func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
-		if len(r.store.plans[it.Class].caching.cached) > 0 {
+		if len(r.store.layout.Plans[it.Class].Caching.Cached) > 0 {
 			work = append(work, withoutLinks(it))
 		}
 	}
@@ -126,7 +131,7 @@ func (r *recaching) updateWritten(it *engine.Item) {
 	if mine == nil || mine.Class != it.Class {
 		return
 	}
-	for _, p := range r.store.plans[it.Class].caching.cached {
+	for _, p := range r.store.layout.Plans[it.Class].Caching.Cached {
 		mine.Values[p.Index] = it.Values[p.Index]
 	}
 	if it.Revision != 0 {
@@ -136,38 +141,38 @@ func (r *recaching) updateWritten(it *engine.Item) {
 
 // storeCached stores the cached attributes of an item that differ from the old values. If the item is not fresh, it
 // gets a new revision.
-func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
-	p := s.plans[it.Class]
-	b := newBuilder(s.traits)
-	b.add("UPDATE ", p.table.quoted, " SET ")
-	for _, property := range p.caching.cached {
+func (s *Store) storeCached(w *conns.Session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
+	p := s.layout.Plans[it.Class]
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("UPDATE ", p.Table.Quoted, " SET ")
+	for _, property := range p.Caching.Cached {
 		if !property.Stored() || it.Values[property.Index] == old[property.Index] {
 			continue
 		}
 		if differs {
-			b.add(", ")
+			b.Add(", ")
 		}
 		differs = true
-		b.add(p.table.column(property).quoted, " = ")
-		b.bind(it.Values[property.Index])
+		b.Add(p.Table.Column(property).Quoted, " = ")
+		b.Bind(it.Values[property.Index])
 	}
 	if !differs {
 		return false, nil
 	}
 	if !fresh {
 		it.Revision = uint64(newRevision())
-		b.add(", ", revColumn, " = ")
-		b.bind(int64(it.Revision))
+		b.Add(", ", layout.RevColumn, " = ")
+		b.Bind(int64(it.Revision))
 	}
 	key, ok := it.Class.KeyValues(it.ID)
 	if !ok {
 		return false, engine.NoItem(it.Class, it.ID)
 	}
-	p.whereKey(b, key)
-	if err := p.checkSizes(it.Values); err != nil {
+	p.WhereKey(b, key)
+	if err := p.CheckSizes(it.Values); err != nil {
 		return false, err
 	}
-	if _, err := w.execute(b); err != nil {
+	if _, err := w.Execute(b); err != nil {
 		return false, s.writeError(p, err, it.Get)
 	}
 	return true, s.keepWords(w, p, it)
@@ -178,7 +183,7 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
 	for _, it := range items {
-		if !r.store.plans[it.Class].affectsOthers() {
+		if !r.store.layout.Plans[it.Class].AffectsOthers() {
 			continue
 		}
 		if byClass[it.Class] == nil {
@@ -190,12 +195,12 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	var found []*engine.Item
 	for _, c := range classes {
 		for chunk := range slices.Chunk(byClass[c], recacheRows) {
-			for _, d := range r.store.plans[c].caching.dependencies {
-				if err := r.store.loadAll(r.ctx, r.w, chunk, []*engine.Load{d.load}, 0); err != nil {
+			for _, d := range r.store.layout.Plans[c].Caching.Dependencies {
+				if err := r.store.loadAll(r.ctx, r.w, chunk, []*engine.Load{d.Load}, 0); err != nil {
 					return nil, err
 				}
 				for _, it := range chunk {
-					found = appendLeaves(it, d.path, seen, found)
+					found = appendLeaves(it, d.Path, seen, found)
 				}
 			}
 		}
@@ -205,11 +210,11 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 
 // rereadLocked reads items with a lock, so that no other transaction changes them or their cached attributes until this
 // transaction ends. Values computed from the result include earlier changes of other transactions.
-func (s *Store) rereadLocked(w *session, items []*engine.Item) ([]*engine.Item, error) {
-	keys := map[*table][]any{}
-	var tables []*table
+func (s *Store) rereadLocked(w *conns.Session, items []*engine.Item) ([]*engine.Item, error) {
+	keys := map[*layout.Table][]any{}
+	var tables []*layout.Table
 	for _, it := range items {
-		t := s.plans[it.Class].table
+		t := s.layout.Plans[it.Class].Table
 		if keys[t] == nil {
 			tables = append(tables, t)
 		}
@@ -227,29 +232,29 @@ func (s *Store) rereadLocked(w *session, items []*engine.Item) ([]*engine.Item, 
 }
 
 // readLocked reads and locks the items with the given keys.
-func (s *Store) readLocked(w *session, t *table, keys []any) ([]*engine.Item, error) {
-	p := s.plans[t.classes[0]]
-	b := newBuilder(s.traits)
-	b.add("SELECT ", p.sql().listed.list, " FROM ", t.quoted, " WHERE ")
-	s.writeIn(b, t.quoted+"."+t.id.quoted, t.id.typ, keys)
-	if p.classCondition() != "" {
-		b.add(" AND ", p.classCondition())
+func (s *Store) readLocked(w *conns.Session, t *layout.Table, keys []any) ([]*engine.Item, error) {
+	p := s.layout.Plans[t.Classes[0]]
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("SELECT ", p.SQL().Listed.List, " FROM ", t.Quoted, " WHERE ")
+	sqldb.WriteIn(s.db.Dialect, b, t.Quoted+"."+t.ID.Quoted, t.ID.Type, keys)
+	if p.ClassCondition() != "" {
+		b.Add(" AND ", p.ClassCondition())
 	}
-	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // a fixed order of locks avoids deadlocks
-	return w.cloneItems(w.ctx, p, listing{text: b.text(), args: b.args})
+	b.Add(" ORDER BY ", t.Quoted, ".", t.ID.Quoted, s.traits.Lock) // a fixed order of locks avoids deadlocks
+	return cloneItems(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 }
 
 // readAffected returns the items that q finds and that the account may change, in the state before the change. Cached
 // attributes of other items may depend on them. The rows are locked, as in readLocked.
-func (s *Store) readAffected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
-	b := s.guardedBuilder(g)
-	b.may = engine.MayRead | engine.MayWrite
-	b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
+func (s *Store) readAffected(w *conns.Session, g *rights.Guard, p *layout.Plan, q *engine.Query) ([]*engine.Item, error) {
+	b := s.queries.GuardedBuilder(g)
+	b.May = engine.MayRead | engine.MayWrite
+	b.Add("SELECT ", p.SQL().Listed.List, " FROM ", p.Table.Quoted)
 	if err := s.whereFound(b, p, q); err != nil {
 		return nil, err
 	}
-	b.add(s.traits.Lock)
-	return w.cloneItems(w.ctx, p, listing{text: b.text(), args: b.args})
+	b.Add(s.traits.Lock)
+	return cloneItems(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 }
 
 // appendLeaves appends the items at the end of a loaded path to found.
@@ -280,8 +285,8 @@ func appendLeaves(it *engine.Item, path []string, seen map[identity]bool, found 
 // the account may read: hidden items are missing, and hidden attributes are null.
 func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
-	w.guard = sv.guard
-	defer func() { w.guard = nil }()
+	w.Guard = sv.guard
+	defer func() { w.Guard = nil }()
 	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
 	for i, value := range v {
 		if isScalar(value) {
@@ -289,15 +294,15 @@ func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Prope
 		}
 	}
 	data := s.writerLookups(w)
-	sv.guard.hideValues(draft)
-	if err := s.loadAll(w.ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
+	sv.guard.HideValues(draft)
+	if err := s.loadAll(w.Ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
 		return nil, err
 	}
-	sv.guard.hideLoaded(draft)
-	if err := data.computeAgain(w.ctx, []*engine.Item{draft}); err != nil {
+	sv.guard.HideLoaded(draft)
+	if err := data.computeAgain(w.Ctx, []*engine.Item{draft}); err != nil {
 		return nil, err
 	}
-	result, err := p.Computed.Eval(w.ctx, draft, data)
+	result, err := p.Computed.Eval(w.Ctx, draft, data)
 	if it, ok := result.(*engine.Item); ok {
 		return it.ID, err
 	}

@@ -4,18 +4,19 @@ import (
 	"maps"
 
 	"restsrv/engine"
+	"restsrv/engine/store/layout"
 )
 
 // meetExisting checks that the account may write entries of one class to the items that exist, and sets the stored
 // state of entries that need it. existing maps the ids of the items to their classes.
-func (sv *save) meetExisting(p *plan, group []entry, existing map[string]string) error {
+func (sv *save) meetExisting(p *layout.Plan, group []entry, existing map[string]string) error {
 	if err := sv.admitGroup(p, group, existing); err != nil {
 		return err
 	}
 	var keys []any
 	for i := range group {
 		e := &group[i]
-		if existing[keyText(e.key)] != "" && (p.duties.journaled || sv.setsRestricted(e)) {
+		if existing[keyText(e.key)] != "" && (p.Duties.Journaled || sv.setsRestricted(e)) {
 			keys = append(keys, e.key[0])
 		}
 	}
@@ -26,8 +27,8 @@ func (sv *save) meetExisting(p *plan, group []entry, existing map[string]string)
 }
 
 // recallItems sets the stored state of the entries.
-func (sv *save) recallItems(p *plan, group []entry, keys []any) error {
-	items, err := sv.store.readLocked(sv.w, p.table, keys)
+func (sv *save) recallItems(p *layout.Plan, group []entry, keys []any) error {
+	items, err := sv.store.readLocked(sv.w, p.Table, keys)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (sv *save) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}
 	for _, it := range items {
-		switch f := sv.guard.rowFilter(engine.MayRead, it.Class); {
+		switch f := sv.guard.RowFilter(engine.MayRead, it.Class); {
 		case f == nil:
 			all[it.ID] = true
 		case f.Op != engine.OpConst:
@@ -71,7 +72,7 @@ func (sv *save) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 		}
 	}
 	for c, some := range keys {
-		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: sv.store.plans[c], of: []engine.Permission{engine.MayRead}}, some)
+		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: sv.store.layout.Plans[c], of: []engine.Permission{engine.MayRead}}, some)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // insertOne completes v and inserts it as a new item.
@@ -18,15 +21,15 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 			return nil, err
 		}
 	}
-	if err := p.checkSizes(v); err != nil {
+	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
-	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: v}
-	st, err := sv.w.prepare(p.sql().insert)
+	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: v}
+	st, err := sv.w.Prepare(p.SQL().Insert)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
+	if _, err = st.ExecContext(sv.w.Ctx, p.RowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
 		if d := sv.store.duplicateError(p, err, it.Get); d != nil {
 			if e.how == lookup {
 				return nil, sv.duplicateError(d)
@@ -48,7 +51,7 @@ const duplicateAttempts = 3
 func (sv *save) duplicateError(err error) error {
 	var met *conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.ofKey() {
-		return again{err}
+		return conns.MarkAgain(err)
 	}
 	return err
 }
@@ -58,7 +61,7 @@ func (sv *save) duplicateError(err error) error {
 func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.mayRename(v) {
-		if err := sv.lockFollowers(e.plan.table, e.key[0], rekeyDepth); err != nil {
+		if err := sv.lockFollowers(e.plan.Table, e.key[0], rekeyDepth); err != nil {
 			return nil, err
 		}
 	}
@@ -66,21 +69,21 @@ func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 		if err := sv.checkPermitted(e, before); err != nil {
 			return nil, err
 		}
-		if e.nest == nil && e.how != modify && !e.plan.holdsClass(before.Class) {
+		if e.nest == nil && e.how != modify && !e.plan.HoldsClass(before.Class) {
 			return sv.reclassItem(e, slices.Clone(v), before) // the kept values were not given by the caller
 		}
 		match = nil
 	}
-	if len(e.plan.duties.numbers) > 0 {
+	if len(e.plan.Duties.Numbers) > 0 {
 		if err := sv.raiseCounters(e.plan, []engine.Values{v}); err != nil {
 			return nil, err
 		}
 	}
-	if e.plan.duties.hasTrackers() {
-		e.plan.class.Stamp(v, sv.newGenerate(), false)
+	if e.plan.Duties.HasTrackers() {
+		e.plan.Class.Stamp(v, sv.newGenerate(), false)
 	}
 	c := change{key: e.key, values: v, keepKey: e.how == lookup, match: match, editor: sv.editorID(e.plan)}
-	if e.how != modify && e.nest == nil && before.Class == e.plan.class {
+	if e.how != modify && e.nest == nil && before.Class == e.plan.Class {
 		c.version = &e.version
 	}
 	it := &engine.Item{}
@@ -93,16 +96,16 @@ func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 	case e.how == modify:
 		return nil, sv.store.missingError(sv.w, e.plan, keyText(e.key), sv.match)
 	}
-	return nil, engine.NoItem(e.plan.class, e.plan.class.ID(v))
+	return nil, engine.NoItem(e.plan.Class, e.plan.Class.ID(v))
 }
 
 // checkPermitted returns an error if the stored item does not match or if a read-only attribute would change.
 func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
-	c := e.plan.class
+	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
 		return unmatchedError(c, stored.ID)
 	}
-	if e.handling != engine.Strict || !e.plan.duties.readonly {
+	if e.handling != engine.Strict || !e.plan.Duties.Readonly {
 		return nil
 	}
 	read, err := sv.readableIDs(stored)
@@ -114,7 +117,7 @@ func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
 			continue
 		}
 		// If an account may not read the stored value, the response must not reveal that it is equal.
-		known := read[stored.ID] && !sv.guard.isUnusable(property)
+		known := read[stored.ID] && !sv.guard.IsUnusable(property)
 		if at := stored.Class.Property(property.Name); !known || at == nil || e.given[i] != stored.Values[at.Index] {
 			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
 				engine.Quote(property.Name), c.FullName)
@@ -123,11 +126,6 @@ func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
 		}
 	}
 	return nil
-}
-
-// holdsClass reports whether items of class c are items of the plan's class: c is that class or a descendant.
-func (p *plan) holdsClass(c *engine.Class) bool {
-	return c == p.class || slices.Contains(p.class.Descendants, c)
 }
 
 // reclassItem changes the class of an item to a descendant of its class, or to another class of the tree. The item
@@ -139,36 +137,36 @@ func (sv *save) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	if err != nil {
 		return nil, err
 	}
-	if err := sv.guard.checkReclass(before, p.class, read[before.ID]); err != nil {
+	if err := sv.guard.CheckReclass(before, p.Class, read[before.ID]); err != nil {
 		return nil, err
 	}
-	lost, err := sv.findLoss(before, p.class, v)
+	lost, err := sv.findLoss(before, p.Class, v)
 	if err != nil {
 		return nil, err
 	}
 	if lost != nil {
 		err := engine.Errorf(engine.Invalid, "class", "object %s of class %s cannot become one of class %s, which has no attribute for its %s: clear that first",
-			engine.Quote(before.ID), before.Class.FullName, p.class.FullName, engine.Quote(lost.Name))
-		err.Class, err.ID, err.Attribute = p.class.FullName, before.ID, lost.Name
+			engine.Quote(before.ID), before.Class.FullName, p.Class.FullName, engine.Quote(lost.Name))
+		err.Class, err.ID, err.Attribute = p.Class.FullName, before.ID, lost.Name
 		return nil, err
 	}
-	for i, property := range p.class.Properties {
+	for i, property := range p.Class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
 			v[i], _ = recastValue(at, property, before.Values[at.Index]) // findLoss has checked that each value can be converted
 			sv.expectKept(e, property, v[i])
 		}
 	}
-	p.class.Stamp(v, sv.newGenerate(), false)
+	p.Class.Stamp(v, sv.newGenerate(), false)
 	if err := sv.numberOne(p, v); err != nil {
 		return nil, err
 	}
 	if err := sv.fillValues(p, v); err != nil {
 		return nil, err
 	}
-	if err := p.checkSizes(v); err != nil {
+	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
-	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(newRevision()), Version: e.version,
+	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(newRevision()), Version: e.version,
 		Creator: before.Creator, Editor: sv.editorID(p), Values: v}
 	if err := sv.overwriteRow(e.key[0], it); err != nil {
 		return nil, err
@@ -186,8 +184,8 @@ func (sv *save) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*e
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
 		case p.Formula != nil:
-		case isLinked(p):
-			if q != nil && isLinked(q) && sv.store.linkNames.of(q).name == sv.store.linkNames.of(p).name {
+		case layout.IsLinked(p):
+			if q != nil && layout.IsLinked(q) && sv.store.layout.LinkNames.Of(q).Name == sv.store.layout.LinkNames.Of(p).Name {
 				continue
 			}
 			some, err := sv.hasLinks(p, keyOf(it))
@@ -209,41 +207,41 @@ func canRecast(p, q *engine.Property, value any) bool {
 
 // hasLinks reports whether a collection of an item has members.
 func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
-	l := sv.store.linkNames.of(p)
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT 1 FROM ", l.quoted, " WHERE ", l.owner, " = ")
-	b.bind(key)
-	b.add(" LIMIT 1")
-	err = sv.w.visitRows(b, 1, func([]any) { found = true })
+	l := sv.store.layout.LinkNames.Of(p)
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("SELECT 1 FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
+	b.Bind(key)
+	b.Add(" LIMIT 1")
+	err = sv.w.VisitRows(b, 1, func([]any) { found = true })
 	return found, err
 }
 
 // overwriteRow replaces all columns of the row with the key by those of an item.
 func (sv *save) overwriteRow(key any, it *engine.Item) error {
-	p := sv.store.plans[it.Class]
-	b := newBuilder(sv.store.traits)
-	b.add("UPDATE ", p.table.quoted, " SET ", classColumn, " = ", quoteText(p.class.FullName))
+	p := sv.store.layout.Plans[it.Class]
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("UPDATE ", p.Table.Quoted, " SET ", layout.ClassColumn, " = ", sqldb.QuoteText(p.Class.FullName))
 	set := func(quoted string, value any) {
-		b.add(", ", quoted, " = ")
-		b.bind(value)
+		b.Add(", ", quoted, " = ")
+		b.Bind(value)
 	}
-	set(versionColumn, orNull(it.Version))
-	set(revColumn, int64(it.Revision))
-	set(creatorColumn, orNull(it.Creator))
-	set(editorColumn, orNull(it.Editor))
-	for _, col := range p.table.columns {
+	set(layout.VersionColumn, layout.OrNull(it.Version))
+	set(layout.RevColumn, int64(it.Revision))
+	set(layout.CreatorColumn, layout.OrNull(it.Creator))
+	set(layout.EditorColumn, layout.OrNull(it.Editor))
+	for _, col := range p.Table.Columns {
 		var value any
-		if property := p.table.propertyOf(p.class, col); property != nil {
+		if property := p.Table.PropertyOf(p.Class, col); property != nil {
 			value = it.Values[property.Index]
 		}
-		set(col.quoted, value)
+		set(col.Quoted, value)
 	}
-	if p.table.hasIDColumn() {
-		set(p.table.id.quoted, it.ID)
+	if p.Table.HasIDColumn() {
+		set(p.Table.ID.Quoted, it.ID)
 	}
-	b.add(" WHERE ", p.table.id.quoted, " = ")
-	b.bind(key)
-	if _, err := sv.w.execute(b); err != nil {
+	b.Add(" WHERE ", p.Table.ID.Quoted, " = ")
+	b.Bind(key)
+	if _, err := sv.w.Execute(b); err != nil {
 		return sv.store.writeError(p, err, it.Get)
 	}
 	return nil
@@ -252,17 +250,17 @@ func (sv *save) overwriteRow(key any, it *engine.Item) error {
 // afterWrite records the work that follows the write of a row: collections and checks are done at the end of the
 // transaction.
 func (sv *save) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
-	d := &e.plan.duties
+	d := &e.plan.Duties
 	if e.deep != nil && len(e.deep.members) > 0 {
 		sv.later = append(sv.later, pending{e, it})
 	}
 	if len(sv.awaited) > 0 {
 		sv.markArrived(e, it)
 	}
-	if e.handling == engine.Strict || d.restricted || len(sv.guard.restrictedReferences(e.plan)) > 0 {
+	if e.handling == engine.Strict || d.Restricted || len(sv.guard.RestrictedReferences(e.plan)) > 0 {
 		sv.expectAll(e, given)
 	}
-	if sv.store.plans[it.Class].needsRecache() {
+	if sv.store.layout.Plans[it.Class].NeedsRecache() {
 		sv.written = append(sv.written, it)
 	}
 	if err := sv.updateFiles(e.plan, given, it); err != nil {

@@ -4,6 +4,10 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // rekeyDepth limits how far a change of a key continues through keys that are references.
@@ -13,26 +17,26 @@ const rekeyDepth = 16
 // Without these locks a deadlock would be possible: the change would lock the item and wait for a write of a referring
 // item, while that write waits in lockTargets. The lock on the item does not block lockTargets. It is taken first,
 // because a write of a collection also locks its owner before its members.
-func (sv *save) lockFollowers(t *table, key any, depth int) error {
-	if depth == 0 || !slices.ContainsFunc(t.pointers, func(p pointer) bool { return p.other == "" }) {
+func (sv *save) lockFollowers(t *layout.Table, key any, depth int) error {
+	if depth == 0 || !slices.ContainsFunc(t.Pointers, func(p layout.Pointer) bool { return p.Other == "" }) {
 		return nil
 	}
-	if _, err := sv.lockWhere(t, t.id.quoted, key, ""); err != nil {
+	if _, err := sv.lockWhere(t, t.ID.Quoted, key, ""); err != nil {
 		return err
 	}
-	for _, p := range t.pointers {
-		if p.other != "" {
+	for _, p := range t.Pointers {
+		if p.Other != "" {
 			continue
 		}
-		keys, err := sv.lockWhere(p.plan.table, p.column, key, p.classes)
+		keys, err := sv.lockWhere(p.Plan.Table, p.Column, key, p.Classes)
 		if err != nil {
 			return err
 		}
-		if !p.key {
+		if !p.Key {
 			continue
 		}
 		for _, key := range keys {
-			if err := sv.lockFollowers(p.plan.table, key, depth-1); err != nil {
+			if err := sv.lockFollowers(p.Plan.Table, key, depth-1); err != nil {
 				return err
 			}
 		}
@@ -42,12 +46,12 @@ func (sv *save) lockFollowers(t *table, key any, depth int) error {
 
 // lockWhere locks the rows of a table that have a value in a column, and returns their keys. classes is an additional
 // condition.
-func (sv *save) lockWhere(t *table, column string, value any, classes string) (keys []any, err error) {
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", column, " = ")
-	b.bind(value)
-	b.add(classes, " ORDER BY ", t.id.quoted, sv.store.traits.Lock)
-	err = sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, readValue(t.id.typ, row[0])) })
+func (sv *save) lockWhere(t *layout.Table, column string, value any, classes string) (keys []any, err error) {
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ", column, " = ")
+	b.Bind(value)
+	b.Add(classes, " ORDER BY ", t.ID.Quoted, sv.store.traits.Lock)
+	err = sv.w.VisitRows(b, 1, func(row []any) { keys = append(keys, sqldb.ReadValue(t.ID.Type, row[0])) })
 	return keys, err
 }
 
@@ -57,13 +61,13 @@ func (e *entry) mayRename(v engine.Values) bool {
 		return false
 	}
 	given := 0
-	key := e.plan.class.KeyProperties()
+	key := e.plan.Class.KeyProperties()
 	for _, p := range key {
 		if v[p.Index] != engine.Absent {
 			given++
 		}
 	}
-	return given > 0 && (given < len(key) || e.plan.class.ID(v) != keyText(e.key))
+	return given > 0 && (given < len(key) || e.plan.Class.ID(v) != keyText(e.key))
 }
 
 // followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
@@ -73,23 +77,23 @@ func (sv *save) followMove(e *entry, it *engine.Item) error {
 		return nil
 	}
 	key := keyOf(it)
-	if err := sv.followAll(e.plan.table, e.key[0], key, rekeyDepth); err != nil {
+	if err := sv.followAll(e.plan.Table, e.key[0], key, rekeyDepth); err != nil {
 		return err
 	}
-	p := sv.store.plans[it.Class]
-	_, err := sv.w.readOne(sv.w.ctx, p.sql().get, p, it, []any{key})
+	p := sv.store.layout.Plans[it.Class]
+	_, err := readOne(sv.w, sv.w.Ctx, p.SQL().Get, p, it, []any{key})
 	return err
 }
 
 // followAll changes all references to an item of t from one key to another.
-func (sv *save) followAll(t *table, from, to any, depth int) error {
+func (sv *save) followAll(t *layout.Table, from, to any, depth int) error {
 	sv.applyRename(t, from, to)
-	for _, pointer := range t.pointers {
+	for _, pointer := range t.Pointers {
 		var err error
 		switch {
-		case pointer.other != "":
+		case pointer.Other != "":
 			err = sv.followLink(pointer, from, to)
-		case pointer.key:
+		case pointer.Key:
 			err = sv.followKey(pointer, from, to, depth)
 		default:
 			err = sv.followReference(t, pointer, from, to)
@@ -109,36 +113,36 @@ func (sv *save) followAll(t *table, from, to any, depth int) error {
 
 // followReference updates reference attributes. The revision of the referring items changes, because their content
 // does.
-func (sv *save) followReference(t *table, p pointer, from, to any) error {
-	if p.plan.duties.journaled || p.plan.sharesColumn(p.column) {
+func (sv *save) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
+	if p.Plan.Duties.Journaled || p.Plan.SharesColumn(p.Column) {
 		if err := sv.followTold(t, p, from, to); err != nil {
 			return err
 		}
 	}
-	_, err := sv.w.execute(sv.followStatement(p, from, to))
+	_, err := sv.w.Execute(sv.followStatement(p, from, to))
 	return err
 }
 
 // followTold is followReference for items that have a journal, or in which the reference shares an index. A reference
 // of an item to itself is journaled together with its key.
-func (sv *save) followTold(t *table, p pointer, from, to any) error {
+func (sv *save) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
-	b.add(andCondition(p.plan.classCondition()))
-	items, err := sv.w.runReturning(b, p.plan)
+	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
+	items, err := runReturning(sv.w, b, p.Plan)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		if p.plan.table == t && it.ID == engine.ValueText(to) {
+		if p.Plan.Table == t && it.ID == engine.ValueText(to) {
 			continue
 		}
 		v := engine.NewValues(it.Class)
-		v[it.Class.Property(p.propertyName()).Index] = to
-		if err := sv.store.checkSharedSizes(sv.store.plans[it.Class], v, it); err != nil {
+		v[it.Class.Property(p.PropertyName()).Index] = to
+		if err := sv.store.layout.CheckSharedSizes(sv.store.layout.Plans[it.Class], v, it); err != nil {
 			return err
 		}
 		was := it.Clone()
-		was.Values[it.Class.Property(p.propertyName()).Index] = from
+		was.Values[it.Class.Property(p.PropertyName()).Index] = from
 		if err := sv.journalWrite(was, it); err != nil {
 			return err
 		}
@@ -147,73 +151,67 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 }
 
 // followStatement returns the statement of followReference.
-func (sv *save) followStatement(p pointer, from, to any) *builder {
-	b := newBuilder(sv.store.traits)
-	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
-	b.bind(to)
-	b.add(", ", revColumn, " = ")
-	b.bind(newRevision())
-	b.add(" WHERE ", p.column, " = ")
-	b.bind(from)
-	b.add(p.classes)
+func (sv *save) followStatement(p layout.Pointer, from, to any) *sqldb.Builder {
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("UPDATE ", p.Table, " SET ", p.Column, " = ")
+	b.Bind(to)
+	b.Add(", ", layout.RevColumn, " = ")
+	b.Bind(newRevision())
+	b.Add(" WHERE ", p.Column, " = ")
+	b.Bind(from)
+	b.Add(p.Classes)
 	return b
 }
 
-// propertyName returns the name of the property that holds the reference.
-func (p pointer) propertyName() string {
-	columns := p.plan.table.columns
-	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].property
-}
-
 // followLink updates links. If there was a dangling link to the new key, the two links become one.
-func (sv *save) followLink(p pointer, from, to any) error {
-	b := newBuilder(sv.store.traits)
-	b.add("DELETE FROM ", p.table, " WHERE ", p.column, " = ")
-	b.bind(from)
-	b.add(" AND ", p.other, " IN (SELECT ", p.other, " FROM ", p.table, " WHERE ", p.column, " = ")
-	b.bind(to)
-	b.add(")")
-	if _, err := sv.w.execute(b); err != nil {
+func (sv *save) followLink(p layout.Pointer, from, to any) error {
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("DELETE FROM ", p.Table, " WHERE ", p.Column, " = ")
+	b.Bind(from)
+	b.Add(" AND ", p.Other, " IN (SELECT ", p.Other, " FROM ", p.Table, " WHERE ", p.Column, " = ")
+	b.Bind(to)
+	b.Add(")")
+	if _, err := sv.w.Execute(b); err != nil {
 		return err
 	}
-	b = newBuilder(sv.store.traits)
-	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
-	b.bind(to)
-	b.add(" WHERE ", p.column, " = ")
-	b.bind(from)
+	b = sqldb.NewBuilder(sv.store.traits)
+	b.Add("UPDATE ", p.Table, " SET ", p.Column, " = ")
+	b.Bind(to)
+	b.Add(" WHERE ", p.Column, " = ")
+	b.Bind(from)
 	var others []any
 	var err error
 	if len(engine.ValueText(to)) > len(engine.ValueText(from)) {
-		b.add(" RETURNING ", p.other)
-		err = sv.w.visitRows(b, 1, func(row []any) { others = append(others, readValue(engine.String, row[0])) })
+		b.Add(" RETURNING ", p.Other)
+		err = sv.w.VisitRows(b, 1, func(row []any) { others = append(others, sqldb.ReadValue(engine.String, row[0])) })
 	} else {
-		_, err = sv.w.execute(b)
+		_, err = sv.w.Execute(b)
 	}
-	if _, met := sv.store.db.Dialect.Duplicate(err, []Index{{Name: p.unique}}); met {
-		return again{err} // another transaction has added the same link since the first statement
+	if _, met := sv.store.db.Dialect.Duplicate(err, []sqldb.Index{{Name: p.Unique}}); met {
+		return conns.MarkAgain(err) // another transaction has added the same link since the first statement
 	}
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	return linksFit(p.collection, to, others)
+	return layout.LinksFit(p.Collection, to, others)
 }
 
 // followKey updates references that are part of a key. The key of their items changes too.
-func (sv *save) followKey(p pointer, from, to any, depth int) error {
+func (sv *save) followKey(p layout.Pointer, from, to any, depth int) error {
 	if depth == 0 {
 		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
 	}
-	t := p.plan.table
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", p.column, " = ")
-	b.bind(from)
-	b.add(p.classes)
+	t := p.Plan.Table
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ", p.Column, " = ")
+	b.Bind(from)
+	b.Add(p.Classes)
 	var keys []any
-	if err := sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, readValue(t.id.typ, row[0])) }); err != nil {
+	if err := sv.w.VisitRows(b, 1, func(row []any) { keys = append(keys, sqldb.ReadValue(t.ID.Type, row[0])) }); err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if _, err := sv.followOne(p.plan, p.propertyName(), key, to, depth); err != nil {
+		if _, err := sv.followOne(p.Plan, p.PropertyName(), key, to, depth); err != nil {
 			return err
 		}
 	}
@@ -221,18 +219,18 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 }
 
 // followOne changes a reference that is part of the key of one item, and returns the new key of the item.
-func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, error) {
-	t := p.table
+func (sv *save) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
+	t := p.Table
 	var before []*engine.Item
-	if p.duties.journaled {
+	if p.Duties.Journaled {
 		var err error
 		if before, err = sv.store.readLocked(sv.w, t, []any{key}); err != nil {
 			return nil, err
 		}
 	}
 	it := &engine.Item{}
-	v := engine.NewValues(p.class)
-	v[p.class.Property(name).Index] = to
+	v := engine.NewValues(p.Class)
+	v[p.Class.Property(name).Index] = to
 	c := change{key: []any{key}, values: v, editor: sv.editorID(p)}
 	found, err := sv.store.updateOne(sv.w, p, it, c)
 	if err != nil || !found || it.ID == engine.ValueText(key) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/conns"
 )
 
 // TestCostlyReadingsRest: an expensive read rests if another account is present, and does not rest otherwise.
@@ -17,7 +17,7 @@ func TestCostlyReadingsRest(t *testing.T) {
 }
 
 func costlyReadingsRest(t *testing.T, p place, items int) {
-	st, c := openMany(t, p, store.Scans{MaxWait: time.Hour})
+	st, c := openMany(t, p, conns.Scans{MaxWait: time.Hour})
 	st.Stay(time.Hour)
 	read := func(n int) (rests int64) {
 		t.Helper()
@@ -42,7 +42,7 @@ func costlyReadingsRest(t *testing.T, p place, items int) {
 func TestCostlyWritesRest(t *testing.T) { onBoth(t, costlyWritesRest) }
 
 func costlyWritesRest(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{})
+	st, c := openMany(t, p, conns.Scans{})
 	st.Stay(time.Hour)
 	save := func() (rests int64) {
 		t.Helper()

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
 )
 
 // Save implements engine.Repository.
@@ -21,7 +24,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	if err != nil {
 		return nil, s.hideError(ctx, err)
 	}
-	work := func(w *session) error {
+	work := func(w *conns.Session) error {
 		if err := sv.run(w, entries); err != nil {
 			return err
 		}
@@ -33,7 +36,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		}
 		return sv.saveLast(w, last)
 	}
-	if err = s.writer.doTo(ctx, tableOf(entries), work); err != nil {
+	if err = s.pool.Writer.DoTo(ctx, tableOf(entries), work); err != nil {
 		return nil, s.hideError(ctx, sv.settleError(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
@@ -41,15 +44,15 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 }
 
 // tableOf returns the table of the first entry, or nil if there is none.
-func tableOf(entries []entry) *table {
+func tableOf(entries []entry) *layout.Table {
 	if len(entries) == 0 {
 		return nil
 	}
-	return entries[0].plan.table
+	return entries[0].plan.Table
 }
 
 // saveLast saves the record that is computed from the records saved before it.
-func (sv *save) saveLast(w *session, last engine.Record) (err error) {
+func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
 	}
@@ -76,17 +79,17 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 }
 
 // newWrite prepares a write of the given number of records.
-func (s *Store) newWrite(ctx context.Context, g *guard, records int) *save {
+func (s *Store) newWrite(ctx context.Context, g *rights.Guard, records int) *save {
 	return &save{store: s, ctx: ctx, guard: g, account: accountID(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
 }
 
 // save is one call of Create, Update or Save.
 type save struct {
 	store    *Store
-	w        *session
+	w        *conns.Session
 	attempts int // transactions begun; all but the last have failed
 	ctx      context.Context
-	guard    *guard
+	guard    *rights.Guard
 	account  string
 	now      engine.Instant
 	bulk     bool          // the call is a Save, so errors contain the index of the record
@@ -123,7 +126,7 @@ type save struct {
 
 // entry is a record that is prepared for writing.
 type entry struct {
-	plan    *plan
+	plan    *layout.Plan
 	index   int
 	version string
 	given   engine.Values // values of the record, including its key if known
@@ -198,18 +201,18 @@ const (
 // prepareEntry does all work that needs no transaction: checks, hashes and generated values. A nested record is
 // completed in the transaction, because the outer record supplies some of its values.
 func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
-	p, err := sv.store.planOf(r.Class)
+	p, err := sv.store.layout.PlanOf(r.Class)
 	if err != nil {
 		return entry{}, err
 	}
-	if err := sv.guard.checkWrite(p.class, r.Values, engine.MayUse, engine.MayWrite); err != nil {
+	if err := sv.guard.CheckWrite(p.Class, r.Values, engine.MayUse, engine.MayWrite); err != nil {
 		return entry{}, err
 	}
 	if r.Class.Abstract {
 		return entry{}, abstractError(r.Class)
 	}
-	sv.grants = sv.grants || p.table.grants
-	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.needsRecache() && !p.duties.journaled}
+	sv.grants = sv.grants || p.Table.Grants
+	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.Needy && !p.NeedsRecache() && !p.Duties.Journaled}
 	if inner {
 		e.nest = &nest{saved: r.Saved}
 	}
@@ -219,7 +222,7 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	if err := r.Class.Check(r.Values); err != nil {
 		return entry{}, err
 	}
-	if err := p.checkSizes(r.Values); err != nil {
+	if err := p.CheckSizes(r.Values); err != nil {
 		return entry{}, err
 	}
 	if err := sv.hashPasswords(p, r.Values); err != nil {
@@ -228,18 +231,18 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	if err := e.locateItem(r); err != nil {
 		return entry{}, err
 	}
-	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.duties.late && sv.setsRestricted(&e)
+	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.Duties.Late && sv.setsRestricted(&e)
 	switch {
 	case e.how == rekey:
 		return e, nil
-	case e.key == nil && (inner || p.duties.late):
+	case e.key == nil && (inner || p.Duties.Late):
 		return e, nil
 	case e.key == nil:
 		e.full = e.given
 		return e, sv.completeValues(p, e.full)
 	}
 	e.how = lookup
-	if !e.alone && p.canUpsert() {
+	if !e.alone && p.CanUpsert() {
 		return e, sv.tryUpsert(&e)
 	}
 	return e, nil
@@ -250,12 +253,6 @@ func abstractError(c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
 	e.Class = c.FullName
 	return e
-}
-
-// canUpsert reports whether one statement can insert or update an item of the class, without knowing which is needed.
-func (p *plan) canUpsert() bool {
-	d := &p.duties
-	return p.shapes == nil && p.classCondition() == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
 // locateItem determines the key of the record's item. It adds the key to the given values if the record has only an id.
@@ -272,7 +269,7 @@ func (e *entry) locateItem(r *engine.Record) error {
 	}
 	if byID != nil {
 		parts, ok := byID, true
-		if e.plan.table.hasIDColumn() {
+		if e.plan.Table.HasIDColumn() {
 			parts, ok = c.KeyParts(r.ID)
 		}
 		for i, p := range c.KeyProperties() {
@@ -294,7 +291,7 @@ func (e *entry) locateItem(r *engine.Record) error {
 }
 
 func (e *entry) keyGiven() bool {
-	for _, p := range e.plan.class.KeyProperties() {
+	for _, p := range e.plan.Class.KeyProperties() {
 		if e.given[p.Index] == engine.Absent {
 			return false
 		}
@@ -304,13 +301,13 @@ func (e *entry) keyGiven() bool {
 
 // keyTouched reports whether a part of the key is given.
 func (e *entry) keyTouched() bool {
-	return slices.ContainsFunc(e.plan.class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
+	return slices.ContainsFunc(e.plan.Class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
 // tryUpsert makes e an upsert if defaults and generated values can supply the missing values.
 func (sv *save) tryUpsert(e *entry) error {
 	mask, all := sv.mask[:0], true
-	for _, property := range e.plan.stored {
+	for _, property := range e.plan.Stored {
 		if e.given[property.Index] == engine.Absent {
 			mask, all = append(mask, '0'), false
 			continue
@@ -338,16 +335,16 @@ func (sv *save) tryUpsert(e *entry) error {
 }
 
 // completeValues adds all values that an insert requires to v.
-func (sv *save) completeValues(p *plan, v engine.Values) error {
-	if p.duties.hasTrackers() {
-		p.class.Stamp(v, sv.newGenerate(), true)
+func (sv *save) completeValues(p *layout.Plan, v engine.Values) error {
+	if p.Duties.HasTrackers() {
+		p.Class.Stamp(v, sv.newGenerate(), true)
 	}
 	return sv.fillValues(p, v)
 }
 
 // fillValues adds the missing defaults and generated values to v.
-func (sv *save) fillValues(p *plan, v engine.Values) error {
-	for _, property := range p.passwords {
+func (sv *save) fillValues(p *layout.Plan, v engine.Values) error {
+	for _, property := range p.Passwords {
 		if v[property.Index] != engine.Absent || property.Default == nil {
 			continue
 		}
@@ -359,15 +356,15 @@ func (sv *save) fillValues(p *plan, v engine.Values) error {
 	}
 	g := sv.newGenerate()
 	if sv.w != nil {
-		g.Formula = func(property *engine.Property) (any, error) { return sv.computeDefault(p.class, v, property) }
+		g.Formula = func(property *engine.Property) (any, error) { return sv.computeDefault(p.Class, v, property) }
 	}
-	return p.class.Complete(v, g)
+	return p.Class.Complete(v, g)
 }
 
 // hashPasswords hashes the given passwords and the defaults that may be needed. Hashing is slow, so it must not be done
 // inside the transaction.
-func (sv *save) hashPasswords(p *plan, v engine.Values) error {
-	for _, property := range p.passwords {
+func (sv *save) hashPasswords(p *layout.Plan, v engine.Values) error {
+	for _, property := range p.Passwords {
 		if v[property.Index] == engine.Absent && property.Default != nil {
 			if _, err := sv.defaultPassword(property); err != nil {
 				return err
@@ -412,5 +409,5 @@ func atRecord(i int, err error) error {
 	}
 	c := *e
 	c.Index, c.Bulk = i, true
-	return keepMark(err, &c)
+	return conns.KeepMark(err, &c)
 }

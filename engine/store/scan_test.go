@@ -10,6 +10,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/conns"
 	"restsrv/engine/store/storetest"
 )
 
@@ -17,7 +18,7 @@ import (
 const manyNotes = 30000
 
 // openMany opens a store of manyNotes items.
-func openMany(t *testing.T, p place, scans store.Scans) (*store.Store, *engine.Class) {
+func openMany(t *testing.T, p place, scans conns.Scans) (*store.Store, *engine.Class) {
 	t.Helper()
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text))
 	db, err := p.open()
@@ -105,7 +106,7 @@ func await(t *testing.T, what string, condition func() bool) {
 func TestScansLeaveReaders(t *testing.T) { onBoth(t, scansLeaveReaders) }
 
 func scansLeaveReaders(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
+	st, c := openMany(t, p, conns.Scans{MaxWait: 10 * time.Minute})
 	occupy(t, st, c, 23)
 	ctx, cancel := context.WithTimeout(as(t.Context(), "a@local"), 5*time.Minute)
 	defer cancel()
@@ -131,7 +132,7 @@ func scansLeaveReaders(t *testing.T, p place) {
 func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
 
 func scansOfOthers(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
+	st, c := openMany(t, p, conns.Scans{MaxWait: 10 * time.Minute})
 	first := occupy(t, st, c, 12)
 	done := make(chan error, 1)
 	go func() {
@@ -159,7 +160,7 @@ func scansOfOthers(t *testing.T, p place) {
 func TestScansAreRefused(t *testing.T) { onBoth(t, scansAreRefused) }
 
 func scansAreRefused(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{Waiting: 2, MaxWait: 100 * time.Millisecond})
+	st, c := openMany(t, p, conns.Scans{Waiting: 2, MaxWait: 100 * time.Millisecond})
 	first := hold(t.Context(), st, c, "b@local", 1)
 	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
 	h := &holder{errs: make([]error, 24)}
@@ -196,7 +197,7 @@ func scansAreRefused(t *testing.T, p place) {
 // TestBegunReadingsEnd: a short read with a slow caller is not refused if all places are taken. SQLite suspends such
 // reads instead of refusing them.
 func TestBegunReadingsEnd(t *testing.T) {
-	st, c := openMany(t, postgresPlace(t), store.Scans{MaxWait: 10 * time.Minute})
+	st, c := openMany(t, postgresPlace(t), conns.Scans{MaxWait: 10 * time.Minute})
 	occupy(t, st, c, 24)
 	found := 0
 	err := st.List(as(t.Context(), "b@local"), &engine.Query{Class: c, Count: 5}, func(*engine.Item) error {
@@ -214,7 +215,7 @@ func TestBegunReadingsEnd(t *testing.T) {
 func TestScansRunAgain(t *testing.T) { onBoth(t, scansRunAgain) }
 
 func scansRunAgain(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
+	st, c := openMany(t, p, conns.Scans{MaxWait: 10 * time.Minute})
 	var group sync.WaitGroup
 	for i := range 40 {
 		group.Go(func() {
@@ -237,7 +238,7 @@ func scansRunAgain(t *testing.T, p place) {
 func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext) }
 
 func scanEndsWithItsContext(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
+	st, c := openMany(t, p, conns.Scans{MaxWait: 10 * time.Minute})
 	occupy(t, st, c, 23)
 	ctx, leave := context.WithCancel(as(t.Context(), "b@local"))
 	done := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/layout"
 	"restsrv/engine/store/storetest"
 )
 
@@ -89,7 +90,7 @@ func TestSchemaChange(t *testing.T) {
 
 func refused(t *testing.T, err error, problems []string) {
 	t.Helper()
-	var e *store.SchemaError
+	var e *layout.SchemaError
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a schema error", err)
 	}

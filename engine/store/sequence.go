@@ -3,12 +3,16 @@ package store
 import (
 	"context"
 	"strings"
+
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/schema"
+	"restsrv/engine/store/sqldb"
 )
 
 // NextNumber implements engine.Sequences for the counters that formulas use.
 func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error) {
-	err = s.writer.doStatement(ctx, nil, func(w *session) error {
-		n, err = nextNumber(w, name)
+	err = s.pool.Writer.DoStatement(ctx, nil, func(w *conns.Session) error {
+		n, err = schema.NextNumber(w, name)
 		return err
 	})
 	return n, err
@@ -16,19 +20,19 @@ func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error
 
 // LastNumbers implements engine.Sequences.
 func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64, error) {
-	b := newBuilder(s.traits)
-	b.add(`SELECT "name", `, storedNumber, ` FROM `, counterTable, ` WHERE `)
+	b := sqldb.NewBuilder(s.traits)
+	b.Add(`SELECT "name", `, schema.StoredNumber, ` FROM `, schema.CounterTable, ` WHERE `)
 	if name == "" {
-		b.add(`substr("name", 1, 1) = `)
+		b.Add(`substr("name", 1, 1) = `)
 	} else {
-		b.add(`"name" = `)
+		b.Add(`"name" = `)
 	}
-	b.bind(namedCounter(name))
+	b.Bind(schema.NamedCounter(name))
 	all := map[string]int64{}
 	var counter string
 	var n int64
-	err := s.dumpRows(ctx, b, &result{}, []any{&counter, &n}, func(*session) error {
-		if name := counter[len(namedCounter("")):]; !strings.Contains(name, "#") { // counters of the server's own items have a #
+	err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&counter, &n}, func(*conns.Session) error {
+		if name := counter[len(schema.NamedCounter("")):]; !strings.Contains(name, "#") { // counters of the server's own items have a #
 			all[name] = n
 		}
 		return nil
@@ -38,8 +42,8 @@ func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64,
 
 // SetNumber implements engine.Sequences.
 func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
-	return s.writer.doStatement(ctx, nil, func(w *session) error {
-		return setCounter(w, namedCounter(name), last)
+	return s.pool.Writer.DoStatement(ctx, nil, func(w *conns.Session) error {
+		return schema.SetCounter(w, schema.NamedCounter(name), last)
 	})
 }
 
@@ -47,7 +51,7 @@ func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
 func (s *Store) RaiseNumbers(ctx context.Context, last map[string]int64) error {
 	counters := make(map[string]int64, len(last))
 	for name, n := range last {
-		counters[namedCounter(name)] = n
+		counters[schema.NamedCounter(name)] = n
 	}
 	return s.ImportCounters(ctx, counters)
 }

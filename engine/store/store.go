@@ -6,12 +6,16 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/schema"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
 )
 
 // Config configures a Store.
@@ -43,7 +47,7 @@ type Config struct {
 	// ReadTime limits the duration of a read, including the wait for a connection; 0 means no limit. Longer reads would
 	// block other requests.
 	ReadTime time.Duration
-	Scans    Scans
+	Scans    conns.Scans
 	// LockTime is how long a request waits for a table that another session of the database locks (see tableLocks); 0
 	// means as long as the database permits.
 	LockTime time.Duration
@@ -55,41 +59,27 @@ type Config struct {
 	Log           *slog.Logger     // if nil, log records are discarded
 }
 
-// Scans limits the long reads that wait. Database.Scans limits those that run.
-type Scans struct {
-	Waiting, AllWaiting int           // requests of one account, and of all accounts; 0 means 64 and 1024
-	MaxWait             time.Duration // 0 means 10 s
-}
-
 // Store implements engine.Repository with SQL.
 type Store struct {
-	cfg       Config
-	db        *Database
-	traits    Traits
-	plans     map[*engine.Class]*plan
-	tables    []*table
-	linkNames linkNames
-	readers   *readers
-	writer    *writer
-	computing bool                                 // a class has attributes that are computed when they are read
-	rowsRead  map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
-	fresh     bool                                 // no Seed has succeeded yet; changed only by Open and Seed
-	lost      *atomic.Int64                        // when a lost connection was last detected, in ns since 1970
+	cfg     Config
+	db      *sqldb.Database
+	traits  sqldb.Traits
+	pool    *conns.Pool
+	layout  *layout.Layout
+	queries *sqlquery.Queries
+	fresh   bool // no Seed has succeeded yet; changed only by Open and Seed
 }
 
 var _ engine.Repository = (*Store)(nil)
 
 // Open adapts the tables of db to the classes, in one transaction, and starts the writer. It takes ownership of db,
 // even if it fails. The error is a *SchemaError if the classes contradict the stored data.
-func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
+func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.MaxLoaded <= 0 {
 		cfg.MaxLoaded = defaultMaxLoaded
-	}
-	if cfg.Scans.MaxWait <= 0 {
-		cfg.Scans.MaxWait = 10 * time.Second
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
@@ -97,22 +87,35 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits(), lost: new(atomic.Int64)}
-	s.readers = newReaders(db, cfg, s.traceFunc())
-	warm := s.readers.warmUp(ctx, db)
-	err := s.layOut(cfg.Classes, newMemory(nil))
+	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits()}
+	s.pool = conns.New(db, conns.Config{ReadTime: cfg.ReadTime, Scans: cfg.Scans, LockTime: cfg.LockTime, WritesWaiting: cfg.WritesWaiting,
+		Log: cfg.Log, Ended: reports{cfg.Unheld, cfg.Regranted}.reportEnded})
+	warm := s.pool.Readers.WarmUp(ctx, db)
+	err := s.layOut(cfg.Classes)
 	if err == nil {
-		err = s.upgradeTables(ctx)
+		up := s.newUpgrade()
+		err = up.UpgradeTables(ctx)
+		s.fresh = up.Fresh
 	}
 	warm()
 	if err != nil {
-		s.readers.close()
-		return nil, errors.Join(err, s.closeConnections())
+		return nil, errors.Join(err, s.pool.Close())
 	}
-	shared := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, lost: s.lost}
-	shared.cfg.Classes = nil // the writer outlives the classes of this Store; see With
-	s.writer = newWriter(shared)
+	s.pool.StartWriter()
 	return s, nil
+}
+
+// LayOut sets the layout of the classes and what depends on it.
+func (s *Store) layOut(classes []*engine.Class) (err error) {
+	s.layout, err = layout.New(s.db.Dialect, layout.Config{Classes: classes, Files: s.cfg.FileClass, Stages: s.cfg.StageClass,
+		Permissions: s.cfg.PermissionClass, Policy: s.cfg.PolicyClass, Journaled: s.cfg.Journal != nil})
+	s.queries = sqlquery.New(s.layout, s.cfg.StageClass, s.cfg.Now)
+	return err
+}
+
+// newUpgrade returns an upgrade of the tables to the layout.
+func (s *Store) newUpgrade() *schema.Upgrade {
+	return &schema.Upgrade{Db: s.db, Traits: s.traits, Log: s.cfg.Log, Layout: s.layout, Fresh: s.fresh}
 }
 
 // Seed saves the initial records of a new database. It does so once in the life of the database; done reports whether
@@ -128,8 +131,8 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	if err != nil {
 		return false, err
 	}
-	err = s.writer.do(ctx, func(w *session) error {
-		done, err = w.forgetFresh()
+	err = s.pool.Writer.Do(ctx, func(w *conns.Session) error {
+		done, err = dropFreshMark(w)
 		if err != nil || !done {
 			return err // another process has already done it
 		}
@@ -147,21 +150,21 @@ func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
 	if !s.fresh {
 		return false, nil
 	}
-	err = s.runRead(ctx, func(r *session) error {
-		n, err := r.queryNumber(ctx, countFresh, nil)
+	err = s.pool.RunRead(ctx, func(r *conns.Session) error {
+		n, err := r.QueryNumber(ctx, schema.CountFresh, nil)
 		fresh = n > 0
 		return err
 	})
 	return fresh, err
 }
 
-// forgetFresh removes the mark of a new database, and reports whether there was one.
-func (s *session) forgetFresh() (bool, error) {
-	st, err := s.prepare(forgetFresh)
+// dropFreshMark removes the mark of a new database, and reports whether there was one.
+func dropFreshMark(s *conns.Session) (bool, error) {
+	st, err := s.Prepare(schema.ForgetFresh)
 	if err != nil {
 		return false, err
 	}
-	result, err := st.ExecContext(s.ctx)
+	result, err := st.ExecContext(s.Ctx)
 	if err != nil {
 		return false, err
 	}
@@ -174,9 +177,9 @@ func (s *session) forgetFresh() (bool, error) {
 // must be among its classes. The error is a *SchemaError if the classes contradict each other. Close of any of these
 // Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
-	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer, lost: s.lost}
+	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, pool: s.pool}
 	n.cfg.Classes = classes
-	if err := n.layOut(classes, newMemory(nil)); err != nil {
+	if err := n.layOut(classes); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -189,31 +192,48 @@ func (s *Store) Upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		var last error
-		err := s.writer.do(ctx, func(w *session) error {
-			w.forbidEviction() // it waits for locks only for a moment, and is retried here
+		err := s.pool.Writer.Do(ctx, func(w *conns.Session) error {
+			w.ForbidEviction() // it waits for locks only for a moment, and is retried here
 			// ctx must not be used: if writes share a transaction, its end would end all of them.
-			if last = s.passGuard(w.ctx, w.conn); last == nil {
-				last = s.upgradeIn(w.ctx, w.conn)
+			up := s.newUpgrade()
+			if last = up.PassGuard(w.Ctx, w.Conn); last == nil {
+				last = up.UpgradeIn(w.Ctx, w.Conn)
 			}
+			s.fresh = up.Fresh
 			return last
 		})
-		var refused *SchemaError
+		var refused *layout.SchemaError
 		switch {
 		case err != nil && errors.As(last, &refused):
 			return refused
-		case err == nil || s.failureKind(last) != Locked:
+		case err == nil || s.pool.FailureKind(last) != sqldb.Locked:
 			return err
-		case time.Since(began) > upgradeTime || !pause(ctx, attempt):
-			return tablesInUse(last)
+		case time.Since(began) > schema.UpgradeTime || !conns.Pause(ctx, attempt):
+			return schema.TablesInUse(last)
 		}
 	}
+}
+
+var (
+	_ engine.Transactor  = (*Store)(nil)
+	_ engine.Snapshotter = (*Store)(nil)
+)
+
+// Transaction implements engine.Transactor.
+func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
+	return s.pool.Transaction(ctx, work)
+}
+
+// Snapshot implements engine.Snapshotter.
+func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) error) error {
+	return s.pool.Snapshot(ctx, work)
 }
 
 // Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns
 // nil.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.runRead(ctx, func(r *session) error {
-		_, err := r.queryNumber(ctx, "SELECT 1", nil)
+	err := s.pool.RunRead(ctx, func(r *conns.Session) error {
+		_, err := r.QueryNumber(ctx, "SELECT 1", nil)
 		return err
 	})
 	if engine.CodeOf(err) == engine.Timeout {
@@ -230,10 +250,10 @@ func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	}
 	locks := func() (map[string]string, error) {
 		found := map[string]string{}
-		b := newBuilder(s.traits)
-		b.add(s.traits.LockedTables)
-		return found, s.runRead(ctx, func(r *session) error {
-			return r.visitRows(b, 2, func(row []any) { found[textOf(row[1])+" "+textOf(row[0])] = textOf(row[0]) })
+		b := sqldb.NewBuilder(s.traits)
+		b.Add(s.traits.LockedTables)
+		return found, s.pool.RunRead(ctx, func(r *conns.Session) error {
+			return r.VisitRows(b, 2, func(row []any) { found[sqldb.TextOf(row[1])+" "+sqldb.TextOf(row[0])] = sqldb.TextOf(row[0]) })
 		})
 	}
 	first, err := locks()
@@ -261,35 +281,7 @@ const momentaryLock = 300 * time.Millisecond
 // Close waits for accepted writes and running queries to end, then closes the database. Later calls of the repository
 // return Unavailable.
 func (s *Store) Close() error {
-	s.writer.close()
-	s.readers.close()
-	return s.closeConnections()
-}
-
-func (s *Store) closeConnections() error {
-	// The writer's connection must be closed last, because closing it merges the write-ahead log into the database.
-	errs := []error{s.db.Read.Close(), s.db.Write.Close()}
-	if s.db.Release != nil {
-		errs = append(errs, s.db.Release())
-	}
-	return errors.Join(errs...)
-}
-
-// planOf returns the plan of a class, which must be one of Config.Classes or a view of one.
-func (s *Store) planOf(c *engine.Class) (*plan, error) {
-	if p := s.plans[c.Base()]; p != nil {
-		return p, nil
-	}
-	return nil, engine.NoClass(c.FullName)
-}
-
-// traceFunc returns a function that logs the text of every statement without values, or nil if the log level excludes
-// it.
-func (s *Store) traceFunc() func(sql string) {
-	if !s.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
-		return nil
-	}
-	return func(sql string) { s.cfg.Log.Debug("statement", "sql", sql) }
+	return s.pool.Close()
 }
 
 // newRevision returns a new random revision. No earlier content of an item has the same one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/layout"
 )
 
 // newGenerate returns the generated values for inserts of this write.
@@ -19,26 +20,26 @@ func (s *Store) newGenerate(ctx context.Context, now engine.Instant) engine.Gene
 }
 
 // stampedUpdate returns the values that an update sets: the given values and the trackers.
-func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
-	if !p.duties.hasTrackers() {
+func (sv *save) stampedUpdate(p *layout.Plan, given engine.Values) engine.Values {
+	if !p.Duties.HasTrackers() {
 		return given
 	}
 	v := slices.Clone(given)
-	p.class.Stamp(v, sv.newGenerate(), false)
+	p.Class.Stamp(v, sv.newGenerate(), false)
 	return v
 }
 
 // creatorID returns the value of the system column for the creator. It is "" if the class has an attribute for the
 // creator.
-func (sv *save) creatorID(p *plan) string {
-	if p.duties.creator != nil {
+func (sv *save) creatorID(p *layout.Plan) string {
+	if p.Duties.Creator != nil {
 		return ""
 	}
 	return sv.account
 }
 
-func (sv *save) editorID(p *plan) string {
-	if p.duties.editor != nil {
+func (sv *save) editorID(p *layout.Plan) string {
+	if p.Duties.Editor != nil {
 		return ""
 	}
 	return sv.account

@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/layout"
 	"restsrv/engine/store/storetest"
 )
 
@@ -117,7 +118,7 @@ func TestWithRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var refused *store.SchemaError
+		var refused *layout.SchemaError
 		if err := next.Upgrade(t.Context()); !errors.As(err, &refused) || len(refused.Problems) != 1 || !strings.Contains(err.Error(), `property "x" was int`) {
 			t.Fatalf("got %v", err)
 		}

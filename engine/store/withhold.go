@@ -2,81 +2,9 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"restsrv/engine"
 )
-
-// A cached attribute has one stored value, computed from all items. The value is withheld from an account that may not
-// read all of these: when the account reads the item, the value is computed again from the items that the account may
-// read, as if the attribute were not cached. The account cannot use such an attribute in filters, orders, searches and
-// aggregations, which use stored values only. Accounts that may read whole classes get the stored value at no cost.
-
-// withholds reports whether the stored value of a property is withheld from the account, because it was computed from
-// items that the account may not all read.
-func (g *guard) withholds(p *engine.Property) bool {
-	if g == nil || len(g.rowsRead) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(g.rowsRead[p], func(c *engine.Class) bool { return g.rowFilter(engine.MayRead, c) != nil })
-}
-
-// isUnusable reports whether the account may not use a property in a condition.
-func (g *guard) isUnusable(p *engine.Property) bool {
-	return g.hides(engine.MayRead, p) || g.withholds(p)
-}
-
-// withheldIn returns the attributes of a class for which the stored value is withheld.
-func (g *guard) withheldIn(c *engine.Class) []*engine.Property {
-	if g == nil || len(g.rowsRead) == 0 {
-		return nil
-	}
-	all, known := g.withheld[c]
-	if !known {
-		for _, p := range c.Properties {
-			if p.Formula != nil && p.Stored() && g.withholds(p) {
-				all = append(all, p)
-			}
-		}
-		if g.withheld == nil {
-			g.withheld = map[*engine.Class][]*engine.Property{}
-		}
-		g.withheld[c] = all
-	}
-	return all
-}
-
-// computesFor reports whether items of a plan's class or of a descendant have attributes that are computed again for
-// the account.
-func (g *guard) computesFor(p *plan) bool {
-	if g == nil || !p.cachedBelow {
-		return false
-	}
-	return len(g.withheldIn(p.class)) > 0 || slices.ContainsFunc(p.class.Descendants, func(c *engine.Class) bool { return len(g.withheldIn(c)) > 0 })
-}
-
-// withhold sets the withheld values of items to nil.
-func (g *guard) withhold(items []*engine.Item) {
-	if g == nil || len(g.rowsRead) == 0 {
-		return
-	}
-	for _, it := range items {
-		for _, p := range g.withheldIn(it.Class) {
-			it.Values[p.Index] = nil
-		}
-	}
-}
-
-// withheldReason is the reason of withheldAttribute.
-const withheldReason = "calculated"
-
-// withheldAttribute returns the error for a condition that uses an attribute with a withheld value.
-func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
-	e := engine.Errorf(engine.Invalid, withheldReason,
-		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
-	e.Class, e.Attribute = c.FullName, p.Name
-	return e
-}
 
 // maxAgain is the maximum depth of nested lookups at which withheld attributes of the found items are computed.
 const maxAgain = 3
@@ -85,8 +13,8 @@ const maxAgain = 3
 // values at first. If the lookup is nested more than maxAgain levels deep, they are set to null. Each item is computed
 // only once, even in a transaction, because there are no writes in the meantime.
 func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error {
-	g := l.r.guard
-	if g == nil || len(g.rowsRead) == 0 {
+	g := l.r.Guard
+	if g == nil || len(g.RowsRead) == 0 {
 		return nil
 	}
 	if l.kept == nil {
@@ -95,11 +23,11 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 	}
 	var some, work []*engine.Item
 	for it := range withLoaded(items, map[*engine.Item]bool{}) {
-		if len(g.withheldIn(it.Class)) > 0 {
+		if len(g.WithheldIn(it.Class)) > 0 {
 			some = append(some, it)
 		}
 	}
-	g.withhold(some)
+	g.Withhold(some)
 	if len(some) == 0 || l.depth == maxAgain {
 		return nil
 	}
@@ -123,7 +51,7 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 			if err != nil && engine.CodeOf(err) != engine.Invalid {
 				return err
 			}
-			for _, p := range g.withheldIn(it.Class) {
+			for _, p := range g.WithheldIn(it.Class) {
 				value := it.Values[p.Index]
 				if err != nil {
 					value = nil
@@ -143,7 +71,7 @@ func (l *lookups) againOf(it *engine.Item) againKey { return againKey{l.depth, i
 
 // setWithheld sets the withheld attributes of an item.
 func (l *lookups) setWithheld(it *engine.Item, values engine.Values) {
-	for i, p := range l.r.guard.withheldIn(it.Class) {
+	for i, p := range l.r.Guard.WithheldIn(it.Class) {
 		it.Values[p.Index] = values[i]
 	}
 }

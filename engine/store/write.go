@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
 )
 
 // Create implements engine.Repository.
@@ -17,33 +20,33 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 }
 
 func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	p, err := s.planOf(c)
+	p, err := s.layout.PlanOf(c)
 	if err != nil {
 		return nil, err
 	}
 	g := s.guardOf(ctx)
-	if err := g.checkWrite(p.class, v, engine.MayUse); err != nil {
+	if err := g.CheckWrite(p.Class, v, engine.MayUse); err != nil {
 		return nil, err
 	}
 	if c.Abstract {
 		return nil, abstractError(c)
 	}
-	if p.duties.isPlain() && g.skipsRowChecks(p) && !p.table.grants {
+	if p.Duties.IsPlain() && g.SkipsRowChecks(p) && !p.Table.Grants {
 		return s.createPlain(ctx, p, v)
 	}
 	sv := s.newWrite(ctx, g, 0)
-	sv.grants = p.table.grants
+	sv.grants = p.Table.Grants
 	e := &entry{plan: p, version: c.Version, given: v, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
 		return nil, err
 	}
-	if err := p.checkSizes(v); err != nil {
+	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
 	if err := sv.hashPasswords(p, v); err != nil {
 		return nil, err
 	}
-	if !p.duties.late {
+	if !p.Duties.Late {
 		if err := sv.completeValues(p, v); err != nil {
 			return nil, err
 		}
@@ -53,12 +56,12 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 }
 
 // createPlain inserts an item if only its row must be written.
-func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
-	c := p.class
+func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values) (*engine.Item, error) {
+	c := p.Class
 	if err := c.Complete(v, s.newGenerate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
 		return nil, err
 	}
-	if err := p.checkSizes(v); err != nil {
+	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
 	if err := s.hashValues(ctx, p, v); err != nil {
@@ -66,13 +69,13 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	}
 	rev := newRevision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: accountID(ctx), Values: v}
-	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err := s.writer.doStatement(ctx, p.table, func(w *session) error {
-		st, err := w.prepare(p.sql().insert)
+	args := p.RowArgs(make([]any, 0, 5+len(v)), it)
+	err := s.pool.Writer.DoStatement(ctx, p.Table, func(w *conns.Session) error {
+		st, err := w.Prepare(p.SQL().Insert)
 		if err != nil {
 			return err
 		}
-		if _, err = st.ExecContext(w.ctx, args...); err != nil {
+		if _, err = st.ExecContext(w.Ctx, args...); err != nil {
 			return s.writeError(p, err, it.Get)
 		}
 		return nil
@@ -86,12 +89,12 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 // writeAlone writes one record in a transaction of its own.
 func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 	e.setPlace(0, "")
-	do, single := sv.store.writer.doTo, sv.isSingle(e)
+	do, single := sv.store.pool.Writer.DoTo, sv.isSingle(e)
 	if single {
-		do = sv.store.writer.doStatement
+		do = sv.store.pool.Writer.DoStatement
 	}
 	sv.items = sv.only[:]
-	work := func(w *session) (err error) {
+	work := func(w *conns.Session) (err error) {
 		if err := sv.beginSave(w); err != nil {
 			return err
 		}
@@ -106,7 +109,7 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 		}
 		return sv.finish()
 	}
-	err := do(sv.ctx, e.plan.table, work)
+	err := do(sv.ctx, e.plan.Table, work)
 	switch {
 	case err != nil && single: // the account may write all items, so the conflict needs no hiding
 		return nil, err
@@ -118,8 +121,8 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 
 // isSingle reports whether one statement can write all of e.
 func (sv *save) isSingle(e *entry) bool {
-	d := &e.plan.duties
-	if sv.grants || !sv.guard.skipsRowChecks(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.needsSharedCheck() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
+	d := &e.plan.Duties
+	if sv.grants || !sv.guard.SkipsRowChecks(e.plan) || e.deep != nil || e.plan.Caching.Any || e.plan.Table.Filed || e.needsSharedCheck() || d.Words || d.Late || d.Restricted || d.Journaled || e.handling == engine.Strict && len(d.References) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.mustInspect(e) && !e.keyTouched()
@@ -128,7 +131,7 @@ func (sv *save) isSingle(e *entry) bool {
 // enrichOne loads the data that the class of a written item requires. If this fails, the write remains valid, so the
 // error is only logged.
 func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
-	if p := s.plans[it.Class]; p.needy || p.cachedBelow {
+	if p := s.layout.Plans[it.Class]; p.Needy || p.CachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
 	}
 	return it
@@ -136,10 +139,12 @@ func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
 
 func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	g := s.guardOf(ctx)
-	if !slices.ContainsFunc(items, func(it *engine.Item) bool { return s.plans[it.Class].needy || g.computesFor(s.plans[it.Class]) }) {
+	if !slices.ContainsFunc(items, func(it *engine.Item) bool {
+		return s.layout.Plans[it.Class].Needy || g.ComputesFor(s.layout.Plans[it.Class])
+	}) {
 		return
 	}
-	g.withhold(items)
+	g.Withhold(items)
 	if err := s.enrichItems(ctx, items, nil); err != nil {
 		s.cfg.Log.Warn("an object was saved, but the data for the response could not be loaded", "class", items[0].Class.FullName, "error", err)
 	}
@@ -159,8 +164,8 @@ func (sv *save) loadMembers(records []engine.Record) error {
 		return nil
 	}
 	loadable := sv.store.cfg.MaxLoaded
-	sv.w.guard, sv.w.loadable = sv.guard, &loadable
-	defer func() { sv.w.guard, sv.w.loadable = nil, nil }()
+	sv.w.Guard, sv.w.Loadable = sv.guard, &loadable
+	defer func() { sv.w.Guard, sv.w.Loadable = nil, nil }()
 	for c, items := range byClass {
 		err := sv.loadMembersOf(c, items)
 		if engine.CodeOf(err) == engine.Invalid {
@@ -202,7 +207,7 @@ func (sv *save) checkMembers(entries []entry) error {
 				named = sv.namedItems(entries)
 			}
 			if slices.ContainsFunc(members, func(member *engine.Item) bool { return !named[member.ID] }) {
-				return again{errRelinked}
+				return conns.MarkAgain(errRelinked)
 			}
 		}
 	}
@@ -240,11 +245,11 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 	}
 	items = slices.DeleteFunc(items, func(it *engine.Item) bool { return !may[it.ID] })
 	for _, p := range c.Properties {
-		if !p.Linked() || sv.guard.hides(engine.MayRead, p) {
+		if !p.Linked() || sv.guard.Hides(engine.MayRead, p) {
 			continue
 		}
 		for chunk := range slices.Chunk(items, bulkRows) {
-			if _, err := sv.store.loadOne(sv.w.ctx, sv.w, chunk, &engine.Load{Property: p}); err != nil {
+			if _, err := sv.store.loadOne(sv.w.Ctx, sv.w, chunk, &engine.Load{Property: p}); err != nil {
 				return err
 			}
 		}
@@ -253,8 +258,8 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 }
 
 // hashValues replaces the plain passwords in v by their hashes.
-func (s *Store) hashValues(ctx context.Context, p *plan, v engine.Values) error {
-	for _, property := range p.passwords {
+func (s *Store) hashValues(ctx context.Context, p *layout.Plan, v engine.Values) error {
+	for _, property := range p.Passwords {
 		plain, ok := v[property.Index].(string)
 		if !ok {
 			continue
@@ -267,7 +272,7 @@ func (s *Store) hashValues(ctx context.Context, p *plan, v engine.Values) error 
 			var e *engine.Error
 			if errors.As(err, &e) && e.Code == engine.Invalid {
 				named := *e
-				named.Class, named.Attribute = p.class.FullName, property.Name
+				named.Class, named.Attribute = p.Class.FullName, property.Name
 				return &named
 			}
 			return err
@@ -275,43 +280,6 @@ func (s *Store) hashValues(ctx context.Context, p *plan, v engine.Values) error 
 		v[property.Index] = hashed
 	}
 	return nil
-}
-
-// insertText returns an INSERT of the given number of rows. rowArgs fills its placeholders. tail follows the rows.
-func (p *plan) insertText(tr Traits, rows int, tail string) string {
-	b := newBuilder(tr)
-	b.add("INSERT INTO ", p.table.quoted, " (", p.rowColumns(), ") VALUES ")
-	class := quoteText(p.class.FullName)
-	for i := range rows {
-		if i > 0 {
-			b.add(", ")
-		}
-		b.add("(", class, ", ")
-		b.bind(nil)
-		b.add(", ")
-		b.bind(nil)
-		b.add(", ")
-		b.bind(nil)
-		for range p.rowVariables() - 3 {
-			b.add(", ")
-			b.bind(nil)
-		}
-		b.add(")")
-	}
-	b.add(tail)
-	return b.text()
-}
-
-// rowArgs appends the arguments for one row of insertText.
-func (p *plan) rowArgs(args []any, it *engine.Item) []any {
-	args = append(args, orNull(it.Version), int64(it.Revision), orNull(it.Creator))
-	for _, property := range p.stored {
-		args = append(args, encode(it.Values[property.Index]))
-	}
-	if p.table.hasIDColumn() {
-		args = append(args, it.ID)
-	}
-	return args
 }
 
 // Update implements engine.Repository.
@@ -329,21 +297,21 @@ type updating struct {
 }
 
 func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, error) {
-	p, err := s.planOf(u.class)
+	p, err := s.layout.PlanOf(u.class)
 	if err != nil {
 		return nil, err
 	}
-	c, id, v, o := p.class, u.id, u.values, u.options
+	c, id, v, o := p.Class, u.id, u.values, u.options
 	g := s.guardOf(ctx)
-	if err := g.checkWrite(c, v, engine.MayWrite); err != nil {
+	if err := g.CheckWrite(c, v, engine.MayWrite); err != nil {
 		return nil, err
 	}
 	key, ok := c.KeyValues(id)
 	if !ok {
-		return nil, g.noItem(c, id)
+		return nil, g.NoItem(c, id)
 	}
 	sv := s.newWrite(ctx, g, 0)
-	sv.match, sv.grants = o.Match, p.table.grants
+	sv.match, sv.grants = o.Match, p.Table.Grants
 	e := &entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
 		return nil, err
@@ -351,7 +319,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 	if err := c.Check(v); err != nil {
 		return nil, err
 	}
-	if err := p.checkSizes(v); err != nil {
+	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
 	if e.deep == nil && !hasValues(v) {
@@ -361,7 +329,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 		return nil, err
 	}
 	it, err := sv.writeAlone(e)
-	return it, g.hideMissing(c, err)
+	return it, hideMissing(g, c, err)
 }
 
 func hasValues(v engine.Values) bool {
@@ -374,13 +342,13 @@ func hasValues(v engine.Values) bool {
 }
 
 // answerUntouched returns the result of an update that sets no value.
-func (s *Store) answerUntouched(ctx context.Context, p *plan, id string, m *engine.Match) (*engine.Item, error) {
+func (s *Store) answerUntouched(ctx context.Context, p *layout.Plan, id string, m *engine.Match) (*engine.Item, error) {
 	it, err := s.getFor(ctx, p, id, getting{may: engine.MayWrite})
 	if err != nil {
 		return nil, err
 	}
 	if !m.Allows(it.Revision) {
-		return nil, unmatchedError(p.class, id)
+		return nil, unmatchedError(p.Class, id)
 	}
 	return it, nil
 }
@@ -394,8 +362,8 @@ func unmatchedError(c *engine.Class, id string) *engine.Error {
 // inStatement reports whether the condition of a write can be part of its statement.
 func inStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
-func setsReadonly(p *plan, v engine.Values) bool {
-	for i, property := range p.class.Properties {
+func setsReadonly(p *layout.Plan, v engine.Values) bool {
+	for i, property := range p.Class.Properties {
 		if property.Readonly && v[i] != engine.Absent {
 			return true
 		}
@@ -406,25 +374,25 @@ func setsReadonly(p *plan, v engine.Values) bool {
 // missingError returns the error of a write that found no item with the key and the revisions: NotFound if there is no
 // item with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
 // repeated: it has waited for a transaction that deleted the item, and another item has received the key since.
-func (s *Store) missingError(w *session, p *plan, id string, m *engine.Match) error {
-	key, _ := p.class.KeyValues(id)
-	found, err := w.existsKey(p, key)
+func (s *Store) missingError(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
+	key, _ := p.Class.KeyValues(id)
+	found, err := existsKey(w, p, key)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return engine.NoItem(p.class, id)
+		return engine.NoItem(p.Class, id)
 	case m == nil || m.Any:
-		return again{engine.NoItem(p.class, id)}
+		return conns.MarkAgain(engine.NoItem(p.Class, id))
 	}
-	return unmatchedError(p.class, id)
+	return unmatchedError(p.Class, id)
 }
 
-func (s *session) existsKey(p *plan, key []any) (found bool, err error) {
+func existsKey(s *conns.Session, p *layout.Plan, key []any) (found bool, err error) {
 	for i := range key {
-		key[i] = encode(key[i])
+		key[i] = sqldb.Encode(key[i])
 	}
-	err = s.eachRow(s.ctx, p.sql().find, key, func(*sql.Rows) error {
+	err = s.EachRow(s.Ctx, p.SQL().Find, key, func(*sql.Rows) error {
 		found = true
 		return nil
 	})
@@ -442,66 +410,66 @@ type change struct {
 }
 
 // updateOne changes an item and loads the result into it. found is false if no item has the key and the revision.
-func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found bool, err error) {
-	b := newBuilder(s.traits)
-	b.add("UPDATE ", p.table.quoted, " SET ")
+func (s *Store) updateOne(w *conns.Session, p *layout.Plan, it *engine.Item, c change) (found bool, err error) {
+	b := sqldb.NewBuilder(s.traits)
+	b.Add("UPDATE ", p.Table.Quoted, " SET ")
 	rekeyed := false
-	for _, property := range p.stored {
-		col, value := p.table.column(property), c.values[property.Index]
-		if value != engine.Absent && !(c.keepKey && col.key) {
-			b.add(col.quoted, " = ")
-			b.bind(value)
-			b.add(", ")
-			rekeyed = rekeyed || col.key
+	for _, property := range p.Stored {
+		col, value := p.Table.Column(property), c.values[property.Index]
+		if value != engine.Absent && !(c.keepKey && col.Key) {
+			b.Add(col.Quoted, " = ")
+			b.Bind(value)
+			b.Add(", ")
+			rekeyed = rekeyed || col.Key
 		}
 	}
-	if rekeyed && p.table.hasIDColumn() {
-		id, err := w.newID(p, c)
+	if rekeyed && p.Table.HasIDColumn() {
+		id, err := newID(w, p, c)
 		if err != nil || id == "" {
 			return false, err
 		}
-		b.add(p.table.id.quoted, " = ")
-		b.bind(id)
-		b.add(", ")
+		b.Add(p.Table.ID.Quoted, " = ")
+		b.Bind(id)
+		b.Add(", ")
 	}
 	if c.version != nil {
-		b.add(versionColumn, " = ")
-		b.bind(orNull(*c.version))
-		b.add(", ")
+		b.Add(layout.VersionColumn, " = ")
+		b.Bind(layout.OrNull(*c.version))
+		b.Add(", ")
 	}
-	b.add(revColumn, " = ")
-	b.bind(newRevision())
-	b.add(", ", editorColumn, " = ")
-	b.bind(orNull(c.editor))
-	p.whereKey(b, c.key)
+	b.Add(layout.RevColumn, " = ")
+	b.Bind(newRevision())
+	b.Add(", ", layout.EditorColumn, " = ")
+	b.Bind(layout.OrNull(c.editor))
+	p.WhereKey(b, c.key)
 	if c.match != nil && !c.match.Any {
-		b.add(" AND ", revColumn, " = ")
-		b.bind(storedRevision(c.match.Revisions[0]))
+		b.Add(" AND ", layout.RevColumn, " = ")
+		b.Bind(storedRevision(c.match.Revisions[0]))
 	}
-	b.add(" RETURNING ", p.sql().selected.list)
-	st, err := w.prepare(b.text())
+	b.Add(" RETURNING ", p.SQL().Selected.List)
+	st, err := w.Prepare(b.Text())
 	if err != nil {
 		return false, err
 	}
-	found, err = w.fetchOne(w.ctx, st, p, it, b.args)
+	found, err = fetchOne(w, w.Ctx, st, p, it, b.Args)
 	if err != nil {
-		return false, s.writeError(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
+		return false, s.writeError(p, err, func(name string) any { return c.values[p.Class.Property(name).Index] })
 	}
 	if found {
-		err = s.checkSharedSizes(p, c.values, it)
+		err = s.layout.CheckSharedSizes(p, c.values, it)
 	}
 	return found, err
 }
 
 // newID returns the id of an item with a key of several properties after some of these change. It is "" if there is no
 // such item.
-func (s *session) newID(p *plan, c change) (string, error) {
+func newID(s *conns.Session, p *layout.Plan, c change) (string, error) {
 	before := &engine.Item{}
-	found, err := s.readOne(s.ctx, p.sql().lock, p, before, append([]any(nil), c.key...))
+	found, err := readOne(s, s.Ctx, p.SQL().Lock, p, before, append([]any(nil), c.key...))
 	if err != nil || !found {
 		return "", err
 	}
-	for _, property := range p.class.KeyProperties() {
+	for _, property := range p.Class.KeyProperties() {
 		if v := c.values[property.Index]; v != engine.Absent {
 			before.Values[before.Class.Property(property.Name).Index] = v
 		}
@@ -516,4 +484,9 @@ func storedRevision(revision uint64) int64 {
 		return 0
 	}
 	return int64(revision)
+}
+
+// needsSharedCheck reports whether CheckSharedSizes must check the item after an update.
+func (e *entry) needsSharedCheck() bool {
+	return e.how != insert && e.plan.Table.Shares && (e.plan.Duties.HasTrackers() || e.plan.SetsShared(e.given))
 }

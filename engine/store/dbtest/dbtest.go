@@ -12,12 +12,13 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 )
 
 // DB is a database that a test can open several times, as several processes would.
 type DB struct {
-	connect func(t testing.TB) (*store.Database, error)
+	connect func(t testing.TB) (*sqldb.Database, error)
 }
 
 // Both runs a test on a new database of each kind.
@@ -25,7 +26,7 @@ func Both(t *testing.T, run func(t *testing.T, db DB)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, File(filepath.Join(t.TempDir(), "test.db"))) })
 	t.Run("postgres", func(t *testing.T) {
 		url := pgtest.Database(t)
-		run(t, DB{func(t testing.TB) (*store.Database, error) {
+		run(t, DB{func(t testing.TB) (*sqldb.Database, error) {
 			return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8})
 		}})
 	})
@@ -33,7 +34,7 @@ func Both(t *testing.T, run func(t *testing.T, db DB)) {
 
 // File returns the SQLite database in a file.
 func File(path string) DB {
-	return DB{func(t testing.TB) (*store.Database, error) {
+	return DB{func(t testing.TB) (*sqldb.Database, error) {
 		return sqlite.Open(t.Context(), sqlite.Config{Path: path, Synchronous: "normal"})
 	}}
 }

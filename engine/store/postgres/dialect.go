@@ -19,7 +19,7 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // dialect implements store.Dialect.
@@ -29,11 +29,11 @@ type dialect struct {
 }
 
 // Dialect returns the dialect of PostgreSQL.
-func Dialect() store.Dialect { return dialect{writers: writersOf(defaultPool)} }
+func Dialect() sqldb.Dialect { return dialect{writers: writersOf(defaultPool)} }
 
 // Traits implements store.Dialect.
-func (d dialect) Traits() store.Traits {
-	return store.Traits{
+func (d dialect) Traits() sqldb.Traits {
+	return sqldb.Traits{
 		Sequence:     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 		Numbered:     true,
 		MaxVariables: 65535,
@@ -128,46 +128,46 @@ func (dialect) Array(t engine.PropertyType, list []any) (typ string, value any) 
 }
 
 // Duplicate implements store.Dialect.
-func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
+func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	e := pq.As(err, pqerror.UniqueViolation)
 	if e == nil {
-		return store.Index{}, false
+		return sqldb.Index{}, false
 	}
 	for _, index := range unique {
 		if index.Name == e.Constraint {
 			return index, true
 		}
 	}
-	return store.Index{}, false
+	return sqldb.Index{}, false
 }
 
 // Classify implements store.Dialect.
-func (dialect) Classify(err error) store.Failure {
+func (dialect) Classify(err error) sqldb.Failure {
 	var e *pq.Error
 	if errors.As(err, &e) {
 		return classifyError(e)
 	}
 	var broken net.Error
 	if errors.Is(err, errNoServer) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
-		return store.Away
+		return sqldb.Away
 	}
-	return store.Other
+	return sqldb.Other
 }
 
-func classifyError(e *pq.Error) store.Failure {
+func classifyError(e *pq.Error) sqldb.Failure {
 	switch e.Code {
 	case pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected:
-		return store.Lost
+		return sqldb.Lost
 	case pqerror.LockNotAvailable:
-		return store.Locked
+		return sqldb.Locked
 	case pqerror.QueryCanceled:
-		return store.Interrupted
+		return sqldb.Interrupted
 	case pqerror.ProgramLimitExceeded:
-		return store.TooLong
+		return sqldb.TooLong
 	case pqerror.ReadOnlySQLTransaction, // the server is a standby now
 		pqerror.FeatureNotSupported,     // a cached plan for a table that another process has changed
 		pqerror.InvalidSQLStatementName: // the prepared statement no longer exists
-		return store.Stale
+		return sqldb.Stale
 	}
 	switch e.Code.Class() {
 	case "08", // connection exceptions
@@ -176,12 +176,12 @@ func classifyError(e *pq.Error) store.Failure {
 		"53", // out of disk, memory or connections
 		"57", // shutting down or starting up
 		"58": // disk failure
-		return store.Away
+		return sqldb.Away
 	}
 	if e.Fatal() {
-		return store.Away
+		return sqldb.Away
 	}
-	return store.Other
+	return sqldb.Other
 }
 
 // cancelAgain is the delay before a cancellation is sent a second time. PostgreSQL ignores a cancellation that arrives
@@ -192,14 +192,14 @@ const cancelAgain = 500 * time.Millisecond
 // server executes on the connection; for this it starts one goroutine for each statement with a cancellable context.
 // Therefore each connection keeps two empty statements open, with contexts of their own. Their goroutines serve all
 // other statements, one for each cancellation.
-func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
+func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
-		return store.Interrupt{}, errors.New("the driver cannot run a statement")
+		return sqldb.Interrupt{}, errors.New("the driver cannot run a statement")
 	}
 	number, err := d.prepareConnection(ctx, conn)
 	if err != nil {
-		return store.Interrupt{}, err
+		return sqldb.Interrupt{}, err
 	}
 	first, end := context.WithCancel(context.Background())
 	second, endAgain := context.WithCancel(context.Background())
@@ -217,15 +217,15 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt
 		if err != nil {
 			stop()
 			done()
-			return store.Interrupt{}, err
+			return sqldb.Interrupt{}, err
 		}
 		open = append(open, rows)
 	}
 	if !stop() && ctx.Err() != nil {
 		done()
-		return store.Interrupt{}, ctx.Err()
+		return sqldb.Interrupt{}, ctx.Err()
 	}
-	return store.Interrupt{End: func() {
+	return sqldb.Interrupt{End: func() {
 		end()
 		time.AfterFunc(cancelAgain, endAgain)
 	}, Spends: true, Close: done, Number: number}, nil

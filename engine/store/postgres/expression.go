@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // fullText searches words in an array of words. The text parser of PostgreSQL is not used, because it would split some
 // of them.
-var fullText = store.FullText{
+var fullText = sqldb.FullText{
 	Schema: []string{
 		`CREATE INDEX %[2]s ON %[1]s USING gin (array_to_tsvector(string_to_array("#search", ' ')))`,
 	},
@@ -31,15 +31,15 @@ const (
 )
 
 // casts maps functions that only declare the type of their argument to this type.
-var casts = map[store.Function]string{
-	store.TextValue: "text", store.DecimalValue: "numeric", store.IntValue: "bigint", store.RealValue: "double precision",
-	store.BooleanValue: "boolean", store.DecimalOfInt: "numeric",
+var casts = map[sqldb.Function]string{
+	sqldb.TextValue: "text", sqldb.DecimalValue: "numeric", sqldb.IntValue: "bigint", sqldb.RealValue: "double precision",
+	sqldb.BooleanValue: "boolean", sqldb.DecimalOfInt: "numeric",
 }
 
-var infix = map[store.Function]string{store.Add: " + ", store.Sub: " - ", store.Mul: " * "}
+var infix = map[sqldb.Function]string{sqldb.Add: " + ", sqldb.Sub: " - ", sqldb.Mul: " * "}
 
 // Function implements store.Dialect. Each argument occurs once in the result.
-func (dialect) Function(f store.Function, args ...string) string {
+func (dialect) Function(f sqldb.Function, args ...string) string {
 	if typ := casts[f]; typ != "" {
 		return "CAST(" + args[0] + " AS " + typ + ")"
 	}
@@ -47,46 +47,46 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return "(" + args[0] + sign + args[1] + ")"
 	}
 	switch f {
-	case store.DecimalOfReal:
+	case sqldb.DecimalOfReal:
 		return realDecimal(args[0])
-	case store.TextOfDecimal:
+	case sqldb.TextOfDecimal:
 		return "(CAST(trim_scale(" + args[0] + ") AS text)" + bytewise + ")"
-	case store.Ordered:
+	case sqldb.Ordered:
 		return args[0]
-	case store.Bytewise:
+	case sqldb.Bytewise:
 		return "(" + args[0] + bytewise + ")"
-	case store.Div: // computed with two additional digits, truncated, then rounded
+	case sqldb.Div: // computed with two additional digits, truncated, then rounded
 		return "round(div(" + args[0] + " * 1e22, nullif(" + args[1] + ", 0)) * 1e-22, 20)"
-	case store.Mod:
+	case sqldb.Mod:
 		return "mod(" + args[0] + ", nullif(" + args[1] + ", 0))"
-	case store.Round:
+	case sqldb.Round:
 		return "round(" + args[0] + ", CAST(" + args[1] + " AS integer))"
-	case store.Concat:
+	case sqldb.Concat:
 		return "(concat(" + strings.Join(args, ", ") + ")" + bytewise + ")"
-	case store.Upper, store.Lower:
+	case sqldb.Upper, sqldb.Lower:
 		return "(" + string(f) + "(" + args[0] + unicode + ")" + bytewise + ")"
-	case store.Length:
+	case sqldb.Length:
 		return "CAST(char_length(" + args[0] + ") AS bigint)"
-	case store.Includes:
+	case sqldb.Includes:
 		return "strpos(upper(" + args[0] + unicode + ")" + bytewise + ", upper(" + args[1] + unicode + ")" + bytewise + ") > 0"
-	case store.IncludesAny:
+	case sqldb.IncludesAny:
 		return includesAny(args[0], args[1:])
-	case store.Substr:
+	case sqldb.Substr:
 		return substr(args[0], args[1], args[2])
-	case store.SetSize:
+	case sqldb.SetSize:
 		return "CAST(jsonb_array_length(CAST(" + args[0] + " AS jsonb)) AS bigint)"
-	case store.SetHas:
+	case sqldb.SetHas:
 		return "EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(" + args[0] + " AS jsonb)) AS a JOIN jsonb_array_elements(CAST(" + args[1] + " AS jsonb)) AS b ON a = b)"
-	case store.DateAdd:
+	case sqldb.DateAdd:
 		return "(SELECT CASE WHEN t >= " + firstInstant + " AND t < " + lastInstant + " + 1 THEN CAST(floor(t) AS bigint) END FROM (SELECT " +
 			args[0] + " + " + args[1] + " AS t) AS s)"
-	case store.Format:
+	case sqldb.Format:
 		digits := "CAST(" + datePart(engine.DatePart(args[1]), args[0]) + " AS text)"
 		if args[2] == "1" {
 			return digits
 		}
 		return "lpad(" + digits + ", " + args[2] + ", '0')"
-	case store.Abs, store.Floor, store.Sum:
+	case sqldb.Abs, sqldb.Floor, sqldb.Sum:
 		return string(f) + "(" + args[0] + ")"
 	}
 	return datePart(engine.DatePart(f), args[0])

@@ -12,7 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // Errors of Open when an address does not lead to a usable database. They never contain the password.
@@ -59,7 +59,7 @@ type Config struct {
 
 // Open connects to a database, which must exist and use the encoding UTF-8. Several servers may use it at the same
 // time.
-func Open(ctx context.Context, cfg Config) (*store.Database, error) {
+func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	pool := cfg.Pool
 	if pool == 0 {
 		pool = defaultPool
@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 		scans = pool / 8
 	}
 	scans = min(scans, pool-writers-1) // a pool of 2 has no connection left for scans
-	return &store.Database{
+	return &sqldb.Database{
 		Dialect: dialect{writers, deadlocks}, Write: db, Read: db, Readers: pool - writers - scans,
 		Scans: scans, ScansPerKey: max(1, scans/4), // scans cannot be suspended, and each keeps a processor of the database busy
 	}, nil

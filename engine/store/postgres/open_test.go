@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqldb"
 )
 
 // TestOpenErrors opens databases that cannot be opened. No error contains the password.
@@ -88,8 +88,8 @@ func TestOpenSeveralHosts(t *testing.T) {
 	}
 	writes.Kill()
 	for range 100 { // until the previous connections are gone
-		if _, err = db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); db.Dialect.Classify(err) != store.Away {
-			t.Fatalf("without a server that writes: got %v, classified as %v, want %v", err, db.Dialect.Classify(err), store.Away)
+		if _, err = db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); db.Dialect.Classify(err) != sqldb.Away {
+			t.Fatalf("without a server that writes: got %v, classified as %v, want %v", err, db.Dialect.Classify(err), sqldb.Away)
 		}
 	}
 	if err := writes.Start(); err != nil {

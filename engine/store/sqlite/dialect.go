@@ -12,18 +12,18 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // dialect implements store.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
 type dialect struct{ flushes bool }
 
 // Dialect returns the dialect of SQLite.
-func Dialect() store.Dialect { return dialect{} }
+func Dialect() sqldb.Dialect { return dialect{} }
 
 // Traits implements store.Dialect.
-func (d dialect) Traits() store.Traits {
-	return store.Traits{
+func (d dialect) Traits() sqldb.Traits {
+	return sqldb.Traits{
 		Sequence:     "INTEGER PRIMARY KEY",
 		MaxVariables: 32766,
 		Begin:        "BEGIN IMMEDIATE",
@@ -107,12 +107,12 @@ func jsonArray(list []any) string {
 func (dialect) Array(engine.PropertyType, []any) (typ string, value any) { return "", nil }
 
 // Duplicate implements store.Dialect. The error message of SQLite names the columns, not the index.
-func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
+func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
-		return store.Index{}, false
+		return sqldb.Index{}, false
 	}
-	best := store.Index{}
+	best := sqldb.Index{}
 	for _, index := range unique {
 		names := make([]string, len(index.Columns))
 		for i, c := range index.Columns {
@@ -128,21 +128,21 @@ func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 }
 
 // Classify implements store.Dialect.
-func (dialect) Classify(err error) store.Failure {
+func (dialect) Classify(err error) sqldb.Failure {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return store.Other
+		return sqldb.Other
 	}
 	code := e.Code() & 0xff
 	switch {
 	case code == sqlite3.SQLITE_INTERRUPT, strings.Contains(e.Error(), matchTooSlow):
-		return store.Interrupted
+		return sqldb.Interrupted
 	case code == sqlite3.SQLITE_FULL:
-		return store.Full
+		return sqldb.Full
 	case slices.Contains(away, code):
-		return store.Away
+		return sqldb.Away
 	}
-	return store.Other
+	return sqldb.Other
 }
 
 // away lists the error codes of failures that a client can neither cause nor correct.

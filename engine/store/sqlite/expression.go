@@ -13,12 +13,12 @@ import (
 	"modernc.org/sqlite"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // fullText keeps words in an FTS5 table that triggers update from the column. The tokenizer "ascii" does not change
 // words that are separated by blanks.
-var fullText = store.FullText{
+var fullText = sqldb.FullText{
 	Schema: []string{
 		`DROP TABLE IF EXISTS %[2]s`,
 		`CREATE VIRTUAL TABLE %[2]s USING fts5(words, content='', contentless_delete=1, tokenize='ascii', detail='none')`,
@@ -37,26 +37,26 @@ const prefix = "restsrv_"
 
 // Function implements store.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
 // Decimals are canonical text.
-func (dialect) Function(f store.Function, args ...string) string {
+func (dialect) Function(f sqldb.Function, args ...string) string {
 	switch f {
-	case store.TextValue, store.DecimalValue, store.IntValue, store.RealValue, store.BooleanValue:
+	case sqldb.TextValue, sqldb.DecimalValue, sqldb.IntValue, sqldb.RealValue, sqldb.BooleanValue:
 		return args[0]
-	case store.TextOfDecimal:
+	case sqldb.TextOfDecimal:
 		return args[0]
-	case store.DecimalOfInt:
+	case sqldb.DecimalOfInt:
 		return "CAST(" + args[0] + " AS TEXT)"
-	case store.Ordered:
+	case sqldb.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
-	case store.Bytewise: // a collation deep in an operand would apply to the whole operand
+	case sqldb.Bytewise: // a collation deep in an operand would apply to the whole operand
 		return "(" + args[0] + " COLLATE BINARY)"
-	case store.Concat:
+	case sqldb.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
-	case store.Length:
+	case sqldb.Length:
 		return "length(" + args[0] + ")"
-	case store.Format:
+	case sqldb.Format:
 		return prefix + "part_text(" + args[0] + ", '" + args[1] + "', " + args[2] + ")"
-	case store.Function(engine.Year), store.Function(engine.Month), store.Function(engine.Day),
-		store.Function(engine.Hour), store.Function(engine.Minute), store.Function(engine.Second):
+	case sqldb.Function(engine.Year), sqldb.Function(engine.Month), sqldb.Function(engine.Day),
+		sqldb.Function(engine.Hour), sqldb.Function(engine.Minute), sqldb.Function(engine.Second):
 		return prefix + "part(" + args[0] + ", '" + string(f) + "')"
 	}
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"

@@ -10,15 +10,15 @@ import (
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // Interrupt implements store.Dialect. The driver watches the context only until the first row is available, and starts
 // a goroutine for it. SQLite itself can be interrupted at any time from any thread while the connection is open. The
 // driver does not export the required handle, so it is read from the connection by reflection. If that fails,
 // statements run with their context and without ticks.
-func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, error) {
-	unknown := store.Interrupt{Spends: true}
+func (dialect) Interrupt(_ context.Context, driverConn any) (sqldb.Interrupt, error) {
+	unknown := sqldb.Interrupt{Spends: true}
 	v := reflect.ValueOf(driverConn)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return unknown, nil
@@ -29,7 +29,7 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 	}
 	db := uintptr(handle.Uint())
 	disableMutex(db)
-	i := store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }} // one atomic store
+	i := sqldb.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }} // one atomic store
 	tls := v.Elem().FieldByName("tls")
 	if !tls.IsValid() || tls.Type() != reflect.TypeFor[*libc.TLS]() || tls.IsNil() {
 		return i, nil

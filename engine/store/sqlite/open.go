@@ -20,7 +20,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 )
 
 // Errors of Open when a file cannot be used as a database. They are wrapped with the path.
@@ -58,7 +58,7 @@ const (
 
 // Open opens the database of one file, or creates it. While it is open, the files path-wal, path-shm and, for a server,
 // path-server exist beside it.
-func Open(ctx context.Context, cfg Config) (*store.Database, error) {
+func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	synchronous := strings.ToLower(cfg.Synchronous)
 	switch synchronous {
 	case "":
@@ -87,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	if scans == 0 { // scans run in this process, so half of the processors is left for other requests
 		scans = max(1, runtime.GOMAXPROCS(0)/2)
 	}
-	db := &store.Database{
+	db := &sqldb.Database{
 		Dialect: dialect{flushes: synchronous == "full"},
 		Write:   open(d, name+writerCache, 1),
 		Readers: 2 * runtime.GOMAXPROCS(0),

@@ -16,10 +16,11 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store"
+	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlite"
 )
 
-func openFile(t *testing.T, cfg sqlite.Config) (*store.Database, error) {
+func openFile(t *testing.T, cfg sqlite.Config) (*sqldb.Database, error) {
 	db, err := sqlite.Open(t.Context(), cfg)
 	if err == nil {
 		t.Cleanup(func() { _ = errors.Join(db.Read.Close(), db.Write.Close(), db.Release()) })

@@ -1,0 +1,126 @@
+package conns
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store/sqldb"
+)
+
+// idleTrust is how long an idle connection is assumed to be usable. After that time a write opens a
+// transaction even if one statement would do. If the connection turns out to be broken, the write
+// has not begun and can be retried.
+const idleTrust = time.Second
+
+// runAlone runs j in a transaction of its own. It retries if another transaction was in the way, or if
+// the connection broke before the commit.
+func (w *writer) runAlone(s *Session, j *job) error {
+	for attempt := 1; ; attempt++ {
+		err, redo := w.runOnce(s, j)
+		if err == nil {
+			s.used = time.Now()
+			return nil
+		}
+		if out := s.evictedFrom(); out != nil {
+			return out
+		}
+		kind := w.pool.FailureKind(err)
+		switch {
+		case !redo || attempt == MaxAttempts:
+		case kind == sqldb.Lost && Pause(j.ctx, attempt):
+			continue
+		case s.Conn != nil && (kind == sqldb.Away || kind == sqldb.Stale) && Pause(j.ctx, attempt):
+			w.pool.LoseConnection(s)
+			continue
+		}
+		return w.pool.EngineError(j.ctx, s, err)
+	}
+}
+
+// trustsConnection reports whether the writer's connection is assumed to be usable: it was used within
+// idleTrust, and no connection was found broken since.
+func (s *Pool) trustsConnection(w *Session) bool {
+	return time.Since(w.used) < idleTrust && w.used.UnixNano() > s.lost.Load()
+}
+
+// LoseConnection closes a broken connection and records the time, because other connections may be broken
+// too.
+func (s *Pool) LoseConnection(r *Session) {
+	s.lost.Store(time.Now().UnixNano())
+	r.disconnect()
+}
+
+// runOnce runs j once. redo reports that the attempt certainly changed no data.
+func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
+	if j.single && s.Conn != nil && w.pool.trustsConnection(s) {
+		err := w.attemptWatched(s, j)
+		kind := w.pool.FailureKind(err)
+		return w.unknownOutcome(err), kind == sqldb.Lost || kind == sqldb.Stale
+	}
+	if s.Conn == nil {
+		if err := s.Connect(j.ctx); err != nil {
+			return err, true
+		}
+	}
+	tx, err := s.begin()
+	if err != nil {
+		return err, true
+	}
+	if err := w.inTransaction(s, j); err != nil {
+		if s.end(tx.Rollback) != nil {
+			s.disconnect() // this ends the transaction too
+		}
+		return err, true
+	}
+	if !s.ForbidEviction() {
+		if s.end(tx.Rollback) != nil {
+			s.disconnect()
+		}
+		return errEvicted, true
+	}
+	err = s.end(tx.Commit)
+	return w.unknownOutcome(err), w.pool.FailureKind(err) == sqldb.Lost
+}
+
+// begin opens a transaction of the driver, which can see that the database has given up the
+// transaction and that a commit would do nothing. It does not use sql.Tx, because statements of the
+// connection cannot run in it: if such a statement loses the connection, closing the connection
+// waits for the end of the sql.Tx.
+func (s *Session) begin() (tx driver.Tx, err error) {
+	err = s.Conn.Raw(func(driverConn any) error {
+		beginner, ok := driverConn.(driver.ConnBeginTx)
+		if !ok {
+			return errors.New("the driver cannot begin a transaction")
+		}
+		// Do not use the context of a job: if it ended during the commit, the outcome would be
+		// unknown.
+		tx, err = beginner.BeginTx(context.Background(), driver.TxOptions{})
+		return err
+	})
+	return tx, err
+}
+
+// end commits or rolls back a transaction.
+func (s *Session) end(how func() error) error {
+	if s.Conn == nil {
+		return driver.ErrBadConn
+	}
+	return s.Conn.Raw(func(any) error { return how() })
+}
+
+// errUnsettled is in the error chain if the outcome of a commit is unknown.
+var errUnsettled = errors.New("the transaction may have been committed")
+
+// unknownOutcome returns the error for a commit that failed because of the connection or the disk, and
+// that may have succeeded nevertheless. It returns other errors unchanged.
+func (w *writer) unknownOutcome(err error) error {
+	if w.pool.FailureKind(err) != sqldb.Away || engine.CodeOf(err) == engine.Timeout {
+		return err
+	}
+	w.pool.cfg.Log.Error("lost the connection to the database during a write; the write may have succeeded", "error", err)
+	return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: RetryAfter,
+		Message: "the database went away while it saved; whether it did is not known", Err: errors.Join(errUnsettled, err)}
+}

@@ -1,0 +1,78 @@
+package conns
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store/sqldb"
+)
+
+// The Retry-After of a database that is unavailable, and of one that is busy.
+const (
+	RetryAfter = 2 * time.Second
+	RetryBusy  = time.Second
+)
+
+// MaxAttempts is how often work is repeated if repeating may help, before its error is returned.
+const MaxAttempts = 16
+
+// Pause waits before another attempt. The time grows with attempt and is random, so that two
+// transactions in each other's way do not meet again. It returns false if ctx ends.
+func Pause(ctx context.Context, attempt int) bool {
+	most := time.Millisecond << min(attempt, 7)
+	wait := time.NewTimer(most/4 + rand.N(most))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// again marks an error of work that may succeed when it is repeated.
+type again struct{ error }
+
+// MarkAgain marks an error of work that may succeed when it is repeated.
+func MarkAgain(err error) error { return again{err} }
+
+// IsMarked reports whether an error is marked by MarkAgain.
+func IsMarked(err error) bool {
+	var mark again
+	return errors.As(err, &mark)
+}
+
+// Unwrap returns the marked error.
+func (a again) Unwrap() error { return a.error }
+
+// KeepMark returns e, which describes err in more detail. If err is marked with again, so is the
+// result.
+func KeepMark(err error, e *engine.Error) error {
+	if IsMarked(err) {
+		return MarkAgain(e)
+	}
+	return e
+}
+
+// Classify returns the kind of failure of err.
+func Classify(d sqldb.Dialect, err error) sqldb.Failure {
+	switch {
+	case err == nil:
+		return sqldb.Other
+	case IsMarked(err):
+		return sqldb.Lost
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
+		return sqldb.Away
+	}
+	return d.Classify(err)
+}
+
+// TimeoutError returns the error for work that was ended by its context.
+func TimeoutError(cause error) error {
+	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
+}

@@ -1,0 +1,290 @@
+package conns
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+const (
+	queueLength = 2048 // waiting writes of all accounts
+	heavyWrite  = 4 * time.Millisecond
+	heavyRows   = 100 // rows, with statements, of a write that gets its own commit
+	// Before the queue starts a heavy write of an account that has used more, it waits this long for the next write of
+	// an account that was just answered.
+	comebackTime = 1500 * time.Microsecond
+)
+
+// queue holds the waiting writes, by account or network (share.Key). The key that has used the least writer time goes
+// first. This is start-time fair queueing, as in engine/share, with jobs as units. A key that was idle starts at the
+// level of the key served last.
+//
+// If a client sends its next write only after the previous one was answered, its line is empty for a moment. Without a
+// countermeasure, heavy writes of other keys would always go first. Therefore the queue waits a moment for such a
+// client (anticipatory scheduling).
+//
+// While other accounts use the database, the heavy writes of a key run one after the other with rests between them
+// (rest.go).
+type queue struct {
+	perKey   int // maximum number of waiting writes of one key
+	heavies  int // maximum number of running heavy writes of one key; leaves one writer for other accounts
+	comeback time.Duration
+	others   *others
+
+	mu      sync.Mutex
+	ready   sync.Cond
+	closed  bool
+	length  atomic.Int32
+	clock   time.Duration
+	keys    map[string]*line
+	waiters int
+}
+
+// line is the queue of one key with its usage.
+type line struct {
+	key      string
+	jobs     []*job
+	running  int
+	used     time.Duration
+	cost     time.Duration // average per job
+	answered time.Time     // when the last job ended; zero if the queue no longer waits for the next one
+	rests    time.Time     // earliest start of the next heavy job while other accounts are present
+}
+
+func newQueue(perKey, writers int, others *others) *queue {
+	if perKey <= 0 {
+		perKey = queueLength / 2
+	}
+	q := &queue{perKey: perKey, heavies: max(1, writers-1), comeback: comebackTime, others: others, keys: map[string]*line{}}
+	q.ready.L = &q.mu
+	return q
+}
+
+func queueFull(reason, message string) error {
+	return &engine.Error{Code: engine.Unavailable, Reason: reason, RetryAfter: time.Second, Message: message}
+}
+
+// push adds a job. It returns Unavailable if the queue is full or closed.
+func (q *queue) push(j *job) (length int, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return 0, closedUnless(false)
+	}
+	n := int(q.length.Load())
+	if n >= queueLength {
+		return n, queueFull("queue", "too many writes are waiting")
+	}
+	l := q.keys[j.key]
+	if l == nil {
+		l = &line{key: j.key}
+		q.keys[j.key] = l
+	}
+	if len(l.jobs) >= q.perKey && j.key != "" {
+		return n, queueFull(share.Reason, "too many writes of this account are waiting")
+	}
+	if len(l.jobs) == 0 && l.running == 0 {
+		l.used = max(l.used, q.clock)
+	}
+	l.jobs = append(l.jobs, j)
+	q.length.Store(int32(n + 1))
+	if q.waiters > 0 {
+		q.ready.Signal()
+	}
+	return n + 1, nil
+}
+
+// Len returns the number of waiting jobs.
+func (q *queue) Len() int { return int(q.length.Load()) }
+
+// pop waits for a job and removes it from the queue. It returns nil if the queue is closed and empty.
+func (q *queue) pop() *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		var rest time.Duration
+		l := q.firstLine(func(l *line) bool { return l.cost < heavyWrite || q.mayRun(l, &rest) })
+		switch {
+		case l == nil && q.closed && q.length.Load() == 0:
+			return nil
+		case l == nil && rest > 0:
+			q.waitFor(rest)
+		case l == nil:
+			q.wait()
+		case l.cost >= heavyWrite && q.comesBack(l):
+		default:
+			if j := q.takeJob(l); j != nil {
+				return j
+			}
+		}
+	}
+}
+
+// mayRun reports whether a heavy job of a line may start. If the line must rest first, it lowers rest to the remaining
+// time.
+func (q *queue) mayRun(l *line, rest *time.Duration) bool {
+	switch {
+	case l.running >= q.heavies:
+		return false
+	case q.closed || l.running == 0 && l.rests.IsZero() || !q.others.present(l.key):
+		return true
+	case l.running > 0:
+		return false
+	}
+	left := time.Until(l.rests)
+	if left > 0 && (*rest == 0 || left < *rest) {
+		*rest = left
+	}
+	return left <= 0
+}
+
+func (q *queue) waitFor(d time.Duration) {
+	wake := time.AfterFunc(d, q.wakeWaiters)
+	q.wait()
+	wake.Stop()
+}
+
+func (q *queue) wait() {
+	q.waiters++
+	q.ready.Wait()
+	q.waiters--
+}
+
+// joinBatch takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they
+// have several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is
+// present. joinBatch returns nil if there is no such job.
+func (q *queue) joinBatch(only *string) *job {
+	if q.length.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		l := q.firstLine(func(l *line) bool {
+			return l.jobs[0].whole == nil && (l.cost < heavyWrite || only != nil && *only == l.key && !q.others.present(l.key))
+		})
+		if l == nil {
+			return nil
+		}
+		if j := q.takeJob(l); j != nil {
+			return j
+		}
+	}
+}
+
+// firstLine returns the line that goes first among those for which may returns true. It returns nil if there is none.
+func (q *queue) firstLine(may func(*line) bool) (best *line) {
+	for _, l := range q.keys {
+		if len(l.jobs) == 0 || !may(l) {
+			continue
+		}
+		if best == nil || l.used < best.used || l.used == best.used && l.key < best.key {
+			best = l
+		}
+	}
+	return best
+}
+
+// comesBack waits a moment for a line that was just answered and has used less than l. It returns false if there is
+// none.
+func (q *queue) comesBack(l *line) bool {
+	if len(q.keys) < 2 {
+		return false
+	}
+	now := time.Now()
+	for _, other := range q.keys {
+		if other == l || other.answered.IsZero() || len(other.jobs) > 0 || other.used >= l.used {
+			continue
+		}
+		rest := q.comeback - now.Sub(other.answered)
+		if rest <= 0 {
+			other.answered = time.Time{}
+			continue
+		}
+		q.waitFor(rest)
+		return true
+	}
+	return false
+}
+
+func (q *queue) wakeWaiters() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// takeJob removes the first job of a line. It returns nil if the caller of the job has gone.
+func (q *queue) takeJob(l *line) *job {
+	j := l.jobs[0]
+	l.jobs[0] = nil
+	l.jobs = l.jobs[1:]
+	q.length.Add(-1)
+	if !j.state.CompareAndSwap(queued, started) {
+		q.forgetIdle(l)
+		return nil
+	}
+	l.running++
+	q.clock = max(q.clock, l.used)
+	return j
+}
+
+// chargeKey adds to the usage of a key.
+func (q *queue) chargeKey(j *job, used time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.keys[j.key]; l != nil {
+		l.used += used
+		if j.light {
+			used = min(used, heavyWrite/2)
+		}
+		l.cost += (used - l.cost) / 4
+		if used >= heavyWrite {
+			now, rest := time.Now(), restAfter(used, restWrite)
+			if l.rests.After(now) { // from another heavy job in the same commit
+				rest = min(rest+l.rests.Sub(now), restMost)
+			}
+			l.rests = now.Add(rest)
+			if q.others.present(j.key) {
+				q.others.Rests.Add(1)
+			}
+		}
+	}
+}
+
+// endJob must be called when a job ends, before it is answered.
+func (q *queue) endJob(j *job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.keys[j.key]
+	l.running--
+	l.answered = time.Now()
+	if q.waiters > 0 && (len(l.jobs) > 0 || q.closed) {
+		q.ready.Broadcast() // the key may have been at its limit
+	}
+	q.forgetIdle(l)
+}
+
+// maxIdleKeys limits the number of keys without jobs for which the usage is kept.
+const maxIdleKeys = 64
+
+func (q *queue) forgetIdle(l *line) {
+	if len(q.keys) <= maxIdleKeys {
+		return
+	}
+	for key, l := range q.keys {
+		if l.running == 0 && len(l.jobs) == 0 && l.used <= q.clock {
+			delete(q.keys, key)
+		}
+	}
+}
+
+// close marks the queue as closed. The writers end when it is empty.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.ready.Broadcast()
+}

@@ -1,0 +1,460 @@
+package conns
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+)
+
+// readers lends sessions for reading, in two lanes. The quick lane has a fixed number of sessions. Every read starts
+// there, unless its statement was slow the last time. When a read turns out to be long, it leaves the quick lane, which
+// gets another session in exchange, and continues in the scan lane (scan.go). Therefore a read by key waits only for
+// other short reads.
+//
+// While a session is lent, its statements and buffers belong to the borrower. Sessions with a connection are lent
+// first, so consecutive reads use only one connection.
+type readers struct {
+	db     *sqldb.Database
+	trace  func(string)
+	free   chan *Session // sessions of the quick lane with a connection
+	fresh  chan *Session // sessions of the quick lane without a connection
+	size   int           // number of sessions of the quick lane
+	Scans  *scans        // nil if there is one lane
+	Others others
+	limit  time.Duration // time limit of a statement; 0 means none
+	Locks  *tableLocks   // shared with the writers; nil if requests do not wait for locks
+
+	mu     sync.Mutex
+	closed bool
+	spare  []*Session     // sessions of the scan lane with a connection that are not lent
+	lent   int            // number of lent sessions of the scan lane
+	away   sync.WaitGroup // counts the same sessions, for close
+}
+
+func newReaders(db *sqldb.Database, cfg Config, trace func(string)) *readers {
+	rs := &readers{db: db, trace: trace, free: make(chan *Session, db.Readers), fresh: make(chan *Session, db.Readers), size: db.Readers, Others: others{Stay: company}}
+	rs.Locks = newTableLocks(db, cfg)
+	if cfg.ReadTime > 0 {
+		rs.limit = cfg.ReadTime + abandonedAfter
+	}
+	if db.Scans > 0 {
+		rs.Scans = newScans(db, cfg)
+	}
+	for range db.Readers {
+		rs.fresh <- rs.newSession()
+	}
+	return rs
+}
+
+// abandonedAfter is how much longer than Config.ReadTime a statement may run in the database. It ends statements that
+// this process can no longer end, because it has died or the network is broken.
+const abandonedAfter = 5 * time.Second
+
+func (rs *readers) newSession() *Session {
+	s := newSession(rs.db.Read, rs.db.Dialect, rs.trace)
+	s.limit, s.locks = rs.limit, rs.Locks
+	return s
+}
+
+// Borrow waits for a session of the quick lane. The borrower must return it by GiveBack.
+func (rs *readers) Borrow(ctx context.Context) (*Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, TimeoutError(err)
+	}
+	var r *Session
+	var ok bool
+	select {
+	case r, ok = <-rs.free:
+	default:
+		select {
+		case r, ok = <-rs.free:
+		case r, ok = <-rs.fresh:
+		case <-ctx.Done():
+			return nil, TimeoutError(ctx.Err())
+		}
+	}
+	if ok {
+		r.Ctx = ctx
+		r.beginTurn()
+	}
+	return r, closedUnless(ok)
+}
+
+// borrowScan returns a session of the scan lane. The caller must hold a place there.
+func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
+	r := rs.extraSession()
+	if r == nil {
+		return nil, closedUnless(false)
+	}
+	r.scan, r.Ctx = true, ctx
+	r.beginTurn()
+	return r, nil
+}
+
+// extraSession returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller
+// must return it, or a session that it replaces, by GiveBack.
+func (rs *readers) extraSession() *Session {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.closed {
+		return nil
+	}
+	rs.lent++
+	rs.away.Add(1)
+	if n := len(rs.spare); n > 0 {
+		r := rs.spare[n-1]
+		rs.spare = rs.spare[:n-1]
+		return r
+	}
+	return rs.newSession()
+}
+
+// moveToScan moves a lent session from the quick lane to the scan lane, and replaces it by another session. It returns
+// false if the readers are closed.
+func (rs *readers) moveToScan(r *Session) bool {
+	instead := rs.extraSession()
+	if instead == nil {
+		return false
+	}
+	r.scan = true
+	rs.addQuick(instead)
+	return true
+}
+
+// addQuick adds a session to the quick lane.
+func (rs *readers) addQuick(r *Session) {
+	if r.Conn == nil {
+		rs.fresh <- r
+		return
+	}
+	rs.free <- r
+}
+
+// WarmUp opens the connection of one reader in the background, which takes some time with SQLite, while the start
+// continues. wait waits until this has ended. Errors are ignored, since later reads report them. If readers and writers
+// share connections, there is one already.
+func (rs *readers) WarmUp(ctx context.Context, db *sqldb.Database) (wait func()) {
+	r, err := rs.Borrow(ctx)
+	if err != nil {
+		return func() {}
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if db.Read != db.Write {
+			_ = r.Connect(ctx)
+		}
+		rs.GiveBack(r)
+	})
+	return done.Wait
+}
+
+func closedUnless(ok bool) error {
+	if ok {
+		return nil
+	}
+	return engine.Errorf(engine.Unavailable, "closed", "the database is closed")
+}
+
+// GiveBack returns a session that Borrow has lent.
+func (rs *readers) GiveBack(r *Session) {
+	clear(r.Raw) // the values that it points to belong to the borrower now
+	r.Ctx, r.Guard = context.Background(), nil
+	if r.begun { // its transaction could not be ended
+		r.disconnect()
+	}
+	r.endTurn()
+	if !r.scan {
+		rs.addQuick(r)
+		return
+	}
+	r.scan = false
+	defer rs.away.Done()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.lent--
+	select {
+	case unconnected := <-rs.fresh: // prefer the connected session to one that would have to connect
+		if unconnected != nil && r.Conn != nil && !rs.closed {
+			rs.free <- r
+			return
+		}
+		if unconnected != nil {
+			rs.fresh <- unconnected
+		}
+	default:
+	}
+	// An SQLite connection holds pages in memory, so only one is kept. For other databases, the pool has only as many
+	// connections as the lanes and the writers need. If more were kept here, another session would wait forever for a
+	// connection.
+	if rs.closed || r.Conn == nil || len(rs.spare) > 0 && r.Interrupt.Tick != nil || len(rs.spare)+rs.lent >= rs.db.Scans {
+		r.disconnect()
+		return
+	}
+	rs.spare = append(rs.spare, r)
+}
+
+// WithReadTime returns a context with the time limit of a read.
+func (s *Pool) WithReadTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.cfg.ReadTime <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.cfg.ReadTime)
+}
+
+// RunRead calls work with a reader. If the connection is lost, work runs again on a new one. If another transaction is
+// in the way, work also runs again. Work that has already passed results to its caller is not repeated.
+func (s *Pool) RunRead(ctx context.Context, work func(r *Session) error) error {
+	return s.ReadFrom(ctx, nil, work)
+}
+
+// ReadFrom is RunRead for work that reads items of a table.
+func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Session) error) error {
+	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
+		var joined *Session
+		if whole != nil {
+			joined = whole.session
+		} else {
+			joined = n.session
+		}
+		release, err := s.Readers.Locks.reservePlace(joined, t, false)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if whole != nil {
+			return whole.runRead(ctx, work)
+		}
+		return n.runRead(ctx, s, work)
+	}
+	return s.Readers.Locks.passLocks(ctx, t, false, func(p *passage) error {
+		r, err := s.Readers.Borrow(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.Readers.GiveBack(r)
+		p.lendUses(r)
+		return s.readOn(ctx, r, work)
+	})
+}
+
+// AtOneMoment returns work in a transaction, so that its statements see the same state of the data. If work already
+// runs in a transaction or a Snapshot, it is called directly. A single statement does not need this function.
+func (s *Pool) AtOneMoment(work func(r *Session) error) func(r *Session) error {
+	return func(r *Session) error {
+		if r.tied {
+			return work(r)
+		}
+		begin, err := r.Prepare(s.traits.Snapshot)
+		if err == nil {
+			err = r.runControl(begin)
+		}
+		if err != nil {
+			return err
+		}
+		r.begun, r.tied = true, true
+		defer func() { r.tied = false }()
+		err = work(r)
+		switch kind := s.FailureKind(err); {
+		case r.Conn == nil, kind == sqldb.Away, kind == sqldb.Stale, kind == sqldb.Interrupted && r.Interrupt.Spends && r.evictedFrom() == nil:
+			// The connection is given up by readOn or by GiveBack.
+		default:
+			r.endMoment()
+		}
+		return err
+	}
+}
+
+// endMoment ends the transaction of AtOneMoment, even if the read was stopped.
+func (s *Session) endMoment() {
+	const commit = "COMMIT"
+	if s.trace != nil {
+		s.trace(commit)
+	}
+	end, err := s.kept.get(commit), error(nil)
+	if end == nil {
+		if end, err = s.Conn.PrepareContext(context.Background(), commit); err == nil {
+			s.kept.put(commit, end, keptStatements)
+		}
+	}
+	if err == nil {
+		err = s.runControl(end)
+	}
+	if s.begun = false; err != nil {
+		s.disconnect() // disconnecting also ends the transaction; the data that was read remains valid
+	}
+}
+
+// runControl runs a statement that begins or ends a transaction of a reader. If the database is reached over a network,
+// the statement ends with the context of the read.
+func (s *Session) runControl(st *sql.Stmt) (err error) {
+	ctx := context.Background()
+	if s.Interrupt.Spends {
+		var unwatch func(error) error
+		ctx, unwatch = s.WatchContext(s.Ctx)
+		defer func() { err = unwatch(err) }()
+	}
+	_, err = st.ExecContext(ctx)
+	return err
+}
+
+// snapshot is the session of a Snapshot.
+type snapshot struct {
+	session *Session
+	readers *readers
+	turn    chan struct{} // held by the read that uses the session; also guards over
+	over    bool
+}
+
+// joinedIn returns the transaction or the snapshot of ctx, or nil if there is none. All Stores of one database share
+// them.
+func (s *Pool) joinedIn(ctx context.Context) (*transaction, *snapshot) {
+	switch in := ctx.Value(transactionKey{}).(type) {
+	case *transaction:
+		if in.pool.Writer == s.Writer {
+			return in, nil
+		}
+	case *snapshot:
+		if in.readers == s.Readers {
+			return nil, in
+		}
+	}
+	return nil, nil
+}
+
+// isJoined reports whether ctx belongs to a transaction or a snapshot.
+func (s *Pool) isJoined(ctx context.Context) bool {
+	t, n := s.joinedIn(ctx)
+	return t != nil || n != nil
+}
+
+var _ engine.Snapshotter = (*Pool)(nil)
+
+// Snapshot implements engine.Snapshotter.
+func (s *Pool) Snapshot(ctx context.Context, work func(ctx context.Context) error) error {
+	if s.isJoined(ctx) {
+		return work(ctx)
+	}
+	r, err := s.Readers.Borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Readers.GiveBack(r)
+	r.whole.Store(true)
+	defer r.whole.Store(false)
+	return s.readOn(ctx, r, s.AtOneMoment(func(r *Session) error {
+		r.MarkDelivered() // prevents that work runs again
+		n := &snapshot{session: r, readers: s.Readers, turn: make(chan struct{}, 1)}
+		defer n.close()
+		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
+			return &Stop{err}
+		}
+		return nil
+	}))
+}
+
+// close waits for a running read to finish, and makes later reads fail.
+func (n *snapshot) close() {
+	n.turn <- struct{}{}
+	n.over = true
+	<-n.turn
+}
+
+// RunRead is like pool.RunRead, as a part of the snapshot.
+func (n *snapshot) runRead(ctx context.Context, s *Pool, work func(r *Session) error) error {
+	if err := ctx.Err(); err != nil {
+		return TimeoutError(err)
+	}
+	select {
+	case n.turn <- struct{}{}:
+	case <-ctx.Done():
+		return TimeoutError(ctx.Err())
+	}
+	defer func() { <-n.turn }()
+	if n.over {
+		return engine.Errorf(engine.Conflict, "snapshot-over", "the snapshot is over")
+	}
+	r := n.session
+	before := r.Ctx
+	r.Ctx = ctx
+	defer func() {
+		clear(r.Raw) // the values that it points to belong to the caller now
+		r.Ctx, r.Guard, r.Loadable = before, nil, nil
+	}()
+	err := work(r)
+	var stopped *Stop
+	if errors.As(err, &stopped) {
+		return stopped.Err
+	}
+	if err != nil {
+		if out := r.evictedFrom(); out != nil {
+			return lockedTable("", out)
+		}
+	}
+	return s.EngineError(ctx, r, err)
+}
+
+// readOn is like RunRead, with a given session.
+func (s *Pool) readOn(ctx context.Context, r *Session, work func(r *Session) error) error {
+	for attempt := 1; ; attempt++ {
+		r.delivered.Store(false)
+		err := work(r)
+		if err == nil {
+			return nil
+		}
+		var stopped *Stop
+		if errors.As(err, &stopped) {
+			return stopped.Err
+		}
+		if out := r.evictedFrom(); out != nil {
+			if r.delivered.Load() {
+				return lockedTable("", out)
+			}
+			return out
+		}
+		if over := r.Meter.stopError(); over != nil {
+			s.EngineError(ctx, r, err) // gives up the connection if the interrupt has made it unusable
+			return over
+		}
+		kind := s.FailureKind(err)
+		// Without a connection, another attempt is useless. The next request will show whether the database is
+		// available again.
+		renew := r.Conn != nil && (kind == sqldb.Away || kind == sqldb.Stale)
+		if r.delivered.Load() || kind != sqldb.Lost && !renew || attempt == MaxAttempts || !Pause(ctx, attempt) {
+			return s.EngineError(ctx, r, err)
+		}
+		if renew {
+			s.LoseConnection(r)
+		}
+	}
+}
+
+// close waits until all readers are returned, and closes them.
+func (rs *readers) close() {
+	rs.mu.Lock()
+	if rs.closed {
+		rs.mu.Unlock()
+		return
+	}
+	rs.closed = true
+	for _, r := range rs.spare {
+		r.disconnect()
+	}
+	rs.mu.Unlock()
+	rs.away.Wait()
+	for range rs.size {
+		select {
+		case r := <-rs.free:
+			r.disconnect()
+		case <-rs.fresh:
+		}
+	}
+	close(rs.free)
+	close(rs.fresh)
+	rs.Locks.close()
+}

@@ -1,0 +1,77 @@
+package conns
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+	"time"
+)
+
+// While other accounts use the database, expensive work of an account rests: after each period of work it pauses for
+// restShare times as long. The number of connections and of places in the lanes limits how much work runs at the same
+// time, but not its share of the processors: a single long read can keep one processor busy.
+//
+// Three kinds of work rest: long reads (scan.go), the places of expensive reads in the quick lane, and heavy writes of
+// an account (queue.go). Writes rest longer. The time of the writer is only about half of the processor time of a
+// write, and with SQLite no other write can run at the same time.
+const (
+	restShare = 3
+	restWrite = 6
+	restEvery = 500 * time.Microsecond // of work of a long read
+	restMost  = 2 * time.Second
+	rowSends  = 2 * time.Microsecond // of work to send a row after the read
+)
+
+// A read in the quick lane is expensive if it exceeds one of these numbers. SQLite counts steps. For other databases,
+// rows and time are measured. The time includes waiting, so the limit allows for a short list on a busy machine.
+const (
+	costlySteps = 6000 // about 0.2 ms
+	stepsPerRow = 25   // equivalent of the work for a row in this process
+	costlyRows  = 150
+	costlyTimed = 10 * time.Millisecond
+)
+
+// restAfter returns how long to rest after some work.
+func restAfter(work time.Duration, share int) time.Duration {
+	return min(time.Duration(share)*work, restMost)
+}
+
+// others detects whether several accounts use the database at the same time. It is safe for concurrent use. The result
+// may be one request late.
+type others struct {
+	Stay  time.Duration // how long an account counts as present after its last request
+	last  atomic.Uint64 // hash of the account of the last request
+	at    atomic.Int64  // time of that request, in ns
+	other atomic.Int64  // time of the last request of another account, in ns
+	Rests atomic.Int64  // number of rests so far
+}
+
+// company is the value of others.stay in a pool.
+const company = 100 * time.Millisecond
+
+// Note must be called with the key of every request. It reports whether other accounts are present. Work of the server
+// itself has no key and does not count.
+func (o *others) Note(key string) bool {
+	if key == "" {
+		return false
+	}
+	now := time.Now().UnixNano()
+	if name := nameOf(key); o.last.Load() != name {
+		o.other.Store(o.at.Load())
+		o.last.Store(name)
+	}
+	o.at.Store(now)
+	return now-o.other.Load() < int64(o.Stay)
+}
+
+// present reports whether an account other than that of key is present.
+func (o *others) present(key string) bool {
+	last := &o.at
+	if o.last.Load() == nameOf(key) {
+		last = &o.other
+	}
+	return time.Now().UnixNano()-last.Load() < int64(o.Stay)
+}
+
+func nameOf(key string) uint64 { return maphash.String(keySeed, key) }
+
+var keySeed = maphash.MakeSeed()

@@ -1,0 +1,491 @@
+package conns
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+)
+
+// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the steps
+// decide, because they do not depend on the load of the machine; the time limit is then for steps that are expensive by
+// themselves, such as a regular expression on a long text. For other databases, the time decides.
+const (
+	stepsPerTick   = 200
+	quickTicks     = 150000 / stepsPerTick // about 5 ms
+	rowsPerStep    = 2                     // rows that SQLite counts in the time of one step
+	quickStepped   = 25 * time.Millisecond
+	quickTimed     = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
+	quickDelivered = 2 * time.Second        // after the caller has received an item
+)
+
+// With SQLite, a long read runs in a goroutine of this process. It yields often to other goroutines, so that they need
+// not wait until the scheduler preempts it after 10 ms, and to other accounts after every slice.
+const (
+	yieldAfter = 100 * time.Microsecond
+	scanSlice  = 10 * time.Millisecond
+)
+
+// maxKnown limits the number of statements that are remembered as slow.
+const maxKnown = 1024
+
+// scans is the scan lane: the places for long reads, and the statements that have been slow before.
+//
+// Places are shared fairly between accounts or networks (engine/share). If a read exceeds the budget of the quick lane,
+// one of these happens:
+//   - If a place is free, it leaves the quick lane and continues.
+//   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane and waits for a place in the middle
+//     of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
+//   - Otherwise, if the caller has not received an item yet, it is ended. It waits for a place without a session and
+//     runs again from the start.
+//   - Otherwise it may use the quick lane for quickDelivered before it is refused, because it cannot run again and is likely
+//     to end soon.
+//
+// Its statement is then remembered, and the next read with this statement waits for a place before it starts. If a
+// statement turns out to be short, it is forgotten.
+type scans struct {
+	Places *share.Pool
+	parked *share.Pool // for suspended reads; nil if reads cannot be suspended
+	quick  *share.Pool // places of metered reads in the quick lane; the rest of the lane is for reads by key
+	beside int64       // limit of places in quick for expensive reads of one account while others use the database
+	known  slowStatements
+	costly slowStatements // statements that end in the quick lane, but rest while other accounts are present
+	report refusals
+}
+
+func newScans(db *sqldb.Database, cfg Config) *scans {
+	seed := maphash.MakeSeed()
+	sc := &scans{
+		Places: share.New(share.Config{Name: "long readings", Capacity: int64(db.Scans), PerKey: int64(db.ScansPerKey),
+			Waiting: cfg.Scans.Waiting, AllWaiting: cfg.Scans.AllWaiting, MaxWait: cfg.Scans.MaxWait}),
+		quick: share.New(share.Config{Name: "readings", Capacity: int64(max(1, db.Readers-max(1, db.Readers/8))),
+			Waiting: maxReadings, AllWaiting: 8 * maxReadings}),
+		beside: int64(max(1, db.Readers/4)),
+		known:  slowStatements{seed: seed},
+		costly: slowStatements{seed: seed},
+		report: refusals{log: cfg.Log},
+	}
+	if db.Parked > 0 {
+		sc.parked = share.New(share.Config{Name: "long readings", Capacity: int64(db.Parked), PerKey: int64(max(1, db.Parked/2))})
+	}
+	return sc
+}
+
+// maxReadings is the number of reads of one account that may wait for the quick lane.
+const maxReadings = 4096
+
+// errSlow ends a read that must continue in the scan lane.
+var errSlow = errors.New("the reading exceeds the budget of the quick lane")
+
+// ReadMetered is ReadFrom for work that may take long. name identifies its statement.
+func (s *Pool) ReadMetered(ctx context.Context, t *layout.Table, name uint64, work func(r *Session) error) error {
+	sc := s.Readers.Scans
+	if sc == nil || t.Name[0] == '#' || s.isJoined(ctx) {
+		return s.ReadFrom(ctx, t, work) // every request needs the system tables
+	}
+	return s.Readers.Locks.passLocks(ctx, t, false, func(pass *passage) error {
+		return s.readMeteredPast(ctx, pass, name, work)
+	})
+}
+
+// readMeteredPast does the work of ReadMetered after locked tables were checked.
+func (s *Pool) readMeteredPast(ctx context.Context, pass *passage, name uint64, work func(r *Session) error) error {
+	sc := s.Readers.Scans
+	for slow := sc.known.has(name); ; slow = true {
+		var grant share.Grant
+		if slow {
+			var err error
+			if grant, err = sc.Places.Acquire(ctx, share.Key(ctx), 1); err != nil {
+				return sc.report.logRefused(ctx, err)
+			}
+		}
+		again, err := s.readMeteredOnce(ctx, pass, name, grant, work)
+		if !again {
+			return err
+		}
+	}
+}
+
+// readMeteredOnce runs work in the scan lane if grant holds a place there, otherwise in the quick lane. again is true
+// if the work must run again in the scan lane.
+func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *Session) error) (again bool, err error) {
+	rs := s.Readers
+	var r *Session
+	var place share.Grant
+	if grant.Held() {
+		if r, err = rs.borrowScan(ctx); err != nil {
+			grant.Release()
+			return false, err
+		}
+	} else {
+		if place, err = rs.enterQuick(ctx, name); err != nil {
+			return false, err
+		}
+		if r, err = rs.Borrow(ctx); err != nil {
+			place.Release()
+			return false, err
+		}
+	}
+	pass.lendUses(r)
+	r.Meter.place = place
+	r.Meter.start(ctx, rs, r, name, grant)
+	defer func() {
+		ended, worked := r.Meter.end(r), time.Since(r.Meter.rested)
+		rs.GiveBack(r) // returned first, because the next read with the grant may need the connection
+		if ended.Held() {
+			rs.releaseRested(share.Key(ctx), ended, worked)
+		}
+	}()
+	err = s.readOn(ctx, r, work)
+	if !errors.Is(err, errSlow) {
+		return false, err
+	}
+	if r.delivered.Load() {
+		return false, rs.Scans.report.logRefused(ctx, rs.Scans.Places.Refuse())
+	}
+	return true, nil
+}
+
+// enterQuick waits for a place in the quick lane. While several accounts use the database, the expensive reads of one
+// account can have only some of the places, because concurrent reads slow each other down.
+func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, error) {
+	key, most := share.Key(ctx), int64(math.MaxInt64)
+	if rs.Others.Note(key) && rs.Scans.costly.has(name) {
+		most = rs.Scans.beside
+	}
+	return rs.Scans.quick.AcquireWithin(ctx, key, 1, most)
+}
+
+// meter measures one metered read. It belongs to a session.
+type meter struct {
+	on      bool
+	stopped atomic.Bool // the read was ended, so no further statement may start
+
+	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
+	readers *readers
+	ctx     context.Context
+	name    uint64
+	quick   bool // in the quick lane, where it holds place
+	place   share.Grant
+	grant   share.Grant
+	over    error // the reason why the read was ended
+	ticks   int
+	rows    int // returned by the database
+	began   time.Time
+	slice   time.Time // when the grant was last checked
+	yielded time.Time // when the read last yielded to other goroutines
+	rested  time.Time // when the last rest ended
+	timer   *time.Timer
+}
+
+func (m *meter) start(ctx context.Context, rs *readers, r *Session, name uint64, grant share.Grant) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.on, m.readers, m.ctx, m.name, m.grant = true, rs, ctx, name, grant
+	m.quick = !grant.Held()
+	m.over, m.ticks, m.rows, m.began = nil, 0, 0, time.Now()
+	m.slice, m.rested = m.began, m.began
+	if rs.Scans.parked != nil || !m.quick {
+		return
+	}
+	if m.timer == nil {
+		m.timer = time.AfterFunc(quickTimed, func() { m.timeOver(r) })
+		return
+	}
+	m.timer.Reset(quickTimed)
+}
+
+// end ends the read and releases its place in the quick lane. The caller must release the returned grant after it has
+// returned the session.
+func (m *meter) end(r *Session) (ended share.Grant) {
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.turn.Load()%turnStates == turnEvicted { // the time was spent waiting, not working
+		m.began = time.Now()
+		m.rested = m.began
+		m.readers.Scans.known.remove(m.name)
+	}
+	if m.over != nil && r.Interrupt.Spends {
+		r.disconnect() // a late cancellation could end the next statement of the connection
+	}
+	if m.quick && m.ticks >= quickTicks {
+		m.readers.Scans.known.add(m.name)
+	}
+	if m.grant.Held() {
+		short := time.Since(m.began) < quickTimed/2
+		if r.Interrupt.Tick != nil {
+			short = m.ticks < quickTicks/2
+		}
+		if short && m.over == nil {
+			m.readers.Scans.known.remove(m.name)
+			if !m.isCostly() {
+				m.rested = time.Now() // a short read needs no rest
+			}
+		}
+	}
+	m.leaveQuick(m.quick && m.isCostly(), m.rows)
+	ended, m.grant = m.grant, share.Grant{}
+	m.on, m.ctx = false, nil
+	m.stopped.Store(false)
+	return ended
+}
+
+// leaveQuick releases the place in the quick lane. After an expensive read, if other accounts are present, the place is
+// released after a delay, so that the account rests.
+func (m *meter) leaveQuick(costly bool, rows int) {
+	if !m.quick {
+		return
+	}
+	m.quick = false
+	if known := &m.readers.Scans.costly; known.has(m.name) != costly {
+		known.set(m.name, costly)
+	}
+	if costly {
+		m.readers.releaseRested(share.Key(m.ctx), m.place, time.Since(m.began)+time.Duration(rows)*rowSends)
+		m.place = share.Grant{}
+		return
+	}
+	m.place.Release()
+}
+
+// releaseRested releases the place of an account that has worked for some time. If other accounts are present and the
+// time is worth a timer, the place is released after a rest.
+func (rs *readers) releaseRested(key string, place share.Grant, worked time.Duration) {
+	if worked < restEvery/10 || !rs.Others.present(key) {
+		place.Release()
+		return
+	}
+	rs.Others.Rests.Add(1)
+	time.AfterFunc(restAfter(worked, restShare), func() { place.Release() })
+}
+
+// isCostly reports whether a read that ends in the quick lane was much more expensive than a short list.
+func (m *meter) isCostly() bool {
+	if m.readers.Scans.parked != nil {
+		return m.ticks*stepsPerTick+m.rows*stepsPerRow >= costlySteps
+	}
+	return m.rows >= costlyRows || time.Since(m.began) >= costlyTimed
+}
+
+// stopError returns the error that ended the read, or nil if it was not ended.
+func (m *meter) stopError() error {
+	if !m.on || !m.stopped.Load() {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.over
+}
+
+// tick is called by SQLite every stepsPerTick steps of a statement, in the goroutine of the statement. It may block,
+// which suspends the statement. It returns false to end the statement.
+func (s *Session) tick() bool {
+	m := &s.Meter
+	if !m.on {
+		return true
+	}
+	m.ticks++
+	now := time.Now()
+	if m.quick {
+		if m.ticks < quickTicks && now.Sub(m.began) < quickStepped {
+			return true
+		}
+		return m.suspend(s)
+	}
+	if now.Sub(m.yielded) >= yieldAfter {
+		runtime.Gosched()
+		m.yielded = time.Now()
+	}
+	if ran := now.Sub(m.rested); ran >= restEvery {
+		if m.readers.Others.present(share.Key(m.ctx)) {
+			m.readers.Others.Rests.Add(1)
+			time.Sleep(restAfter(ran, restShare))
+			m.grant.Discount(time.Since(now))
+		}
+		m.rested = time.Now()
+	}
+	if now.Sub(m.slice) < scanSlice || !m.grant.Held() {
+		return true
+	}
+	m.slice = now
+	return m.offerTurn()
+}
+
+// suspend moves a read to the scan lane. It may wait for a place there.
+func (m *meter) suspend(s *Session) bool {
+	sc, key := m.readers.Scans, share.Key(m.ctx)
+	sc.known.add(m.name)
+	grant, ok := sc.Places.TryAcquire(key, 1)
+	if ok {
+		m.moveToScan(s, grant)
+		return true
+	}
+	place, ok := sc.parked.TryAcquire(key, 1)
+	if !ok {
+		return m.stop(errSlow)
+	}
+	defer place.Release()
+	if !m.moveToScan(s, share.Grant{}) {
+		return true
+	}
+	grant, err := sc.Places.Acquire(m.ctx, key, 1)
+	if err != nil {
+		return m.stop(sc.report.logRefused(m.ctx, err))
+	}
+	m.grant, m.slice = grant, time.Now()
+	m.rested = m.slice
+	return true
+}
+
+// moveToScan moves a read from the quick lane to the scan lane. If the database is being closed, the read continues
+// without a limit, and moveToScan returns false.
+func (m *meter) moveToScan(s *Session, grant share.Grant) bool {
+	moved := m.readers.moveToScan(s)
+	if moved {
+		m.grant = grant
+	} else {
+		grant.Release()
+	}
+	m.leaveQuick(true, 0) // rows is used by the goroutine that reads
+	m.slice = time.Now()
+	return moved
+}
+
+// offerTurn offers the place of a read to accounts that have used the scan lane less, if the read can be suspended.
+func (m *meter) offerTurn() bool {
+	sc := m.readers.Scans
+	key := share.Key(m.ctx)
+	if _, waiting := sc.Places.Waiting(key); waiting == 0 {
+		return true
+	}
+	place, ok := sc.parked.TryAcquire(key, 1)
+	if !ok {
+		return true
+	}
+	defer place.Release()
+	if err := m.grant.Yield(m.ctx); err != nil {
+		return m.stop(err)
+	}
+	m.slice = time.Now()
+	m.rested = m.slice
+	return true
+}
+
+// AddCounted adds rows that the database counted in one step to the cost of a read.
+func (m *meter) AddCounted(rows int64) {
+	if m.on {
+		m.ticks += int(rows / (rowsPerStep * stepsPerTick))
+	}
+}
+
+func (m *meter) stop(why error) bool {
+	m.over = why
+	m.stopped.Store(true)
+	return false
+}
+
+// timeOver is called when a read that cannot be suspended has used up the time of the quick lane.
+func (m *meter) timeOver(s *Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.on || !m.quick || time.Since(m.began) < quickTimed {
+		return // the timer belongs to an earlier read
+	}
+	if s.mayWait() && time.Since(m.began) < m.readers.Locks.limit {
+		m.timer.Reset(quickTimed)
+		return
+	}
+	sc := m.readers.Scans
+	sc.known.add(m.name)
+	if grant, ok := sc.Places.TryAcquire(share.Key(m.ctx), 1); ok {
+		m.moveToScan(s, grant)
+		return
+	}
+	if s.delivered.Load() && time.Since(m.began) < quickDelivered {
+		m.timer.Reset(quickTimed)
+		return
+	}
+	m.stop(errSlow)
+	over := false
+	s.endStep(&over)
+}
+
+// slowStatements is a set of slow statements. When it is full, half of them are removed.
+type slowStatements struct {
+	seed  maphash.Seed
+	count atomic.Int32
+	mu    sync.RWMutex
+	names map[uint64]struct{}
+}
+
+// NameStatement identifies a statement, the links loaded with its items, and the magnitude of the number of rows to
+// read, where -1 means all. The text of a statement is the same for a page of 5 items and for a page of 1,000.
+func (sc *scans) NameStatement(text string, load []*engine.Load, most int) uint64 {
+	if sc == nil {
+		return 0
+	}
+	return maphash.String(sc.known.seed, text) ^ loadName(sc.known.seed, load) ^ uint64(bits.Len(uint(most)))
+}
+
+func loadName(seed maphash.Seed, load []*engine.Load) (name uint64) {
+	for _, l := range load {
+		name = name*31 + maphash.String(seed, l.Property.Name) + 7*loadName(seed, l.Next)
+	}
+	return name
+}
+
+func (k *slowStatements) has(name uint64) bool {
+	if k.count.Load() == 0 {
+		return false
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	_, ok := k.names[name]
+	return ok
+}
+
+func (k *slowStatements) add(name uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.names == nil {
+		k.names = map[uint64]struct{}{}
+	}
+	if len(k.names) >= maxKnown {
+		for other := range k.names { // in random order
+			if delete(k.names, other); len(k.names) <= maxKnown/2 {
+				break
+			}
+		}
+	}
+	k.names[name] = struct{}{}
+	k.count.Store(int32(len(k.names)))
+}
+
+// set adds or removes a statement.
+func (k *slowStatements) set(name uint64, in bool) {
+	if in {
+		k.add(name)
+		return
+	}
+	k.remove(name)
+}
+
+func (k *slowStatements) remove(name uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.names, name)
+	k.count.Store(int32(len(k.names)))
+}

@@ -1,0 +1,17 @@
+// Package store implements engine.Repository with SQL, for every database that has a dialect. It asks engine.Guard about
+// every item, but it does not know the rules of access (package engine/access) or HTTP.
+//
+// The packages below it are layers; each imports only those before it:
+//
+//   - sqldb describes a database; sqlite and postgres are the dialects
+//   - layout decides how classes are stored in tables
+//   - rights applies the permissions of the caller
+//   - conns runs reads and writes on connections, with their queues and transactions
+//   - sqlquery writes statements that find items
+//   - schema creates and changes the tables
+//
+// This package reads items (read.go) with what belongs to them (load.go, calculate.go), and writes them. A write is a
+// save: its steps are prepared (save.go), ordered (order.go), checked (admit.go) and run (bulk.go, record.go) with
+// nested records and collections (nested.go, collection.go, backref.go). all.go and parts.go write many items by a
+// filter. dump.go and import.go export and import.
+package store

@@ -1,0 +1,206 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/sqldb"
+)
+
+// duties lists the work of a write of items of a class besides their rows. It is determined once.
+// If a class has no duties, writing an item costs only the write of its row.
+type duties struct {
+	References  []*engine.Property // stored references; their values are keys
+	Restricted  bool               // some references allow only some classes
+	Collections []*engine.Property // includes references through an attribute of another class
+	Derived     []*engine.Property // calculated attributes: their input is ignored
+	Files       []*engine.Property
+	Numbers     []*engine.Property // autoassigned ints
+	watched     bool               // cached attributes of other items depend on the class
+	Late        bool               // some defaults need the transaction
+	Computed    bool               // some defaults are formulas
+	creation    *engine.Property   // trackers; nil if the class has none
+	change      *engine.Property
+	Creator     *engine.Property
+	Editor      *engine.Property
+	Readonly    bool
+	Words       bool // search words of the table's items are stored
+	Journaled   bool // the class, or one below it, has a journal
+}
+
+// Pointer is a column that contains ids of items of a table: a reference, or one side of a table of
+// links.
+type Pointer struct {
+	Table   string // quoted
+	Column  string // quoted
+	Other   string // the other side of a table of links; "" for a reference
+	Unique  string // name of the unique index of a table of links
+	Classes string // condition on the class of a row; "" if not needed
+	Plan    *Plan  // plan of the root class of the table of a reference
+	Key     bool   // the reference is part of the key of its class
+
+	// For a table of links: the table of the items that have the collection, and the collection.
+	// It is nil if that side does not declare one.
+	Holders    *Table
+	Collection *engine.Property
+}
+
+func newDuties(c *engine.Class, bound map[string]bool) duties {
+	d := duties{
+		creation: c.Property(c.CreationTracker), change: c.Property(c.ChangeTracker),
+		Creator: c.Property(c.CreatorTracker), Editor: c.Property(c.EditorTracker),
+	}
+	for _, p := range c.Properties {
+		switch {
+		case p.Kept(): // only an import sets values
+		case p.Formula != nil:
+			d.Derived = append(d.Derived, p)
+		case p.Type == engine.Collection || p.Back != nil:
+			d.Collections = append(d.Collections, p)
+		case p.Type == engine.Reference && !bound[declarationName(p)]:
+			d.References = append(d.References, p)
+			d.Restricted = d.Restricted || len(p.Subclasses) > 0
+		case p.Type.IsFile():
+			d.Files = append(d.Files, p)
+		case p.Type == engine.Int && p.Autoassigned:
+			d.Numbers = append(d.Numbers, p)
+		}
+		d.Late = d.Late || p.Computed != nil && p.Stored()
+		d.Readonly = d.Readonly || p.Readonly
+	}
+	d.watched = len(c.Dependencies) > 0
+	d.Computed = d.Late
+	d.Late = d.Late || len(d.Numbers) > 0
+	return d
+}
+
+// declarationName identifies the declaration of a property; classes below have copies of it.
+func declarationName(p *engine.Property) string { return p.Definition + "#" + p.Name }
+
+// IsPlain reports whether a write consists only of the row of an item, if all values are known
+// before the transaction.
+func (d *duties) IsPlain() bool {
+	return len(d.References) == 0 && len(d.Collections) == 0 && len(d.Derived) == 0 && len(d.Files) == 0 &&
+		!d.watched && !d.Late && !d.HasTrackers() && !d.Words && !d.Journaled
+}
+
+// HasTrackers reports whether the class has trackers.
+func (d *duties) HasTrackers() bool {
+	return d.creation != nil || d.change != nil || d.Creator != nil || d.Editor != nil
+}
+
+// layOutDuties determines the duties of all classes. Call it when all tables are known.
+func (s *Layout) layOutDuties() {
+	bound := map[string]bool{} // references that hold another attribute than the key
+	for c := range s.Plans {
+		for _, p := range c.Properties {
+			if p.Back != nil && p.Binding != nil {
+				bound[declarationName(p.Back)] = true
+			}
+		}
+	}
+	for c, p := range s.Plans {
+		p.Duties = newDuties(c, bound)
+		p.Duties.Words = p.Table.HasWords()
+		p.Table.Staged = p.Table.Staged || c.Staged && s.Plans[s.cfg.Stages] != nil
+		keepsGrants := s.cfg.Permissions != nil && s.Plans[s.cfg.Permissions] != nil && s.Plans[s.cfg.Policy] != nil
+		p.Table.Granted = keepsGrants && !strings.HasPrefix(p.Table.Name, "#")
+		p.Table.Grants = keepsGrants && (c == s.cfg.Permissions || c == s.cfg.Policy)
+		p.Table.Filed = p.Table.Filed || len(p.Duties.Files) > 0 && s.Plans[s.cfg.Files] != nil
+	}
+	for _, t := range s.Tables {
+		for _, c := range t.Classes {
+			s.layOutPointers(t, c, bound)
+		}
+	}
+}
+
+// layOutPointers adds pointers to the tables to which items of c refer, and to the tables on both
+// sides of its collections.
+func (s *Layout) layOutPointers(t *Table, c *engine.Class, bound map[string]bool) {
+	for _, p := range c.Properties {
+		if p.Target == nil || s.Plans[p.Target] == nil {
+			continue
+		}
+		target := s.Plans[p.Target].Table
+		switch {
+		case IsLinked(p):
+			l := s.LinkNames.Of(p)
+			t.addPointer(Pointer{Table: l.Quoted, Column: l.Owner, Other: l.Item, Unique: l.uniqueIndex().Name, Holders: target, Collection: p.Mirror})
+			target.addPointer(Pointer{Table: l.Quoted, Column: l.Item, Other: l.Owner, Unique: l.uniqueIndex().Name, Holders: t, Collection: p})
+		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declarationName(p)]:
+			target.addPointer(Pointer{
+				Table: t.Quoted, Column: t.Column(p).Quoted, Classes: s.sharingCondition(t, p, target),
+				Plan: s.Plans[t.Classes[0]], Key: slices.Contains(c.Key, p.Name),
+			})
+		}
+	}
+}
+
+// addPointer adds a pointer unless the table has it already.
+func (t *Table) addPointer(p Pointer) {
+	if !slices.ContainsFunc(t.Pointers, func(q Pointer) bool { return q.Table == p.Table && q.Column == p.Column }) {
+		t.Pointers = append(t.Pointers, p)
+	}
+}
+
+// sharingCondition returns the condition for the rows of t whose column of p refers to target, or "" if all
+// rows do.
+func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) string {
+	var names []string
+	for _, c := range t.Classes {
+		q := c.Property(p.Name)
+		if q != nil && t.Column(q) == t.Column(p) && q.Type == engine.Reference && q.Target != nil && s.Plans[q.Target] != nil && s.Plans[q.Target].Table == target {
+			names = append(names, sqldb.QuoteText(c.FullName))
+		}
+	}
+	if len(names) == len(t.Classes) {
+		return ""
+	}
+	return " AND " + ClassColumn + " IN (" + strings.Join(names, ", ") + ")"
+}
+
+// layOutJournal determines which writes need the former state of items for the journal.
+func (s *Layout) layOutJournal() {
+	for c, p := range s.Plans {
+		classes := append([]*engine.Class{c}, c.Descendants...)
+		p.Duties.Journaled = s.cfg.Journaled && slices.ContainsFunc(classes, func(c *engine.Class) bool { return c.Journaling })
+	}
+}
+
+// PropertyName returns the name of the property that holds the reference.
+func (p Pointer) PropertyName() string {
+	columns := p.Plan.Table.Columns
+	return columns[slices.IndexFunc(columns, func(c *Column) bool { return c.Quoted == p.Column })].Property
+}
+
+// HasDependents reports whether links, files or stages of the table's items are stored in other
+// tables.
+func (t *Table) HasDependents() bool {
+	for _, p := range t.Pointers {
+		if p.Other != "" {
+			return true
+		}
+	}
+	return t.Filed || t.Staged
+}
+
+// JournaledClass returns the class with that name if it is journaled, else nil.
+func (t *Table) JournaledClass(name string) *engine.Class {
+	for _, c := range t.Classes {
+		if c.FullName == name && c.Journaling {
+			return c
+		}
+	}
+	return nil
+}
+
+// OwnedBy returns the condition for rows that belong to items of the table.
+func (t *Table) OwnedBy() string {
+	names := make([]string, len(t.Classes))
+	for i, c := range t.Classes {
+		names[i] = sqldb.QuoteText(c.FullName)
+	}
+	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
+}

@@ -1,0 +1,260 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/sqldb"
+)
+
+// RowColumns returns the columns of a row in the order of InsertText.
+func (p *Plan) RowColumns() string {
+	names := []string{ClassColumn, VersionColumn, RevColumn, CreatorColumn}
+	for _, property := range p.Stored {
+		names = append(names, p.Table.Column(property).Quoted)
+	}
+	if p.Table.HasIDColumn() {
+		names = append(names, p.Table.ID.Quoted)
+	}
+	return strings.Join(names, ", ")
+}
+
+// RowVariables returns the number of placeholders in a row of InsertText.
+func (p *Plan) RowVariables() int {
+	n := 3 + len(p.Stored)
+	if p.Table.HasIDColumn() {
+		n++
+	}
+	return n
+}
+
+// RowTypes returns the types of the values that RowArgs appends.
+func (p *Plan) RowTypes() []engine.PropertyType {
+	types := []engine.PropertyType{engine.String, engine.Int, engine.String}
+	for _, property := range p.Stored {
+		types = append(types, property.ValueType())
+	}
+	if p.Table.HasIDColumn() {
+		types = append(types, p.Table.ID.Type)
+	}
+	return types
+}
+
+// InsertText returns an INSERT of the given number of rows. RowArgs fills its placeholders. tail follows the rows.
+func (p *Plan) InsertText(tr sqldb.Traits, rows int, tail string) string {
+	b := sqldb.NewBuilder(tr)
+	b.Add("INSERT INTO ", p.Table.Quoted, " (", p.RowColumns(), ") VALUES ")
+	class := sqldb.QuoteText(p.Class.FullName)
+	for i := range rows {
+		if i > 0 {
+			b.Add(", ")
+		}
+		b.Add("(", class, ", ")
+		b.Bind(nil)
+		b.Add(", ")
+		b.Bind(nil)
+		b.Add(", ")
+		b.Bind(nil)
+		for range p.RowVariables() - 3 {
+			b.Add(", ")
+			b.Bind(nil)
+		}
+		b.Add(")")
+	}
+	b.Add(tail)
+	return b.Text()
+}
+
+// InsertArrays is InsertText for rows that are bound as arrays.
+func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) string {
+	b := sqldb.NewBuilder(tr)
+	b.Add("INSERT INTO ", p.Table.Quoted, " (", p.RowColumns(), ") SELECT ", sqldb.QuoteText(p.Class.FullName), ", * FROM ")
+	b.Unnest(d, p.RowTypes(), nil)
+	b.Add(tail)
+	return b.Text()
+}
+
+// UpsertTail returns the end of an INSERT that updates rows that exist, and returns the wanted
+// columns.
+func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqldb.Result) string {
+	b := sqldb.NewBuilder(tr)
+	b.Args = make([]any, rows*p.RowVariables())
+	b.Add(" ON CONFLICT (", p.Table.ID.Quoted, ") DO UPDATE SET ", RevColumn, " = excluded.", RevColumn, ", ", VersionColumn, " = excluded.", VersionColumn, ", ", EditorColumn, " = ")
+	b.Bind(nil)
+	for i, property := range p.Stored {
+		if col := p.Table.Column(property); mask[i] == '1' && !col.Key {
+			b.Add(", ", col.Quoted, " = excluded.", col.Quoted)
+		}
+	}
+	for i, col := range p.KeyColumns() { // another key may have the same id
+		b.Add([]string{" WHERE ", " AND "}[min(i, 1)], p.Table.Quoted, ".", col.Quoted, " = excluded.", col.Quoted)
+	}
+	if returned != nil {
+		b.Add(" RETURNING ", returned.List)
+	}
+	return b.Text()
+}
+
+// CanUpsert reports whether one statement can insert or update an item of the class, without knowing which is needed.
+func (p *Plan) CanUpsert() bool {
+	d := &p.Duties
+	return p.Shapes == nil && p.ClassCondition() == "" && !p.Caching.Watched && !d.Late && d.change == nil && d.Creator == nil && d.Editor == nil
+}
+
+// RowArgs appends the arguments for one row of InsertText.
+func (p *Plan) RowArgs(args []any, it *engine.Item) []any {
+	args = append(args, OrNull(it.Version), int64(it.Revision), OrNull(it.Creator))
+	for _, property := range p.Stored {
+		args = append(args, sqldb.Encode(it.Values[property.Index]))
+	}
+	if p.Table.HasIDColumn() {
+		args = append(args, it.ID)
+	}
+	return args
+}
+
+// OrNull returns nil for an empty system column, because reading an empty text costs more than
+// reading a null.
+func OrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// LoadRow sets it from a row of sql().selected. It reuses the Values of it if they have enough capacity.
+func (p *Plan) LoadRow(it *engine.Item, raw []any) {
+	for _, i := range p.convert {
+		if v := raw[p.system+i]; v != nil {
+			raw[p.system+i] = sqldb.Decode(p.columns[i].Type, v)
+		}
+	}
+	rev, _ := raw[AtRev].(int64)
+	it.Revision = uint64(rev)
+	it.Version = sqldb.TextOf(raw[atVersion])
+	it.Creator = sqldb.TextOf(raw[AtCreator])
+	it.Editor = sqldb.TextOf(raw[AtEditor])
+	it.Class = p.Class
+	values := raw[p.system:]
+	sh := p.shape
+	if p.Shapes != nil {
+		if known := p.Shapes[sqldb.TextOf(raw[atClass])]; known != nil { // nil if the class is newer than this Layout
+			sh = known
+		}
+		it.Class = sh.class
+	}
+	n := len(it.Class.Properties)
+	if cap(it.Values) < n {
+		it.Values = make(engine.Values, n)
+	}
+	it.Values = it.Values[:n]
+	if sh.whole {
+		copy(it.Values, values)
+	} else {
+		for i, at := range sh.at {
+			if it.Values[i] = nil; at >= 0 {
+				it.Values[i] = values[at]
+			}
+		}
+	}
+	it.ID = it.Class.ID(it.Values)
+}
+
+// KeyColumns returns the columns of the parts of the key, in order, or nil if the key has one
+// property.
+func (p *Plan) KeyColumns() []*Column {
+	if !p.Table.HasIDColumn() {
+		return nil
+	}
+	columns := make([]*Column, len(p.Class.Key))
+	for i, part := range p.Class.KeyProperties() {
+		columns[i] = p.Table.Column(part)
+	}
+	return columns
+}
+
+// FindsAll reports whether q finds all items of its class.
+func (p *Plan) FindsAll(q *engine.Query) bool {
+	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.Shapes != nil)
+}
+
+// OnlyPlain rejects values that cannot be given to many items at once.
+func (p *Plan) OnlyPlain(v engine.Values) error {
+	refuse := func(property *engine.Property, reason, why string) error {
+		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
+			engine.Quote(property.Name), p.Class.FullName, why)
+		e.Class, e.Attribute = p.Class.FullName, property.Name
+		return e
+	}
+	for _, property := range p.Duties.Derived {
+		v[property.Index] = engine.Absent
+	}
+	for _, property := range p.Class.KeyProperties() {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "key", "is the key")
+		}
+	}
+	for _, property := range p.Duties.Collections {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "collection", "is a collection")
+		}
+	}
+	for _, property := range p.Duties.Files {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "file", "is a file")
+		}
+	}
+	for _, property := range p.Duties.References {
+		if _, nested := v[property.Index].(*engine.Record); nested {
+			return refuse(property, "nested", "was given as an object")
+		}
+	}
+	return nil
+}
+
+// PropertyIn returns the property stored in the column with that name, or nil.
+func (p *Plan) PropertyIn(column string) *engine.Property {
+	for _, property := range p.Stored {
+		if p.Table.Column(property).Name == column {
+			return property
+		}
+	}
+	return nil
+}
+
+// HasKey reports whether the stored parts of a key, in the order of the key, equal the given ones.
+// If a part is not given, it returns true.
+func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
+	if p.Class.ID(given) == "" {
+		return true
+	}
+	for i, part := range p.Class.KeyProperties() {
+		if engine.ValueText(stored(i)) != engine.ValueText(given[part.Index]) {
+			return false
+		}
+	}
+	return true
+}
+
+// IDOf returns the id of an item with several key properties, as the value of an index. It returns
+// nil if a part of the id is not known.
+func (p *Plan) IDOf(value func(property string) any) []any {
+	v := engine.NewValues(p.Class)
+	for _, key := range p.Class.KeyProperties() {
+		v[key.Index] = value(key.Name)
+	}
+	if id := p.Class.ID(v); id != "" {
+		return []any{id}
+	}
+	return nil
+}
+
+// HoldsClass reports whether items of class c are items of the plan's class: c is that class or a descendant.
+func (p *Plan) HoldsClass(c *engine.Class) bool {
+	return c == p.Class || slices.Contains(p.Class.Descendants, c)
+}
+
+// InParts reports whether a change of many items is made in parts. It is if the journal needs each item's previous
+// values and no cached attribute needs the previous values of all items.
+func (p *Plan) InParts() bool { return p.Duties.Journaled && !p.Caching.Any }

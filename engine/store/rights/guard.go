@@ -1,0 +1,230 @@
+// Package rights applies the permissions of the caller to one call of the store. A Guard answers which items, attributes
+// and values the account may read, write and use in conditions. A nil Guard allows everything; the server uses it for its
+// own work. The rules themselves belong to engine.Guard; package sqlquery turns them into SQL.
+package rights
+
+import (
+	"context"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+)
+
+// Guard checks the permissions of the account of one call. A nil guard allows everything; the
+// server uses it for its own work.
+type Guard struct {
+	asked    engine.Guard
+	RowsRead map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
+	hidden   map[*engine.Class][]*engine.Property // nil until first used, as pointers
+	withheld map[*engine.Class][]*engine.Property
+	pointers map[*layout.Plan][]*engine.Property
+}
+
+// Of returns the guard of a call, or nil if the call has none. RowsRead is engine.RowsRead of all classes.
+func Of(ctx context.Context, rowsRead map[*engine.Property][]*engine.Class) *Guard {
+	if g := engine.GuardFrom(ctx); g != nil {
+		return &Guard{asked: g, RowsRead: rowsRead}
+	}
+	return nil
+}
+
+// RowFilter returns the condition under which the account has the permission for items of a class, or
+// nil if it has it for all items.
+func (g *Guard) RowFilter(may engine.Permission, c *engine.Class) *engine.Filter {
+	if g == nil {
+		return nil
+	}
+	f := g.asked.Rows(may, c)
+	if f != nil && f.Op == engine.OpConst && f.Value {
+		return nil
+	}
+	return f
+}
+
+// AllowsAll reports whether the account has all of the permissions for all items of a class.
+func (g *Guard) AllowsAll(may engine.Permission, c *engine.Class) bool {
+	for _, one := range Permissions {
+		if may.Has(one) && g.RowFilter(one, c) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// NeverAllows reports whether the account has the permission for no item of the class.
+func (g *Guard) NeverAllows(may engine.Permission, c *engine.Class) bool {
+	f := g.RowFilter(may, c)
+	return f != nil && f.Op == engine.OpConst
+}
+
+// MayCreate reports whether the account may create items of exactly the class c, as far as it is
+// known before the item is written.
+func (g *Guard) MayCreate(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
+
+// Hides reports whether a property is hidden from the account: it does not have the permission for
+// the property.
+func (g *Guard) Hides(may engine.Permission, p *engine.Property) bool {
+	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)
+}
+
+// HiddenProperties returns the properties of a class that the account may not read.
+func (g *Guard) HiddenProperties(c *engine.Class) []*engine.Property {
+	all, known := g.hidden[c]
+	if !known {
+		for _, p := range c.Properties {
+			if g.Hides(engine.MayRead, p) {
+				all = append(all, p)
+			}
+		}
+		if g.hidden == nil {
+			g.hidden = map[*engine.Class][]*engine.Property{}
+		}
+		g.hidden[c] = all
+	}
+	return all
+}
+
+// HideValues removes hidden values and links from an item. Call it before formulas are computed.
+func (g *Guard) HideValues(it *engine.Item) {
+	if g == nil {
+		return
+	}
+	for _, p := range g.HiddenProperties(it.Class) {
+		it.Values[p.Index] = nil
+		if p.Index < len(it.Links) {
+			it.Links[p.Index] = engine.Link{}
+		}
+	}
+}
+
+// HideLoaded removes hidden values from an item and from all items loaded with it.
+func (g *Guard) HideLoaded(it *engine.Item) {
+	if g == nil || it == nil {
+		return
+	}
+	g.HideValues(it)
+	for _, link := range it.Links {
+		g.HideLoaded(link.Item)
+		for _, member := range link.Items {
+			g.HideLoaded(member)
+		}
+	}
+}
+
+// CheckPath returns an error if a path contains a hidden or withheld attribute. It is called for every
+// path of a filter, an order, a position or an aggregation before the path is written.
+func (g *Guard) CheckPath(c *engine.Class, path []*engine.Property) error {
+	if g == nil {
+		return nil
+	}
+	for _, p := range path {
+		if g.Hides(engine.MayRead, p) {
+			return unknownAttribute(c, p)
+		}
+		if g.withholds(p) {
+			return withheldAttribute(c, p)
+		}
+		c = p.Target
+	}
+	return nil
+}
+
+// CheckLoads returns an error if one of the loads names a hidden attribute.
+func (g *Guard) CheckLoads(c *engine.Class, all []*engine.Load) error {
+	if g == nil {
+		return nil
+	}
+	for _, l := range all {
+		if g.Hides(engine.MayRead, l.Property) {
+			return unknownAttribute(c, l.Property)
+		}
+		if err := g.CheckLoads(l.Property.Target, l.Next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mentionsHidden reports whether a condition contains a hidden or withheld attribute.
+func (g *Guard) mentionsHidden(f *engine.Filter) bool {
+	if g == nil || f == nil {
+		return false
+	}
+	for _, arg := range f.Args {
+		if g.mentionsHidden(arg) {
+			return true
+		}
+	}
+	return g.exprMentionsHidden(f.Left) || g.exprMentionsHidden(f.Right)
+}
+
+func (g *Guard) exprMentionsHidden(e *engine.Expr) bool {
+	if e == nil {
+		return false
+	}
+	for _, p := range e.Path {
+		if g.IsUnusable(p) {
+			return true
+		}
+	}
+	for _, arg := range e.Args {
+		if g.exprMentionsHidden(arg) {
+			return true
+		}
+	}
+	for _, c := range e.Conds {
+		if g.mentionsHidden(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// MemberConditions returns the condition on the members of a collection. If it depends on hidden
+// attributes, the collection has no members for the account.
+func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
+	if g.mentionsHidden(p.Conditions) || g.withholds(p) {
+		return engine.Never()
+	}
+	return p.Conditions
+}
+
+// MemberSorting returns the order of the members of a collection. It leaves out sorts by hidden
+// or withheld attributes.
+func (g *Guard) MemberSorting(p *engine.Property) []engine.Sort {
+	if g == nil {
+		return p.Sorting
+	}
+	var known []engine.Sort
+	for _, s := range p.Sorting {
+		if g.CheckPath(p.Target, s.Path()) == nil {
+			known = append(known, s)
+		}
+	}
+	return known
+}
+
+// Permissions lists the permissions that depend on the row.
+var Permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
+
+// NoItem returns the error for a named item that was not found. If the account may not read all items of the class, it
+// is Denied, so that it does not reveal whether the item exists.
+func (g *Guard) NoItem(c *engine.Class, id string) error {
+	if g.RowFilter(engine.MayRead, c) != nil {
+		return engine.Denied()
+	}
+	return engine.NoItem(c, id)
+}
+
+// UnknownReason is the reason of unknownAttribute.
+const UnknownReason = "unknown-attribute"
+
+// unknownAttribute returns the error for a name that a class does not have. It is also used for an attribute that is
+// hidden from the account.
+func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
+	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a structure is named by a path
+	e := engine.Errorf(engine.Invalid, UnknownReason, "class %s has no attribute %s", c.FullName, engine.Quote(name))
+	e.Class, e.Attribute = c.FullName, name
+	return e
+}

@@ -1,0 +1,101 @@
+package rights
+
+import (
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+)
+
+// A cached attribute has one stored value, computed from all items. The value is withheld from an account that may not
+// read all of these: when the account reads the item, the value is computed again from the items that the account may
+// read, as if the attribute were not cached. The account cannot use such an attribute in filters, orders, searches and
+// aggregations, which use stored values only. Accounts that may read whole classes get the stored value at no cost.
+
+// withholds reports whether the stored value of a property is withheld from the account, because it was computed from
+// items that the account may not all read.
+func (g *Guard) withholds(p *engine.Property) bool {
+	if g == nil || len(g.RowsRead) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(g.RowsRead[p], func(c *engine.Class) bool { return g.RowFilter(engine.MayRead, c) != nil })
+}
+
+// IsUnusable reports whether the account may not use a property in a condition.
+func (g *Guard) IsUnusable(p *engine.Property) bool {
+	return g.Hides(engine.MayRead, p) || g.withholds(p)
+}
+
+// WithheldIn returns the attributes of a class for which the stored value is withheld.
+func (g *Guard) WithheldIn(c *engine.Class) []*engine.Property {
+	if g == nil || len(g.RowsRead) == 0 {
+		return nil
+	}
+	all, known := g.withheld[c]
+	if !known {
+		for _, p := range c.Properties {
+			if p.Formula != nil && p.Stored() && g.withholds(p) {
+				all = append(all, p)
+			}
+		}
+		if g.withheld == nil {
+			g.withheld = map[*engine.Class][]*engine.Property{}
+		}
+		g.withheld[c] = all
+	}
+	return all
+}
+
+// ComputesFor reports whether items of a plan's class or of a descendant have attributes that are computed again for
+// the account.
+func (g *Guard) ComputesFor(p *layout.Plan) bool {
+	if g == nil || !p.CachedBelow {
+		return false
+	}
+	return len(g.WithheldIn(p.Class)) > 0 || slices.ContainsFunc(p.Class.Descendants, func(c *engine.Class) bool { return len(g.WithheldIn(c)) > 0 })
+}
+
+// Withhold sets the withheld values of items to nil.
+func (g *Guard) Withhold(items []*engine.Item) {
+	if g == nil || len(g.RowsRead) == 0 {
+		return
+	}
+	for _, it := range items {
+		for _, p := range g.WithheldIn(it.Class) {
+			it.Values[p.Index] = nil
+		}
+	}
+}
+
+// WithheldReason is the reason of withheldAttribute.
+const WithheldReason = "calculated"
+
+// withheldAttribute returns the error for a condition that uses an attribute with a withheld value.
+func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
+	e := engine.Errorf(engine.Invalid, WithheldReason,
+		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
+	e.Class, e.Attribute = c.FullName, p.Name
+	return e
+}
+
+// MayMeet reports whether the search words of a class may include words of attributes that are hidden from the account.
+func (g *Guard) MayMeet(c *engine.Class) bool {
+	for _, p := range SearchedIn(c) {
+		if g.IsUnusable(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// SearchedIn returns the properties with stored words of a class and its descendants.
+func SearchedIn(c *engine.Class) (all []*engine.Property) {
+	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
+		for _, p := range d.Properties {
+			if p.Search && p.Stored() && p.Type.Scalar() && p.Type != engine.Password {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,91 @@
+package schema
+
+import (
+	"math"
+
+	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+)
+
+// CounterTable stores numbers that only grow: the counters of autoassigned ints, and the named
+// counters of formulas.
+const CounterTable = `"##counter"`
+
+const counterDDL = `CREATE TABLE IF NOT EXISTS ` + CounterTable + ` ("name" TEXT NOT NULL PRIMARY KEY, "value" BIGINT NOT NULL)`
+
+// LastNumber is the last value of every counter. Beyond it, databases would fail or continue with
+// reals.
+const LastNumber = math.MaxInt64
+
+// StoredNumber is the SQL expression for the value of a counter as a whole number. Earlier versions
+// let SQLite count past LastNumber, as a real.
+const StoredNumber = `CASE WHEN "value" > 9223372036854775807 THEN 9223372036854775807 ELSE "value" END`
+
+// NextNumbers takes the next n numbers of a counter and returns the first of them. ok is false if
+// the counter has fewer than n numbers left. Other transactions that use the counter wait until
+// this one ends.
+func NextNumbers(w *conns.Session, name string, n int64) (first int64, ok bool, err error) {
+	b := sqldb.NewBuilder(w.Dialect.Traits())
+	b.Add("INSERT INTO ", CounterTable, ` ("name", "value") VALUES (`)
+	b.Bind(name)
+	b.Add(", ")
+	b.Bind(n)
+	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = `, CounterTable, `."value" + excluded."value" WHERE `,
+		CounterTable, `."value" <= 9223372036854775807 - excluded."value" RETURNING "value"`)
+	last := int64(0)
+	err = w.VisitRows(b, 1, func(row []any) { last, ok = sqldb.ReadValue(engine.Int, row[0]).(int64) })
+	return last - n + 1, ok, err
+}
+
+// NextNumber takes the next number of a named counter.
+func NextNumber(w *conns.Session, name string) (int64, error) {
+	n, ok, err := NextNumbers(w, NamedCounter(name), 1)
+	if err == nil && !ok {
+		err = engine.Errorf(engine.Invalid, "counter", "the sequence %s is used up: its last number is %d", engine.Quote(name), LastNumber)
+	}
+	return n, err
+}
+
+// SetCounter sets the value of a counter, even if it is lower than the present one.
+func SetCounter(w *conns.Session, name string, last int64) error {
+	b := sqldb.NewBuilder(w.Dialect.Traits())
+	b.Add("INSERT INTO ", CounterTable, ` ("name", "value") VALUES (`)
+	b.Bind(name)
+	b.Add(", ")
+	b.Bind(last)
+	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value"`)
+	_, err := w.Execute(b)
+	return err
+}
+
+// RaiseCounter sets the value of a counter to at least the given number.
+func RaiseCounter(w *conns.Session, name string, atLeast int64) error {
+	_, err := w.Execute(raiseStatement(w.Dialect.Traits(), name, atLeast))
+	return err
+}
+
+func raiseStatement(tr sqldb.Traits, name string, atLeast int64) *sqldb.Builder {
+	b := sqldb.NewBuilder(tr)
+	b.Add("INSERT INTO ", CounterTable, ` ("name", "value") VALUES (`)
+	b.Bind(name)
+	b.Add(", ")
+	b.Bind(atLeast)
+	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value" WHERE `, CounterTable, `."value" < excluded."value"`)
+	return b
+}
+
+// CounterName returns the name of the counter of an autoassigned int. All classes of a table share it, because their
+// keys must differ.
+func CounterName(t *layout.Table, p *engine.Property) string {
+	return t.Classes[0].FullName + "#" + p.Name
+}
+
+// Farthest is the greatest given number that moves a counter. Greater numbers do not move it, so no client can exhaust
+// the counter or move it beyond 2^53, above which JavaScript reads numbers from JSON inexactly.
+const Farthest = 1 << 52
+
+// NamedCounter returns the name under which the counter of a formula is stored. It cannot collide
+// with the counter of a property, because that name begins with a class.
+func NamedCounter(name string) string { return "#" + name }

@@ -1,0 +1,374 @@
+// Package schema makes the tables of a database fit a layout: it creates and changes tables, columns, indexes, tables of
+// links, and search words, in one transaction. It refuses changes that would lose data. A table of the database records
+// what was created. The package also keeps the counters of autoassigned numbers.
+package schema
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+)
+
+// Upgrade adapts the tables of a database to a layout.
+type Upgrade struct {
+	Db     *sqldb.Database
+	Traits sqldb.Traits
+	Log    *slog.Logger
+	Layout *layout.Layout
+	Fresh  bool // the database is new: nothing was seeded
+}
+
+// FailureKind returns the kind of failure of err.
+func (s *Upgrade) failureKind(err error) sqldb.Failure { return conns.Classify(s.Db.Dialect, err) }
+
+// UpgradeTables adapts the tables to the classes. If there is no difference, it only reads. Concurrent upgrades of
+// several processes are serialized.
+func (s *Upgrade) UpgradeTables(ctx context.Context) error {
+	conn, err := s.Db.Write.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := s.makeGuard(ctx, conn); err != nil {
+		return err
+	}
+	began := time.Now()
+	for attempt := 1; ; attempt++ {
+		err := s.upgradeOnce(ctx, conn)
+		switch kind := s.failureKind(err); {
+		case (kind == sqldb.Lost && attempt < conns.MaxAttempts || kind == sqldb.Locked && time.Since(began) < UpgradeTime) && conns.Pause(ctx, attempt):
+			s.Fresh = false
+		case kind == sqldb.Locked:
+			return TablesInUse(err)
+		default:
+			return err
+		}
+	}
+}
+
+// UpgradeTime limits how long an upgrade tries to lock the tables that it changes. Each attempt waits only for a
+// moment, because other requests wait behind it.
+const UpgradeTime = time.Minute
+
+// TablesInUse returns the error of an upgrade that could not lock the tables.
+func TablesInUse(err error) error {
+	return &engine.Error{Code: engine.Unavailable, Reason: "locked", RetryAfter: conns.RetryAfter,
+		Message: "the tables cannot be changed because other sessions of the database use them, such as restsrv export; nothing has changed, try again later", Err: err}
+}
+
+func (s *Upgrade) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
+	if _, err := conn.ExecContext(ctx, s.Traits.Begin); err != nil {
+		return err
+	}
+	err := s.PassGuard(ctx, conn)
+	if err == nil {
+		err = s.UpgradeIn(ctx, conn)
+	}
+	end := "COMMIT"
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	if _, failure := conn.ExecContext(context.WithoutCancel(ctx), end); err == nil {
+		err = failure
+	}
+	return err
+}
+
+// The guard is a row that a process locks before it reads and changes the tables. If a transaction locks the whole
+// database, no guard is needed.
+const (
+	guardTable = `"##guard"`
+	guardDDL   = `CREATE TABLE IF NOT EXISTS ` + guardTable + ` ("id" INTEGER PRIMARY KEY)`
+	guardRow   = `INSERT INTO ` + guardTable + ` ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`
+	guardLock  = `SELECT "id" FROM ` + guardTable
+)
+
+// makeGuard creates the guard. If several processes do so at the same time, all but one may fail with errors that
+// differ between databases, so makeGuard retries.
+func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
+	if s.Traits.Lock == "" {
+		return nil
+	}
+	for attempt := 1; ; attempt++ {
+		_, err := conn.ExecContext(ctx, guardDDL)
+		if err == nil {
+			_, err = conn.ExecContext(ctx, guardRow)
+		}
+		if err == nil || s.failureKind(err) == sqldb.Away || attempt == conns.MaxAttempts || !conns.Pause(ctx, attempt) {
+			return err
+		}
+	}
+}
+
+// PassGuard locks the guard until the transaction ends.
+func (s *Upgrade) PassGuard(ctx context.Context, conn *sqlx.Conn) error {
+	if s.Traits.Lock == "" {
+		return nil
+	}
+	if s.Traits.Patient != "" { // other processes may build indexes for minutes
+		if _, err := conn.ExecContext(ctx, s.Traits.Patient); err != nil {
+			return err
+		}
+	}
+	_, err := conn.ExecContext(ctx, guardLock+s.Traits.Lock)
+	return err
+}
+
+// UpgradeIn adapts the tables in the transaction of conn.
+func (s *Upgrade) UpgradeIn(ctx context.Context, conn *sqlx.Conn) error {
+	var rows []layout.Kept
+	for _, ddl := range []string{memoryDDL, counterDDL} {
+		if _, err := conn.ExecContext(ctx, ddl); err != nil {
+			return err
+		}
+	}
+	if err := conn.SelectContext(ctx, &rows, `SELECT * FROM `+MemoryTable); err != nil {
+		return err
+	}
+	all := len(rows)
+	rows = slices.DeleteFunc(rows, func(k layout.Kept) bool { return k.Class == FreshMark })
+	marked := len(rows) < all
+	m := layout.NewMemory(rows)
+	if !s.Layout.NamedBy(m) {
+		if err := s.Layout.LayOut(m); err != nil {
+			return err
+		}
+	}
+	used := slices.ContainsFunc(rows, func(k layout.Kept) bool { return !strings.HasPrefix(k.Root, "#") })
+	up := &upgrader{ctx: ctx, conn: conn, dialect: s.Db.Dialect, traits: s.Traits, memory: m, log: s.Log, tables: s.Layout.Tables, links: s.Layout.LinkNames}
+	if s.Traits.Hurry != "" {
+		if _, err := conn.ExecContext(ctx, s.Traits.Hurry); err != nil {
+			return err
+		}
+	}
+	if err := up.adaptAll(); err != nil {
+		return err
+	}
+	s.Fresh = marked || !used
+	if s.Fresh && !marked {
+		up.rememberRow(layout.Kept{Class: FreshMark, Root: FreshMark})
+	}
+	if err := up.writeMemory(); err != nil {
+		return err
+	}
+	return up.problems.OrNil()
+}
+
+// adaptAll adapts the database to the classes. It changes existing tables, then creates new ones, which takes CREATE
+// statements only.
+func (u *upgrader) adaptAll() error {
+	var missing []*layout.Table
+	for _, t := range u.tables {
+		known, err := u.findKnown(t)
+		if err == nil && known {
+			err = u.adaptTable(t)
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			missing = append(missing, t)
+		}
+	}
+	if len(u.problems.Problems) == 0 { // otherwise a table may exist under a similar name
+		if err := u.createAll(missing); err != nil {
+			return err
+		}
+	}
+	return u.warnUnseen()
+}
+
+// upgrader is one run of UpgradeTables. Problems are collected; an error of the database ends the run.
+type upgrader struct {
+	ctx       context.Context
+	conn      *sqlx.Conn
+	dialect   sqldb.Dialect
+	traits    sqldb.Traits
+	memory    *layout.Memory
+	log       *slog.Logger
+	tables    []*layout.Table
+	links     layout.LinkNames
+	problems  layout.SchemaError
+	unwritten map[[2]string]layout.Kept // rows of MemoryTable, by class and property
+}
+
+func (u *upgrader) exec(parts ...string) error {
+	_, err := u.conn.ExecContext(u.ctx, strings.Join(parts, ""))
+	return err
+}
+
+func (u *upgrader) countRows(from string) (n int64, err error) {
+	err = u.conn.GetContext(u.ctx, &n, "SELECT count(*) FROM "+from)
+	return n, err
+}
+
+// adaptTable adapts an existing table to its classes.
+func (u *upgrader) adaptTable(t *layout.Table) error {
+	rows := int64(-1) // counted when needed
+	for _, c := range t.Classes {
+		change, err := u.compareClass(t, c)
+		if err != nil {
+			return err
+		}
+		if change == "" {
+			continue
+		}
+		if rows < 0 {
+			if rows, err = u.countRows(t.Quoted); err != nil {
+				return err
+			}
+		}
+		if rows == 0 {
+			return u.recreateTable(t)
+		}
+		u.problems.Problems = append(u.problems.Problems, change)
+	}
+	if err := u.updateColumns(t); err != nil {
+		return err
+	}
+	return u.updateExtras(t)
+}
+
+// findKnown reports whether t exists in the database. It also detects removed classes that share the table, and classes
+// that were stored in another table.
+func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
+	names := map[string]bool{}
+	for _, c := range t.Classes {
+		names[c.FullName] = true
+		if k, there := u.memory.FindClass(c.FullName); there && k.Root != t.Name {
+			if err := u.checkMoved(t, k); err != nil {
+				return false, err
+			}
+		}
+	}
+	stranger := func(class string) bool { return !names[class] }
+	classes := u.memory.FindTable(t.Name).Classes
+	if slices.ContainsFunc(classes, stranger) {
+		t.Foreign.Store(true)
+	}
+	return len(classes) > 0, nil
+}
+
+// checkMoved reports a problem if a class of t would leave objects behind in the table where it was stored before.
+func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
+	n, err := u.countRows(u.traits.Quote(k.Root) + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(k.Class))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return u.dropAbandoned(k.Root)
+	}
+	u.problems.Add("class %s was stored with class %s and would now be stored with %s; %d objects would be lost: restore its ancestor, or export these objects, delete them, and import them after the change",
+		k.Class, k.Root, t.Name, n)
+	return nil
+}
+
+// dropAbandoned drops a table that stores no class any more, if it is empty. Otherwise it would conflict with a class
+// of its name.
+func (u *upgrader) dropAbandoned(name string) error {
+	if slices.ContainsFunc(u.tables, func(t *layout.Table) bool { return t.Name == name }) {
+		return nil
+	}
+	n, err := u.countRows(u.traits.Quote(name))
+	if err != nil || n > 0 {
+		return err
+	}
+	return u.dropTable(name)
+}
+
+// warnUnseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not
+// warn in commands that load no classes of the application.
+func (u *upgrader) warnUnseen() error {
+	seen, application := map[string]bool{}, false
+	for _, t := range u.tables {
+		application = application || !strings.HasPrefix(t.Name, "#")
+		for _, c := range t.Classes {
+			seen[c.FullName] = true
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(u.memory.Classes)) {
+		k, known := u.memory.FindClass(class)
+		if !known || !application || seen[class] || strings.HasPrefix(class, "#") {
+			continue
+		}
+		n, err := u.countRows(u.traits.Quote(k.Root) + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(class))
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.log.Warn("objects of a class that is no longer there stay in the database and are not seen: restore the class, or export them and import them as another", "class", class, "objects", n)
+		}
+	}
+	return nil
+}
+
+// compareClass compares a class as a whole with the memory. If the text is not empty, it describes a change that is
+// impossible in a table with rows.
+func (u *upgrader) compareClass(t *layout.Table, c *engine.Class) (string, error) {
+	old, ok := u.memory.FindClass(c.FullName)
+	if !ok || old.Root != t.Name {
+		u.rememberRow(layout.NewKept(t, c, nil))
+		return "", nil
+	}
+	if key := strings.Join(c.Key, ","); old.Kind != key {
+		n, err := u.countRows(t.Quoted)
+		return fmt.Sprintf("class %s: the key was %s and would become %s; %d objects are stored by it: restore the key, or export the objects, delete them, and import them after the change",
+			c.FullName, old.Kind, key, n), err
+	}
+	return "", nil
+}
+
+// rememberRow queues a row of MemoryTable for writeMemory.
+func (u *upgrader) rememberRow(k layout.Kept) {
+	if u.unwritten == nil {
+		u.unwritten = map[[2]string]layout.Kept{}
+	}
+	u.unwritten[[2]string{k.Class, k.Property}] = k
+}
+
+// writeMemory writes the queued rows of MemoryTable, many rows per statement.
+func (u *upgrader) writeMemory() error {
+	rows := slices.Collect(maps.Values(u.unwritten))
+	u.unwritten = nil
+	for part := range slices.Chunk(rows, 200) {
+		b := sqldb.NewBuilder(u.traits)
+		b.Add("INSERT INTO ", MemoryTable, ` ("class", "property", "root", "kind", "indexes", "gone") VALUES `)
+		for i, k := range part {
+			b.Add([]string{"(", ", ("}[min(i, 1)])
+			for n, v := range []any{k.Class, k.Property, k.Root, k.Kind, k.Indexes, k.Gone} {
+				b.Add([]string{"", ", "}[min(n, 1)])
+				b.Bind(v)
+			}
+			b.Add(")")
+		}
+		b.Add(` ON CONFLICT ("class", "property") DO UPDATE SET "root" = excluded."root", "kind" = excluded."kind", "indexes" = excluded."indexes", "gone" = excluded."gone"`)
+		if _, err := u.conn.ExecContext(u.ctx, b.Text(), b.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MemoryTable records the classes as they were stored. It has one row for each property, and one row without a property
+// for each class, whose kind is the key.
+const MemoryTable = `"##schema"`
+
+const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + MemoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
+
+// A row of MemoryTable with this name, which no class can have, marks a database that has tables but was not seeded.
+const (
+	FreshMark   = "##fresh"
+	ForgetFresh = `DELETE FROM ` + MemoryTable + ` WHERE "class" = '` + FreshMark + `'`
+	CountFresh  = `SELECT COUNT(*) FROM ` + MemoryTable + ` WHERE "class" = '` + FreshMark + `'`
+)

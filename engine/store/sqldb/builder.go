@@ -1,0 +1,199 @@
+package sqldb
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Builder writes one statement and collects its arguments.
+type Builder struct {
+	SQL      []byte
+	Args     []any
+	Numbered bool
+	mark     byte // first character of a numbered placeholder
+	Label    string
+	FullText FullText
+	RowTail  string // Traits.RowNumber
+}
+
+// NewBuilder returns an empty statement for a database with these traits.
+func NewBuilder(tr Traits) *Builder {
+	mark := byte('?')
+	if tr.Numbered {
+		mark = '$'
+	}
+	return &Builder{SQL: make([]byte, 0, 256), Numbered: tr.Numbered, mark: mark, Label: tr.Label, FullText: tr.FullText, RowTail: tr.RowNumber}
+}
+
+// Add appends parts of the text.
+func (b *Builder) Add(parts ...string) {
+	for _, p := range parts {
+		b.SQL = append(b.SQL, p...)
+	}
+}
+
+// Bind writes a placeholder for the value and adds the value to the arguments.
+func (b *Builder) Bind(v any) {
+	b.Args = append(b.Args, Encode(v))
+	b.SQL = b.appendPlaceholder(b.SQL)
+}
+
+// appendPlaceholder appends the placeholder of the last argument.
+func (b *Builder) appendPlaceholder(sql []byte) []byte {
+	if !b.Numbered {
+		return append(sql, '?')
+	}
+	return strconv.AppendInt(append(sql, b.mark), int64(len(b.Args)), 10)
+}
+
+// Placeholder is bind for an expression that is written by a dialect.
+func (b *Builder) Placeholder(v any) string {
+	b.Args = append(b.Args, Encode(v))
+	return string(b.appendPlaceholder(nil))
+}
+
+// AddPage writes the end of a statement that returns one page. The casts prevent SQLite from preparing the statement
+// again for each value.
+func (b *Builder) AddPage(count, offset int64) {
+	b.Add(" LIMIT CAST(")
+	b.Bind(count)
+	b.Add(" AS BIGINT) OFFSET CAST(")
+	b.Bind(offset)
+	b.Add(" AS BIGINT)")
+}
+
+// Text returns the statement.
+func (b *Builder) Text() string { return string(b.SQL) }
+
+// Capture returns the text that write produces, and does not add it to the statement. The arguments
+// stay bound. So the text must follow the text written before, unless placeholders are numbered.
+func (b *Builder) Capture(write func()) string {
+	at := len(b.SQL)
+	write()
+	text := string(b.SQL[at:])
+	b.SQL = b.SQL[:at]
+	return text
+}
+
+// Insert puts text at position at of the statement. The text must not contain placeholders unless
+// they are numbered.
+func (b *Builder) Insert(at int, text string) {
+	b.SQL = slices.Insert(b.SQL, at, []byte(text)...)
+}
+
+// Encode converts a value to a type that every driver accepts.
+func Encode(v any) any {
+	switch v := v.(type) {
+	case engine.Decimal:
+		return string(v)
+	case engine.Instant:
+		return int64(v)
+	case engine.JSONText:
+		return string(v)
+	}
+	return v
+}
+
+// IsConverted reports whether the database returns values of the type as another Go type than the one
+// in engine.Values.
+func IsConverted(t engine.PropertyType) bool {
+	switch t {
+	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
+		return true // SQLite returns a whole real of a row that was just written as an int
+	}
+	return t.JSON()
+}
+
+// Decode converts a database value of a converted type to its Go value.
+func Decode(t engine.PropertyType, v any) any {
+	switch v := v.(type) {
+	case int64:
+		switch t {
+		case engine.DateTime:
+			return engine.Instant(v)
+		case engine.Boolean:
+			return v != 0
+		case engine.Real:
+			return float64(v)
+		}
+	case string:
+		return decodeText(t, v)
+	case []byte:
+		return decodeText(t, string(v))
+	}
+	return v
+}
+
+func decodeText(t engine.PropertyType, s string) any {
+	switch {
+	case t == engine.DecimalNum:
+		return engine.Decimal(s)
+	case t.JSON():
+		return engine.JSONText(s)
+	}
+	return s
+}
+
+// QuoteName returns a name as an SQL identifier.
+func QuoteName(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// QuoteText returns a text as an SQL literal.
+func QuoteText(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// WriteIn writes the condition that a column has one of the values. There must be at least one value.
+func WriteIn(d Dialect, b *Builder, column string, t engine.PropertyType, values []any) {
+	encoded := make([]any, len(values))
+	for i, v := range values {
+		encoded[i] = Encode(v)
+	}
+	b.Add(d.In(column, t, encoded, b.Placeholder))
+}
+
+// Unnest writes rows as a table made of one array for each column. values holds the rows one after
+// the other. If it is empty, the arrays are empty.
+func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
+	column := make([]any, 0, len(values)/len(types))
+	b.Add("unnest(")
+	for i, t := range types {
+		column = column[:0]
+		for at := i; at < len(values); at += len(types) {
+			column = append(column, values[at])
+		}
+		typ, array := d.Array(t, column)
+		b.Add([]string{"", ", "}[min(i, 1)])
+		b.Bind(array)
+		b.Add("::", typ)
+	}
+	b.Add(")")
+}
+
+// ReadValue converts the driver's value of a column or an expression to a value of the type.
+func ReadValue(t engine.PropertyType, v any) any {
+	if b, ok := v.([]byte); ok {
+		v = string(b)
+	}
+	if s, ok := v.(string); ok && t == engine.DecimalNum {
+		if d, ok := engine.ParseDecimal(s); ok { // a computed decimal may not be canonical
+			return d
+		}
+	}
+	return Decode(t, v)
+}
+
+// TextOf returns the text that a driver has returned, or "" for null.
+func TextOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}

@@ -1,0 +1,299 @@
+package sqlquery
+
+import (
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+)
+
+// maxSources is the maximum number of tables that one statement reads. SQLite can join 64.
+const maxSources = 40
+
+// Source is a table that a statement reads, under an alias.
+type Source struct {
+	Plan   *layout.Plan
+	Alias  string // quoted
+	From   *From
+	joined map[*engine.Property]*Source // the targets of its references
+}
+
+// From is an element of a FROM: a table and the tables joined to it.
+type From struct {
+	Table string
+	joins strings.Builder
+}
+
+// Text returns the text of the element.
+func (f *From) Text() string { return f.Table + f.joins.String() }
+
+// newAlias returns a name that no table has.
+func (b *Builder) newAlias() string {
+	b.aliases++
+	return `"#` + strconv.Itoa(b.aliases) + `"`
+}
+
+// newSource returns a new element of a FROM with the items of a plan.
+func (b *Builder) newSource(p *layout.Plan) *Source {
+	alias := b.newAlias()
+	b.countSource()
+	return &Source{Plan: p, Alias: alias, From: &From{Table: p.Table.Quoted + " AS " + alias}}
+}
+
+func (b *Builder) countSource() {
+	if b.sources++; b.sources > maxSources {
+		b.fail(engine.Errorf(engine.Invalid, "filter", "filter and order lead through more than %d references and collections", maxSources))
+	}
+}
+
+func (b *Builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// targetPlan returns the plan of the target class of a reference or a collection.
+func (b *Builder) targetPlan(p *engine.Property) *layout.Plan {
+	if t := b.plans[p.Target]; t != nil {
+		return t
+	}
+	b.fail(engine.Errorf(engine.Internal, "internal", "the class that %s leads to is not stored", engine.Quote(p.Name)))
+	return nil
+}
+
+// OfClass returns the condition that a row of src is of the class, or "" if all rows are.
+func (s *Source) OfClass() string {
+	if s.Plan.ClassCondition() == "" {
+		return ""
+	}
+	return s.Alias + "." + s.Plan.ClassCondition()
+}
+
+// Column returns the column that holds a property.
+func (s *Source) Column(p *engine.Property) string {
+	switch p {
+	case engine.ClassName:
+		return s.Alias + "." + layout.ClassColumn
+	case engine.ItemID:
+		return s.ID()
+	}
+	return s.Alias + "." + s.Plan.Table.Column(p).Quoted
+}
+
+// ID returns the column to which references and links refer.
+func (s *Source) ID() string { return s.Alias + "." + s.Plan.Table.ID.Quoted }
+
+// boundColumn returns the column of the owner that the back reference of p stores.
+func (s *Source) boundColumn(p *engine.Property) string {
+	if p.Binding != nil {
+		return s.Column(p.Binding)
+	}
+	return s.ID()
+}
+
+// join returns the target table of a reference of src. There is one row for each row of src. It is
+// null if the reference is null or dangling, or if the account may not read the target.
+func (b *Builder) join(src *Source, p *engine.Property) *Source {
+	if j := src.joined[p]; j != nil {
+		return j
+	}
+	t := b.targetPlan(p)
+	if b.err != nil {
+		return src
+	}
+	b.countSource()
+	j := &Source{Plan: t, Alias: b.newAlias(), From: src.From}
+	on := j.ID() + " = " + src.columnOrNull(p)
+	if p.Back == nil {
+		on += AndCondition(j.OfClass()) + AndCondition(b.ReadableRow(j))
+	} else {
+		first := &Source{Plan: t, Alias: b.newAlias()}
+		on = j.Alias + "." + layout.SeqColumn + " = (SELECT min(" + first.Alias + "." + layout.SeqColumn + ") FROM " + t.Table.Quoted + " AS " + first.Alias +
+			" WHERE " + first.Column(p.Back) + " = " + src.boundColumn(p) + AndCondition(first.OfClass()) + AndCondition(b.ReadableRow(first)) + ")" + AndCondition(j.OfClass())
+	}
+	src.From.joins.WriteString(" LEFT JOIN " + t.Table.Quoted + " AS " + j.Alias + " ON " + on)
+	if src.joined == nil {
+		src.joined = map[*engine.Property]*Source{}
+	}
+	src.joined[p] = j
+	return j
+}
+
+func (s *Source) columnOrNull(p *engine.Property) string {
+	if s.Plan.Table.Column(p) == nil {
+		return "NULL"
+	}
+	return s.Column(p)
+}
+
+// AndCondition returns a condition that follows another one, or "" if there is none.
+func AndCondition(condition string) string {
+	if condition == "" {
+		return ""
+	}
+	return " AND " + condition
+}
+
+// memberSource is a FROM of the members of a collection, with the condition that they belong to one
+// owner.
+type memberSource struct {
+	member    *Source
+	link      string // element of the FROM before the member table, or ""
+	condition string
+}
+
+func (b *Builder) membersOf(owner *Source, p *engine.Property) (m memberSource) {
+	t := b.targetPlan(p)
+	if b.err != nil {
+		return memberSource{member: owner}
+	}
+	m.member = b.newSource(t)
+	if p.Back != nil {
+		m.condition = m.member.Column(p.Back) + " = " + owner.boundColumn(p)
+	} else {
+		l := b.links.Of(p)
+		alias := b.newAlias()
+		m.link = l.Quoted + " AS " + alias + ", "
+		m.condition = alias + "." + l.Owner + " = " + owner.ID() + " AND " + m.member.ID() + " = " + alias + "." + l.Item
+	}
+	m.condition += AndCondition(m.member.OfClass()) + AndCondition(b.AllowedRows(m.member, engine.MayRead))
+	return m
+}
+
+// walkPath follows the steps of a path and returns its last source. Members of collections become part
+// of the condition that is being written.
+func (b *Builder) walkPath(src *Source, steps []*engine.Property) *Source {
+	for _, p := range steps {
+		if b.err != nil {
+			return src
+		}
+		if p.Type != engine.Collection {
+			src = b.join(src, p)
+			continue
+		}
+		if b.atom == nil {
+			b.fail(engine.Errorf(engine.Internal, "internal", "collection %s has no single value", engine.Quote(p.Name)))
+			return src
+		}
+		next := b.atom.members[memberOf{src, p}]
+		if next == nil {
+			m := b.membersOf(src, p)
+			if next = m.member; b.err != nil {
+				return src
+			}
+			b.atom.add(memberOf{src, p}, m)
+		}
+		src = next
+	}
+	return src
+}
+
+// PathValue writes the value at the end of a path.
+func (b *Builder) PathValue(src *Source, path []*engine.Property) string {
+	if err := b.guard.CheckPath(src.Plan.Class, path); err != nil {
+		b.fail(err)
+		return "NULL"
+	}
+	last := path[len(path)-1]
+	src = b.walkPath(src, path[:len(path)-1])
+	if b.err != nil {
+		return "NULL"
+	}
+	if last.Type == engine.Reference && last.Back != nil {
+		return b.join(src, last).ID()
+	}
+	return src.Column(last)
+}
+
+// someMember returns the condition that a collection has a member. If inner is not nil, the member must
+// satisfy it.
+func (b *Builder) someMember(src *Source, path []*engine.Property, inner *engine.Filter) string {
+	m := b.collectionSource(src, path)
+	if b.err != nil {
+		return "1 = 0"
+	}
+	condition := ""
+	if inner != nil {
+		condition = " AND " + b.Capture(func() { b.Filter(m.member, inner, false) })
+	}
+	return "EXISTS (SELECT 1 FROM " + m.link + m.member.From.Text() + " WHERE " + m.condition + condition + ")"
+}
+
+func (b *Builder) memberCount(src *Source, path []*engine.Property) string {
+	m := b.collectionSource(src, path)
+	if b.err != nil {
+		return "0"
+	}
+	return "(SELECT count(*) FROM " + m.link + m.member.From.Text() + " WHERE " + m.condition + ")"
+}
+
+func (b *Builder) collectionSource(src *Source, path []*engine.Property) memberSource {
+	if err := b.guard.CheckPath(src.Plan.Class, path); err != nil {
+		b.fail(err)
+		return memberSource{member: src}
+	}
+	owner := b.walkPath(src, path[:len(path)-1])
+	if b.err != nil {
+		return memberSource{member: owner}
+	}
+	return b.membersOf(owner, path[len(path)-1])
+}
+
+// atom is a condition that is being written, with the members of collections that it uses.
+type atom struct {
+	members    map[memberOf]*Source
+	elements   []element
+	conditions []string
+}
+
+// memberOf is a collection of a source.
+type memberOf struct {
+	owner      *Source
+	collection *engine.Property
+}
+
+type element struct {
+	link string
+	from *From
+}
+
+func (a *atom) add(of memberOf, m memberSource) {
+	a.elements = append(a.elements, element{m.link, m.member.From})
+	a.conditions = append(a.conditions, m.condition)
+	if a.members == nil {
+		a.members = map[memberOf]*Source{}
+	}
+	a.members[of] = m.member
+}
+
+// writeQuantified writes a condition that is true if the condition of write is true for any members of
+// its collections.
+func (b *Builder) writeQuantified(negated bool, write func()) {
+	outer := b.atom
+	b.atom = &atom{}
+	text := b.Capture(write)
+	a := b.atom
+	b.atom = outer
+	if len(a.elements) == 0 {
+		b.addNegated(negated, text)
+		return
+	}
+	b.Add([]string{"EXISTS (SELECT 1 FROM ", "NOT EXISTS (SELECT 1 FROM "}[boolToInt(negated)])
+	for i, e := range a.elements {
+		b.Add([]string{"", ", "}[min(i, 1)], e.link, e.from.Text())
+	}
+	b.Add(" WHERE ", strings.Join(a.conditions, " AND "), " AND ", text, ")")
+}
+
+// addNegated writes a condition, or its opposite if negated is true. Null counts as false.
+func (b *Builder) addNegated(negated bool, text string) {
+	switch {
+	case !negated:
+		b.Add(text)
+	case strings.HasPrefix(text, "EXISTS "):
+		b.Add("NOT ", text)
+	default:
+		b.Add("(", text, ") IS NOT TRUE")
+	}
+}

@@ -1,0 +1,29 @@
+package sqlquery
+
+import (
+	"restsrv/engine"
+	"restsrv/engine/store/sqldb"
+)
+
+// reachedCondition writes the condition that the item of a row has one of the stages of f.List in the workflow
+// f.Pattern. The stage is found by its id. This does not work for a key of type real if its JSON form has an exponent.
+func reachedCondition(b *Builder, src *Source, f *engine.Filter) string {
+	p := b.plans[b.stages]
+	if p == nil {
+		b.fail(engine.Errorf(engine.Internal, "internal", "no stages are kept"))
+		return "1 = 0"
+	}
+	c := src.Plan.Class
+	id := src.ID()
+	if key := c.KeyProperties(); len(key) == 1 {
+		if id = b.expr(src, asText(key[0])); key[0].ValueType() == engine.Boolean {
+			id = "coalesce(nullif(" + id + ", ''), 'false')"
+		}
+	}
+	alias := b.newAlias()
+	b.countSource()
+	name := func(text string) string { return b.Dialect.Function(sqldb.TextValue, b.Placeholder(text)) }
+	text := "EXISTS (SELECT 1 FROM " + p.Table.Quoted + " AS " + alias + " WHERE " + alias + "." + p.Table.ID.Quoted + " = " +
+		b.Dialect.Function(sqldb.Concat, name(c.Root().FullName+"\t"), id, name("\t"+f.Pattern))
+	return text + " AND " + b.Dialect.In(alias+`."stage"`, engine.String, f.List, b.Placeholder) + ")"
+}

@@ -1,0 +1,101 @@
+package sqlquery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/sqldb"
+)
+
+// writeSearch writes the condition that an item matches a text. The item matches if each word of the text is the
+// beginning of one of its words. In classes without search words, it matches if a textual property contains the text,
+// ignoring case.
+func (b *Builder) writeSearch(src *Source, text string) {
+	if err := engine.CheckSearch(text); err != nil {
+		b.fail(err)
+		return
+	}
+	if c := src.Plan.Class; c.Searched() {
+		// The words of an item are stored together, without their attributes. If the account may not read all of these
+		// attributes, the words cannot be used.
+		if b.guard.MayMeet(c) {
+			searchShown(b, src, engine.QueryWords(text))
+			return
+		}
+		searchWords(b, src, engine.QueryWords(text))
+		return
+	}
+	text = strings.TrimSpace(text)
+	var any []string
+	for _, p := range src.Plan.Class.Properties {
+		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.IsUnusable(p) {
+			any = append(any, src.Column(p))
+		}
+	}
+	if len(any) == 0 {
+		writeConstant(b, false)
+		return
+	}
+	writeIncludes(b, text, any)
+}
+
+// writeIncludes appends the condition that one of the columns contains a text.
+func writeIncludes(b *Builder, text string, columns []string) {
+	word := "("
+	for some := range slices.Chunk(columns, sqldb.MaxArguments) {
+		b.Add(word, b.Dialect.Function(sqldb.IncludesAny, append([]string{b.value(engine.String, text)}, some...)...))
+		word = " OR "
+	}
+	b.Add(")")
+}
+
+func searchWords(b *Builder, src *Source, words []string) {
+	if len(words) == 0 {
+		writeConstant(b, false)
+		return
+	}
+	full := b.FullText
+	query := make([]string, len(words))
+	for i, w := range words {
+		query[i] = fmt.Sprintf(full.Word, w)
+	}
+	b.Add(fmt.Sprintf(full.Condition, src.Alias, sqldb.QuoteName(src.Plan.Table.SearchIndex()), b.Placeholder(strings.Join(query, full.And))))
+}
+
+// searchShown is like searchWords without the index: each word must occur in a value that the account may read.
+func searchShown(b *Builder, src *Source, words []string) {
+	var columns []string
+	all, passed := rights.SearchedIn(src.Plan.Class), map[string]bool{}
+	for _, p := range all { // classes share columns of the same name
+		passed[p.Name] = passed[p.Name] || b.guard.IsUnusable(p)
+	}
+	for _, p := range all {
+		if !passed[p.Name] {
+			passed[p.Name] = true
+			columns = append(columns, b.expr(src, asText(p)))
+		}
+	}
+	if len(words) == 0 || len(columns) == 0 {
+		writeConstant(b, false)
+		return
+	}
+	for i, word := range words {
+		b.Add([]string{"", " AND "}[min(i, 1)])
+		writeIncludes(b, word, columns)
+	}
+}
+
+// asText returns the text of a property with stored words.
+func asText(p *engine.Property) *engine.Expr {
+	e := engine.Attribute(p)
+	switch {
+	case e.Type.Textual():
+		return e
+	case e.Type == engine.Int || e.Type == engine.Real:
+		e = &engine.Expr{Op: engine.OpNumber, Type: engine.DecimalNum, Args: []*engine.Expr{e}}
+	}
+	return &engine.Expr{Op: engine.OpText, Type: engine.String, Args: []*engine.Expr{e}}
+}
