@@ -19,7 +19,7 @@ type check struct {
 }
 
 // setsRestricted reports whether an entry gives a value to a reference with a restricted target.
-func (sv *save) setsRestricted(e *entry) bool {
+func (sv *permits) setsRestricted(e *entry) bool {
 	return slices.ContainsFunc(sv.guard.RestrictedReferences(e.plan), func(p *engine.Property) bool {
 		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
 	})
@@ -104,7 +104,7 @@ func (s *Store) admitNamed(w *conns.Session, g *rights.Guard, c check, key []any
 
 // admitEntry denies a record if the account may not write the stored item or, when there is none,
 // may not insert it.
-func (sv *save) admitEntry(e *entry, before *engine.Item) error {
+func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	switch g := sv.guard; {
 	case g == nil || e.admitted && before != nil:
 		return nil
@@ -120,7 +120,7 @@ func (sv *save) admitEntry(e *entry, before *engine.Item) error {
 
 // admitGroup is admitEntry for the entries of one class with stored items. existing maps ids to the
 // classes of the items.
-func (sv *save) admitGroup(p *layout.Plan, group []entry, existing map[string]string) error {
+func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string]string) error {
 	if sv.guard == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (sv *save) admitGroup(p *layout.Plan, group []entry, existing map[string]st
 
 // upsertMet writes upserts of one class when it matters whether their items exist. It writes the
 // updates first, then the inserts.
-func (sv *save) upsertMet(p *layout.Plan, group []entry) error {
+func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
 		existing, err := sv.existingClasses(p, chunk)
 		if err != nil {
@@ -174,7 +174,7 @@ func (sv *save) upsertMet(p *layout.Plan, group []entry) error {
 
 // deferCheck records that the account needs the permission for the items in their state at the end of the
 // transaction.
-func (sv *save) deferCheck(may engine.Permission, items ...*engine.Item) {
+func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (sv *save) deferCheck(may engine.Permission, items ...*engine.Item) {
 }
 
 // deferChecks is deferCheck for a group of inserts, or of upserts, which under a guard are updates.
-func (sv *save) deferChecks(group []entry) {
+func (sv *permits) deferChecks(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
 		may = engine.MayWrite
@@ -200,7 +200,7 @@ func (sv *save) deferChecks(group []entry) {
 	}
 }
 
-func (sv *save) deferKeyChecks(c check, keys ...any) {
+func (sv *permits) deferKeyChecks(c check, keys ...any) {
 	if sv.deferred == nil {
 		sv.deferred = map[check][]any{}
 	}
@@ -209,7 +209,7 @@ func (sv *save) deferKeyChecks(c check, keys ...any) {
 
 // checkDeferred denies the whole write if the account lacks the permission for an item in its final
 // state. An item that has changed its class since then has an entry for the new class too.
-func (sv *save) checkDeferred() error {
+func (sv *permits) checkDeferred() error {
 	for c, keys := range sv.deferred {
 		f := sv.guard.RowFilter(c.may, c.plan.Class)
 		if f == nil {
@@ -239,7 +239,7 @@ func (sv *save) checkDeferred() error {
 
 // permittedKeys returns those of the members to be removed from a collection for which the account has
 // one of the permissions. A caller does not remove members that it cannot read by leaving them out.
-func (sv *save) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permission) ([]any, error) {
+func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permission) ([]any, error) {
 	if len(keys) == 0 || sv.guard.RowFilter(engine.MayRead, p.Class) == nil {
 		return keys, nil
 	}
@@ -249,7 +249,7 @@ func (sv *save) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permissio
 
 // admitMembers denies adding items to a collection, or removing them, if that changes the items and
 // the account may not change them.
-func (sv *save) admitMembers(p *engine.Property, ids []any) error {
+func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard == nil || len(ids) == 0 {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 // admitStaying denies naming members that the account may neither read nor write. The answer would
 // otherwise disclose that they are members already. The permission to use an item does not suffice:
 // it does not disclose the item's references.
-func (sv *save) admitStaying(p *engine.Property, ids []any) error {
+func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.RowFilter(engine.MayRead, p.Target) == nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (sv *save) admitStaying(p *engine.Property, ids []any) error {
 }
 
 // noMember returns the error for a member that does not exist.
-func (sv *save) noMember(p *engine.Property, id string) error {
+func (sv *permits) noMember(p *engine.Property, id string) error {
 	if sv.guard.RestrictsTarget(p.Target) {
 		return engine.Denied()
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Aggregate implements engine.Repository.
-func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
+func (s *reader) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	p, err := s.layout.PlanOf(a.Class)
 	if err != nil {
 		return err

@@ -51,9 +51,9 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	work := func(w *conns.Session) (err error) {
 		sv.begin(w)
 		if !q.Exact && p.SetsDivided(v) {
-			n, err = sv.updateDivided(p, q, v)
+			n, err = sv.filtered.updateDivided(p, q, v)
 		} else {
-			n, err = sv.updateAll(p, q, written)
+			n, err = sv.filtered.updateAll(p, q, written)
 		}
 		switch {
 		case err != nil:
@@ -61,16 +61,16 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		case n == 0:
 			return nil
 		}
-		sv.expectAll(&entry{plan: p}, v)
-		return sv.finish()
+		sv.references.expectAll(&entry{plan: p}, v)
+		return sv.relations.finish()
 	}
 	if err = s.pool.Writer.DoTo(ctx, p.Table, work); err != nil {
-		return 0, sv.settleError(err, work)
+		return 0, sv.permits.settleError(err, work)
 	}
 	return n, nil
 }
 
-func (sv *save) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
+func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	if p.InParts() {
 		return sv.updateParts(p, q, v)
 	}
@@ -81,7 +81,7 @@ func (sv *save) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) (n i
 		}
 	}
 	sv.former = append(sv.former, before...)
-	if err := sv.raiseCounters(p, []engine.Values{v}); err != nil {
+	if err := sv.numbers.raiseCounters(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	b := sv.store.queries.GuardedBuilder(sv.guard)
@@ -99,7 +99,7 @@ func (sv *save) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) (n i
 
 // changeAll runs the statement of an UpdateAll and updates the search words if they may have
 // changed. before holds the former items if cached attributes must be recomputed.
-func (sv *save) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values, before []*engine.Item) (int64, error) {
+func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.Stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	checked := sv.guard.RowFilter(engine.MayWrite, p.Class) != nil
 	if !words && !p.Caching.Any && !checked && !p.Duties.Journaled && !p.SetsShared(v) {
@@ -117,8 +117,8 @@ func (sv *save) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values, bef
 			return 0, err
 		}
 	}
-	sv.deferCheck(engine.MayWrite, items...)
-	if err := sv.journalWrites(before, items); err != nil {
+	sv.permits.deferCheck(engine.MayWrite, items...)
+	if err := sv.journaling.journalWrites(before, items); err != nil {
 		return 0, err
 	}
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
@@ -218,7 +218,7 @@ func (s *Store) deleteAll(ctx context.Context, w *conns.Session, p *layout.Plan,
 }
 
 // setAll writes the head of an UPDATE that sets the values that are not Absent for several rows.
-func (sv *save) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
+func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
 	for _, property := range p.Stored {
 		if v[property.Index] != engine.Absent {

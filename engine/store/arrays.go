@@ -26,7 +26,7 @@ func (s *Store) asArrays(p *layout.Plan, values []any) []any {
 }
 
 // copyRows inserts entries by COPY. The entries must be new.
-func (sv *save) copyRows(p *layout.Plan, group []entry) error {
+func (sv *rows) copyRows(p *layout.Plan, group []entry) error {
 	w := sv.w
 	if w.Conn == nil {
 		if err := w.Connect(w.Ctx); err != nil {

@@ -19,7 +19,7 @@ func ownerValue(owner pending, p *engine.Property) any {
 }
 
 // relateBack changes a collection that is stored as references from its members to the owner.
-func (sv *save) relateBack(m memberChange) error {
+func (sv *relations) relateBack(m memberChange) error {
 	p := m.property
 	value := ownerValue(sv.owner, p)
 	if value == nil {
@@ -31,7 +31,7 @@ func (sv *save) relateBack(m memberChange) error {
 		return e
 	}
 	known, ids, remove := sv.knownKeys(m)
-	sv.dropAwaited(value, m, known, remove)
+	sv.ordering.dropAwaited(value, m, known, remove)
 	pointing, err := sv.findReferring(p, value, append(slices.Clone(known), remove...), m.replace)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (sv *save) relateBack(m memberChange) error {
 	if err := sv.refuseDivided(p, members); err != nil {
 		return err
 	}
-	t := sv.tableOf(p.Target)
+	t := sv.ordering.tableOf(p.Target)
 	if len(ids) < len(m.add) { // a record among the members may also be named by an id
 		now, err := sv.findReferring(p, ownerValue(sv.owner, p), ids, false)
 		if err != nil {
@@ -72,7 +72,7 @@ func (sv *save) relateBack(m memberChange) error {
 		key = sv.moves.presentKey(before, t, key)
 		switch {
 		case !there:
-			sv.awaitMember(sv.owner, p, key)
+			sv.ordering.awaitMember(sv.owner, p, key)
 			absent[engine.ValueText(key)] = true
 		case here:
 			staying = append(staying, key)
@@ -81,7 +81,7 @@ func (sv *save) relateBack(m memberChange) error {
 			joining = append(joining, key)
 		}
 	}
-	if err := sv.admitStaying(p, staying); err != nil {
+	if err := sv.permits.admitStaying(p, staying); err != nil {
 		return err
 	}
 	before = sv.moves.count
@@ -92,30 +92,30 @@ func (sv *save) relateBack(m memberChange) error {
 	for i := range joined {
 		joined[i] = sv.moves.presentKey(before, t, joined[i])
 	}
-	return sv.journalMembers(sv.owner.item, p, &membership{joined, left})
+	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
 // knownKeys returns the keys of the members as far as they are known before the members are
 // written, the keys that were given as ids, and the keys of the members to be removed.
-func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
+func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
-	t := sv.tableOf(target)
+	t := sv.ordering.tableOf(target)
 	for _, member := range m.add {
 		switch member := member.(type) {
 		case string:
 			if key, ok := target.KeyValues(member); ok {
-				current := sv.currentKey(t, key[0])
+				current := sv.ordering.currentKey(t, key[0])
 				known, ids = append(known, current), append(ids, current)
 			}
 		case *entry:
 			if member.key != nil {
-				known = append(known, sv.currentKey(t, member.key[0]))
+				known = append(known, sv.ordering.currentKey(t, member.key[0]))
 			}
 		}
 	}
 	for _, id := range m.remove {
 		if key, ok := target.KeyValues(id); ok {
-			remove = append(remove, sv.currentKey(t, key[0]))
+			remove = append(remove, sv.ordering.currentKey(t, key[0]))
 		}
 	}
 	return known, ids, remove
@@ -123,7 +123,7 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 
 // findReferring returns whether items of p's target class refer to value, by id. It covers the items in
 // asked and, if all is true, every item that refers to value.
-func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
+func (sv *relations) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.layout.Plans[p.Target]
 	back := target.Table.Column(p.Back)
 	found := map[string]bool{}
@@ -155,7 +155,7 @@ func (sv *save) findReferring(p *engine.Property, value any, asked []any, all bo
 }
 
 // clearBack clears the reference of items that are not members any more, and returns their keys.
-func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
+func (sv *relations) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
 	leaving := map[string]bool{}
 	for _, key := range remove {
 		leaving[engine.ValueText(key)] = true
@@ -173,7 +173,7 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 			gone = append(gone, key[0])
 		}
 	}
-	gone, err = sv.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead)
+	gone, err = sv.permits.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead)
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
@@ -190,12 +190,12 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 // setBack makes items refer to value. If from is not nil, all of them must still refer to from. If
 // one of them does not, or is deleted, a concurrent transaction has changed it and setBack returns
 // an error that repeats the write.
-func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
+func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
 	p.Target.Stamp(v, sv.newGenerate(), false)
-	if err := sv.admitMembers(p, ids); err != nil {
+	if err := sv.permits.admitMembers(p, ids); err != nil {
 		return err
 	}
 	if err := sv.refuseDivided(p, ids); err != nil {
@@ -209,9 +209,9 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		if err != nil {
 			return err
 		}
-		sv.touchItems(p.Target.Root(), chunk...)
+		sv.ordering.touchItems(p.Target.Root(), chunk...)
 		b := sqldb.NewBuilder(sv.store.traits)
-		sv.setAll(b, target, v)
+		sv.filtered.setAll(b, target, v)
 		b.Add(" WHERE ")
 		sqldb.WriteIn(sv.store.db.Dialect, b, target.Table.ID.Quoted, target.Table.ID.Type, chunk)
 		if from != nil {
@@ -230,7 +230,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.journalWrites(before, after); err != nil {
+		if err := sv.journaling.journalWrites(before, after); err != nil {
 			return err
 		}
 	}
@@ -239,25 +239,25 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 
 // setKeyBack is setBack for a reference that is part of the key of the items. The items get another
 // key, and references to them are updated.
-func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
+func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	for _, key := range ids {
 		if sv.store.traits.Lock != "" {
-			if err := sv.lockFollowers(target.Table, key, rekeyDepth); err != nil {
+			if err := sv.renaming.lockFollowers(target.Table, key, rekeyDepth); err != nil {
 				return err
 			}
 		}
 		if _, err := sv.noteItems(target, []any{key}, &sv.former); err != nil {
 			return err
 		}
-		now, err := sv.followOne(target, p.Back.Name, key, value, rekeyDepth)
+		now, err := sv.renaming.followOne(target, p.Back.Name, key, value, rekeyDepth)
 		if err != nil {
 			return withinAttribute(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
 			return conns.MarkAgain(danglingError(p, engine.ValueText(key))) // a concurrent transaction has changed it
 		}
-		sv.touchItems(p.Target.Root(), now)
+		sv.ordering.touchItems(p.Target.Root(), now)
 		if _, err := sv.noteItems(target, []any{now}, &sv.written); err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 
 // noteItems reads the items with the keys if the class is journaled or has cached attributes. In the
 // latter case it also adds them to items.
-func (sv *save) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
+func (sv *relations) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil
 	}

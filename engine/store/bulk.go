@@ -22,7 +22,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 	if err := sv.beginSave(w); err != nil {
 		return err
 	}
-	if err := sv.lockLinks(entries); err != nil {
+	if err := sv.relations.lockLinks(entries); err != nil {
 		return err
 	}
 	if sv.attempts > 1 {
@@ -36,7 +36,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 			return conns.TimeoutError(err)
 		}
 		n := sv.groupLength(entries)
-		sv.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
+		sv.ordering.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
@@ -47,7 +47,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 			err = sv.insertAll(group)
 		}
 		if err == nil {
-			err = sv.relateAll()
+			err = sv.relations.relateAll()
 		}
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 		entries = entries[n:]
 		sv.groups++
 	}
-	return sv.finish()
+	return sv.relations.finish()
 }
 
 // lockAll locks the stored items of the entries in the order of tables. A repeated write calls it
@@ -122,10 +122,10 @@ func (sv *save) beginSave(w *conns.Session) error {
 
 // writeOne writes a single entry.
 func (sv *save) writeOne(e *entry) error {
-	sv.enterRecord(e.index)
-	it, err := sv.writeRecord(e)
+	sv.ordering.enterRecord(e.index)
+	it, err := sv.nesting.writeRecord(e)
 	if err != nil {
-		return sv.withRecordIndex(e, err)
+		return sv.relations.withRecordIndex(e, err)
 	}
 	sv.items[e.index] = it
 	return nil
@@ -152,7 +152,7 @@ func (sv *save) groupLength(entries []entry) int {
 			}
 			seen[k] = true
 		}
-		if sv.mustClose(e) {
+		if sv.ordering.mustClose(e) {
 			return n + 1
 		}
 	}
@@ -160,7 +160,7 @@ func (sv *save) groupLength(entries []entry) int {
 }
 
 func (sv *save) updateEntry(e *entry) error {
-	if err := sv.raiseCounters(e.plan, []engine.Values{e.given}); err != nil {
+	if err := sv.numbers.raiseCounters(e.plan, []engine.Values{e.given}); err != nil {
 		return err
 	}
 	it := &engine.Item{}
@@ -173,8 +173,8 @@ func (sv *save) updateEntry(e *entry) error {
 		return atRecord(e.index, err)
 	}
 	sv.items[e.index] = it
-	sv.deferCheck(engine.MayWrite, it)
-	return sv.afterWrite(e, e.given, it)
+	sv.permits.deferCheck(engine.MayWrite, it)
+	return sv.rows.afterWrite(e, e.given, it)
 }
 
 // insertAll writes a group of inserts or upserts.
@@ -184,7 +184,7 @@ func (sv *save) insertAll(group []entry) error {
 	}
 	p := group[0].plan
 	if group[0].how == upsert && !group[0].admitted && (p.Duties.Journaled || !sv.guard.SkipsRowChecks(p)) {
-		return sv.upsertMet(p, group)
+		return sv.permits.upsertMet(p, group)
 	}
 	if group[0].how == insert {
 		if !sv.guard.MayCreate(p.Class) {
@@ -210,7 +210,7 @@ func (sv *save) insertAll(group []entry) error {
 		n, write := powerOfTwo(min(len(group), most)), sv.writeChunk
 		switch {
 		case tr.Copy > 0 && group[0].how == insert && len(group) >= tr.Copy:
-			n, write = len(group), sv.copyRows
+			n, write = len(group), sv.rows.copyRows
 		case arrays:
 			n = min(len(group), arrayRows)
 		}
@@ -242,13 +242,13 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 		}
 	}
 	if sv.guard != nil {
-		sv.deferChecks(group)
+		sv.permits.deferChecks(group)
 	}
 	if p.Duties.IsPlain() && len(sv.awaited) == 0 {
 		return nil
 	}
 	for i := range group {
-		if err := sv.afterWrite(&group[i], group[i].given, sv.items[group[i].index]); err != nil {
+		if err := sv.rows.afterWrite(&group[i], group[i].given, sv.items[group[i].index]); err != nil {
 			return err
 		}
 	}
@@ -280,7 +280,7 @@ func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 		value := func(name string) any { return e.full[p.Class.Property(name).Index] }
 		if d := sv.store.duplicateError(p, err, value); d != nil {
 			if e.sought {
-				return sv.duplicateError(atRecord(e.index, d))
+				return sv.rows.duplicateError(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}

@@ -14,7 +14,7 @@ import (
 
 // computeItems computes the calculated attributes of the items and of all items loaded with them. Each
 // item is computed once, after the items that were loaded with it.
-func (s *Store) computeItems(ctx context.Context, items []*engine.Item, data *lookups) error {
+func (s *reader) computeItems(ctx context.Context, items []*engine.Item, data *lookups) error {
 	if !s.layout.Computing && (data.r.Guard == nil || len(s.layout.RowsRead) == 0) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (s *Store) computeItems(ctx context.Context, items []*engine.Item, data *lo
 
 type calculation struct {
 	ctx   context.Context
-	store *Store
+	store *reader
 	data  *lookups
 	done  map[*engine.Item]bool
 }
@@ -77,7 +77,7 @@ func whenRead(err error) error {
 // lookups implements engine.FormulaData over a connection. The items that formulas find have stored
 // values only, except for withheld attributes, which are computed again.
 type lookups struct {
-	store   *Store
+	store   *reader
 	r       *conns.Session
 	writing bool // inside a transaction: the data may change, and counters may be increased
 	now     engine.Instant
@@ -125,13 +125,13 @@ func (r *results) reserveRoom(n int) bool {
 
 // readerLookups returns the lookups of formulas for a reader. The result of a lookup is kept for further
 // items, so a formula that does not depend on its item costs one statement for a whole list.
-func (s *Store) readerLookups(r *conns.Session) *lookups {
-	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), kept: newResults()}
+func (s *reader) readerLookups(r *conns.Session) *lookups {
+	return &lookups{store: s, r: r, now: engine.InstantOf(s.now()), kept: newResults()}
 }
 
 // writerLookups returns the lookups of formulas inside a transaction.
-func (s *Store) writerLookups(w *conns.Session) *lookups {
-	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.cfg.Now())}
+func (s *reader) writerLookups(w *conns.Session) *lookups {
+	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.now())}
 }
 
 func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {

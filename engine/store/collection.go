@@ -18,41 +18,41 @@ type pending struct {
 // finish does the work that must wait until all records are written: collections, which may write
 // further records, the checks of references, cached attributes, and the permissions for the final
 // state of the items.
-func (sv *save) finish() error {
+func (sv *relations) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
 	}
-	if err := sv.settleAwaited(); err != nil {
+	if err := sv.ordering.settleAwaited(); err != nil {
 		return err
 	}
-	if err := sv.checkReferences(); err != nil {
+	if err := sv.references.checkReferences(); err != nil {
 		return err
 	}
 	if len(sv.written)+len(sv.former) > 0 {
-		if err := sv.rereadWritten(); err != nil {
+		if err := sv.ordering.rereadWritten(); err != nil {
 			return err
 		}
 		if err := sv.store.recacheItems(sv.w, sv.written, sv.former); err != nil {
-			return sv.ownError(err)
+			return sv.permits.ownError(err)
 		}
 	}
-	if err := sv.checkDeferred(); err != nil {
+	if err := sv.permits.checkDeferred(); err != nil {
 		return err
 	}
-	if err := sv.journalUnseen(); err != nil {
+	if err := sv.journaling.journalUnseen(); err != nil {
 		return err
 	}
-	if err := sv.keepRecords(); err != nil {
+	if err := sv.journaling.keepRecords(); err != nil {
 		return err
 	}
-	return sv.refreshItems()
+	return sv.ordering.refreshItems()
 }
 
 // lockLinks locks the items whose links the entries change, before the first link is read. Members
 // keep their keys. If all members of an owner are replaced, the lock stops other transactions from
 // changing its links from the other side. Without the lock, a write that replaces the members of
 // several owners could see only some of the links that a concurrent transaction adds.
-func (sv *save) lockLinks(entries []entry) error {
+func (sv *relations) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (sv *save) lockLinks(entries []entry) error {
 
 // lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another
 // transaction may have created it since then. It also locks the owners that are still to come.
-func (sv *save) lockOwner() error {
+func (sv *relations) lockOwner() error {
 	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (sv *save) lockOwner() error {
 
 // isLocked reports whether other transactions cannot change the links of an owner. They cannot see
 // an item that sv has inserted.
-func (sv *save) isLocked(p pending) bool {
+func (sv *relations) isLocked(p pending) bool {
 	return p.entry.how == insert || sv.locked[itemKey{p.entry.plan.Table, engine.ValueText(keyOf(p.item))}]
 }
 
@@ -109,7 +109,7 @@ func replacesLinks(e *entry) bool {
 
 // linksOfEntry collects the keys of items whose links an entry changes in mirrored collections: the
 // owners whose members it replaces, and the members that it names.
-func (sv *save) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
+func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
 	}
@@ -128,7 +128,7 @@ func (sv *save) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) 
 		if m.replace && e.key != nil {
 			owners[e.plan.Table] = append(owners[e.plan.Table], e.key[0])
 		}
-		t := sv.tableOf(m.property.Target)
+		t := sv.ordering.tableOf(m.property.Target)
 		note := func(id string) {
 			if key, ok := m.property.Target.KeyValues(id); ok {
 				members[t] = append(members[t], key[0])
@@ -146,8 +146,8 @@ func (sv *save) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) 
 }
 
 // relateAll writes the collections of records after their rows are written, record by record.
-func (sv *save) relateAll() error {
-	if err := sv.joinArrived(); err != nil {
+func (sv *relations) relateAll() error {
+	if err := sv.ordering.joinArrived(); err != nil {
 		return err
 	}
 	byRecord := func(a, b pending) int { return a.entry.index - b.entry.index }
@@ -159,7 +159,7 @@ func (sv *save) relateAll() error {
 		for n < len(sv.later) && sv.later[n].entry.index == index {
 			n++
 		}
-		sv.enterRecord(index)
+		sv.ordering.enterRecord(index)
 		sv.later, sv.waiting = sv.later[:n:n], sv.later[n:]
 		if err := sv.relateRecord(); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (sv *save) relateAll() error {
 
 // relateRecord writes the collections of one record of the call, then those of the records nested
 // in them.
-func (sv *save) relateRecord() error {
+func (sv *relations) relateRecord() error {
 	for len(sv.later) > 0 {
 		sv.owner = sv.later[0]
 		sv.later = sv.later[1:]
@@ -179,7 +179,7 @@ func (sv *save) relateRecord() error {
 			if err := sv.changeCollection(m); err != nil {
 				return sv.withRecordIndex(sv.owner.entry, withinAttribute(sv.owner.entry.path(), err))
 			}
-			if err := sv.joinArrived(); err != nil {
+			if err := sv.ordering.joinArrived(); err != nil {
 				return err
 			}
 		}
@@ -189,7 +189,7 @@ func (sv *save) relateRecord() error {
 }
 
 // withRecordIndex adds the index of the record to an error of a Save.
-func (sv *save) withRecordIndex(e *entry, err error) error {
+func (sv *relations) withRecordIndex(e *entry, err error) error {
 	if sv.bulk {
 		return atRecord(e.index, err)
 	}
@@ -197,7 +197,7 @@ func (sv *save) withRecordIndex(e *entry, err error) error {
 }
 
 // changeCollection changes a collection of the owner.
-func (sv *save) changeCollection(m memberChange) error {
+func (sv *relations) changeCollection(m memberChange) error {
 	if m.property.Back != nil {
 		return sv.relateBack(m)
 	}
@@ -205,10 +205,10 @@ func (sv *save) changeCollection(m memberChange) error {
 	if err != nil {
 		return err
 	}
-	l, t := sv.store.layout.LinkNames.Of(m.property), sv.tableOf(m.property.Target)
+	l, t := sv.store.layout.LinkNames.Of(m.property), sv.ordering.tableOf(m.property.Target)
 	owner := sv.owner.item
 	self := keyOf(owner)
-	change := sv.watchMembers(owner, m.property)
+	change := sv.journaling.watchMembers(owner, m.property)
 	if m.replace {
 		if m.property.Mirror != nil {
 			if err := sv.lockOwner(); err != nil {
@@ -223,12 +223,12 @@ func (sv *save) changeCollection(m memberChange) error {
 		ids := make([]any, 0, len(chunk))
 		for _, id := range chunk {
 			if key, ok := m.property.Target.KeyValues(id); ok {
-				ids = append(ids, sv.currentKey(t, key[0]))
+				ids = append(ids, sv.ordering.currentKey(t, key[0]))
 			}
 		}
 		target := sv.store.layout.Plans[m.property.Target]
 		if sv.guard.RestrictsTarget(target.Class) {
-			if ids, err = sv.permittedKeys(target, ids, engine.MayRead, engine.MayUse); err != nil {
+			if ids, err = sv.permits.permittedKeys(target, ids, engine.MayRead, engine.MayUse); err != nil {
 				return err
 			}
 		}
@@ -239,24 +239,24 @@ func (sv *save) changeCollection(m memberChange) error {
 	if err := sv.linkMembers(l, self, m.property, members, change); err != nil {
 		return err
 	}
-	return sv.journalMembers(owner, m.property, change)
+	return sv.journaling.journalMembers(owner, m.property, change)
 }
 
 // memberKeys returns the keys of the members that are added to a collection. It first writes members
 // that are records, with values that fill sets.
-func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
+func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
-	t := sv.tableOf(m.property.Target)
+	t := sv.ordering.tableOf(m.property.Target)
 	for i, member := range m.add {
 		if id, ok := member.(string); ok {
 			key, ok := m.property.Target.KeyValues(id)
 			if !ok {
-				return nil, sv.noMember(m.property, id)
+				return nil, sv.permits.noMember(m.property, id)
 			}
-			keys, since = append(keys, sv.currentKey(t, key[0])), append(since, sv.moves.count)
+			keys, since = append(keys, sv.ordering.currentKey(t, key[0])), append(since, sv.moves.count)
 			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
-				sv.expectTarget(e, m.property, keys[len(keys)-1])
+				sv.references.expectTarget(e, m.property, keys[len(keys)-1])
 			}
 			continue
 		}
@@ -269,7 +269,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 			fill(inner.given, inner.plan.Class)
 			inner.nest = &nest{inner.nest.path, inner.nest.saved, fill}
 		}
-		it, err := sv.writeRecord(&inner)
+		it, err := sv.nesting.writeRecord(&inner)
 		if err == nil && !m.property.Allows(it.Class) {
 			err = notAllowed(m.property, it.Class, it.ID)
 		}
@@ -277,7 +277,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 			return nil, withinAttribute(memberPlace(m.property, i), err)
 		}
 		if m.property.Back == nil && sv.guard.RestrictsTarget(m.property.Target) {
-			sv.expectTarget(e, m.property, keyOf(it))
+			sv.references.expectTarget(e, m.property, keyOf(it))
 		}
 		keys, since = append(keys, keyOf(it)), append(since, sv.moves.count)
 	}
@@ -291,7 +291,7 @@ func (sv *save) memberKeys(e *entry, m memberChange, fill func(v engine.Values, 
 
 // keepPrefix removes the links of an owner that do not begin the new list of members, and returns
 // the members that must be added. Members that keep their order are not touched.
-func (sv *save) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
+func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = distinctValues(members)
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
 	b := sqldb.NewBuilder(sv.store.traits)
@@ -310,7 +310,7 @@ func (sv *save) keepPrefix(l *layout.Links, owner any, p *engine.Property, membe
 	if err != nil {
 		return nil, err
 	}
-	if gone, err = sv.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead); err != nil {
+	if gone, err = sv.permits.permittedKeys(sv.store.layout.Plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
 	n, err := sv.unlinkMembers(l, owner, p, gone, change)
@@ -336,7 +336,7 @@ func distinctValues(members []any) []any {
 }
 
 // unlinkMembers removes members and returns how many were removed.
-func (sv *save) unlinkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
+func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
 	for chunk := range slices.Chunk(members, bulkRows) {
 		b := sqldb.NewBuilder(sv.store.traits)
@@ -344,7 +344,7 @@ func (sv *save) unlinkMembers(l *layout.Links, owner any, p *engine.Property, me
 		b.Bind(owner)
 		b.Add(" AND ")
 		sqldb.WriteIn(sv.store.db.Dialect, b, l.Item, typ, chunk)
-		gone, err := sv.membersOf(b, l, p, change.leftKeys())
+		gone, err := sv.journaling.membersOf(b, l, p, change.leftKeys())
 		if err != nil {
 			return 0, err
 		}
@@ -354,7 +354,7 @@ func (sv *save) unlinkMembers(l *layout.Links, owner any, p *engine.Property, me
 }
 
 // linkMembers adds members in order. Items that are members already keep their place.
-func (sv *save) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
+func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := layout.LinksFit(p, owner, members); err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (sv *save) linkMembers(l *layout.Links, owner any, p *engine.Property, memb
 }
 
 // linkPairs adds pairs of owner and member to a collection.
-func (sv *save) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, change *membership) error {
+func (sv *relations) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, change *membership) error {
 	for len(pairs) > 0 {
 		n := powerOfTwo(min(len(pairs), bulkRows))
 		b := sqldb.NewBuilder(sv.store.traits)
@@ -379,7 +379,7 @@ func (sv *save) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, c
 			b.Add(")")
 		}
 		b.Add(" ON CONFLICT (", layout.OwnerColumn, ", ", layout.ItemColumn, ") DO NOTHING")
-		if _, err := sv.membersOf(b, l, p, change.joinedKeys()); err != nil {
+		if _, err := sv.journaling.membersOf(b, l, p, change.joinedKeys()); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

@@ -44,7 +44,7 @@ var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Messag
 
 // settleError returns the error for a write that failed with err. It returns the error
 // for a duplicate only if the account may make the change. work is the write.
-func (sv *save) settleError(err error, work func(w *conns.Session) error) error {
+func (sv *permits) settleError(err error, work func(w *conns.Session) error) error {
 	if sv.guard == nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (sv *save) settleError(err error, work func(w *conns.Session) error) error 
 
 // removeHidden removes the item that conflicts with a write. It returns false if
 // the account may read that item, or if the write itself has created it.
-func (sv *save) removeHidden(c *conflict) (bool, error) {
+func (sv *permits) removeHidden(c *conflict) (bool, error) {
 	root := sv.store.rootPlan(c.plan)
 	where := func(b *sqldb.Builder) {
 		b.Add(" FROM ", root.Table.Quoted, " WHERE ")

@@ -20,7 +20,8 @@ func TestDuplicateOfKey(t *testing.T) {
 				d := engine.Errorf(engine.Invalid, "duplicate", "class %s already has such an object", "c@test")
 				d.Err = &conflict{plan: p, index: sqldb.Index{Columns: []string{broken}}}
 				sv := &save{attempts: attempts}
-				got := conns.IsMarked(sv.duplicateError(atRecord(1, d)))
+				sv.makeSteps()
+				got := conns.IsMarked(sv.rows.duplicateError(atRecord(1, d)))
 				if want := broken == id || attempts < duplicateAttempts; got != want {
 					t.Errorf("key %s, duplicate of %s, attempt %d: got another attempt: %t, want %t", id, broken, attempts, got, want)
 				}

@@ -20,20 +20,20 @@ type expectation struct {
 }
 
 // expectAll records the references in v for a check at the end of the transaction.
-func (sv *save) expectAll(e *entry, v engine.Values) {
+func (sv *references) expectAll(e *entry, v engine.Values) {
 	for _, p := range e.plan.Duties.References {
 		value := v[p.Index]
 		if value == nil || value == engine.Absent {
 			continue
 		}
-		sv.expectTarget(e, p, sv.currentKey(sv.tableOf(p.Target), value))
+		sv.expectTarget(e, p, sv.ordering.currentKey(sv.ordering.tableOf(p.Target), value))
 	}
 }
 
 // expectTarget records a reference for a check at the end of the transaction, if a check is needed. If
 // some items are hidden from the account, a reference that does not change is not checked: strict
 // handling would disclose whether it dangles.
-func (sv *save) expectTarget(e *entry, p *engine.Property, value any) {
+func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.RestrictsTarget(p.Target)
 	if guarded && !sv.guard.IsUnusable(p) && e.holdsValue(p, value) {
 		return
@@ -46,7 +46,7 @@ func (sv *save) expectTarget(e *entry, p *engine.Property, value any) {
 // expectKept records a reference that an item keeps when its class changes, because the attribute
 // of the new class may allow other classes. The reference may dangle even in strict handling,
 // because the record does not give it.
-func (sv *save) expectKept(e *entry, p *engine.Property, value any) {
+func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	if p.Type == engine.Reference && value != nil && len(p.Subclasses) > 0 {
 		lenient := *e
 		lenient.handling = engine.Lenient
@@ -67,7 +67,7 @@ func (e *entry) holdsValue(p *engine.Property, value any) bool {
 // exists, the attribute must allow its class. Each table takes one statement, however many
 // references there are. The statement locks the targets: until the transaction ends, no other
 // transaction can delete them or change their keys.
-func (sv *save) checkReferences() error {
+func (sv *references) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (sv *save) checkReferences() error {
 		}
 		id := engine.ValueText(x.value)
 		if err := x.checkTarget(p.Table, id, classes[p.Table][id]); err != nil {
-			return sv.withRecordIndex(x.entry, withinAttribute(x.entry.path(), err))
+			return sv.relations.withRecordIndex(x.entry, withinAttribute(x.entry.path(), err))
 		}
 	}
 	return nil
@@ -105,7 +105,7 @@ func (sv *save) checkReferences() error {
 
 // checkPointed denies references to items that the account may neither read nor use. It denies
 // references to missing items with the same error.
-func (sv *save) checkPointed() error {
+func (sv *references) checkPointed() error {
 	wanted := map[*layout.Plan][]any{}
 	for _, x := range sv.expected {
 		if p := sv.store.layout.Plans[x.property.Target]; p != nil && x.guarded {
@@ -153,7 +153,7 @@ func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 
 // lockTargets is classesOf for items that must keep their keys until the transaction ends. All
 // transactions lock items of a table in the order of their keys.
-func (sv *save) lockTargets(t *layout.Table, keys []any) (map[string]string, error) {
+func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]string, error) {
 	lock := sv.store.traits.LockKey
 	if lock == "" {
 		return sv.classesOf(t, keys, "")
@@ -179,7 +179,7 @@ func (sv *save) lockTargets(t *layout.Table, keys []any) (map[string]string, err
 }
 
 // classesOf returns the class names of the items with these keys, by id. lock ends the statement.
-func (sv *save) classesOf(t *layout.Table, keys []any, lock string) (map[string]string, error) {
+func (sv *references) classesOf(t *layout.Table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
 	most := bulkRows
 	if lock != "" {

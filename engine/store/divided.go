@@ -19,7 +19,7 @@ func (e *entry) setsDivided() bool {
 }
 
 // ownClass converts an entry and its values to the class of the stored item.
-func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
+func (sv *rows) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
 	if before == nil || before.Class == e.plan.Class || !e.plan.HoldsClass(before.Class) || !e.setsDivided() {
 		return e, v, nil
 	}
@@ -47,7 +47,7 @@ func (e *entry) members() []memberChange {
 
 // recastAll converts values of a class to values of a class below it. Its errors are those of a
 // write of the class below.
-func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
+func (sv *rows) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
 	cast := engine.NewValues(to)
 	for i, value := range v {
 		if value == engine.Absent {
@@ -100,11 +100,11 @@ func misfitError(p, q *engine.Property, c *engine.Class) *engine.Error {
 
 // updateDivided is updateAll for values that classes below the class of q store in other columns.
 // It updates the items of each class separately.
-func (sv *save) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
+func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	for _, c := range append([]*engine.Class{p.Class}, p.Class.Descendants...) {
 		of := *q
 		of.Class, of.Exact = c, true
-		own, err := sv.recastAll(p.Class, c, v)
+		own, err := sv.rows.recastAll(p.Class, c, v)
 		plan := sv.store.layout.Plans[c]
 		if err != nil {
 			found, failure := sv.store.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
@@ -125,7 +125,7 @@ func (sv *save) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) 
 		}
 		n += done
 		if done > 0 {
-			sv.expectAll(&entry{plan: plan}, own)
+			sv.references.expectAll(&entry{plan: plan}, own)
 		}
 	}
 	return n, nil
@@ -133,7 +133,7 @@ func (sv *save) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) 
 
 // refuseDivided rejects members of a collection if their class stores the reference to the owner in
 // another column.
-func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
+func (sv *relations) refuseDivided(p *engine.Property, keys []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	var others []string
 	for _, d := range p.Target.Descendants {

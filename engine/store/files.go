@@ -18,7 +18,7 @@ type held struct {
 }
 
 // updateFiles updates the rows of FileClass for the file attributes that a write gave.
-func (sv *save) updateFiles(p *layout.Plan, given engine.Values, it *engine.Item) error {
+func (sv *filing) updateFiles(p *layout.Plan, given engine.Values, it *engine.Item) error {
 	if !p.Table.Filed {
 		return nil
 	}
@@ -37,7 +37,7 @@ func heldBy(it *engine.Item, attribute string) held {
 
 // updateAllFiles updates all file rows of an item. It also deletes the rows of attributes that its class no
 // longer has.
-func (sv *save) updateAllFiles(it *engine.Item) error {
+func (sv *filing) updateAllFiles(it *engine.Item) error {
 	t := sv.store.layout.Plans[it.Class].Table
 	if !t.Filed {
 		return nil
@@ -53,7 +53,7 @@ func (sv *save) updateAllFiles(it *engine.Item) error {
 }
 
 // syncFiles updates the file rows of attributes of items in one table.
-func (sv *save) syncFiles(t *layout.Table, all []held) error {
+func (sv *filing) syncFiles(t *layout.Table, all []held) error {
 	byAttribute := map[string][]held{}
 	for _, h := range all {
 		byAttribute[h.attribute] = append(byAttribute[h.attribute], h)
@@ -67,7 +67,7 @@ func (sv *save) syncFiles(t *layout.Table, all []held) error {
 }
 
 // keepFiles inserts the rows of the files that attributes hold.
-func (sv *save) keepFiles(all []held) error {
+func (sv *filing) keepFiles(all []held) error {
 	var rows []*engine.Item
 	for _, h := range all {
 		for _, f := range h.files {
@@ -79,7 +79,7 @@ func (sv *save) keepFiles(all []held) error {
 
 // dropFiles deletes the rows of files that an attribute of the items no longer holds. If attribute
 // is "", it covers all attributes.
-func (sv *save) dropFiles(t *layout.Table, attribute string, list []held) error {
+func (sv *filing) dropFiles(t *layout.Table, attribute string, list []held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
 	var items []any
@@ -149,7 +149,7 @@ func (s reports) reportUnheld(w *conns.Session) {
 }
 
 // fileRow returns the row of a file that an attribute of an item holds.
-func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
+func (sv *filing) fileRow(h held, f engine.StoredFile) *engine.Item {
 	c := sv.store.cfg.FileClass
 	v := make(engine.Values, len(c.Properties))
 	for name, value := range map[string]any{
@@ -166,7 +166,7 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 
 // insertFiles inserts rows, or updates existing ones. A row of a file that another item or another
 // attribute holds stays unchanged, because naming a file does not make the item its owner.
-func (sv *save) insertFiles(rows []*engine.Item) error {
+func (sv *filing) insertFiles(rows []*engine.Item) error {
 	p := sv.store.layout.Plans[sv.store.cfg.FileClass]
 	tail := " ON CONFLICT (" + p.Table.ID.Quoted + ") DO UPDATE SET " + layout.RevColumn + " = excluded." + layout.RevColumn
 	for _, name := range []string{"hash", "name", "mimeType", "size"} {
@@ -197,7 +197,7 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 }
 
 // followFiles updates the rows of an item's files when its key changes.
-func (sv *save) followFiles(t *layout.Table, from, to any) error {
+func (sv *renaming) followFiles(t *layout.Table, from, to any) error {
 	if !t.Filed {
 		return nil
 	}

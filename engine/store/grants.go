@@ -164,7 +164,7 @@ func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) erro
 
 // followGrants moves the grants on an item when its key changes. Grants that already name the new
 // key stay, as they do when an item is created with it.
-func (sv *save) followGrants(t *layout.Table, from, to any) error {
+func (sv *renaming) followGrants(t *layout.Table, from, to any) error {
 	if !t.Granted {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (sv *save) followGrants(t *layout.Table, from, to any) error {
 
 // moveGrants moves the grants on a resource to another resource, or deletes them if
 // to is "".
-func (sv *save) moveGrants(from, to string) error {
+func (sv *renaming) moveGrants(from, to string) error {
 	p := sv.store.layout.Plans[sv.store.cfg.PermissionClass]
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "resource" = `)

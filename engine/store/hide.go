@@ -21,7 +21,7 @@ func hideMissing(g *rights.Guard, c *engine.Class, err error) error {
 
 // ownError replaces an error about a calculated attribute of an item that the account has not written, if the account
 // may not read all items of the class. The error would reveal data of the item.
-func (sv *save) ownError(err error) error {
+func (sv *permits) ownError(err error) error {
 	var e *engine.Error
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
 		return err
@@ -42,7 +42,7 @@ func (sv *save) ownError(err error) error {
 
 // checkDoubt checks, before defaults are computed, whether an entry refers to items that the account may not refer to
 // or that do not exist yet (see hideDoubtful). This alone is not an error, since a later record may create the item.
-func (sv *save) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
+func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
 	if sv.guard == nil || !e.plan.Duties.Late || before != nil && e.plan.HoldsClass(before.Class) {
 		return nil
@@ -96,6 +96,6 @@ func (s *Store) hideError(ctx context.Context, err error) error {
 }
 
 // guardOf returns the guard of a call.
-func (s *Store) guardOf(ctx context.Context) *rights.Guard {
+func (s *reader) guardOf(ctx context.Context) *rights.Guard {
 	return rights.Of(ctx, s.layout.RowsRead)
 }

@@ -86,7 +86,7 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 			fresh = append(fresh, it)
 			continue
 		}
-		if err := im.overwriteRow(keyOf(it), it); err != nil {
+		if err := im.rows.overwriteRow(keyOf(it), it); err != nil {
 			return err
 		}
 		if err := im.store.keepWords(im.w, p, it); err != nil {
@@ -100,7 +100,7 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	for i, it := range items {
 		rows[i] = it.Values
 	}
-	if err := im.raiseCounters(p, rows); err != nil {
+	if err := im.numbers.raiseCounters(p, rows); err != nil {
 		return err
 	}
 	if err := im.writeLinks(p, items); err != nil {
@@ -219,7 +219,7 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 		if err := im.clearLinks(l, p.Table.ID.Type, cleared); err != nil {
 			return err
 		}
-		if err := im.linkPairs(l, property, pairs, nil); err != nil {
+		if err := im.relations.linkPairs(l, property, pairs, nil); err != nil {
 			return err
 		}
 	}
@@ -239,10 +239,10 @@ func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
 			all = append(all, heldBy(it, property.Name))
 		}
 	}
-	if err := im.dropFiles(p.Table, "", all); err != nil {
+	if err := im.filing.dropFiles(p.Table, "", all); err != nil {
 		return err
 	}
-	return im.keepFiles(all)
+	return im.filing.keepFiles(all)
 }
 
 func notAnID(p *engine.Property, id string) *engine.Error {
@@ -281,7 +281,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		sv := s.newWrite(ctx, nil, 0)
 		sv.begin(w)
-		return sv.linkPairs(s.layout.LinkNames.Of(p), p, keys, nil)
+		return sv.relations.linkPairs(s.layout.LinkNames.Of(p), p, keys, nil)
 	})
 }
 

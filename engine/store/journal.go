@@ -18,7 +18,7 @@ const journalRows = bulkRows
 // journalWrite journals the write of an item. was is the former item, nil if the item is new; is is the
 // present item, nil if it was deleted. Call it for every written item of a journaled class, or of a
 // class above or beside one.
-func (sv *save) journalWrite(was, is *engine.Item) error {
+func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
 		return sv.recordChange(engine.Change{Was: was, Is: is})
 	}
@@ -26,7 +26,7 @@ func (sv *save) journalWrite(was, is *engine.Item) error {
 }
 
 // journalWrites is journalWrite for items that have kept their keys.
-func (sv *save) journalWrites(was, is []*engine.Item) error {
+func (sv *journaling) journalWrites(was, is []*engine.Item) error {
 	before := make(map[string]*engine.Item, len(was))
 	for _, it := range was {
 		before[it.ID] = it
@@ -44,14 +44,14 @@ func (s *Store) journalDeleted(ctx context.Context, w *conns.Session, items []*e
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
 	for _, it := range items {
-		if err := sv.journalWrite(it, nil); err != nil {
+		if err := sv.journaling.journalWrite(it, nil); err != nil {
 			return err
 		}
 	}
-	return sv.keepRecords()
+	return sv.journaling.keepRecords()
 }
 
-func (sv *save) recordChange(c engine.Change) error {
+func (sv *journaling) recordChange(c engine.Change) error {
 	j := sv.store.cfg.Journal
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
@@ -69,7 +69,7 @@ func (sv *save) recordChange(c engine.Change) error {
 }
 
 // keepRecords stores the collected journal records.
-func (sv *save) keepRecords() error {
+func (sv *journaling) keepRecords() error {
 	if len(sv.records) == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (m *membership) leftKeys() *[]any {
 
 // watchMembers returns a membership for a collection that is about to change, or nil if neither
 // side of it is journaled.
-func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership {
+func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *membership {
 	if owner.Class.Journaling || p.Mirror != nil && sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return &membership{}
 	}
@@ -116,7 +116,7 @@ func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership
 }
 
 // journalMembers journals the change of a collection, for its own side and for its mirror.
-func (sv *save) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
+func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
 	}
@@ -141,13 +141,13 @@ func (sv *save) journalMembers(owner *engine.Item, p *engine.Property, m *member
 }
 
 // journalMirror journals the change of a collection for the members.
-func (sv *save) journalMirror(c engine.Change, keys []any) error {
+func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return nil
 	}
 	t := sv.store.layout.Plans[p.Target].Table
-	names, err := sv.classesOf(t, keys, "")
+	names, err := sv.references.classesOf(t, keys, "")
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (sv *save) journalMirror(c engine.Change, keys []any) error {
 }
 
 // journalUnseen is journalMirror for members that were created later in the transaction.
-func (sv *save) journalUnseen() error {
+func (sv *journaling) journalUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
 		key, ok := c.Collection.Target.KeyValues(c.Members[0])
@@ -185,8 +185,8 @@ func (sv *save) journalUnseen() error {
 }
 
 // journaledClasses returns the classes of those of the items that are journaled, by id.
-func (sv *save) journaledClasses(t *layout.Table, keys []any) (map[string]*engine.Class, error) {
-	names, err := sv.classesOf(t, keys, "")
+func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]*engine.Class, error) {
+	names, err := sv.references.classesOf(t, keys, "")
 	if err != nil {
 		return nil, err
 	}
@@ -223,23 +223,23 @@ func (s *Store) deleteLinks(ctx context.Context, w *conns.Session, b *sqldb.Buil
 	}
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
-	classes, err := sv.journaledClasses(p.Holders, holders)
+	classes, err := sv.journaling.journaledClasses(p.Holders, holders)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(classes)) {
 		slices.Sort(members[id])
 		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.Collection, Members: members[id], Left: true}
-		if err := sv.recordChange(left); err != nil {
+		if err := sv.journaling.recordChange(left); err != nil {
 			return err
 		}
 	}
-	return sv.keepRecords()
+	return sv.journaling.keepRecords()
 }
 
 // membersOf runs a statement on a table of links and returns the number of links. If keys is not
 // nil, it appends the members, in the order of their links.
-func (sv *save) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Property, keys *[]any) (n int64, err error) {
+func (sv *journaling) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
 		return sv.w.Execute(b)
 	}

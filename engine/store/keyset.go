@@ -13,7 +13,7 @@ import (
 
 // locatePosition returns the query with the position of its first usable landmark. A landmark that the
 // account may not read counts as deleted.
-func (s *Store) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
+func (s *reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil
 	}
@@ -38,7 +38,7 @@ func (s *Store) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Gu
 
 // landmarkPositions returns the present positions of the landmarks in the list of q, by their sequence
 // numbers.
-func (s *Store) landmarkPositions(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (map[int64]engine.Position, error) {
+func (s *reader) landmarkPositions(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (map[int64]engine.Position, error) {
 	b := s.queries.GuardedBuilder(g)
 	b.Add("SELECT 1")
 	at := len(b.SQL)

@@ -50,7 +50,7 @@ func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 
 // enrichItems loads the relations that the classes of the items need and those of load, with one
 // statement for each path.
-func (s *Store) enrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
+func (s *reader) enrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -62,14 +62,14 @@ func (s *Store) enrichItems(ctx context.Context, items []*engine.Item, load []*e
 }
 
 // enrichRead is enrichOn for a reader. It limits the size of the loaded data.
-func (s *Store) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
-	loadable := s.cfg.MaxLoaded
+func (s *reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
+	loadable := s.maxLoaded
 	r.Loadable = &loadable
 	defer func() { r.Loadable = nil }()
 	return s.enrichOn(ctx, r, items, load)
 }
 
-func (s *Store) enrichOn(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
+func (s *reader) enrichOn(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	if err := s.loadAll(ctx, r, items, load, implicitDepth); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Store) enrichOn(ctx context.Context, r *conns.Session, items []*engine.
 }
 
 // loadAll loads the relations of load and, down to depth, those that the classes of the items need.
-func (s *Store) loadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
+func (s *reader) loadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
 	r.Guard.Withhold(items)
 	var merged []*engine.Load
 	for _, l := range load {
@@ -241,7 +241,7 @@ func (o *owners) attachItem(value any, loaded *engine.Item) int {
 }
 
 // loadOne loads one property of the items with one statement and returns the loaded items.
-func (s *Store) loadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
+func (s *reader) loadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
 	o := collectOwners(items, l)
 	if len(o.values) == 0 {
 		return nil, nil
@@ -254,7 +254,7 @@ func (s *Store) loadOne(ctx context.Context, r *conns.Session, items []*engine.I
 
 // loadMembers loads a property of groups of owners with one statement. Two owners may have the same
 // leading value only if they are in the same group.
-func (s *Store) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
+func (s *reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
 		return nil, err
@@ -288,7 +288,7 @@ const maxOwned = 64
 
 // loadOwned loads a collection whose conditions depend on values of the owner. Owners with the same
 // values form a group.
-func (s *Store) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
+func (s *reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
 	found := map[string]*owners{}
@@ -351,7 +351,7 @@ type selection struct {
 
 // memberStatement returns the statement that loads a property of the owners. Each group of owners
 // may have its own conditions.
-func (s *Store) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
+func (s *reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.queries.GuardedBuilder(g)
 	o, property := groups[0], l.Property
 	st := selection{result: p.SQL().Listed}
@@ -441,7 +441,7 @@ func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st sele
 
 // neededTable returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with
 // them, this table, otherwise that of p.
-func (s *Store) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
+func (s *reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
 	l := s.pool.Readers.Locks
 	if l == nil || !l.Some.Load() {
 		return p.Table

@@ -20,7 +20,7 @@ func (sv *save) lookUpGroup(group []entry) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.meetExisting(p, group[:n], existing); err != nil {
+		if err := sv.permits.meetExisting(p, group[:n], existing); err != nil {
 			return err
 		}
 		if err := sv.divideGroup(group[:n], existing); err != nil {
@@ -70,7 +70,7 @@ func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := sv.assignNumbers(p, rows); err != nil {
+	if err := sv.numbers.assignNumbers(p, rows); err != nil {
 		return err
 	}
 	for i := range group {

@@ -34,7 +34,7 @@ type memberChange struct {
 }
 
 // unfold moves values that do not belong to the row from e.given to e.deep.
-func (sv *save) unfold(e *entry) error {
+func (sv *nesting) unfold(e *entry) error {
 	d := &e.plan.Duties
 	for _, p := range d.Derived {
 		e.given[p.Index] = engine.Absent
@@ -74,7 +74,7 @@ func (e *entry) ensureDeep() *deep {
 
 // memberChange reads the input of a collection, or of a reference through an attribute of another class. A null
 // collection is left unchanged, because responses contain null when a collection was not loaded.
-func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
+func (sv *nesting) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
 	switch {
@@ -114,7 +114,7 @@ func memberPlace(p *engine.Property, i int) string {
 }
 
 // prepareInner prepares a record that is given as a value of p.
-func (sv *save) prepareInner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
+func (sv *nesting) prepareInner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
 	if !p.Allows(r.Class.Base()) {
 		return nil, notAllowed(p, r.Class, r.ID)
 	}
@@ -163,13 +163,13 @@ func withinAttribute(name string, err error) error {
 
 // writeRecord writes one record and the records nested in its references. Its collections are written after all
 // records.
-func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
-	sv.redirectKey(e)
+func (sv *nesting) writeRecord(e *entry) (*engine.Item, error) {
+	sv.ordering.redirectKey(e)
 	before, err := sv.readBefore(e)
 	if err != nil {
 		return nil, err
 	}
-	if err := sv.admitEntry(e, before); err != nil {
+	if err := sv.permits.admitEntry(e, before); err != nil {
 		return nil, err
 	}
 	if before != nil && sv.store.layout.Plans[before.Class].AffectsOthers() {
@@ -179,22 +179,22 @@ func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	sv.redirectKey(e)
-	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.isDisturbed(before)) { // a nested record may be the item itself
+	sv.ordering.redirectKey(e)
+	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.ordering.isDisturbed(before)) { // a nested record may be the item itself
 		if before, err = sv.readBefore(e); err != nil {
 			return nil, err
 		}
-		if err = sv.admitEntry(e, before); err != nil {
+		if err = sv.permits.admitEntry(e, before); err != nil {
 			return nil, err
 		}
 	}
-	if err := sv.recallOne(e, before); err != nil {
+	if err := sv.permits.recallOne(e, before); err != nil {
 		return nil, err
 	}
-	if err := sv.checkDoubt(e, v, before); err != nil {
+	if err := sv.permits.checkDoubt(e, v, before); err != nil {
 		return nil, err
 	}
-	own, v, err := sv.ownClass(e, v, before)
+	own, v, err := sv.rows.ownClass(e, v, before)
 	if err != nil {
 		return nil, e.hideDoubtful(err)
 	}
@@ -202,7 +202,7 @@ func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
 	if err != nil || e.nest == nil {
 		return it, e.hideDoubtful(err)
 	}
-	sv.touchItems(it.Class.Root(), it.ID)
+	sv.ordering.touchItems(it.Class.Root(), it.ID)
 	if e.nest.saved != nil {
 		sv.asked = append(sv.asked, innerItem{it, e.nest.saved})
 	}
@@ -210,31 +210,31 @@ func (sv *save) writeRecord(e *entry) (*engine.Item, error) {
 }
 
 // putItem updates the stored item, or inserts a new one if before is nil.
-func (sv *save) putItem(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
+func (sv *nesting) putItem(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
 	may := engine.MayUse
 	if before != nil || e.how == modify {
 		may = engine.MayWrite
-		it, err = sv.changeItem(e, v, before)
+		it, err = sv.rows.changeItem(e, v, before)
 	} else {
-		it, err = sv.insertOne(e, v)
+		it, err = sv.rows.insertOne(e, v)
 	}
 	if err != nil {
 		return nil, err
 	}
-	sv.deferCheck(may, it)
-	return it, sv.afterWrite(e, v, it)
+	sv.permits.deferCheck(may, it)
+	return it, sv.rows.afterWrite(e, v, it)
 }
 
 // resolveReferences saves the records in the references of e. It returns the values of e with the keys of these
 // records.
-func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
+func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.Duties
 	if e.deep == nil && !d.HasTrackers() && !d.Late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // the values will not be changed
 	}
 	v := slices.Clone(e.given)
 	if e.deep == nil {
-		sv.redirectReferences(e.plan, v)
+		sv.ordering.redirectReferences(e.plan, v)
 		return v, nil
 	}
 	for _, n := range e.deep.records {
@@ -254,7 +254,7 @@ func (sv *save) resolveReferences(e *entry, before *engine.Item) (engine.Values,
 	if e.nest != nil && e.nest.place != nil { // applied last, so records nested in a member cannot move it to another owner
 		e.nest.place(v, e.plan.Class)
 	}
-	sv.redirectReferences(e.plan, v)
+	sv.ordering.redirectReferences(e.plan, v)
 	return v, nil
 }
 
@@ -285,7 +285,7 @@ func keysOf(items []*engine.Item) []any {
 
 // readBefore reads the stored item of a record if the item determines how the record is saved. It returns nil if there
 // is no item that the record could change.
-func (sv *save) readBefore(e *entry) (*engine.Item, error) {
+func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	if e.key == nil || e.how == modify && !sv.mustInspect(e) {
 		return nil, nil
 	}
@@ -317,8 +317,8 @@ func (sv *save) readBefore(e *entry) (*engine.Item, error) {
 }
 
 // mustInspect reports whether an update must read the stored item first.
-func (sv *save) mustInspect(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.setsRestricted(e) {
+func (sv *nesting) mustInspect(e *entry) bool {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.permits.setsRestricted(e) {
 		return true
 	}
 	if e.deep == nil {

@@ -8,12 +8,12 @@ import (
 )
 
 // numberOne assigns the autoassigned ints of a new item.
-func (sv *save) numberOne(p *layout.Plan, v engine.Values) error {
+func (sv *numbers) numberOne(p *layout.Plan, v engine.Values) error {
 	return sv.assignNumbers(p, []engine.Values{v})
 }
 
 // raiseCounters moves counters past the given numbers, so that these are not assigned again.
-func (sv *save) raiseCounters(p *layout.Plan, rows []engine.Values) error {
+func (sv *numbers) raiseCounters(p *layout.Plan, rows []engine.Values) error {
 	for _, property := range p.Duties.Numbers {
 		highest := int64(0)
 		for _, v := range rows {
@@ -31,7 +31,7 @@ func (sv *save) raiseCounters(p *layout.Plan, rows []engine.Values) error {
 }
 
 // assignNumbers assigns the autoassigned ints of new items.
-func (sv *save) assignNumbers(p *layout.Plan, rows []engine.Values) error {
+func (sv *numbers) assignNumbers(p *layout.Plan, rows []engine.Values) error {
 	if err := sv.raiseCounters(p, rows); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (sv *save) assignNumbers(p *layout.Plan, rows []engine.Values) error {
 
 // takeNumbers reserves the next n numbers of a property and returns the first of them. Up to farthest, the counter is
 // past all given numbers. Beyond farthest, takeNumbers checks whether the numbers are in use if they must be unique.
-func (sv *save) takeNumbers(p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
+func (sv *numbers) takeNumbers(p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := schema.CounterName(p.Table, property)
 	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
 		first, ok, err := schema.NextNumbers(sv.w, name, n)
@@ -100,7 +100,7 @@ func (sv *save) takeNumbers(p *layout.Plan, property *engine.Property, rows []en
 
 // restartCounter handles a counter that has reached its end: it continues after the greatest number that is at most
 // farthest. Earlier versions let clients move counters to the end.
-func (sv *save) restartCounter(p *layout.Plan, property *engine.Property, rows []engine.Values) error {
+func (sv *numbers) restartCounter(p *layout.Plan, property *engine.Property, rows []engine.Values) error {
 	_, highest, err := sv.takenRange(p, property, 1, schema.Farthest)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (sv *save) restartCounter(p *layout.Plan, property *engine.Property, rows [
 
 // takenRange returns the least and the greatest number between from and to that items have. It returns 0 if there are
 // none.
-func (sv *save) takenRange(p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
+func (sv *numbers) takenRange(p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
 	column := p.Table.Column(property).Quoted
 	bounded := func(b *sqldb.Builder, what string) {
 		b.Add("(SELECT ", what, "(", column, ") FROM ", p.Table.Quoted, " WHERE ", column, " >= ")

@@ -51,10 +51,10 @@ func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 
 // currentKey returns the present key of an item that the current record refers to by the key it had before the record
 // changed keys. Other keys are returned unchanged.
-func (sv *save) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
+func (sv *ordering) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
-func (sv *save) tableOf(c *engine.Class) *layout.Table {
+func (sv *ordering) tableOf(c *engine.Class) *layout.Table {
 	if p := sv.store.layout.Plans[c]; p != nil {
 		return p.Table
 	}
@@ -62,14 +62,14 @@ func (sv *save) tableOf(c *engine.Class) *layout.Table {
 }
 
 // enterRecord begins another record of the call.
-func (sv *save) enterRecord(index int) {
+func (sv *ordering) enterRecord(index int) {
 	if index != sv.record {
 		sv.record, sv.moves = index, moves{}
 	}
 }
 
 // applyRename applies a change of a key to all state of the save that refers to the item.
-func (sv *save) applyRename(t *layout.Table, from, to any) {
+func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
 	old := engine.ValueText(from)
@@ -127,7 +127,7 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 }
 
 // redirectKey replaces the key of a nested record by the item's present key, if the current record has changed it.
-func (sv *save) redirectKey(e *entry) {
+func (sv *ordering) redirectKey(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
 	}
@@ -145,7 +145,7 @@ func (sv *save) redirectKey(e *entry) {
 }
 
 // redirectReferences is like redirectKey for the references among the values of a record.
-func (sv *save) redirectReferences(p *layout.Plan, v engine.Values) {
+func (sv *ordering) redirectReferences(p *layout.Plan, v engine.Values) {
 	if sv.moves.count == 0 {
 		return
 	}
@@ -158,13 +158,13 @@ func (sv *save) redirectReferences(p *layout.Plan, v engine.Values) {
 
 // mustClose reports whether the collections of an entry must be written before a later record of its class. This is the
 // case if they may change the item of that record, or data that its defaults and permissions depend on.
-func (sv *save) mustClose(e *entry) bool {
+func (sv *ordering) mustClose(e *entry) bool {
 	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.Duties.Computed || !sv.guard.SkipsRowChecks(e.plan) || sv.mayReach(e, e.plan.Table))
 }
 
 // mayReach reports whether the collections or nested records of an entry may change items of a table, or a key that
 // such items refer to.
-func (sv *save) mayReach(e *entry, t *layout.Table) bool {
+func (sv *ordering) mayReach(e *entry, t *layout.Table) bool {
 	if e.deep == nil {
 		return false
 	}
@@ -201,7 +201,7 @@ type place struct {
 }
 
 // awaitMember records a member that does not exist yet.
-func (sv *save) awaitMember(owner pending, p *engine.Property, key any) {
+func (sv *ordering) awaitMember(owner pending, p *engine.Property, key any) {
 	at := place{sv.tableOf(p.Target), engine.ValueText(key)}
 	for _, a := range sv.awaiting[at] {
 		a.dropped = a.dropped || a.property.Back.Name == p.Back.Name
@@ -215,18 +215,18 @@ func (sv *save) awaitMember(owner pending, p *engine.Property, key any) {
 }
 
 // collectionOf identifies the collection of an owner by the column of its members and the value in that column.
-func (sv *save) collectionOf(p *engine.Property, value any) place {
+func (sv *ordering) collectionOf(p *engine.Property, value any) place {
 	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
 }
 
-func (sv *save) holdAwaited(a *awaited) {
+func (sv *ordering) holdAwaited(a *awaited) {
 	at := sv.collectionOf(a.property, ownerValue(a.owner, a.property))
 	sv.holding[at] = append(sv.holding[at], a)
 }
 
 // dropAwaited removes members that do not exist yet from the collection of an owner: if the collection is replaced, all
 // except known, otherwise those in remove.
-func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
+func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) {
 	if len(sv.awaited) == 0 {
 		return
 	}
@@ -240,7 +240,7 @@ func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 
 // markArrived must be called for each written item. If collections await the item as a member, they get it in
 // joinArrived.
-func (sv *save) markArrived(e *entry, it *engine.Item) {
+func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	at := place{e.plan.Table, it.ID}
 	var others []*awaited
 	for _, a := range sv.awaiting[at] {
@@ -258,7 +258,7 @@ func (sv *save) markArrived(e *entry, it *engine.Item) {
 }
 
 // joinArrived adds the members that have arrived to their collections.
-func (sv *save) joinArrived() error {
+func (sv *ordering) joinArrived() error {
 	for len(sv.arrived) > 0 {
 		first, n := sv.arrived[0], 1
 		keys := []any{first.key}
@@ -266,30 +266,30 @@ func (sv *save) joinArrived() error {
 			keys = append(keys, sv.arrived[n].key)
 		}
 		sv.arrived = sv.arrived[n:]
-		err := sv.setBack(first.property, nil, ownerValue(first.owner, first.property), keys)
+		err := sv.relations.setBack(first.property, nil, ownerValue(first.owner, first.property), keys)
 		if err == nil && first.owner.item.Class.Journaling {
-			err = sv.journalMembers(first.owner.item, first.property, &membership{joined: keys})
+			err = sv.journaling.journalMembers(first.owner.item, first.property, &membership{joined: keys})
 		}
 		if err != nil {
-			return sv.withRecordIndex(first.owner.entry, withinAttribute(first.owner.entry.path(), err))
+			return sv.relations.withRecordIndex(first.owner.entry, withinAttribute(first.owner.entry.path(), err))
 		}
 	}
 	return nil
 }
 
 // settleAwaited returns an error for members that no record has created. A member may have existed under another key.
-func (sv *save) settleAwaited() error {
+func (sv *ordering) settleAwaited() error {
 	for _, a := range sv.awaited {
 		if a.arrived {
 			continue
 		}
-		found, err := sv.findReferring(a.property, ownerValue(a.owner, a.property), []any{a.key}, false)
+		found, err := sv.relations.findReferring(a.property, ownerValue(a.owner, a.property), []any{a.key}, false)
 		if err != nil {
 			return err
 		}
 		id := engine.ValueText(a.key)
 		if _, there := found[id]; !there {
-			return sv.withRecordIndex(a.owner.entry, withinAttribute(a.owner.entry.path(), sv.noMember(a.property, id)))
+			return sv.relations.withRecordIndex(a.owner.entry, withinAttribute(a.owner.entry.path(), sv.permits.noMember(a.property, id)))
 		}
 		if a.arrived = true; !a.dropped {
 			sv.arrived = append(sv.arrived, a)
@@ -305,7 +305,7 @@ type innerItem struct {
 }
 
 // touchItems records items that were written separately from the records of the call.
-func (sv *save) touchItems(root *engine.Class, keys ...any) {
+func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[identity]bool{}
 	}
@@ -315,12 +315,12 @@ func (sv *save) touchItems(root *engine.Class, keys ...any) {
 }
 
 // isDisturbed reports whether an item may have changed since the current record began.
-func (sv *save) isDisturbed(it *engine.Item) bool {
+func (sv *ordering) isDisturbed(it *engine.Item) bool {
 	return sv.moves.count > 0 || sv.touched[identityOf(it)]
 }
 
 // touchRepeated marks the items that several records of the call have written.
-func (sv *save) touchRepeated() {
+func (sv *ordering) touchRepeated() {
 	seen := make(map[identity]bool, len(sv.items))
 	for _, it := range sv.items {
 		if it == nil {
@@ -336,7 +336,7 @@ func (sv *save) touchRepeated() {
 
 // rereadWritten reads the items again for which cached attributes must be computed, if they may have changed in the
 // meantime.
-func (sv *save) rereadWritten() error {
+func (sv *ordering) rereadWritten() error {
 	seen := make(map[identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
 		at := identityOf(it)
@@ -360,7 +360,7 @@ func (sv *save) rereadWritten() error {
 }
 
 // refreshItems replaces the items to be returned by their stored state if necessary.
-func (sv *save) refreshItems() error {
+func (sv *ordering) refreshItems() error {
 	if sv.groups > 1 {
 		sv.touchRepeated()
 	}
@@ -376,7 +376,7 @@ func (sv *save) refreshItems() error {
 }
 
 // rereadStale reads the returned items that may have changed since they were written.
-func (sv *save) rereadStale() error {
+func (sv *ordering) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {
 		if *it != nil && (sv.shaken || sv.touched[identityOf(*it)]) {
@@ -411,7 +411,7 @@ func (sv *save) rereadStale() error {
 }
 
 // readInto reads the items of a table with the given keys, with the columns that a write returns.
-func (sv *save) readInto(items map[identity]*engine.Item, root *layout.Plan, keys []any) error {
+func (sv *ordering) readInto(items map[identity]*engine.Item, root *layout.Plan, keys []any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", root.SQL().Selected.List, " FROM ", root.Table.Quoted, " WHERE ")
 	sqldb.WriteIn(sv.store.db.Dialect, b, root.Table.ID.Quoted, root.Table.ID.Type, keys)

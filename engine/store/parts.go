@@ -43,13 +43,13 @@ func (s *Store) inEach(all []any, do func(among func(*sqldb.Builder)) (int64, er
 }
 
 // updateParts does the work of updateAll, a part at a time.
-func (sv *save) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
+func (sv *filtered) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
 	all, err := s.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	if err := sv.raiseCounters(p, []engine.Values{v}); err != nil {
+	if err := sv.numbers.raiseCounters(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	return s.inEach(all, func(among func(*sqldb.Builder)) (int64, error) {

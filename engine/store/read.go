@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/share"
@@ -13,8 +14,19 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
+// reader reads items with all that belongs to them: links, formulas, and what the account may see of them.
+type reader struct {
+	pool      *conns.Pool
+	layout    *layout.Layout
+	queries   *sqlquery.Queries
+	db        *sqldb.Database
+	traits    sqldb.Traits
+	maxLoaded int              // approximate bytes that a read may load with its items
+	now       func() time.Time // returns the present time
+}
+
 // Get implements engine.Repository.
-func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
+func (s *reader) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	p, err := s.layout.PlanOf(c)
 	if err != nil {
 		return nil, err
@@ -29,7 +41,7 @@ type getting struct {
 }
 
 // getFor reads an item if the account has the permission how.may for it.
-func (s *Store) getFor(ctx context.Context, p *layout.Plan, id string, how getting) (*engine.Item, error) {
+func (s *reader) getFor(ctx context.Context, p *layout.Plan, id string, how getting) (*engine.Item, error) {
 	if p.Class.FullName[0] != '#' {
 		s.pool.Readers.Others.Note(share.Key(ctx))
 	}
@@ -82,7 +94,7 @@ func (s *Store) getFor(ctx context.Context, p *layout.Plan, id string, how getti
 // absentError returns the error for an item that a guarded statement did not find: Denied if the account may read the
 // whole class but has no permission for this item, otherwise the error for a missing item. If the account has
 // permission for the item now, the item was created after the statement, so it counts as missing.
-func (s *Store) absentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
+func (s *reader) absentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
 	f := g.RowFilter(may, p.Class)
 	if f == nil || g.RowFilter(engine.MayRead, p.Class) != nil {
 		return g.NoItem(p.Class, id)
@@ -158,7 +170,7 @@ func fetchOne(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Pla
 }
 
 // List implements engine.Repository. It holds a connection while it calls visit, so visit must not call the repository.
-func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+func (s *reader) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	p, err := s.layout.PlanOf(q.Class)
 	if err != nil {
 		return err
@@ -217,7 +229,7 @@ type countedList struct {
 
 // listCounted reads a list and counts its items. The statement of the list also counts, unless it returns no row of a
 // later page or would have too many values.
-func (s *Store) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
+func (s *reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.Total == nil
 	for {
@@ -246,7 +258,7 @@ func (s *Store) listCounted(ctx context.Context, p *layout.Plan, name uint64, l 
 }
 
 // countOn counts the items of q on all pages.
-func (s *Store) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g *rights.Guard, q *engine.Query) (int64, error) {
+func (s *reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g *rights.Guard, q *engine.Query) (int64, error) {
 	text, args, err := s.queries.CountStatement(p, g, sqlquery.UnpagedQuery(q), engine.MayRead)
 	if err != nil {
 		return 0, err
@@ -257,7 +269,7 @@ func (s *Store) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g
 }
 
 // eachLoaded reads all items before it loads their links.
-func (s *Store) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Plan, l sqlquery.Listing, q *engine.Query, visit func(*engine.Item) error) error {
+func (s *reader) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Plan, l sqlquery.Listing, q *engine.Query, visit func(*engine.Item) error) error {
 	items, err := cloneItems(r, ctx, p, l)
 	if err != nil {
 		return err
@@ -311,7 +323,7 @@ func cloneItems(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquer
 }
 
 // Count implements engine.Repository.
-func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
+func (s *reader) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	p, err := s.layout.PlanOf(q.Class)
 	if err != nil {
 		return 0, err
@@ -320,7 +332,7 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 }
 
 // countFor counts the items of q for which the account has the permission.
-func (s *Store) countFor(ctx context.Context, p *layout.Plan, q *engine.Query, may engine.Permission) (int64, error) {
+func (s *reader) countFor(ctx context.Context, p *layout.Plan, q *engine.Query, may engine.Permission) (int64, error) {
 	g := s.guardOf(ctx)
 	q, err := s.locatePosition(ctx, p, g, q)
 	if err != nil {
@@ -343,7 +355,7 @@ func (s *Store) countFor(ctx context.Context, p *layout.Plan, q *engine.Query, m
 
 // heldClause returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
 // changing the rows before it ends. It is "" if the database has only one writer.
-func (s *Store) heldClause(ctx context.Context, p *layout.Plan) string {
+func (s *reader) heldClause(ctx context.Context, p *layout.Plan) string {
 	if s.traits.Lock == "" || s.pool.TransactionOf(ctx) == nil {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 
 // meetExisting checks that the account may write entries of one class to the items that exist, and sets the stored
 // state of entries that need it. existing maps the ids of the items to their classes.
-func (sv *save) meetExisting(p *layout.Plan, group []entry, existing map[string]string) error {
+func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[string]string) error {
 	if err := sv.admitGroup(p, group, existing); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (sv *save) meetExisting(p *layout.Plan, group []entry, existing map[string]
 }
 
 // recallItems sets the stored state of the entries.
-func (sv *save) recallItems(p *layout.Plan, group []entry, keys []any) error {
+func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error {
 	items, err := sv.store.readLocked(sv.w, p.Table, keys)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (sv *save) recallItems(p *layout.Plan, group []entry, keys []any) error {
 }
 
 // recallOne is like recallItems, for one entry. before is its stored item, or nil.
-func (sv *save) recallOne(e *entry, before *engine.Item) error {
+func (sv *permits) recallOne(e *entry, before *engine.Item) error {
 	e.was = before
 	if before == nil || !sv.setsRestricted(e) {
 		return nil
@@ -60,7 +60,7 @@ func (sv *save) recallOne(e *entry, before *engine.Item) error {
 }
 
 // readableIDs returns the ids of the given items that the account may read. The items belong to one table.
-func (sv *save) readableIDs(items ...*engine.Item) (map[string]bool, error) {
+func (sv *permits) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}
 	for _, it := range items {

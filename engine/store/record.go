@@ -11,10 +11,10 @@ import (
 )
 
 // insertOne completes v and inserts it as a new item.
-func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
+func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
 	if e.full == nil {
-		if err := sv.numberOne(p, v); err != nil {
+		if err := sv.numbers.numberOne(p, v); err != nil {
 			return nil, err
 		}
 		if err := sv.completeValues(p, v); err != nil {
@@ -48,7 +48,7 @@ const duplicateAttempts = 3
 // have stored the item in the meantime, so the write is repeated. If a duplicate of another unique attribute remains,
 // it belongs to another item. A duplicate key belongs to an item that the next attempt finds, unless its class is in
 // another branch of the class tree.
-func (sv *save) duplicateError(err error) error {
+func (sv *rows) duplicateError(err error) error {
 	var met *conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.ofKey() {
 		return conns.MarkAgain(err)
@@ -58,10 +58,10 @@ func (sv *save) duplicateError(err error) error {
 
 // changeItem updates an item. before is nil if the stored item was not needed; the statement itself then detects a
 // missing item.
-func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
+func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.mayRename(v) {
-		if err := sv.lockFollowers(e.plan.Table, e.key[0], rekeyDepth); err != nil {
+		if err := sv.renaming.lockFollowers(e.plan.Table, e.key[0], rekeyDepth); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +75,7 @@ func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 		match = nil
 	}
 	if len(e.plan.Duties.Numbers) > 0 {
-		if err := sv.raiseCounters(e.plan, []engine.Values{v}); err != nil {
+		if err := sv.numbers.raiseCounters(e.plan, []engine.Values{v}); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +92,7 @@ func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 	case err != nil:
 		return nil, err
 	case found:
-		return it, sv.followMove(e, it)
+		return it, sv.renaming.followMove(e, it)
 	case e.how == modify:
 		return nil, sv.store.missingError(sv.w, e.plan, keyText(e.key), sv.match)
 	}
@@ -100,7 +100,7 @@ func (sv *save) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 }
 
 // checkPermitted returns an error if the stored item does not match or if a read-only attribute would change.
-func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
+func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
 		return unmatchedError(c, stored.ID)
@@ -108,7 +108,7 @@ func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
 	if e.handling != engine.Strict || !e.plan.Duties.Readonly {
 		return nil
 	}
-	read, err := sv.readableIDs(stored)
+	read, err := sv.permits.readableIDs(stored)
 	if err != nil {
 		return err
 	}
@@ -131,9 +131,9 @@ func (sv *save) checkPermitted(e *entry, stored *engine.Item) error {
 // reclassItem changes the class of an item to a descendant of its class, or to another class of the tree. The item
 // keeps the values that both classes have. Other values of the new class are completed as for a new item. reclassItem
 // returns an error if the item has a value for which the new class has no attribute.
-func (sv *save) reclassItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
+func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
-	read, err := sv.readableIDs(before)
+	read, err := sv.permits.readableIDs(before)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +153,11 @@ func (sv *save) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	for i, property := range p.Class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
 			v[i], _ = recastValue(at, property, before.Values[at.Index]) // findLoss has checked that each value can be converted
-			sv.expectKept(e, property, v[i])
+			sv.references.expectKept(e, property, v[i])
 		}
 	}
 	p.Class.Stamp(v, sv.newGenerate(), false)
-	if err := sv.numberOne(p, v); err != nil {
+	if err := sv.numbers.numberOne(p, v); err != nil {
 		return nil, err
 	}
 	if err := sv.fillValues(p, v); err != nil {
@@ -171,16 +171,16 @@ func (sv *save) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	if err := sv.overwriteRow(e.key[0], it); err != nil {
 		return nil, err
 	}
-	if err := sv.followMove(e, it); err != nil {
+	if err := sv.renaming.followMove(e, it); err != nil {
 		return nil, err
 	}
-	sv.deferCheck(engine.MayUse, it)
-	return it, sv.updateAllFiles(it)
+	sv.permits.deferCheck(engine.MayUse, it)
+	return it, sv.filing.updateAllFiles(it)
 }
 
 // findLoss returns the first attribute whose value or members an item would lose if its class became to and it got the
 // values v. It returns nil if there is none.
-func (sv *save) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
+func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
 		case p.Formula != nil:
@@ -206,7 +206,7 @@ func canRecast(p, q *engine.Property, value any) bool {
 }
 
 // hasLinks reports whether a collection of an item has members.
-func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
+func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	l := sv.store.layout.LinkNames.Of(p)
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT 1 FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
@@ -217,7 +217,7 @@ func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
 }
 
 // overwriteRow replaces all columns of the row with the key by those of an item.
-func (sv *save) overwriteRow(key any, it *engine.Item) error {
+func (sv *rows) overwriteRow(key any, it *engine.Item) error {
 	p := sv.store.layout.Plans[it.Class]
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("UPDATE ", p.Table.Quoted, " SET ", layout.ClassColumn, " = ", sqldb.QuoteText(p.Class.FullName))
@@ -249,24 +249,24 @@ func (sv *save) overwriteRow(key any, it *engine.Item) error {
 
 // afterWrite records the work that follows the write of a row: collections and checks are done at the end of the
 // transaction.
-func (sv *save) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
+func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
 	d := &e.plan.Duties
 	if e.deep != nil && len(e.deep.members) > 0 {
 		sv.later = append(sv.later, pending{e, it})
 	}
 	if len(sv.awaited) > 0 {
-		sv.markArrived(e, it)
+		sv.ordering.markArrived(e, it)
 	}
 	if e.handling == engine.Strict || d.Restricted || len(sv.guard.RestrictedReferences(e.plan)) > 0 {
-		sv.expectAll(e, given)
+		sv.references.expectAll(e, given)
 	}
 	if sv.store.layout.Plans[it.Class].NeedsRecache() {
 		sv.written = append(sv.written, it)
 	}
-	if err := sv.updateFiles(e.plan, given, it); err != nil {
+	if err := sv.filing.updateFiles(e.plan, given, it); err != nil {
 		return err
 	}
-	if err := sv.journalWrite(e.was, it); err != nil {
+	if err := sv.journaling.journalWrite(e.was, it); err != nil {
 		return err
 	}
 	return sv.store.keepWords(sv.w, e.plan, it)

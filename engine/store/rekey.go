@@ -17,7 +17,7 @@ const rekeyDepth = 16
 // Without these locks a deadlock would be possible: the change would lock the item and wait for a write of a referring
 // item, while that write waits in lockTargets. The lock on the item does not block lockTargets. It is taken first,
 // because a write of a collection also locks its owner before its members.
-func (sv *save) lockFollowers(t *layout.Table, key any, depth int) error {
+func (sv *renaming) lockFollowers(t *layout.Table, key any, depth int) error {
 	if depth == 0 || !slices.ContainsFunc(t.Pointers, func(p layout.Pointer) bool { return p.Other == "" }) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (sv *save) lockFollowers(t *layout.Table, key any, depth int) error {
 
 // lockWhere locks the rows of a table that have a value in a column, and returns their keys. classes is an additional
 // condition.
-func (sv *save) lockWhere(t *layout.Table, column string, value any, classes string) (keys []any, err error) {
+func (sv *renaming) lockWhere(t *layout.Table, column string, value any, classes string) (keys []any, err error) {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ", column, " = ")
 	b.Bind(value)
@@ -72,7 +72,7 @@ func (e *entry) mayRename(v engine.Values) bool {
 
 // followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
 // because it may refer to itself.
-func (sv *save) followMove(e *entry, it *engine.Item) error {
+func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (sv *save) followMove(e *entry, it *engine.Item) error {
 }
 
 // followAll changes all references to an item of t from one key to another.
-func (sv *save) followAll(t *layout.Table, from, to any, depth int) error {
-	sv.applyRename(t, from, to)
+func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
+	sv.ordering.applyRename(t, from, to)
 	for _, pointer := range t.Pointers {
 		var err error
 		switch {
@@ -113,7 +113,7 @@ func (sv *save) followAll(t *layout.Table, from, to any, depth int) error {
 
 // followReference updates reference attributes. The revision of the referring items changes, because their content
 // does.
-func (sv *save) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
+func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
 	if p.Plan.Duties.Journaled || p.Plan.SharesColumn(p.Column) {
 		if err := sv.followTold(t, p, from, to); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (sv *save) followReference(t *layout.Table, p layout.Pointer, from, to any)
 
 // followTold is followReference for items that have a journal, or in which the reference shares an index. A reference
 // of an item to itself is journaled together with its key.
-func (sv *save) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
+func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
 	items, err := runReturning(sv.w, b, p.Plan)
@@ -143,7 +143,7 @@ func (sv *save) followTold(t *layout.Table, p layout.Pointer, from, to any) erro
 		}
 		was := it.Clone()
 		was.Values[it.Class.Property(p.PropertyName()).Index] = from
-		if err := sv.journalWrite(was, it); err != nil {
+		if err := sv.journaling.journalWrite(was, it); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (sv *save) followTold(t *layout.Table, p layout.Pointer, from, to any) erro
 }
 
 // followStatement returns the statement of followReference.
-func (sv *save) followStatement(p layout.Pointer, from, to any) *sqldb.Builder {
+func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Builder {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("UPDATE ", p.Table, " SET ", p.Column, " = ")
 	b.Bind(to)
@@ -164,7 +164,7 @@ func (sv *save) followStatement(p layout.Pointer, from, to any) *sqldb.Builder {
 }
 
 // followLink updates links. If there was a dangling link to the new key, the two links become one.
-func (sv *save) followLink(p layout.Pointer, from, to any) error {
+func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("DELETE FROM ", p.Table, " WHERE ", p.Column, " = ")
 	b.Bind(from)
@@ -197,7 +197,7 @@ func (sv *save) followLink(p layout.Pointer, from, to any) error {
 }
 
 // followKey updates references that are part of a key. The key of their items changes too.
-func (sv *save) followKey(p layout.Pointer, from, to any, depth int) error {
+func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	if depth == 0 {
 		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
 	}
@@ -219,7 +219,7 @@ func (sv *save) followKey(p layout.Pointer, from, to any, depth int) error {
 }
 
 // followOne changes a reference that is part of the key of one item, and returns the new key of the item.
-func (sv *save) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
+func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
 	t := p.Table
 	var before []*engine.Item
 	if p.Duties.Journaled {
@@ -247,5 +247,5 @@ func (sv *save) followOne(p *layout.Plan, name string, key, to any, depth int) (
 	if err != nil || len(after) == 0 {
 		return now, err
 	}
-	return now, sv.journalWrite(before[0], after[0])
+	return now, sv.journaling.journalWrite(before[0], after[0])
 }

@@ -37,7 +37,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return sv.saveLast(w, last)
 	}
 	if err = s.pool.Writer.DoTo(ctx, tableOf(entries), work); err != nil {
-		return nil, s.hideError(ctx, sv.settleError(err, work))
+		return nil, s.hideError(ctx, sv.permits.settleError(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
@@ -80,11 +80,14 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 
 // newWrite prepares a write of the given number of records.
 func (s *Store) newWrite(ctx context.Context, g *rights.Guard, records int) *save {
-	return &save{store: s, ctx: ctx, guard: g, account: accountID(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
+	sv := &save{store: s, ctx: ctx, guard: g, account: accountID(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
+	sv.makeSteps()
+	return sv
 }
 
 // save is one call of Create, Update or Save.
 type save struct {
+	steps
 	store    *Store
 	w        *conns.Session
 	attempts int // transactions begun; all but the last have failed
@@ -216,7 +219,7 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	if inner {
 		e.nest = &nest{saved: r.Saved}
 	}
-	if err := sv.unfold(&e); err != nil {
+	if err := sv.nesting.unfold(&e); err != nil {
 		return entry{}, err
 	}
 	if err := r.Class.Check(r.Values); err != nil {
@@ -231,7 +234,7 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	if err := e.locateItem(r); err != nil {
 		return entry{}, err
 	}
-	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.Duties.Late && sv.setsRestricted(&e)
+	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.Duties.Late && sv.permits.setsRestricted(&e)
 	switch {
 	case e.how == rekey:
 		return e, nil

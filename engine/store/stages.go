@@ -24,7 +24,7 @@ func (s *Store) forgetStages(w *conns.Session, t *layout.Table, keys []any) erro
 
 // followStages updates the stages of an item when its key changes. Stages of another item that had the new key before
 // classes had workflows are deleted.
-func (sv *save) followStages(t *layout.Table, from, to any) error {
+func (sv *renaming) followStages(t *layout.Table, from, to any) error {
 	if !t.Staged {
 		return nil
 	}

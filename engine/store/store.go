@@ -61,6 +61,7 @@ type Config struct {
 
 // Store implements engine.Repository with SQL.
 type Store struct {
+	*reader
 	cfg     Config
 	db      *sqldb.Database
 	traits  sqldb.Traits
@@ -110,6 +111,7 @@ func (s *Store) layOut(classes []*engine.Class) (err error) {
 	s.layout, err = layout.New(s.db.Dialect, layout.Config{Classes: classes, Files: s.cfg.FileClass, Stages: s.cfg.StageClass,
 		Permissions: s.cfg.PermissionClass, Policy: s.cfg.PolicyClass, Journaled: s.cfg.Journal != nil})
 	s.queries = sqlquery.New(s.layout, s.cfg.StageClass, s.cfg.Now)
+	s.reader = &reader{pool: s.pool, layout: s.layout, queries: s.queries, db: s.db, traits: s.traits, maxLoaded: s.cfg.MaxLoaded, now: s.cfg.Now}
 	return err
 }
 

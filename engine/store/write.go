@@ -37,7 +37,7 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 	sv := s.newWrite(ctx, g, 0)
 	sv.grants = p.Table.Grants
 	e := &entry{plan: p, version: c.Version, given: v, handling: o.Handling}
-	if err := sv.unfold(e); err != nil {
+	if err := sv.nesting.unfold(e); err != nil {
 		return nil, err
 	}
 	if err := p.CheckSizes(v); err != nil {
@@ -99,22 +99,22 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 			return err
 		}
 		if e.deep != nil {
-			if err := sv.lockLinks([]entry{*e}); err != nil {
+			if err := sv.relations.lockLinks([]entry{*e}); err != nil {
 				return err
 			}
 		}
 		own := *e // copied, because write changes it and the work may run again
-		if sv.items[0], err = sv.writeRecord(&own); err != nil {
+		if sv.items[0], err = sv.nesting.writeRecord(&own); err != nil {
 			return err
 		}
-		return sv.finish()
+		return sv.relations.finish()
 	}
 	err := do(sv.ctx, e.plan.Table, work)
 	switch {
 	case err != nil && single: // the account may write all items, so the conflict needs no hiding
 		return nil, err
 	case err != nil:
-		return nil, sv.settleError(err, work)
+		return nil, sv.permits.settleError(err, work)
 	}
 	return sv.store.enrichOne(sv.ctx, sv.items[0]), nil
 }
@@ -125,7 +125,7 @@ func (sv *save) isSingle(e *entry) bool {
 	if sv.grants || !sv.guard.SkipsRowChecks(e.plan) || e.deep != nil || e.plan.Caching.Any || e.plan.Table.Filed || e.needsSharedCheck() || d.Words || d.Late || d.Restricted || d.Journaled || e.handling == engine.Strict && len(d.References) > 0 {
 		return false
 	}
-	return e.how == insert || !sv.mustInspect(e) && !e.keyTouched()
+	return e.how == insert || !sv.nesting.mustInspect(e) && !e.keyTouched()
 }
 
 // enrichOne loads the data that the class of a written item requires. If this fails, the write remains valid, so the
@@ -239,7 +239,7 @@ func (sv *save) namedItems(entries []entry) map[string]bool {
 }
 
 func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
-	may, err := sv.readableIDs(items...)
+	may, err := sv.permits.readableIDs(items...)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 	sv := s.newWrite(ctx, g, 0)
 	sv.match, sv.grants = o.Match, p.Table.Grants
 	e := &entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
-	if err := sv.unfold(e); err != nil {
+	if err := sv.nesting.unfold(e); err != nil {
 		return nil, err
 	}
 	if err := c.Check(v); err != nil {
