@@ -32,7 +32,7 @@ var securityTests = []struct {
 	{name: "names of services and handlers", tests: []string{"testdata/security-names.txtar", "testdata/crud-names-like-system.txtar", "testdata/gateway.txtar"}},
 	{name: "prototypes in bodies", tests: []string{"testdata/script-prototype.txtar", "engine/script.TestRequest", "testdata/security-names.txtar"}},
 	{name: "escape from the sandbox", tests: []string{"testdata/script-outside-directory.txtar", "testdata/script-globals.txtar", "engine/script.TestRequire", "engine/deploy.TestLinksMustNotLeadOut"}},
-	{name: "hostile scripts", tests: []string{"engine/script.TestKillers", "engine/script.TestGrowers", "engine/script.TestCPULimit", "engine/script.TestHeapLimit", "engine/script.TestTooManyTimers", "engine/script.TestConsoleIsBounded", "engine/script.TestInnocentRequests",
+	{name: "hostile scripts", tests: []string{"engine/script.TestKillers", "engine/script.TestGrowers", "engine/script.TestCPULimit", "engine/script/vm.TestHeapLimit", "engine/script.TestTooManyTimers", "engine/script.TestConsoleIsBounded", "engine/script.TestInnocentRequests",
 		"testdata/script-endless-loop.txtar", "testdata/script-endless-regexp.txtar", "testdata/script-memory.txtar", "testdata/script-never-settles.txtar"}},
 	{name: "panics", tests: []string{"engine/script.TestPanicInTurn", "engine/script.TestRepositoryFailures", "engine/store.TestVisitPanics", "engine/rest.TestHandlers"}},
 	{name: "input that is too deep, too wide or too long", tests: []string{"testdata/security-limits.txtar", "engine.TestFilterCost", "engine.TestBindLimitsNesting", "engine/store.TestStatementsAreBounded"}},
