@@ -54,29 +54,54 @@ type Config struct {
 // also together with other processes on the same database: their changes take
 // effect within a second.
 type Store struct {
-	data     engine.Repository
-	classes  classSet
-	hasher   *Hasher
-	lifetime time.Duration
-	guesses  engine.Guesses
-	audit    engine.Auditor
-	log      *slog.Logger
-	clock    func() time.Time
-	start    time.Time
+	*directory
+	*cache
+	*passwordCheck
+	*tokenStore
 
+	first    func(context.Context) error
+	removing func(context.Context, string) error
+}
+
+// directory reads the stored accounts. It also holds the dependencies that the
+// other parts of a Store share.
+type directory struct {
+	data      engine.Repository
+	classes   classSet
+	audit     engine.Auditor
+	log       *slog.Logger
+	clock     func() time.Time
+	start     time.Time
 	foldsCase bool
-	first     func(context.Context) error
 	enrich    func(context.Context, *engine.Account) error
-	removing  func(context.Context, string) error
+}
 
-	prover    *prover
+// cache remembers verified passwords and tokens. It calls the listeners when an
+// account changes.
+type cache struct {
+	*directory
 	passwords *memory
 	tokens    *memory
-	flights   flights
 	changed   listeners // see OnChange
-	waiting   crowd
-	warned    atomic.Int64 // when the last rejected sign-in was logged, time.Duration since start
-	cost      ceiling      // the work that a failed check must cost
+}
+
+// passwordCheck signs accounts in by password.
+type passwordCheck struct {
+	*cache
+	hasher  *Hasher
+	guesses engine.Guesses
+	prover  *prover
+	flights flights
+	waiting crowd
+	warned  atomic.Int64 // when the last rejected sign-in was logged, time.Duration since start
+	cost    ceiling      // the work that a failed check must cost
+}
+
+// tokenStore issues, checks and revokes tokens. It implements
+// engine.TokenIssuer.
+type tokenStore struct {
+	*cache
+	lifetime time.Duration // maximum and default lifetime of a token
 }
 
 // New returns a Store. It fails if Config.Classes is not complete.
@@ -85,30 +110,36 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
-		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
-		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich, removing: c.Removing,
-		prover: newProver(), passwords: remember.New[*remembered](), tokens: remember.New[*remembered](),
+	d := &directory{
+		data: c.Data, classes: classes, audit: c.Audit, log: c.Log, clock: c.Now,
+		foldsCase: c.CaseInsensitive, enrich: c.Enrich,
+	}
+	if d.audit == nil {
+		d.audit = unheard{}
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.clock == nil {
+		d.clock = time.Now
+	}
+	d.start = d.clock()
+	verified := &cache{directory: d, passwords: remember.New[*remembered](), tokens: remember.New[*remembered]()}
+	check := &passwordCheck{
+		cache: verified, hasher: c.Hasher, guesses: c.Guesses, prover: newProver(),
 		flights: flights{running: make(map[proof]*flight)},
 	}
-	if s.lifetime <= 0 {
-		s.lifetime = DefaultTokenLifetime
+	if check.guesses == nil {
+		check.guesses = unlimited{}
 	}
-	if s.guesses == nil {
-		s.guesses = unlimited{}
+	tokens := &tokenStore{cache: verified, lifetime: c.TokenLifetime}
+	if tokens.lifetime <= 0 {
+		tokens.lifetime = DefaultTokenLifetime
 	}
-	if s.audit == nil {
-		s.audit = unheard{}
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.clock == nil {
-		s.clock = time.Now
-	}
-	s.start = s.clock()
-	return s, nil
+	return &Store{
+		directory: d, cache: verified, passwordCheck: check, tokenStore: tokens,
+		first: c.First, removing: c.Removing,
+	}, nil
 }
 
 // Authenticate implements engine.Authenticator. It uses only the credential of
@@ -135,11 +166,11 @@ func missingCredentials(what string) error {
 
 // elapsed returns the time since the Store was created. Unlike the wall clock,
 // it never jumps.
-func (s *Store) elapsed() time.Duration { return s.clock().Sub(s.start) }
+func (s *directory) elapsed() time.Duration { return s.clock().Sub(s.start) }
 
 // recallAccount returns the account of a cached credential, or nil if the credential
 // is not cached or not valid any more.
-func (s *Store) recallAccount(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
+func (s *cache) recallAccount(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
 	e := m.Find(key)
 	if e == nil {
 		return nil, nil
@@ -179,7 +210,7 @@ func (s *Store) recallAccount(ctx context.Context, m *memory, key proof) (*engin
 // stillHolds reports whether the account, password and token with which e was
 // verified are still stored unchanged. It also refreshes the account with
 // Config.Enrich.
-func (s *Store) stillHolds(ctx context.Context, e *remembered) (bool, error) {
+func (s *cache) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	a := e.account.Load()
 	find := func() (*engine.Item, error) { return s.find(ctx, s.classes.account, a.ID) }
 	if e.given != "" && e.given != a.ID {
@@ -207,13 +238,13 @@ func (s *Store) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 
 // rememberCredential caches a verified credential, unless an account or token was
 // removed from the cache since the generation.
-func (s *Store) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
+func (s *cache) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())
 }
 
 // forgetAccount removes an account from the caches and calls the listeners.
-func (s *Store) forgetAccount(id string) {
+func (s *cache) forgetAccount(id string) {
 	same := func(other string) bool { return other == id }
 	if s.foldsCase { // another spelling may mean a different account now
 		same = func(other string) bool { return foldName(other) == foldName(id) }
@@ -225,7 +256,7 @@ func (s *Store) forgetAccount(id string) {
 }
 
 // find returns a system item, or nil if it does not exist.
-func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (s *directory) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
 	item, err := s.data.Get(engine.AsServer(ctx), c, id)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {

@@ -222,7 +222,7 @@ func TestTokenNameBounds(t *testing.T) {
 func TestWarnsOnceAMinute(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	log := &lines{}
-	s := &Store{log: log.logger(), clock: func() time.Time { return now }, start: now}
+	s := &passwordCheck{cache: &cache{directory: &directory{log: log.logger(), clock: func() time.Time { return now }, start: now}}}
 	for _, x := range []struct {
 		at   time.Duration
 		want int

@@ -16,7 +16,7 @@ type listeners struct {
 // OnChange calls f with the name of each account as soon as this Store changes
 // it. Use it to remove the account from other caches. The returned function
 // unregisters f.
-func (s *Store) OnChange(f func(id string)) (stop func()) {
+func (s *cache) OnChange(f func(id string)) (stop func()) {
 	l := &s.changed
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -82,7 +82,7 @@ type ceiling struct {
 
 // failureCost returns the cost of a failed check. It reads all accounts once,
 // and includes later hashes when they are read.
-func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error) {
+func (s *passwordCheck) failureCost(ctx context.Context, stored storedHash) (work, error) {
 	c := &s.cost
 	c.mu.Lock()
 	defer c.mu.Unlock()

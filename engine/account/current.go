@@ -10,7 +10,7 @@ import (
 // the account gets another password or is disabled. Sessions and grants store
 // the text and are void if it differs. Each call reads the database. Errors:
 // Unauthenticated if the account is gone or disabled.
-func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
+func (s *directory) Current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err != nil {
 		return nil, "", err

@@ -26,7 +26,7 @@ func foldLetter(r rune) rune {
 
 // lookupAccount returns the account that a user name means, or nil. It uses the same
 // number of statements whether the account exists or not.
-func (s *Store) lookupAccount(ctx context.Context, id string) (*engine.Item, error) {
+func (s *directory) lookupAccount(ctx context.Context, id string) (*engine.Item, error) {
 	if !s.foldsCase {
 		return s.find(ctx, s.classes.account, id)
 	}
@@ -40,7 +40,7 @@ func (s *Store) lookupAccount(ctx context.Context, id string) (*engine.Item, err
 // storedSpelling returns the stored account name for a name in any letter case: the
 // same name if it exists, else the only match. If there is no match or several,
 // it returns the name unchanged.
-func (s *Store) storedSpelling(ctx context.Context, id string) (string, error) {
+func (s *directory) storedSpelling(ctx context.Context, id string) (string, error) {
 	c := s.classes.account
 	column := c.Property("folded")
 	// Accounts of older versions have no folded name yet; it is added when they

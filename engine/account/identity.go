@@ -9,7 +9,7 @@ import (
 
 // buildAccount converts a stored account, with the additions of Config.Enrich.
 // Errors: Unavailable if that fails, Timeout when ctx ends.
-func (s *Store) buildAccount(ctx context.Context, item *engine.Item) (*engine.Account, error) {
+func (s *directory) buildAccount(ctx context.Context, item *engine.Item) (*engine.Account, error) {
 	a := &engine.Account{
 		ID: item.ID, Name: item.Text("name"), Roles: splitRoles(item.Text("roles")), Revision: item.Revision,
 		Properties: storedProperties(item),

@@ -193,7 +193,7 @@ func (s *Store) changeAccount(ctx context.Context, id, what string, sets ...engi
 }
 
 // Get returns an account. Errors: NotFound.
-func (s *Store) Get(ctx context.Context, id string) (Account, error) {
+func (s *directory) Get(ctx context.Context, id string) (Account, error) {
 	item, err := s.existingAccount(ctx, id)
 	if err != nil {
 		return Account{}, err
@@ -202,7 +202,7 @@ func (s *Store) Get(ctx context.Context, id string) (Account, error) {
 }
 
 // List returns all accounts, ordered by name.
-func (s *Store) List(ctx context.Context) ([]Account, error) {
+func (s *directory) List(ctx context.Context) ([]Account, error) {
 	c := s.classes.account
 	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
 	var accounts []Account
@@ -213,12 +213,12 @@ func (s *Store) List(ctx context.Context) ([]Account, error) {
 	return accounts, err
 }
 
-func (s *Store) countAccounts(ctx context.Context) (int64, error) {
+func (s *directory) countAccounts(ctx context.Context) (int64, error) {
 	return s.data.Count(engine.AsServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
 }
 
 // existingAccount returns the stored account, or the error NotFound.
-func (s *Store) existingAccount(ctx context.Context, id string) (*engine.Item, error) {
+func (s *directory) existingAccount(ctx context.Context, id string) (*engine.Item, error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err == nil && item == nil {
 		err = unknownAccount(id)

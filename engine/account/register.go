@@ -30,7 +30,7 @@ func (s *Store) Register(ctx context.Context, r service.Registration) (*engine.A
 }
 
 // Profile implements engine.Accounts.
-func (s *Store) Profile(ctx context.Context, id string) (*engine.Account, error) {
+func (s *directory) Profile(ctx context.Context, id string) (*engine.Account, error) {
 	item, err := s.lookupAccount(ctx, id)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ const maxSought = 1000
 
 // RolesOf returns the roles of the accounts among the ids, each role once.
 // Disabled accounts count too.
-func (s *Store) RolesOf(ctx context.Context, ids []string) ([]string, error) {
+func (s *directory) RolesOf(ctx context.Context, ids []string) ([]string, error) {
 	var roles []string
 	for some := range slices.Chunk(ids, maxSought) {
 		values := make([]any, len(some))

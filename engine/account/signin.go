@@ -36,7 +36,7 @@ type attempt struct {
 
 // authenticatePassword implements mode pwd. All failures of a complete
 // credential return the same Unauthenticated, until there are too many.
-func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
+func (s *passwordCheck) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
 	if c.User == "" || c.Password == "" {
 		return nil, missingCredentials("a user name and a password are needed")
 	}
@@ -71,7 +71,7 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 
 // admitAttempt asks s.guesses if the attempt may be made. It waits as long as they
 // require, before the attempt enters the queue of the hasher.
-func (s *Store) admitAttempt(ctx context.Context, try attempt) error {
+func (s *passwordCheck) admitAttempt(ctx context.Context, try attempt) error {
 	if try.known {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Store) admitAttempt(ctx context.Context, try attempt) error {
 
 // auditAttempt records the result of an attempt in the audit log. Failures of the
 // server itself are not recorded there.
-func (s *Store) auditAttempt(ctx context.Context, try attempt, why string, err error) {
+func (s *passwordCheck) auditAttempt(ctx context.Context, try attempt, why string, err error) {
 	e := engine.Event{Kind: engine.SignedIn, Account: try.id, Caller: try.from}
 	switch {
 	case err == nil:
@@ -114,7 +114,7 @@ const warnEvery = time.Minute
 
 // warnRejected logs that sign-ins are rejected without a check, at most once
 // per warnEvery.
-func (s *Store) warnRejected(err error, from engine.Caller) {
+func (s *passwordCheck) warnRejected(err error, from engine.Caller) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
 		return
@@ -183,7 +183,7 @@ func (f *flights) finish(key proof, fl *flight) {
 // signIn checks a password that is not cached, once for all concurrent requests
 // with the same credential. Together they count as one guess, by the request
 // that runs it.
-func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
+func (s *passwordCheck) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
 		fl, leads := s.flights.join(try.key, s.passwords.Generation())
 		if leads {
@@ -205,7 +205,7 @@ func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why
 
 // verifyPassword compares a password with the stored account. It caches the password if
 // it is right, and counts a failure if not.
-func (s *Store) verifyPassword(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
+func (s *passwordCheck) verifyPassword(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
 	c, err := s.comparePassword(ctx, try)
 	if err != nil {
 		return nil, c.why, err
@@ -239,7 +239,7 @@ type comparison struct {
 // password. It reads the account after the wait, because a long queue would
 // make it stale. It also asks again if the attempt may be made: attempts before
 // it in the queue may have failed too often.
-func (s *Store) comparePassword(ctx context.Context, try attempt) (c comparison, err error) {
+func (s *passwordCheck) comparePassword(ctx context.Context, try attempt) (c comparison, err error) {
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
 	} else {
@@ -296,7 +296,7 @@ func failureReason(item *engine.Item, matches bool) string {
 
 // renewHash stores a hash of the current kind and returns the updated item. If
 // that fails, the sign-in still succeeds and the next one tries again.
-func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
+func (s *passwordCheck) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := engine.ValuesOf(s.classes.account, engine.Named("pwd", hash))
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
 	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})

@@ -22,7 +22,7 @@ const (
 
 // authenticateToken implements mode token. It returns the same Forbidden for every
 // token that is not valid.
-func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.Account, error) {
+func (s *tokenStore) authenticateToken(ctx context.Context, secret string) (*engine.Account, error) {
 	if secret == "" {
 		return nil, missingCredentials("a token is needed")
 	}
@@ -90,7 +90,7 @@ func wellFormed(s string) bool {
 	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-func (s *Store) tokenByHash(ctx context.Context, hash string) (*engine.Item, error) {
+func (s *tokenStore) tokenByHash(ctx context.Context, hash string) (*engine.Item, error) {
 	items, err := s.tokensWhere(ctx, "hash", hash)
 	if err != nil || len(items) == 0 {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Store) tokenByHash(ctx context.Context, hash string) (*engine.Item, err
 }
 
 // tokensWhere returns the tokens with that value of a property, oldest first.
-func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.Item, error) {
+func (s *tokenStore) tokensWhere(ctx context.Context, name, value string) ([]*engine.Item, error) {
 	filter, err := engine.Equal(s.classes.token.Property(name), value)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.
 
 // liveTokens returns the account's valid tokens, oldest first, and removes those
 // that have expired.
-func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item, error) {
+func (s *tokenStore) liveTokens(ctx context.Context, account string) ([]*engine.Item, error) {
 	items, err := s.tokensWhere(ctx, "account", account)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item,
 
 // removeExpired deletes an expired token. If that fails, the token is rejected
 // anyway.
-func (s *Store) removeExpired(ctx context.Context, id string) {
+func (s *tokenStore) removeExpired(ctx context.Context, id string) {
 	if err := s.removeToken(ctx, id); err != nil {
 		s.log.Warn("deleting an expired token failed: it is rejected anyway", "token", id, "error", err)
 	}
@@ -140,7 +140,7 @@ func (s *Store) removeExpired(ctx context.Context, id string) {
 
 // removeToken deletes a token from the database and from the cache. It does not
 // fail if the token is gone already.
-func (s *Store) removeToken(ctx context.Context, id string) error {
+func (s *tokenStore) removeToken(ctx context.Context, id string) error {
 	err := s.data.Delete(engine.AsServer(ctx), s.classes.token, id, nil)
 	s.tokens.Forget(func(e *remembered) bool { return e.token == id })
 	if engine.CodeOf(err) == engine.NotFound {
@@ -150,7 +150,7 @@ func (s *Store) removeToken(ctx context.Context, id string) error {
 }
 
 // removeTokens deletes all tokens of an account.
-func (s *Store) removeTokens(ctx context.Context, account string) error {
+func (s *tokenStore) removeTokens(ctx context.Context, account string) error {
 	items, err := s.tokensWhere(ctx, "account", account)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Store) removeTokens(ctx context.Context, account string) error {
 // Issue implements engine.TokenIssuer. If an account has more than 100 valid
 // tokens, the oldest are removed. Errors: Invalid also if the name is too long or
 // contains control characters; NotFound if there is no such account.
-func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.Duration) (string, engine.Token, error) {
+func (s *tokenStore) Issue(ctx context.Context, account, name string, lifetime time.Duration) (string, engine.Token, error) {
 	if lifetime < 0 || lifetime > s.lifetime {
 		return "", engine.Token{}, engine.Errorf(engine.Invalid, "lifetime", "a token lives from 1 to %d seconds", int64(s.lifetime/time.Second))
 	}
@@ -196,7 +196,7 @@ func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.D
 	return secret, describeToken(item), nil
 }
 
-func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string, lifetime time.Duration) (string, *engine.Item, error) {
+func (s *tokenStore) createToken(ctx context.Context, owner *engine.Item, name string, lifetime time.Duration) (string, *engine.Item, error) {
 	random := make([]byte, tokenBytes+8)
 	rand.Read(random)
 	secret := hex.EncodeToString(random[:tokenBytes])
@@ -215,7 +215,7 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 }
 
 // Tokens implements engine.TokenIssuer.
-func (s *Store) Tokens(ctx context.Context, account string) ([]engine.Token, error) {
+func (s *tokenStore) Tokens(ctx context.Context, account string) ([]engine.Token, error) {
 	live, err := s.liveTokens(ctx, account)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (s *Store) Tokens(ctx context.Context, account string) ([]engine.Token, err
 
 // Revoke implements engine.TokenIssuer. The token is void at once, in other
 // processes within a second.
-func (s *Store) Revoke(ctx context.Context, account, id string) error {
+func (s *tokenStore) Revoke(ctx context.Context, account, id string) error {
 	item, err := s.find(ctx, s.classes.token, id)
 	if err != nil {
 		return err
