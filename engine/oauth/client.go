@@ -159,7 +159,7 @@ func (c *Client) setDefaults() {
 
 // findClient returns the client with an id; nil if there is no such client, or if
 // its account may not sign in.
-func (p *Provider) findClient(ctx context.Context, id string) (*Client, error) {
+func (p *clientStore) findClient(ctx context.Context, id string) (*Client, error) {
 	if c := p.clients[id]; c != nil {
 		return c, nil
 	}
@@ -180,7 +180,7 @@ func (p *Provider) findClient(ctx context.Context, id string) (*Client, error) {
 // clientOf returns the client of a grant; nil if it does not exist any more. An
 // account with the name of a configured client that was removed is not this
 // client.
-func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
+func (p *clientStore) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
 	c, err := p.findClient(ctx, grant.Text("client"))
 	if err != nil || c == nil || c.ID != grant.Text("client") {
 		return nil, err
@@ -189,7 +189,7 @@ func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, e
 }
 
 // currentAccount returns the account if it exists and may sign in, else nil.
-func (p *Provider) currentAccount(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
+func (p *core) currentAccount(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
 		return nil, "", nil
@@ -200,7 +200,7 @@ func (p *Provider) currentAccount(ctx context.Context, id string) (a *engine.Acc
 // authenticate checks the secret of a client. It returns nil if the client does
 // not exist or the secret is wrong. A public client has no secret and must send
 // none.
-func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client, error) {
+func (p *clientStore) authenticate(ctx context.Context, id, secret string) (*Client, error) {
 	c, err := p.findClient(ctx, id)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (p *proven) put(id, secret string) {
 // authenticateConfigured checks the secret of a configured client. If the
 // secret was right before, it is no guess: it does not wait behind guesses and
 // is not hashed again.
-func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
+func (p *clientStore) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
 	from, guesses := engine.CallerFrom(ctx), p.cfg.Guesses
 	if p.proven.has(c.ID, secret) {
 		if guesses != nil {
@@ -102,7 +102,7 @@ type secrets struct {
 
 // hashSecrets hashes the secrets one after the other. If the hasher is busy, it
 // tries again.
-func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
+func (p *clientStore) hashSecrets(ctx context.Context, plain map[string]string) {
 	defer close(p.secrets.ready)
 	p.secrets.hashes = map[string]string{}
 	for id, secret := range plain {
@@ -120,7 +120,7 @@ func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
 
 // secretHash returns the stored hash of a configured client. It waits until the
 // secrets are hashed.
-func (p *Provider) secretHash(ctx context.Context, c *Client) (string, error) {
+func (p *clientStore) secretHash(ctx context.Context, c *Client) (string, error) {
 	if c.hash != "" {
 		return c.hash, nil
 	}

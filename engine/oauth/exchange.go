@@ -12,20 +12,20 @@ import (
 
 // exchangeCode exchanges a code for tokens, once. If a code is used again, its
 // grant is revoked (RFC 6749 section 4.1.2).
-func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
+func (f *flows) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
 	var it *engine.Item
 	if wellFormed(r.Code) {
-		if it, err = p.byHash(ctx, "code", hashOf(r.Code)); err != nil {
+		if it, err = f.byHash(ctx, "code", hashOf(r.Code)); err != nil {
 			return g, "", err
 		}
 	}
 	if it == nil || it.Text("client") != c.ID {
-		return g, "", p.countGuess(ctx, "the code is unknown, expired or another client's")
+		return g, "", f.countGuess(ctx, "the code is unknown, expired or another client's")
 	}
 	if it.Flag("used") {
-		return g, "", p.endReused(ctx, it, "code")
+		return g, "", f.endReused(ctx, it, "code")
 	}
-	if !it.When("expires").After(p.cfg.Now()) {
+	if !it.When("expires").After(f.cfg.Now()) {
 		return g, "", invalidGrant("the code is unknown, expired or another client's")
 	}
 	if it.Flag("redirected") && r.RedirectURI == "" || r.RedirectURI != "" && r.RedirectURI != it.Text("redirect") {
@@ -37,7 +37,7 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	if _, ok := c.redirectFor(it.Text("redirect")); !ok {
 		return g, "", invalidGrant("the client was changed since it was granted")
 	}
-	granted, err := p.stillGranted(ctx, c, it)
+	granted, err := f.stillGranted(ctx, c, it)
 	if err != nil {
 		return g, "", err
 	}
@@ -45,21 +45,21 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	if c.mayUse(refreshToken) {
 		family = newFamily()
 	}
-	g, sets := p.issueTokens(c, granted, granted, family)
-	done, err := p.changeGrant(ctx, it, append(sets, engine.Named("used", true))...)
+	g, sets := f.issueTokens(c, granted, granted, family)
+	done, err := f.changeGrant(ctx, it, append(sets, engine.Named("used", true))...)
 	if err != nil {
 		return g, "", err
 	}
 	if !done {
-		return given{}, "", p.endReused(ctx, it, "code")
+		return given{}, "", f.endReused(ctx, it, "code")
 	}
 	return g, it.Text("account"), nil
 }
 
 // stillGranted returns the scope of a grant. It fails if the account may not
 // sign in any more or if the client may not have the scope any more.
-func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
-	a, err := p.grantAccount(ctx, it)
+func (f *flows) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
+	a, err := f.grantAccount(ctx, it)
 	if err != nil {
 		return nil, err
 	}
@@ -72,23 +72,23 @@ func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item)
 
 // exchangeRefresh exchanges a refresh token for new tokens, once. If a token is
 // used again, the whole grant is revoked (RFC 9700 section 4.14.2).
-func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
+func (f *flows) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
 	var it *engine.Item
 	if wellFormed(r.Refresh) {
-		if it, err = p.byHash(ctx, "refresh", hashOf(r.Refresh)); err != nil {
+		if it, err = f.byHash(ctx, "refresh", hashOf(r.Refresh)); err != nil {
 			return g, "", err
 		}
 	}
 	if it == nil {
-		return g, "", p.spentError(ctx, c, r.Refresh)
+		return g, "", f.spentError(ctx, c, r.Refresh)
 	}
 	if it.Text("client") != c.ID {
-		return g, "", p.countGuess(ctx, unknownRefresh)
+		return g, "", f.countGuess(ctx, unknownRefresh)
 	}
-	if !it.When("refreshExpires").After(p.cfg.Now()) {
+	if !it.When("refreshExpires").After(f.cfg.Now()) {
 		return g, "", invalidGrant(unknownRefresh)
 	}
-	granted, err := p.stillGranted(ctx, c, it)
+	granted, err := f.stillGranted(ctx, c, it)
 	if err != nil {
 		return g, "", err
 	}
@@ -101,26 +101,26 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 			return g, "", invalidScope("the scope is wider than what was granted")
 		}
 	}
-	family, err := p.nextFamily(ctx, it, r.Refresh)
+	family, err := f.nextFamily(ctx, it, r.Refresh)
 	if err != nil {
 		return g, "", err
 	}
-	g, sets := p.issueTokens(c, granted, scope, family)
-	done, err := p.changeGrant(ctx, it, sets...)
+	g, sets := f.issueTokens(c, granted, scope, family)
+	done, err := f.changeGrant(ctx, it, sets...)
 	if err != nil {
 		return g, "", err
 	}
 	if !done {
-		now, err := p.find(ctx, it.Class, it.ID)
+		now, err := f.find(ctx, it.Class, it.ID)
 		switch {
 		case err != nil:
 			return given{}, "", err
 		case now != nil && now.Text("refresh") == it.Text("refresh"): // only its access token was revoked: try again
-			return p.exchangeRefresh(ctx, c, r)
+			return f.exchangeRefresh(ctx, c, r)
 		}
-		return given{}, "", p.endReused(ctx, it, "refresh token")
+		return given{}, "", f.endReused(ctx, it, "refresh token")
 	}
-	p.sweeper.Begin()
+	f.sweeper.Begin()
 	return g, it.Text("account"), nil
 }
 
@@ -128,17 +128,17 @@ const unknownRefresh = "the refresh token is unknown, expired or another client'
 
 // spentError returns the error for a refresh token that is not the current one
 // of a grant. If it was a token of a grant before, that grant is revoked.
-func (p *Provider) spentError(ctx context.Context, c *Client, refresh string) error {
-	it, known, err := p.findFamily(ctx, refresh)
+func (f *flows) spentError(ctx context.Context, c *Client, refresh string) error {
+	it, known, err := f.findFamily(ctx, refresh)
 	switch {
 	case err != nil:
 		return err
 	case !known:
-		return p.countGuess(ctx, unknownRefresh)
+		return f.countGuess(ctx, unknownRefresh)
 	case it == nil || it.Text("client") != c.ID:
 		return invalidGrant(unknownRefresh)
 	}
-	return p.endReused(ctx, it, "refresh token")
+	return f.endReused(ctx, it, "refresh token")
 }
 
 // findFamily returns the grant to which a refresh token belonged until it was
@@ -146,7 +146,7 @@ func (p *Provider) spentError(ctx context.Context, c *Client, refresh string) er
 // known to have been issued. A text that only begins like a token of the grant
 // counts as one: its sender knows part of a secret that no other program should
 // know.
-func (p *Provider) findFamily(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
+func (p *grantStore) findFamily(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
 	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
 	if err != nil || grant != nil {
 		return grant, grant != nil, err
@@ -160,26 +160,26 @@ func (p *Provider) findFamily(ctx context.Context, refresh string) (grant *engin
 }
 
 // issueOwnToken issues a token of a client for its own account.
-func (p *Provider) issueOwnToken(ctx context.Context, c *Client, asked string) (g given, err error) {
+func (f *flows) issueOwnToken(ctx context.Context, c *Client, asked string) (g given, err error) {
 	scope, err := scopeFor(c, asked)
 	if err != nil {
 		return g, err
 	}
-	a, basis, err := p.currentAccount(ctx, c.Account)
+	a, basis, err := f.currentAccount(ctx, c.Account)
 	if err != nil {
 		return g, err
 	}
 	if a == nil {
 		return g, unauthorizedClient("the client has no account of its own")
 	}
-	g, sets := p.issueTokens(c, scope, scope, "")
+	g, sets := f.issueTokens(c, scope, scope, "")
 	sets = append(sets, engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID),
-		engine.Named("basis", basis), engine.Named("created", instantOrNil(p.cfg.Now())))
-	class := p.classes.grant
-	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
-	p.sweeper.Begin()
+		engine.Named("basis", basis), engine.Named("created", instantOrNil(f.cfg.Now())))
+	class := f.classes.grant
+	_, err = f.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
+	f.sweeper.Begin()
 	if err == nil {
-		err = p.bound.Added(ctx, a.ID)
+		err = f.bound.Added(ctx, a.ID)
 	}
 	return g, err
 }

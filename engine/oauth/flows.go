@@ -18,7 +18,11 @@ import (
 
 // flows implements the library's Manager on our storage. The library formats
 // answers; the work is done here.
-type flows struct{ p *Provider }
+type flows struct {
+	*core
+	*clientStore
+	*grantStore
+}
 
 // newLibrary returns the library's server. It allows only the features that
 // this package uses.
@@ -28,14 +32,14 @@ func (p *Provider) newLibrary() *server.Server {
 		AllowedResponseTypes:        []oauth2.ResponseType{oauth2.Code},
 		AllowedGrantTypes:           []oauth2.GrantType{oauth2.AuthorizationCode, oauth2.Refreshing, oauth2.ClientCredentials},
 		AllowedCodeChallengeMethods: []oauth2.CodeChallengeMethod{oauth2.CodeChallengeS256},
-	}, &flows{p})
+	}, &flows{core: p.core, clientStore: p.clientStore, grantStore: p.grantStore})
 	s.SetInternalErrorHandler(func(err error) *errors.Response { return failureOf(err).response() })
 	return s
 }
 
 // GetClient returns a client.
 func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, error) {
-	c, err := f.p.findClient(ctx, id)
+	c, err := f.findClient(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +51,11 @@ func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, er
 
 // GenerateAuthToken creates a grant with a code.
 func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.findClient(ctx, r.ClientID)
+	c, err := f.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
-	a, basis, err := f.p.currentAccount(ctx, r.UserID)
+	a, basis, err := f.currentAccount(ctx, r.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +67,19 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 		return nil, invalidRequest("the client or the account was changed meanwhile")
 	}
 	code, hash := newSecret()
-	now := f.p.cfg.Now()
-	class := f.p.classes.grant
-	_, err = f.p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class,
+	now := f.cfg.Now()
+	class := f.classes.grant
+	_, err = f.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class,
 		engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID), engine.Named("basis", basis),
-		engine.Named("scope", textOrNil(r.Scope)), engine.Named("created", instantOrNil(now)), engine.Named("expires", instantOrNil(now.Add(f.p.cfg.Options.CodeLifetime))),
+		engine.Named("scope", textOrNil(r.Scope)), engine.Named("created", instantOrNil(now)), engine.Named("expires", instantOrNil(now.Add(f.cfg.Options.CodeLifetime))),
 		engine.Named("code", hash), engine.Named("used", false), engine.Named("redirect", redirect), engine.Named("redirected", r.RedirectURI != ""),
 		engine.Named("challenge", textOrNil(r.CodeChallenge)),
 	), engine.WriteOptions{})
 	if err != nil {
 		return nil, err
 	}
-	f.p.sweeper.Begin()
-	if err := f.p.bound.Added(ctx, a.ID); err != nil {
+	f.sweeper.Begin()
+	if err := f.bound.Added(ctx, a.ID); err != nil {
 		return nil, err
 	}
 	ti := models.NewToken()
@@ -86,7 +90,7 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 // GenerateAccessToken exchanges a code, or issues a token for the account of
 // the client.
 func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.findClient(ctx, r.ClientID)
+	c, err := f.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,48 +101,48 @@ func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r 
 	var account string
 	if gt == oauth2.ClientCredentials {
 		account = c.Account
-		g, err = f.p.issueOwnToken(ctx, c, r.Scope)
+		g, err = f.issueOwnToken(ctx, c, r.Scope)
 	} else {
-		g, account, err = f.p.exchangeCode(ctx, c, r)
+		g, account, err = f.exchangeCode(ctx, c, r)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.p.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
+	f.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
 		engine.Field{Name: "grant", Value: gt.String()}, engine.Field{Name: "scope", Value: g.scope.String()}))
-	return g.tokenInfo(f.p.cfg.Now()), nil
+	return g.tokenInfo(f.cfg.Now()), nil
 }
 
 // RefreshAccessToken exchanges a refresh token.
 func (f *flows) RefreshAccessToken(ctx context.Context, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
-	c, err := f.p.findClient(ctx, r.ClientID)
+	c, err := f.findClient(ctx, r.ClientID)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
 		return nil, invalidClient()
 	}
-	g, account, err := f.p.exchangeRefresh(ctx, c, r)
+	g, account, err := f.exchangeRefresh(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
-	f.p.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
+	f.audit(ctx, newEvent(engine.TokenIssued, c.ID, account,
 		engine.Field{Name: "grant", Value: refreshToken}, engine.Field{Name: "scope", Value: g.scope.String()}))
-	return g.tokenInfo(f.p.cfg.Now()), nil
+	return g.tokenInfo(f.cfg.Now()), nil
 }
 
 // RemoveAccessToken revokes an access token.
 func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 	for {
-		it, err := f.p.byHash(ctx, "access", hashOf(access))
+		it, err := f.byHash(ctx, "access", hashOf(access))
 		if err != nil || it == nil {
 			return err
 		}
 		if it.Get("refresh") == nil {
-			_, err := f.p.endGrant(ctx, it.ID)
+			_, err := f.endGrant(ctx, it.ID)
 			return err
 		}
-		if done, err := f.p.changeGrant(ctx, it, engine.Named("access", nil), engine.Named("accessExpires", nil)); done || err != nil {
+		if done, err := f.changeGrant(ctx, it, engine.Named("access", nil), engine.Named("accessExpires", nil)); done || err != nil {
 			return err
 		}
 	}
@@ -146,44 +150,44 @@ func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 
 // RemoveRefreshToken revokes a refresh token, and with it the whole grant.
 func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
-	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
+	it, err := f.byHash(ctx, "refresh", hashOf(refresh))
 	if err != nil || it == nil {
 		return err
 	}
-	_, err = f.p.endGrant(ctx, it.ID)
+	_, err = f.endGrant(ctx, it.ID)
 	return err
 }
 
 // LoadAccessToken describes an access token if it is valid.
 func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.TokenInfo, error) {
-	it, err := f.p.byHash(ctx, "access", hashOf(access))
+	it, err := f.byHash(ctx, "access", hashOf(access))
 	if err != nil {
 		return nil, err
 	}
-	if it == nil || !it.When("accessExpires").After(f.p.cfg.Now()) {
+	if it == nil || !it.When("accessExpires").After(f.cfg.Now()) {
 		return nil, errors.ErrInvalidAccessToken
 	}
 	ti := infoOf(it, "accessScope")
 	ti.SetAccess(access)
 	ti.SetAccessCreateAt(it.When("issued"))
 	ti.SetAccessExpiresIn(it.When("accessExpires").Sub(it.When("issued")))
-	return f.p.infoIfValid(ctx, it, ti)
+	return f.infoIfValid(ctx, it, ti)
 }
 
 // LoadRefreshToken describes a refresh token if it is valid.
 func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.TokenInfo, error) {
-	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
+	it, err := f.byHash(ctx, "refresh", hashOf(refresh))
 	if err != nil {
 		return nil, err
 	}
-	if it == nil || !it.When("refreshExpires").After(f.p.cfg.Now()) {
+	if it == nil || !it.When("refreshExpires").After(f.cfg.Now()) {
 		return nil, errors.ErrInvalidRefreshToken
 	}
 	ti := infoOf(it, "scope")
 	ti.SetRefresh(refresh)
 	ti.SetRefreshCreateAt(it.When("issued"))
 	ti.SetRefreshExpiresIn(it.When("refreshExpires").Sub(it.When("issued")))
-	return f.p.infoIfValid(ctx, it, ti)
+	return f.infoIfValid(ctx, it, ti)
 }
 
 func infoOf(it *engine.Item, scope string) *models.Token {
@@ -196,12 +200,12 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 
 // infoIfValid returns ti if the account of the grant may still sign in and its
 // client may still have the scope.
-func (p *Provider) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
-	a, err := p.grantAccount(ctx, it)
+func (f *flows) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
+	a, err := f.grantAccount(ctx, it)
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.clientOf(ctx, it)
+	c, err := f.clientOf(ctx, it)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // byHash returns the stored grant with that hash as its code, access or refresh, or
 // nil. It has its current revision.
-func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
+func (p *grantStore) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
 	filter, err := engine.Equal(p.classes.grant.Property(name), hash)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item,
 }
 
 // find returns a system item, or nil if it does not exist.
-func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (p *core) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
 	it, err := p.cfg.Data.Get(engine.AsServer(ctx), c, id)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return nil, nil
@@ -41,7 +41,7 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 
 // changeGrant changes a grant if it is unchanged since it was read. done is false if
 // another request has changed or deleted it.
-func (p *Provider) changeGrant(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
+func (p *grantStore) changeGrant(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
 	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, engine.ValuesOf(it.Class, sets...), engine.WriteOptions{Match: match})
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == it.ID })
@@ -52,7 +52,7 @@ func (p *Provider) changeGrant(ctx context.Context, it *engine.Item, sets ...eng
 }
 
 // endGrant revokes a grant with all its tokens. ended is false if it was gone already.
-func (p *Provider) endGrant(ctx context.Context, grant string) (ended bool, err error) {
+func (p *grantStore) endGrant(ctx context.Context, grant string) (ended bool, err error) {
 	err = p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.grant, grant, nil)
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == grant })
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -64,7 +64,7 @@ func (p *Provider) endGrant(ctx context.Context, grant string) (ended bool, err 
 // endReused revokes a grant when its code or refresh token is used a second time,
 // because one of the two senders has stolen it. It returns the error for the
 // client.
-func (p *Provider) endReused(ctx context.Context, grant *engine.Item, what string) error {
+func (p *grantStore) endReused(ctx context.Context, grant *engine.Item, what string) error {
 	ended, err := p.endGrant(ctx, grant.ID)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ type given struct {
 
 // issueTokens creates an access token, and a refresh token of the family if that is not
 // "". It returns the values to store.
-func (p *Provider) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
+func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: firstPositive(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
 	var access string
@@ -110,7 +110,7 @@ func (p *Provider) issueTokens(c *Client, granted, scope *engine.Scope, family s
 // nextFamily returns the family of the next refresh token of a grant. If the grant is of
 // an older version, it has no family yet and its token is stored as exchanged,
 // once. The row may exist already, if an exchange was interrupted.
-func (p *Provider) nextFamily(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
+func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
 	if grant.Text("family") != "" {
 		return familyOf(refresh), nil
 	}
@@ -128,7 +128,7 @@ func (p *Provider) nextFamily(ctx context.Context, grant *engine.Item, refresh s
 
 // grantAccount returns the account of a grant if it may sign in and its basis is that of
 // the grant, else nil.
-func (p *Provider) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
+func (p *grantStore) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
 	a, basis, err := p.currentAccount(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {
 		return nil, err
@@ -137,7 +137,7 @@ func (p *Provider) grantAccount(ctx context.Context, grant *engine.Item) (*engin
 }
 
 // Sweep deletes expired grants and tokens.
-func (p *Provider) Sweep(ctx context.Context) error { return p.sweeper.Sweep(ctx) }
+func (p *grantStore) Sweep(ctx context.Context) error { return p.sweeper.Sweep(ctx) }
 
 // EndClient deletes the grants of a client and the consents of accounts to it.
 // Other processes notice within a second.

@@ -64,14 +64,32 @@ type Config struct {
 // for mode oauth and safe for concurrent use, also together with other processes
 // on the same database: their changes take effect within a second.
 type Provider struct {
+	*core
+	*clientStore
+	*grantStore
+	library *server.Server
+}
+
+// core holds the dependencies that all parts of a Provider share.
+type core struct {
 	cfg     Config
 	classes struct{ grant, spent, consent *engine.Class }
+	start   time.Time
+}
+
+// clientStore finds and authenticates clients.
+type clientStore struct {
+	*core
 	clients map[string]*Client // configured clients
 	secrets secrets            // hashes of their secrets
 	proven  *proven            // cache of right secrets
-	library *server.Server
+}
+
+// grantStore reads, changes and revokes the stored grants. It also holds the
+// cache of their access tokens.
+type grantStore struct {
+	*core
 	bearers *remember.Memory[*bearer]
-	start   time.Time
 	sweeper *quota.Sweeper
 	bound   *quota.Bound // limit of the number of grants
 }
@@ -92,7 +110,12 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Options = cfg.Options.withDefaults()
-	p := &Provider{cfg: cfg, clients: map[string]*Client{}, proven: newProven(), bearers: remember.New[*bearer](), start: cfg.Now()}
+	c := &core{cfg: cfg, start: cfg.Now()}
+	p := &Provider{
+		core:        c,
+		clientStore: &clientStore{core: c, clients: map[string]*Client{}, proven: newProven()},
+		grantStore:  &grantStore{core: c, bearers: remember.New[*bearer]()},
+	}
 	for _, c := range cfg.Classes {
 		switch c.FullName {
 		case grantClass:
@@ -141,7 +164,7 @@ func (p *Provider) Handlers() map[string]http.Handler {
 	}
 }
 
-func (p *Provider) audit(ctx context.Context, e engine.Event) {
+func (p *core) audit(ctx context.Context, e engine.Event) {
 	if p.cfg.Audit != nil {
 		e.Caller = engine.CallerFrom(ctx)
 		p.cfg.Audit.Audit(ctx, e)
@@ -171,7 +194,7 @@ func waitFor(ctx context.Context, wait time.Duration) error {
 // It counts the failure, and returns TooMany if there are too many of them. A
 // valid code does not wait behind these failures: a secret of 160 bits cannot be
 // guessed, but any website can make the server of a client send wrong codes.
-func (p *Provider) countGuess(ctx context.Context, text string) error {
+func (p *core) countGuess(ctx context.Context, text string) error {
 	if p.cfg.Guesses == nil {
 		return invalidGrant(text)
 	}
@@ -189,4 +212,4 @@ func (p *Provider) countGuess(ctx context.Context, text string) error {
 
 // elapsed returns the time since the Provider was created. Unlike the wall
 // clock, it never jumps.
-func (p *Provider) elapsed() time.Duration { return p.cfg.Now().Sub(p.start) }
+func (p *core) elapsed() time.Duration { return p.cfg.Now().Sub(p.start) }

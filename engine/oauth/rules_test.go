@@ -56,7 +56,7 @@ func TestFailuresInWords(t *testing.T) {
 			t.Errorf("%s: asks for credentials: %v", x.name, got)
 		}
 		var log bytes.Buffer
-		p := &Provider{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+		p := &Provider{core: &core{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}}
 		w, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/oauth2/grant", nil)
 		p.refuseRequest(w, request, x.err)
 		if got := strings.Contains(log.String(), "level=ERROR"); got != x.logged {
@@ -192,7 +192,8 @@ func (unavailable) Current(context.Context, string) (*engine.Account, string, er
 // TestClientsForTheLibrary checks that GetClient returns a configured client, and
 // errors for a missing client and for one that cannot be read.
 func TestClientsForTheLibrary(t *testing.T) {
-	f := &flows{&Provider{cfg: Config{Accounts: unavailable{}}, clients: map[string]*Client{"conf": {ID: "conf", Account: "ann@local"}}}}
+	c := &core{cfg: Config{Accounts: unavailable{}}}
+	f := &flows{core: c, clientStore: &clientStore{core: c, clients: map[string]*Client{"conf": {ID: "conf", Account: "ann@local"}}}}
 	if c, err := f.GetClient(t.Context(), "conf"); err != nil || c.GetID() != "conf" || c.GetUserID() != "ann@local" {
 		t.Errorf("got %v, %v, want conf of ann@local", c, err)
 	}
