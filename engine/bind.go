@@ -268,12 +268,12 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 		if v == nil || v == "" {
 			continue
 		}
-		for _, d := range family(p.Target) {
+		for _, d := range Family(p.Target) {
 			if (v == d.FullName || v == d.Name) && p.Allows(d) {
 				return c.InSameViews(d), nil
 			}
 		}
-		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describeValue(v))
+		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), DescribeValue(v))
 		e.Attribute = p.Name
 		return nil, e
 	}
@@ -306,7 +306,7 @@ func (s *scope) bindOther(f Field) error {
 
 func (s *scope) unknownName(name string) error {
 	if s.handling == Strict {
-		return s.locateError(unknownAttribute(s.class, name))
+		return s.locateError(UnknownAttribute(s.class, name))
 	}
 	s.unknown = append(s.unknown, s.path+name)
 	return nil
@@ -429,4 +429,38 @@ func (p *Property) checkStrict(value any) *Error {
 // therefore ignored in input: _x, __x, x_str.
 func IsSystemName(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_str")
+}
+
+// Limits of input that costs more than its size suggests.
+const (
+	maxPasswords = 100 // passwords in one input: each one needs a hash
+
+	// MaxUploads is the maximum number of files in one input: each one must be
+	// written to the disk.
+	MaxUploads = 1000
+)
+
+// countCost refuses input that costs far more than its size suggests.
+func (s *scope) countCost(p *Property, value any) *Error {
+	switch v := value.(type) {
+	case string:
+		if p.Type == Password {
+			s.passwords++
+		}
+	case *Upload:
+		s.uploads++
+	case []*Upload:
+		s.uploads += len(v)
+	}
+	var e *Error
+	switch {
+	case s.passwords > maxPasswords:
+		e = Errorf(Invalid, "too-many", "more than %d passwords are given at once", maxPasswords)
+	case s.uploads > MaxUploads:
+		e = Errorf(Invalid, "too-many", "more than %d files are given at once", MaxUploads)
+	default:
+		return nil
+	}
+	e.Attribute = p.Name
+	return e
 }

@@ -34,7 +34,7 @@ func (p *Property) Cast(v any) (any, error) {
 
 // misfitError returns the error of Cast for v. why is the rule that v breaks, or "".
 func (p *Property) misfitError(v any, why string) *Error {
-	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.describeExpected(), describeValue(v))
+	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.DescribeExpected(), DescribeValue(v))
 	if why != "" {
 		e.Message += ": " + why
 	}
@@ -45,16 +45,16 @@ func (p *Property) misfitError(v any, why string) *Error {
 func (p *Property) cast(v any) (value any, ok bool, why string) {
 	switch p.Type {
 	case Int:
-		value, ok = boxValue(castInt(v))
+		value, ok = boxValue(CastInt(v))
 	case Real:
 		value, ok = boxValue(castReal(v))
 	case DecimalNum:
-		if s, isNumber := numberText(v); isNumber {
+		if s, isNumber := NumberText(v); isNumber {
 			value, ok = boxValue(ParseDecimal(s))
 		}
 	case DateTime:
 		var i Instant
-		if i, ok = castInstant(v); ok {
+		if i, ok = CastInstant(v); ok {
 			value = i.truncate(p.Size)
 		}
 	case Boolean:
@@ -94,7 +94,7 @@ func castBoolean(v any) (any, bool) {
 }
 
 func (p *Property) castTextual(v any) (any, bool) {
-	s, ok := castText(v)
+	s, ok := CastText(v)
 	if !ok || p.Type == GUID && utf8.RuneCountInString(s) > MaxGUID {
 		return nil, false
 	}
@@ -104,7 +104,8 @@ func (p *Property) castTextual(v any) (any, bool) {
 	return s, true
 }
 
-func (p *Property) describeExpected() string {
+// DescribeExpected describes the values that the property takes, for error messages.
+func (p *Property) DescribeExpected() string {
 	switch p.Type {
 	case Int:
 		return "a whole number of 64 bits (int)"
@@ -149,8 +150,8 @@ func (p *Property) targetName() string {
 	return p.Target.FullName
 }
 
-// describeValue returns a short description of a value for error messages.
-func describeValue(v any) string {
+// DescribeValue returns a short description of a value for error messages.
+func DescribeValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -170,18 +171,20 @@ func describeValue(v any) string {
 	return "a value of another kind"
 }
 
-func castText(v any) (string, bool) {
+// CastText converts a plain value to text. ok is false for other values, and for text that
+// no database can store.
+func CastText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return v, utf8.ValidString(v) && strings.IndexByte(v, 0) < 0
 	case bool:
 		return strconv.FormatBool(v), true
 	}
-	return numberText(v)
+	return NumberText(v)
 }
 
-// numberText returns the text of a number, or text that may be a number.
-func numberText(v any) (string, bool) {
+// NumberText returns the text of a number, or text that may be a number.
+func NumberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
 		return string(v), true
@@ -200,11 +203,13 @@ func numberText(v any) (string, bool) {
 	return "", false
 }
 
-func castInt(v any) (int64, bool) {
+// CastInt converts a number, or its text, to an integer. ok is false if the number is not
+// whole or too large.
+func CastInt(v any) (n int64, ok bool) {
 	if n, ok := v.(int64); ok {
 		return n, true
 	}
-	s, ok := numberText(v)
+	s, ok := NumberText(v)
 	if !ok {
 		return 0, false
 	}
@@ -223,7 +228,7 @@ func castReal(v any) (float64, bool) {
 	if f, ok := v.(float64); ok {
 		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
 	}
-	s, ok := numberText(v)
+	s, ok := NumberText(v)
 	if !ok || len(s) > MaxNumber || strings.Trim(s, "+-.0123456789eE") != "" || strings.HasPrefix(s, "+") {
 		return 0, false
 	}
@@ -231,7 +236,9 @@ func castReal(v any) (float64, bool) {
 	return f, err == nil
 }
 
-func castInstant(v any) (Instant, bool) {
+// CastInstant converts an ISO 8601 date or date-time to an instant. ok is false for other
+// values.
+func CastInstant(v any) (i Instant, ok bool) {
 	switch v := v.(type) {
 	case Instant:
 		return v, true

@@ -13,14 +13,14 @@ import (
 func (c *Class) Describe() Fields {
 	said := slices.Clone(c.Redact(c.Source))
 	own := []any{}
-	for _, d := range c.declarations() {
-		own = append(own, c.describeDeclaration(d))
+	for _, d := range declarations(c) {
+		own = append(own, describeDeclaration(c, d))
 	}
 	said = said.With("properties", own)
 	for _, f := range c.Source {
 		switch f.Name {
 		case "semantic":
-			said = said.With(f.Name, c.redactSemantic(f.Value))
+			said = said.With(f.Name, redactSemantic(c, f.Value))
 		case "creationTracker", "changeTracker", "creatorTracker", "editorTracker":
 			if c.MentionsHidden(f.Value) {
 				said = said.With(f.Name, "")
@@ -28,9 +28,9 @@ func (c *Class) Describe() Fields {
 		}
 	}
 	said = said.addMissing(Fields{
-		{"isStruct", c.Struct}, {"key", Texts(c.Key)}, {"semantic", c.redactSemantic(c.Semantic)}, {"name", c.Name}, {"version", c.Version},
+		{"isStruct", c.Struct}, {"key", Texts(c.Key)}, {"semantic", redactSemantic(c, c.Semantic)}, {"name", c.Name}, {"version", c.Version},
 		{"caption", c.Caption}, {"ancestor", nameOrNil(c.Ancestor)}, {"container", textOrNil(c.Container)}, {"journaling", c.Journaling},
-		{"compositeIndexes", c.describeIndexes()},
+		{"compositeIndexes", describeIndexes(c)},
 	})
 	if v, _ := said.Get("namespace"); (v == nil || v == "") && c.Namespace != "" {
 		said = said.With("namespace", c.Namespace)
@@ -44,7 +44,7 @@ func (c *Class) Describe() Fields {
 func (c *Class) DescribeProperties() []any {
 	structs := map[string]declaration{}
 	for at := c; at != nil; at = at.Ancestor {
-		for _, d := range at.declarations() {
+		for _, d := range declarations(at) {
 			if _, overridden := structs[d.name]; d.property == nil && !overridden {
 				structs[d.name] = d
 			}
@@ -58,10 +58,10 @@ func (c *Class) DescribeProperties() []any {
 		for i, r := range p.Name { // a struct precedes the first of its parts
 			if whole, ok := structs[p.Name[:i]]; ok && r == '$' {
 				delete(structs, whole.name)
-				all = append(all, c.describeDeclaration(whole).addMissing(Fields{{"definitionClass", p.Definition}, {"mode", int64(0)}}))
+				all = append(all, describeDeclaration(c, whole).addMissing(Fields{{"definitionClass", p.Definition}, {"mode", int64(0)}}))
 			}
 		}
-		said := c.describeDeclaration(declaration{p.Name, p.Source, p, p.OrderNumber})
+		said := describeDeclaration(c, declaration{p.Name, p.Source, p, p.OrderNumber})
 		said = said.With("type", int64(p.Type))
 		all = append(all, said.addMissing(Fields{{"definitionClass", p.Definition}, {"mode", int64(p.Mode)}}))
 	}
@@ -78,7 +78,7 @@ type declaration struct {
 
 // declarations returns the attributes that the class itself declares, in their
 // order, without hidden ones.
-func (c *Class) declarations() (all []declaration) {
+func declarations(c *Class) (all []declaration) {
 	for _, p := range c.Properties {
 		if p.Source == nil && (c.Source == nil || p.Definition == c.FullName) && !c.Hides(p) {
 			all = append(all, declaration{p.Name, nil, p, p.OrderNumber})
@@ -97,8 +97,8 @@ func (c *Class) declarations() (all []declaration) {
 				all = append(all, declaration{name, said, p, p.OrderNumber})
 			}
 		default:
-			if parts, known := c.countParts(name); parts == 0 || known > 0 {
-				all = append(all, declaration{name, said, nil, c.structOrder(name)})
+			if parts, known := countParts(c, name); parts == 0 || known > 0 {
+				all = append(all, declaration{name, said, nil, structOrder(c, name)})
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (c *Class) declarations() (all []declaration) {
 
 // structOrder returns the orderNumber of a struct attribute, which its parts
 // share.
-func (c *Class) structOrder(name string) int {
+func structOrder(c *Class, name string) int {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
 			return p.OrderNumber
@@ -118,7 +118,7 @@ func (c *Class) structOrder(name string) int {
 }
 
 // describeDeclaration returns an attribute in the format of class files.
-func (c *Class) describeDeclaration(d declaration) Fields {
+func describeDeclaration(c *Class, d declaration) Fields {
 	said := slices.Clone(c.Redact(d.said))
 	p := d.property
 	if p == nil {
@@ -169,7 +169,7 @@ func (p *Property) Describe() Fields {
 
 // redactSemantic returns a display string without the parts that mention hidden
 // attributes.
-func (c *Class) redactSemantic(v any) any {
+func redactSemantic(c *Class, v any) any {
 	if !c.MentionsHidden(v) {
 		return v
 	}
@@ -180,7 +180,7 @@ func (c *Class) redactSemantic(v any) any {
 	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.MentionsHidden(piece) }), "|")
 }
 
-func (c *Class) describeIndexes() any {
+func describeIndexes(c *Class) any {
 	var all []any
 	for _, x := range c.Indexes {
 		all = append(all, Fields{{"properties", Texts(x.Properties)}, {"unique", x.Unique}})
@@ -231,4 +231,125 @@ func nameOrNil(c *Class) any {
 		return nil
 	}
 	return c.FullName
+}
+
+// Class files and the presentation mention attributes by name. If an attribute
+// is hidden in a view of a class, all mentions of it must be hidden too: parts
+// of forms and lists that show the attribute are omitted, and so is any other
+// text that mentions it.
+
+// partLists are the members of view models and workflows that are lists of
+// objects. Each object is redacted by itself.
+var partLists = map[string]bool{
+	"tabs": true, "columns": true, "fields": true, "fullFields": true, "shortFields": true, "commands": true, "states": true, "transitions": true,
+}
+
+// plainMembers are the members that do not name attributes, are captions, or are
+// checked elsewhere. They are kept, whatever words they contain.
+var plainMembers = map[string]bool{
+	"caption": true, "hint": true, "title": true, "description": true, "confirmMessage": true, "name": true, "id": true, "code": true,
+	"type": true, "itemType": true, "section": true, "namespace": true, "classname": true, "className": true, "path": true, "url": true,
+	"wfClass": true, "startState": true, "finishState": true, "property": true, "mask": true, "maskName": true, "validators": true,
+	"version": true, "metaVersion": true,
+	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
+}
+
+// Redact returns a description of c without attributes that are hidden in c. The
+// caller must not change the result, because it is said itself if no attribute
+// is hidden.
+func (c *Class) Redact(said Fields) Fields {
+	if c == nil || c.Base() == c {
+		return said
+	}
+	return redactFields(c, c, said)
+}
+
+// redactFields is Redact for a part of a description. Its nested parts show attributes of
+// inner.
+func redactFields(c, inner *Class, said Fields) Fields {
+	kept := make(Fields, len(said))
+	for i, f := range said {
+		list, isList := f.Value.([]any)
+		switch {
+		case isList && partLists[f.Name]:
+			f.Value = redactParts(c, inner, list)
+		case plainMembers[f.Name]:
+		case isList:
+			some := []any{}
+			for _, e := range list {
+				if !c.MentionsHidden(e) {
+					some = append(some, e)
+				}
+			}
+			f.Value = some
+		case c.MentionsHidden(f.Value):
+			f.Value = nil
+		}
+		kept[i] = f
+	}
+	return kept
+}
+
+func redactParts(c, inner *Class, list []any) []any {
+	kept := []any{}
+	for _, e := range list {
+		part, ok := e.(Fields)
+		if !ok {
+			continue
+		}
+		v, _ := part.Get("property")
+		name, _ := v.(string)
+		owner := inner
+		if !hasAttribute(inner, name) {
+			owner = c
+		}
+		if next, knows := leadsBy(owner, name); knows {
+			kept = append(kept, redactFields(c, next, part))
+		}
+	}
+	return kept
+}
+
+// hasAttribute reports whether a class has an attribute with that name, or parts of such
+// a struct, hidden or not.
+func hasAttribute(c *Class, name string) bool {
+	parts, _ := countParts(c, name)
+	return parts > 0 || c.Base().Path(name) != nil
+}
+
+// leadsBy reports whether the attribute of a part is visible in a view. next is
+// the class of the attributes that nested parts show: the class to which the
+// attribute leads, or else the same class. A name that no attribute has is
+// visible unless it mentions a hidden attribute.
+func leadsBy(c *Class, name string) (next *Class, knows bool) {
+	if name == "" {
+		return c, true
+	}
+	if parts, known := countParts(c, name); parts > 0 {
+		return c, known > 0
+	}
+	if c.Base().Path(name) == nil {
+		return c, !c.MentionsHidden(name)
+	}
+	next = c
+	for _, p := range c.Path(name) {
+		knows = true
+		if to := next.TargetOf(p); to != nil {
+			next = to
+		}
+	}
+	return next, knows
+}
+
+// countParts returns the number of parts of a struct attribute, and the number of
+// parts that are not hidden in a view.
+func countParts(c *Class, name string) (parts, known int) {
+	for _, p := range c.Properties {
+		if strings.HasPrefix(p.Name, name+"$") {
+			if parts++; !c.Hides(p) {
+				known++
+			}
+		}
+	}
+	return parts, known
 }

@@ -3,14 +3,14 @@
 // library only.
 //
 // Reading order: class.go (the metadata of items), value.go, cast.go, bind.go and
-// complete.go (values, the conversion of input to values, and generated values), item.go,
-// compute.go and render.go (a stored item, its computed values and its JSON), query.go
-// and filter.go (queries), repository.go (the storage interface), journal.go (the history
-// of writes), workflow.go (states of items), file.go and image.go (contents),
-// account.go (callers), permission.go, scope.go and view.go (permissions and hidden
-// attributes), describe.go and redact.go (metadata as an account may see it), audit.go
-// (security events), error.go (failures), system.go (classes of the server itself).
-// The package service has the contract of services.
+// complete.go (values, the conversion of input to values, and generated values), item.go
+// and render.go (a stored item, its computed values and its JSON), query.go, filter.go and
+// expr.go (queries), repository.go (the storage interface, with the journal of writes
+// and the states of items), file.go (contents), account.go (callers and security
+// events), permission.go and view.go (permissions, their restriction by a scope, and
+// hidden attributes), describe.go (metadata as an account may see it), error.go
+// (failures), system.go (classes of the server itself). The package query reads queries,
+// and the package service has the contract of services.
 //
 // Glossary, one word for each concept:
 //

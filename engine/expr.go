@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // Expr is a value computed from an item: an attribute, a constant, or a function of other
 // values. It has been checked: every attribute exists, and every argument has the type
 // that its function takes. A function of null is null unless its comment says otherwise.
@@ -13,7 +15,7 @@ type Expr struct {
 	Args  []*Expr
 	Conds []*Filter // OpCase: one for each of Args except the last
 
-	digits int // for numbers: the maximum number of digits before and after the point
+	Digits int // for numbers: the maximum number of digits before and after the point
 }
 
 // The operators of expressions. OpOwner is also one: the value of Path in the owner of a
@@ -99,11 +101,11 @@ func Attribute(path ...*Property) *Expr {
 	}
 	switch e.Type {
 	case Int:
-		e.digits = 19
+		e.Digits = 19
 	case Real:
-		e.digits = 350
+		e.Digits = 350
 	case DecimalNum:
-		e.digits = maxDecimalDigits
+		e.Digits = maxDecimalDigits
 	}
 	return e
 }
@@ -112,16 +114,13 @@ func Attribute(path ...*Property) *Expr {
 func Constant(t PropertyType, v any) *Expr {
 	e := &Expr{Op: OpValue, Type: t, Value: v}
 	if d, ok := v.(Decimal); ok {
-		e.digits = len(d)
+		e.Digits = len(d)
 	}
 	if _, ok := v.(int64); ok {
-		e.digits = 19
+		e.Digits = 19
 	}
 	return e
 }
-
-// numeric reports whether values of the type are numbers.
-func (t PropertyType) numeric() bool { return t == Int || t == Real || t == DecimalNum }
 
 // JSON reports whether values of the type are stored as JSONText.
 func (t PropertyType) JSON() bool {
@@ -130,42 +129,6 @@ func (t PropertyType) JSON() bool {
 		return true
 	}
 	return false
-}
-
-// toNumber converts a number, or the milliseconds of a date, to a decimal.
-func toNumber(e *Expr) *Expr {
-	if e.Type == DecimalNum {
-		return e
-	}
-	return &Expr{Op: OpNumber, Type: DecimalNum, Args: []*Expr{e}, digits: max(e.digits, 19)}
-}
-
-// toText converts any value to text.
-func toText(e *Expr) *Expr {
-	if e.Type.Textual() {
-		return e
-	}
-	if e.Type == Int || e.Type == Real {
-		e = toNumber(e)
-	}
-	return &Expr{Op: OpText, Type: String, Args: []*Expr{e}}
-}
-
-// makeComparable converts two values to types that can be compared. ok is false if there are
-// none.
-func makeComparable(a, b *Expr) (x, y *Expr, ok bool) {
-	switch {
-	case a.Type.Textual() && b.Type.Textual():
-		return a, b, true
-	case a.Type.numeric() && b.Type.numeric():
-		if a.Type == b.Type {
-			return a, b, true
-		}
-		return toNumber(a), toNumber(b), true
-	case a.Type == b.Type:
-		return a, b, a.Type != Collection
-	}
-	return nil, nil, false
 }
 
 // Single reports whether an item has at most one value at the end of the path, since no
@@ -179,18 +142,20 @@ func Single(path []*Property) bool {
 	return true
 }
 
-// isSingle reports whether every attribute in the expression has a single value.
-func (e *Expr) isSingle() bool {
-	if e.Op == OpPath && !Single(e.Path) {
-		return false
+// At returns the value of an OpNow in a query made at that time.
+func (e *Expr) At(now Instant) Instant {
+	if i, ok := e.Value.(Instant); ok {
+		return i
 	}
-	if e.Op == OpSize && e.Args[0].Type == Collection {
-		return Single(e.Args[0].Path[:len(e.Args[0].Path)-1])
+	return now.orMidnight(e.Value)
+}
+
+// orMidnight returns the instant itself, or the midnight (UTC) before it if what is
+// Today.
+func (i Instant) orMidnight(what any) Instant {
+	if what != Today {
+		return i
 	}
-	for _, a := range e.Args {
-		if !a.isSingle() {
-			return false
-		}
-	}
-	return true
+	const day = Instant(24 * time.Hour / time.Millisecond)
+	return i - ((i%day)+day)%day
 }

@@ -1,9 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
 )
 
 // StoredFile describes stored content. A file attribute contains it as JSONText, and a
@@ -96,3 +102,419 @@ func FilesIn(value any) []StoredFile {
 
 // IsFile reports whether values of the type describe stored content.
 func (t PropertyType) IsFile() bool { return t == File || t == Image || t == FileList }
+
+// castStored accepts the value of a file attribute in its stored form, or as
+// Bind made it.
+func castStored(v any) (any, bool) {
+	switch v := v.(type) {
+	case JSONText, *Upload, []*Upload:
+		return v, true
+	}
+	return nil, v == ""
+}
+
+// castFile reads the input of a file or of a list of files. The input cannot
+// refer to a file of the server's file system: a "path" is ignored.
+func (p *Property) castFile(v any) (value any, ok bool, why string) {
+	switch v := v.(type) {
+	case JSONText, []*Upload:
+		return v, true, ""
+	case string:
+		if v == "" {
+			return nil, true, ""
+		}
+	}
+	if p.Type != FileList {
+		u, why := uploadOf(v)
+		if u == nil {
+			return nil, false, why
+		}
+		return u, true, ""
+	}
+	v = decodeText(v)
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	uploads := make([]*Upload, 0, len(list))
+	for _, e := range list {
+		u, why := uploadOf(e)
+		if u == nil {
+			return nil, false, why
+		}
+		uploads = append(uploads, u)
+	}
+	return uploads, true, ""
+}
+
+// uploadOf reads one file, or returns nil if v is not a file. If text can be
+// base64 with its padding, it is the content, else it is the id of a stored
+// file: ids never have a length that base64 can have.
+func uploadOf(v any) (*Upload, string) {
+	switch v := v.(type) {
+	case *Upload:
+		return v, ""
+	case string:
+		if u := inlineFile(v); u != nil {
+			return u, ""
+		}
+		if v == "" || len(v) > MaxGUID || strings.HasPrefix(v, "data:") {
+			return nil, "the text is not base64 (RFC 4648, section 4)"
+		}
+		return &Upload{File: StoredFile{ID: v}}, ""
+	case Fields:
+		return describedFile(v)
+	}
+	return nil, ""
+}
+
+// inlineFile decodes base64 text, which may be a data URI. It returns nil if
+// the text is neither.
+func inlineFile(s string) *Upload {
+	u := &Upload{}
+	if rest, ok := strings.CutPrefix(s, "data:"); ok {
+		head, body, ok := strings.Cut(rest, ",")
+		mimeType, isBase64 := strings.CutSuffix(head, ";base64")
+		if !ok || !isBase64 {
+			return nil
+		}
+		u.File.MimeType, s = mimeType, body
+	}
+	content, err := base64.StdEncoding.DecodeString(s) // ignores line ends
+	if err != nil {
+		return nil
+	}
+	u.Content = bytes.NewReader(content)
+	return u
+}
+
+// describedFile reads an object: the description of a stored file as in
+// answers, or a name, a type and the content.
+func describedFile(fields Fields) (*Upload, string) {
+	text := func(names ...string) string {
+		for _, name := range names {
+			if s, _ := fields.Get(name); s != nil {
+				if s, ok := s.(string); ok {
+					return s
+				}
+			}
+		}
+		return ""
+	}
+	u := &Upload{}
+	if body, given := fields.Get("body"); given {
+		s, ok := body.(string)
+		if !ok {
+			return nil, "its body is no text"
+		}
+		if u = inlineFile(s); u == nil {
+			return nil, "its body is not base64 (RFC 4648, section 4)"
+		}
+	} else if u.File.ID = text("id"); u.File.ID == "" {
+		return nil, `it has neither "body" nor "id"`
+	}
+	u.File.Name = text("name")
+	if t := text("mimeType", "mime"); t != "" {
+		u.File.MimeType = t
+	}
+	return u, ""
+}
+
+// Files gives the account of a request access to a FileStorage.
+type Files struct {
+	Storage FileStorage // if nil, uploads are refused
+	Data    Repository  // checks read permissions
+	Meta    MetaRepository
+}
+
+// Readable returns the file with that id if the account may read the attribute
+// and the item that hold it. Otherwise the error is NotFound, for any reason.
+func (fs Files) Readable(ctx context.Context, id string) (HeldFile, error) {
+	if fs.Storage == nil {
+		return HeldFile{}, noFile(id)
+	}
+	held, err := fs.Storage.Find(ctx, id)
+	if CodeOf(err) == NotFound && err != nil {
+		return HeldFile{}, noFile(id) // the same error as for a hidden file, so that the client cannot distinguish them
+	}
+	if err != nil {
+		return HeldFile{}, err
+	}
+	c, err := fs.Meta.Class(held.Class)
+	if err != nil {
+		return HeldFile{}, noFile(id)
+	}
+	it, err := fs.Data.Get(ctx, c, held.Item)
+	switch CodeOf(err) {
+	case NotFound, Forbidden:
+		return HeldFile{}, noFile(id)
+	}
+	if err != nil {
+		return HeldFile{}, err
+	}
+	for _, f := range FilesIn(it.Get(held.Attribute)) {
+		if f.ID == id && f.Hash == held.Hash {
+			return held, nil
+		}
+	}
+	return HeldFile{}, noFile(id)
+}
+
+func noFile(id string) *Error {
+	return Errorf(NotFound, "unknown-file", "there is no file %s", Quote(id))
+}
+
+// Accept stores the uploads in v and in the records nested in it, and replaces
+// them by their descriptions. v are the new values of the item of class c with
+// that id; id is "" for a new item. An upload that names a stored file refers
+// to that file, or to a copy if another attribute holds the file. No file is
+// stored if the account may not write objects of the class of a nested record.
+// Errors: Invalid, TooLarge, Forbidden, and those of the content.
+func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
+	if err := fs.checkRecords(ctx, v); err != nil {
+		return err
+	}
+	return fs.storeUploads(ctx, c, id, v)
+}
+
+// checkRecords refuses nested records of classes in which the account may not save
+// any item.
+func (fs Files) checkRecords(ctx context.Context, v Values) error {
+	record := func(e any) error {
+		r, ok := e.(*Record)
+		if !ok {
+			return nil
+		}
+		if err := AllowSave(ctx, fs.Data, r.Class); err != nil {
+			return err
+		}
+		return fs.checkRecords(ctx, r.Values)
+	}
+	for _, value := range v {
+		if err := record(value); err != nil {
+			return err
+		}
+		links, ok := value.(*Links)
+		if !ok {
+			continue
+		}
+		for _, e := range links.Add {
+			if err := record(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (fs Files) storeUploads(ctx context.Context, c *Class, id string, v Values) error {
+	for i, value := range v {
+		p := c.Properties[i]
+		var err error
+		switch value := value.(type) {
+		case *Upload:
+			var f StoredFile
+			if f, err = fs.acceptUpload(ctx, c, id, p, value); err == nil {
+				v[i] = f.JSON()
+			}
+		case []*Upload:
+			v[i], err = fs.acceptList(ctx, c, id, p, value)
+		case *Record:
+			err = fs.storeUploads(ctx, value.Class, value.ID, value.Values)
+		case *Links:
+			for _, e := range value.Add {
+				if r, ok := e.(*Record); ok && err == nil {
+					err = fs.storeUploads(ctx, r.Class, r.ID, r.Values)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (fs Files) acceptList(ctx context.Context, c *Class, id string, p *Property, uploads []*Upload) (any, error) {
+	list := []byte{'['}
+	var ids []string
+	for i, u := range uploads {
+		f, err := fs.acceptUpload(ctx, c, id, p, u)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(ids, f.ID) {
+			f = fs.Storage.Copy(f)
+		}
+		ids = append(ids, f.ID)
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, f.JSON()...)
+	}
+	return JSONText(append(list, ']')), nil
+}
+
+func (fs Files) acceptUpload(ctx context.Context, c *Class, id string, p *Property, u *Upload) (StoredFile, error) {
+	fault := func(reason, format string, args ...any) error {
+		e := Errorf(Invalid, reason, "attribute %s "+format, append([]any{Quote(p.Name)}, args...)...)
+		e.Class, e.Attribute = c.FullName, p.Name
+		return e
+	}
+	switch {
+	case u.Stored:
+		return u.File, nil
+	case fs.Storage == nil:
+		return StoredFile{}, fault("file", "takes a file, and this service has no file storage")
+	case u.Content != nil:
+		return fs.Storage.Put(ctx, u.File.Name, u.File.MimeType, u.Content)
+	}
+	held, err := fs.Readable(ctx, u.File.ID)
+	if err == nil {
+		err = fs.Storage.Hold(ctx, held.StoredFile)
+	}
+	if CodeOf(err) == NotFound && err != nil {
+		return StoredFile{}, fault("unknown-file", "names the file %s, which there is not", Quote(u.File.ID))
+	}
+	if err != nil {
+		return StoredFile{}, err
+	}
+	if id != "" && held.Item == id && held.Attribute == p.Name {
+		if owner, err := fs.Meta.Class(held.Class); err == nil && owner.Root() == c.Root() {
+			return held.StoredFile, nil
+		}
+	}
+	return fs.Storage.Copy(held.StoredFile), nil
+}
+
+// Staging collects functions to be called when a request ends. They release
+// contents of files that the request has stored, or that its objects are about to
+// refer to. Every context of WithRequest has one. It is safe for concurrent use.
+type Staging struct {
+	mu        sync.Mutex
+	releases  []func(settled bool)
+	unsettled bool
+	ended     bool
+}
+
+type stagingKey struct{}
+
+// StagingFrom returns the Staging of the request, or nil if ctx does not belong to
+// a request.
+func StagingFrom(ctx context.Context) *Staging {
+	s, _ := ctx.Value(stagingKey{}).(*Staging)
+	return s
+}
+
+// WithStaging returns a context with a Staging of its own, for work outside a
+// request, such as an import.
+func WithStaging(ctx context.Context) (context.Context, *Staging) {
+	s := &Staging{}
+	return context.WithValue(ctx, stagingKey{}, s), s
+}
+
+// Add registers release to be called when the request ends. settled is false if
+// Unsettle was called. If there is no request or it has ended, Add returns false
+// and does not call release.
+func (s *Staging) Add(release func(settled bool)) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.releases = append(s.releases, release)
+	return true
+}
+
+// Unsettle records that a commit of the request has failed in such a way that its
+// rows may still appear: the disk could not flush it, or the connection was lost.
+// Until that is settled, the files of these rows must not be removed.
+func (s *Staging) Unsettle() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	s.unsettled = true
+	s.mu.Unlock()
+}
+
+// End calls the registered functions. It must be called when the writes of the
+// request are committed or have failed, also after a panic.
+func (s *Staging) End() {
+	s.mu.Lock()
+	releases, settled := s.releases, !s.unsettled
+	s.releases, s.ended = nil, true
+	s.mu.Unlock()
+	for _, release := range releases {
+		release(settled)
+	}
+}
+
+// ThumbnailKind describes how thumbnails of a kind are made.
+type ThumbnailKind struct {
+	Name   string
+	Width  int    // maximum width in pixels; 0 if only the height is limited
+	Height int    // maximum height in pixels; 0 if only the width is limited
+	Format string // "jpeg" or "png"; "" for JPEG if the image is opaque, else PNG
+}
+
+// Thumbnail is a small picture of a stored image.
+type Thumbnail struct {
+	Content  io.ReadSeekCloser
+	MimeType string // image/jpeg or image/png
+	Tag      string // differs between different pictures; safe in an ETag
+}
+
+// ImageStorage is a FileStorage with thumbnails of the stored images. Package
+// engine/image creates them.
+type ImageStorage interface {
+	FileStorage
+
+	// Kinds returns the kinds of thumbnails, in the order that answers use.
+	Kinds() []ThumbnailKind
+
+	// Thumbnail returns the thumbnail of a file, which the caller must close. The
+	// first call for a thumbnail creates it. Permissions are not checked. Errors:
+	// NotFound for an unknown kind and for a file of which no thumbnail can be
+	// made; Unavailable if too many requests wait; Timeout.
+	Thumbnail(ctx context.Context, f StoredFile, kind string) (*Thumbnail, error)
+}
+
+// UnknownThumbnail returns the error for an unknown kind.
+func UnknownThumbnail(kind string) *Error {
+	return Errorf(NotFound, "unknown-thumbnail", "there is no thumbnail %s", Quote(kind))
+}
+
+// imagePath is the path of thumbnails; the name of the kind follows.
+const imagePath = "/images/"
+
+// ImageAnswer returns the value of an image attribute in the form of answers: that
+// of a file, with the file itself and the thumbnails of all kinds.
+func ImageAnswer(v any, kinds []ThumbnailKind) JSONText { return JSONText(appendImage(nil, v, kinds)) }
+
+func appendImage(b []byte, v any, kinds []ThumbnailKind) []byte {
+	files := FilesIn(v)
+	if len(files) != 1 {
+		return appendFiles(b, v)
+	}
+	f := files[0]
+	b = f.appendJSON(b)
+	b = append(f.appendJSON(append(b[:len(b)-1], `,"file":`...)), `,"thumbnails":{`...)
+	for i, kind := range kinds {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(AppendString(b, kind.Name), ':')
+		b = AppendString(append(b, `{"id":`...), f.ID+"_"+kind.Name)
+		b = AppendString(append(b, `,"name":`...), f.title())
+		b = AppendString(append(b, `,"link":`...), imagePath+url.PathEscape(kind.Name)+"/"+url.PathEscape(f.ID))
+		if b = f.appendOptions(append(b, `,"options":{`...)); b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(AppendString(append(b, `"thumbType":`...), kind.Name), "}}"...)
+	}
+	return append(b, "}}"...)
+}

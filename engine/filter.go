@@ -1,5 +1,9 @@
 package engine
 
+import (
+	"slices"
+)
+
 // Op is an operator of a filter or an expression. Operators of the
 // function-style filter language have the name that they have there.
 type Op string
@@ -41,7 +45,7 @@ type Filter struct {
 	Pattern     string
 	Value       bool
 
-	owned *ownedCondition // for OpOwner
+	Deferred OwnerCondition // for OpOwner
 }
 
 // And joins conditions and ignores nil. It returns nil if there are no
@@ -113,216 +117,110 @@ func Both(conditions ...*Filter) *Filter {
 	return And(args...)
 }
 
-func always(value bool) *Filter { return &Filter{Op: OpConst, Value: value} }
-
-// Equal returns a filter for items with the value in the property, cast to its
-// type. For a set or a collection, it matches items that contain the value. The
-// error is Invalid.
-func Equal(p *Property, value any) (*Filter, error) {
-	if err := checkFilterable(p); err != nil {
-		return nil, err
-	}
-	return compareValue(OpEq, operand{expr: Attribute(p)}, value)
+// OwnerCondition is a condition that compares a property with values of the owner of a
+// collection. When the owner is known, the values are cast to the type of the property.
+type OwnerCondition interface {
+	// ForOwner returns the condition for the members of a collection of it.
+	ForOwner(it *Item) *Filter
 }
 
-// AnyOf returns a filter for items with one of the values in the property, cast to
-// its type.
-func AnyOf(p *Property, values []any) (*Filter, error) {
-	if err := checkFilterable(p); err != nil {
-		return nil, err
-	}
-	return anyOf(operand{expr: Attribute(p)}, values)
+// Owned reports whether the filter uses values of the owner of a collection. Such a
+// filter cannot be used before ForOwner.
+func (f *Filter) Owned() bool {
+	return f != nil && (f.Op == OpOwner || f.Left.isOwned() || f.Right.isOwned() || slices.ContainsFunc(f.Args, (*Filter).Owned))
 }
 
-// checkFilterable refuses conditions on attributes that are not stored, and
-// conditions that would allow a client to guess values it cannot read.
-func checkFilterable(p *Property) error {
-	var e *Error
-	switch {
-	case p.Type == Password:
-		e = Errorf(Invalid, "password", "attribute %s is a password: it can be neither filtered nor sorted by", Quote(p.Name))
-	case p.Formula != nil && !p.Cached:
-		e = Errorf(Invalid, "calculated", "attribute %s is calculated when it is read: it can be neither filtered nor sorted by (unless its class says that it is cached)", Quote(p.Name))
-	case p.Type == Struct:
-		e = Errorf(Invalid, "filter", "attribute %s is a struct: name one of its attributes", Quote(p.Name))
-	default:
+func (e *Expr) isOwned() bool {
+	return e != nil && (e.Op == OpOwner || slices.ContainsFunc(e.Args, (*Expr).isOwned) || slices.ContainsFunc(e.Conds, (*Filter).Owned))
+}
+
+// OwnerProperties returns the attributes of the owner that the filter uses.
+func (f *Filter) OwnerProperties() []*Property {
+	var all []*Property
+	var filter func(f *Filter)
+	var expr func(e *Expr)
+	expr = func(e *Expr) {
+		if e == nil {
+			return
+		}
+		if e.Op == OpOwner && len(e.Path) > 0 && !slices.Contains(all, e.Path[0]) {
+			all = append(all, e.Path[0])
+		}
+		for _, a := range e.Args {
+			expr(a)
+		}
+		for _, c := range e.Conds {
+			filter(c)
+		}
+	}
+	filter = func(f *Filter) {
+		if f == nil {
+			return
+		}
+		expr(f.Left)
+		expr(f.Right)
+		for _, a := range f.Args {
+			filter(a)
+		}
+	}
+	filter(f)
+	return all
+}
+
+// ForOwner returns the filter for the members of a collection of it. If a property cannot
+// have a value, it is not equal to it.
+func (f *Filter) ForOwner(it *Item) *Filter {
+	if !f.Owned() {
+		return f
+	}
+	if f.Op == OpOwner {
+		return f.Deferred.ForOwner(it)
+	}
+	filled := *f
+	filled.Left, filled.Right = f.Left.ForOwner(it), f.Right.ForOwner(it)
+	filled.Args = make([]*Filter, len(f.Args))
+	for i, a := range f.Args {
+		filled.Args[i] = a.ForOwner(it)
+	}
+	return &filled
+}
+
+// ForOwner replaces values of the owner by constants.
+func (e *Expr) ForOwner(it *Item) *Expr {
+	if !e.isOwned() {
+		return e
+	}
+	if e.Op == OpOwner {
+		typed := *e.Path[0]
+		typed.Type = e.Type
+		v, err := typed.Cast(it.OwnerValue(e.Path[0]))
+		if err != nil {
+			v = nil
+		}
+		return Constant(e.Type, v)
+	}
+	filled := *e
+	filled.Args = make([]*Expr, len(e.Args))
+	for i, a := range e.Args {
+		filled.Args[i] = a.ForOwner(it)
+	}
+	filled.Conds = make([]*Filter, len(e.Conds))
+	for i, c := range e.Conds {
+		filled.Conds[i] = c.ForOwner(it)
+	}
+	return &filled
+}
+
+// OwnerValue returns the value of a property for an item of the class of the property or
+// of a descendant.
+func (it *Item) OwnerValue(p *Property) any {
+	own := it.Class.Property(p.Name)
+	if own == nil || own.Index >= len(it.Values) {
 		return nil
 	}
-	e.Attribute = p.Name
-	return e
-}
-
-func unknownAttribute(c *Class, name string) *Error {
-	e := Errorf(Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, Quote(name))
-	e.Class, e.Attribute = c.FullName, name
-	return e
-}
-
-// operand is an argument of a condition or a function: an expression, or a
-// literal that has no type yet.
-type operand struct {
-	expr    *Expr
-	literal any
-	id      *Class // set if expr is the id of items of this class
-	missing bool   // the attribute does not exist and counts as null
-	unset   bool   // a variable that the account lacks
-}
-
-// isReference reports whether the operand is a reference.
-func (o operand) isReference() bool {
-	return o.expr.Op == OpPath && o.expr.Path[len(o.expr.Path)-1].Type == Reference
-}
-
-// describeOperand describes an operand for a message.
-func describeOperand(o operand) string {
-	switch {
-	case o.expr == nil:
-		return describeValue(o.literal)
-	case o.expr.Op == OpPath:
-		last := o.expr.Path[len(o.expr.Path)-1]
-		return "attribute " + Quote(last.Name) + " (" + last.Type.String() + ")"
+	switch v := it.Values[own.Index].(type) {
+	case nil, bool, string, int64, float64, Decimal, Instant, JSONText:
+		return v
 	}
-	return string(o.expr.Op) + " (" + o.expr.Type.String() + ")"
-}
-
-// cast converts a literal to the type of o. ok is false if o can never have the
-// value.
-func (o operand) cast(v any) (value any, ok bool, err error) {
-	if _, isObject := v.(Fields); isObject && !o.expr.Type.JSON() {
-		return nil, false, badFilter("%s is compared with an object; a function has one name and an array, such as {\"date\":[\"2020-01-01\"]}", describeOperand(o))
-	}
-	if o.id != nil && v != nil {
-		id, isText := castText(v)
-		if !isText {
-			return nil, false, badFilter("an id is text, found %s", describeValue(v))
-		}
-		key, known := o.id.KeyValues(id)
-		if !known || len(key) > 1 {
-			return id, known, nil
-		}
-		return key[0], true, nil
-	}
-	typed := Property{Name: string(o.expr.Op), Type: o.expr.Type}
-	if o.expr.Op == OpPath {
-		typed = *o.expr.Path[len(o.expr.Path)-1]
-		typed.Type = o.expr.Type
-	}
-	value, err = typed.Cast(v)
-	if err != nil && o.expr.Op != OpPath {
-		err = badFilter("%s is compared with %s: it takes %s", describeOperand(o), describeValue(v), typed.describeExpected())
-	}
-	return value, err == nil, err
-}
-
-// compareValue compares an operand with a literal.
-func compareValue(op Op, left operand, v any) (*Filter, error) {
-	t := left.expr.Type
-	equality := op == OpEq || op == OpNe
-	switch {
-	case v == nil && !equality:
-		return Never(), nil
-	case v == nil && t == Collection:
-		return negatedIf(op == OpNe, &Filter{Op: OpEmpty, Left: left.expr}), nil
-	case v == nil:
-		return &Filter{Op: op, Left: left.expr, Right: Constant(t, nil)}, nil
-	case !equality && (t.JSON() || t == Collection):
-		return nil, badFilter("%s has no order: it cannot be compared by %s", describeOperand(left), op)
-	case t == Collection || t == Set && !isArray(v):
-		f, err := anyOf(left, []any{v})
-		return negatedIf(op == OpNe, f), err
-	}
-	value, ok, err := left.cast(v)
-	if err != nil {
-		return nil, err
-	}
-	if !ok && equality {
-		return always(op == OpNe), nil
-	}
-	if !ok {
-		return nil, badFilter("no object can have the id %s", describeValue(v))
-	}
-	return &Filter{Op: op, Left: left.expr, Right: Constant(t, value)}, nil
-}
-
-func isArray(v any) bool {
-	_, ok := v.([]any)
-	return ok
-}
-
-func negatedIf(negated bool, f *Filter) *Filter {
-	if negated {
-		return Not(f)
-	}
-	return f
-}
-
-// anyOf returns a filter for items with one of the values as operand.
-func anyOf(left operand, values []any) (*Filter, error) {
-	if left.expr.Type == Collection {
-		return memberOf(left.expr, values)
-	}
-	list := make([]any, 0, len(values))
-	null := false
-	for _, v := range values {
-		if v == nil {
-			null = true
-			continue
-		}
-		if left.expr.Type == Set {
-			member, err := setMember(left.expr, v)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, member)
-			continue
-		}
-		value, ok, err := left.cast(v)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			list = append(list, value)
-		}
-	}
-	op := OpIn
-	if left.expr.Type == Set {
-		op = OpHas
-	}
-	f := &Filter{Op: op, Left: left.expr, List: list}
-	if null {
-		return &Filter{Op: OpOr, Args: []*Filter{f, {Op: OpEq, Left: left.expr, Right: Constant(left.expr.Type, nil)}}}, nil
-	}
-	return f, nil
-}
-
-// setMember returns the element of a set that a literal stands for, in the form
-// in which the set is stored.
-func setMember(set *Expr, v any) (any, error) {
-	if isArray(v) {
-		return nil, badFilter("%s holds plain values, found an array", describeOperand(operand{expr: set}))
-	}
-	kept, err := set.Path[len(set.Path)-1].Cast([]any{v})
-	if err != nil {
-		return nil, err
-	}
-	elements, ok := decodeList(kept)
-	if !ok || len(elements) != 1 {
-		return nil, badFilter("%s cannot hold %s", describeOperand(operand{expr: set}), describeValue(v))
-	}
-	return elements[0], nil
-}
-
-// memberOf returns a filter for items whose collection has a member with one of
-// the ids.
-func memberOf(collection *Expr, ids []any) (*Filter, error) {
-	target := collection.Path[len(collection.Path)-1].Target
-	id, err := target.find("_id")
-	if err != nil {
-		return nil, err
-	}
-	f, err := anyOf(id, ids)
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{Op: OpContains, Left: collection, Args: []*Filter{f}}, nil
+	return nil
 }

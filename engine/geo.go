@@ -12,7 +12,7 @@ import (
 func checkGeo(v any) string {
 	fields, ok := v.(Fields)
 	if !ok {
-		return describeValue(v) + " is no object"
+		return DescribeValue(v) + " is no object"
 	}
 	if why := checkBox(fields); why != "" {
 		return why
@@ -112,7 +112,7 @@ func checkPosition(v any) string {
 	}
 	for _, e := range list {
 		if !isNumber(e) {
-			return "a position holds numbers, found " + describeValue(e)
+			return "a position holds numbers, found " + DescribeValue(e)
 		}
 	}
 	return ""
@@ -156,7 +156,7 @@ func checkBox(fields Fields) string {
 	}
 	for _, e := range list {
 		if !isNumber(e) {
-			return "bbox holds numbers, found " + describeValue(e)
+			return "bbox holds numbers, found " + DescribeValue(e)
 		}
 	}
 	return ""

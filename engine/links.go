@@ -6,7 +6,7 @@ func (c *Class) idOf(v any) string {
 		return it.ID
 	}
 	if len(c.key) != 1 {
-		text, ok := castText(v)
+		text, ok := CastText(v)
 		if _, possible := c.KeyValues(text); !ok || !possible {
 			return ""
 		}
@@ -153,5 +153,5 @@ func (p *Property) memberID(v any) string {
 }
 
 func (p *Property) noMember(v any) *Error {
-	return Errorf(Invalid, "type", "%s is no id of class %s", describeValue(v), p.Target.FullName)
+	return Errorf(Invalid, "type", "%s is no id of class %s", DescribeValue(v), p.Target.FullName)
 }

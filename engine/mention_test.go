@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // needing is a formula that only reports its Needs.
@@ -39,19 +38,15 @@ func TestMentions(t *testing.T) {
 	if values, shown := mentionedNames(display.Values), mentionedNames(display.Shown); values != "town" || shown != "name name" {
 		t.Errorf("display string: got values %q and displayed values %q", values, shown)
 	}
-	f, err := ParseFilter(c, Fields{{"or", []any{
-		Fields{{"eq", []any{Fields{{"upper", []any{"$nick"}}}, "A"}}},
-		Fields{{"not", []any{Fields{{"gt", []any{"$town.size", "$age"}}}}}},
-	}}}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := Either(
+		&Filter{Op: OpEq, Left: &Expr{Op: OpUpper, Type: String, Args: []*Expr{Attribute(c.Property("nick"))}}, Right: Constant(String, "A")},
+		Not(&Filter{Op: OpGt, Left: Attribute(c.Property("town"), town.Property("size")), Right: Attribute(c.Property("age"))}))
 	var condition Mentions
 	condition.Condition(f)
 	if got := mentionedNames(condition.Values); got != "age nick size town" || condition.Unknown {
 		t.Errorf("filter: got %q", got)
 	}
-	condition.Condition(And(f, searchFilter("words")))
+	condition.Condition(And(f, &Filter{Op: OpSearch, Pattern: "words"}))
 	if !condition.Unknown {
 		t.Error("a search must set Unknown")
 	}

@@ -66,3 +66,76 @@ type Sort struct {
 func (s Sort) Path() []*Property {
 	return append(append([]*Property(nil), s.Via...), s.Property)
 }
+
+// Digest is a hash of values of an item.
+type Digest [16]byte
+
+// Aggregation computes rows from the items of a class. Without aggregates there
+// is a row for each item. With aggregates there is a row for each set of items
+// with equal columns. Without columns there is exactly one row, even if no item
+// matches.
+type Aggregation struct {
+	Class      *Class      // items of this class and its descendants
+	Filter     *Filter     // nil for all
+	Columns    []Column    // first values of a row
+	Aggregates []Aggregate // last values of a row
+	Sort       []RowSort   // ties are broken by all columns, or by insertion order
+	Offset     int
+	Count      int  // maximum number of rows; negative for no limit
+	Distinct   bool // without Aggregates: omit duplicate rows
+	Exact      bool // omit items of descendants
+}
+
+// Column is a named value of a row.
+type Column struct {
+	Name string
+	Expr *Expr
+}
+
+// AggregateFunction is a function over a set of items.
+type AggregateFunction string
+
+// The aggregate functions. All of them ignore null.
+const (
+	CountOf AggregateFunction = "count" // number of items, or of values that are not null
+	SumOf   AggregateFunction = "sum"   // exact; 0 for an empty set
+	AvgOf   AggregateFunction = "avg"   // the exact sum divided by the count, as OpDiv divides; null for an empty set
+	MinOf   AggregateFunction = "min"   // null for an empty set, and so is MaxOf
+	MaxOf   AggregateFunction = "max"
+)
+
+// Aggregate is a named aggregate function over the items of a row.
+type Aggregate struct {
+	Name     string
+	Function AggregateFunction
+	Expr     *Expr // nil to count all items with CountOf
+}
+
+// Type returns the type of the aggregate's values.
+func (a Aggregate) Type() PropertyType {
+	switch a.Function {
+	case CountOf:
+		return Int
+	case SumOf, AvgOf:
+		return DecimalNum
+	}
+	return a.Expr.Type
+}
+
+// RowSort is one term of the order of rows.
+type RowSort struct {
+	Column     int // position among Columns and Aggregates
+	Descending bool
+}
+
+// Names returns the names of the values of a row, in order.
+func (a *Aggregation) Names() []string {
+	var names []string
+	for _, c := range a.Columns {
+		names = append(names, c.Name)
+	}
+	for _, g := range a.Aggregates {
+		names = append(names, g.Name)
+	}
+	return names
+}

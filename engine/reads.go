@@ -171,7 +171,7 @@ func (r *rowReader) addDisplayed(p *Property) {
 // addDisplayStrings adds the classes from which the display strings of items of a class and
 // its descendants are computed.
 func (r *rowReader) addDisplayStrings(c *Class) {
-	for _, c := range family(c.Base()) {
+	for _, c := range Family(c.Base()) {
 		if r.displays[c] {
 			continue
 		}

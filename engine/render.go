@@ -32,7 +32,7 @@ func (p *Projection) add(c *Class, name string) error {
 	case property == nil && rest == "" && IsSystemName(first):
 		return nil
 	case property == nil || rest != "" && property.Target == nil:
-		return unknownAttribute(c, name)
+		return UnknownAttribute(c, name)
 	case rest == "":
 		p.names[first] = nil // all of it, even if other names select a part
 		return nil

@@ -1,6 +1,8 @@
 package engine
 
-import "context"
+import (
+	"context"
+)
 
 // Repository is the storage interface for items. Package engine/store implements it with SQL,
 // engine/access wraps any Repository with permissions, and the conformance suite is
@@ -195,4 +197,97 @@ func (m *Match) Allows(revision uint64) bool {
 		}
 	}
 	return false
+}
+
+// Journal creates the records of writes to items of classes with Journaling. The
+// repository stores each record in the transaction of its write. Package
+// engine/journal implements it.
+type Journal interface {
+	// Class returns the system class of the records.
+	Class() *Class
+	// Record returns the values of a record without its key, or nil if the write
+	// did not change anything that is journaled.
+	Record(ctx context.Context, c Change) Values
+}
+
+// Change is the effect of a write on an item, or on one of its collections.
+type Change struct {
+	At  Instant
+	Was *Item // before the write; nil for a new item
+	Is  *Item // after the write; nil for a deleted item
+
+	// If members were added to or removed from a collection of Is, the following
+	// fields are set, Was is nil, and only class and id of Is are valid.
+	Collection *Property
+	Members    []string // ids of the members
+	Left       bool
+}
+
+type unjournaledKey struct{}
+
+// Unjournaled returns a context in which writes leave no records in a journal.
+// Imported data either have a history of their own or none.
+func Unjournaled(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unjournaledKey{}, true)
+}
+
+// Journaled reports whether the writes of a context are journaled.
+func Journaled(ctx context.Context) bool { return ctx.Value(unjournaledKey{}) == nil }
+
+// Workflows returns the states of items in the workflows of their classes, and
+// moves items. Package engine/workflow implements it.
+type Workflows interface {
+	// Status returns the states of an item and the permissions of the account of
+	// ctx in these states: stages, itemPermissions, propertyPermissions and
+	// selectionProviders, in the form of IONDV, with each date an Instant. The
+	// item is read with r, so errors are those of Repository.Get.
+	Status(ctx context.Context, r Repository, c *Class, id string) (Fields, error)
+	// Has reports whether a workflow, named name@namespace, has the state.
+	Has(workflow, state string) bool
+	// Move moves an item, which it reads and writes with r, in one transaction,
+	// or in a part of the transaction of ctx if there is one. If the move itself
+	// is not possible, the reason of the error is one of those below. Other
+	// errors are those of Repository.Get, and failures of the server. now is the
+	// id of the item after the move, because transitions may change keys.
+	Move(ctx context.Context, r Repository, m Move) (now string, err error)
+}
+
+// Move is one step of an item in a workflow: by a transition, or into a state
+// from any other state.
+type Move struct {
+	Class      *Class
+	ID         string
+	Workflow   string // name@namespace, or only the name if it is in the namespace of the class
+	Transition string
+	State      string // used if Transition is ""
+}
+
+// The reasons of refused moves, as in IONDV.
+const (
+	NoWorkflow     = "workflow.wnf" // the class has no such workflow
+	NoTransition   = "workflow.tnf"
+	NoState        = "workflow.snf"
+	NotInWorkflow  = "workflow.nw" // the conditions of the item's current state do not hold
+	NotPossible    = "workflow.ti" // the transition does not begin in the current state, or its conditions do not hold
+	NotAllowed     = "workflow.iw" // the account does not have the permission
+	WrongState     = "workflow.cv" // the conditions of the item's new state would not hold
+	NotTransferred = "workflow.te" // the assignments failed
+)
+
+// SmallBytes is the maximum size of a body or an answer that needs no reservation
+// of memory.
+const SmallBytes = 64 << 10
+
+// Memory is the reservation of one request in the memory that all requests share
+// for bodies, or for answers. It is released when the request ends.
+type Memory interface {
+	// Try raises the reservation to the given number of bytes if they are free,
+	// and reports whether they were. It does not wait, so the caller may hold a
+	// database connection.
+	Try(bytes int) bool
+	// Wait releases the reservation and waits until the given number of bytes is
+	// free. The caller must not hold resources for which other requests wait, such
+	// as a database connection. Errors: Unavailable if the bytes are not free in
+	// time, Timeout if the request ends.
+	Wait(bytes int) error
 }

@@ -46,7 +46,7 @@ func (it *Item) Offered(ctx context.Context, p *Property, data FormulaData) ([]S
 }
 
 func (p *Property) notOffered(v any) *Error {
-	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), describeValue(v))
+	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), DescribeValue(v))
 	e.Attribute = p.Name
 	return e
 }

@@ -242,7 +242,7 @@ func displayJSON(p *Property, v JSONText) string {
 	case Period:
 		list, _ := v.Decode().([]any)
 		for _, e := range list {
-			date, _ := castInstant(e)
+			date, _ := CastInstant(e)
 			if e == nil {
 				texts = append(texts, "")
 				continue

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 )
 
 func property(t PropertyType) *Property { return &Property{Name: "p", Type: t} }
@@ -189,44 +188,5 @@ func TestKeyParts(t *testing.T) {
 		if v, ok := c.KeyParts(id); ok {
 			t.Errorf("KeyParts(%q): got %v, want no values", id, v)
 		}
-	}
-}
-
-func TestParseFilterRefuses(t *testing.T) {
-	c := note(t)
-	deep := Fields{{"title", "x"}}
-	for range maxFilterDepth + 2 {
-		deep = Fields{{"$and", []any{deep}}}
-	}
-	for want, in := range map[string]any{
-		"unknown operator":            Fields{{"$where", "1"}},
-		"unknown operator \"near\"":   Fields{{"near", []any{"$title", "x"}}},
-		"no attribute \"color\"":      Fields{{"color", "red"}},
-		"no attribute \"colour\"":     Fields{{"eq", []any{"$colour", "red"}}},
-		"is a password":               Fields{{"$or", []any{Fields{{"pwd", Fields{{"$regex", "^a"}}}}}}},
-		"takes a whole number":        Fields{{"age", Fields{{"$gt", "old"}}}},
-		"nested deeper":               deep,
-		"an empty condition":          Fields{{"and", []any{Fields{}}}},
-		"takes two arguments":         Fields{{"eq", []any{"$title"}}},
-		"takes an attribute and an a": Fields{{"in", []any{"$title", "x"}}},
-		"not in RE2 syntax":           Fields{{"title", Fields{{"$regex", "(?=a)"}}}},
-		"(int) is no text":            Fields{{"like", []any{"$age", "1"}}},
-		"a filter is an object":       "x",
-		"a condition in a list":       []any{"x"},
-		"cannot be compared":          Fields{{"eq", []any{"$age", "$title"}}},
-		"$options goes with $regex":   Fields{{"title", Fields{{"$options", "i"}}}},
-		"at least one condition":      Fields{{"or", []any{}}},
-	} {
-		_, err := ParseFilter(c, in, time.Now())
-		if err == nil || !strings.Contains(err.Error(), want) || CodeOf(err) != Invalid {
-			t.Errorf("want %q, got %v", want, err)
-		}
-	}
-}
-
-func TestForgottenDollarFindsNothing(t *testing.T) {
-	f, err := ParseFilter(note(t), Fields{{"eq", []any{"title", "Tea"}}}, time.Now())
-	if err != nil || f.Op != OpConst || f.Value != false {
-		t.Errorf("got %+v, %v, want a filter that never matches", f, err)
 	}
 }

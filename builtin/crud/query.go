@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
@@ -16,7 +17,7 @@ import (
 type listing struct {
 	class   *engine.Class
 	query   *engine.Query
-	loads   *engine.LoadSet
+	loads   *query.LoadSet
 	filters []*engine.Filter
 	fields  *engine.Projection // of the answer; nil for all
 	total   bool
@@ -35,7 +36,7 @@ const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _searc
 
 // readListing reads the parameters of a list.
 func (s *crud) readListing(c *engine.Class, r *service.Request) (*listing, error) {
-	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: engine.NewLoadSet(c)}
+	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: query.NewLoadSet(c)}
 	var err error
 	if l.given, err = r.Query(); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (l *listing) filterText(text string) error {
 }
 
 func (l *listing) addFilter(v any) error {
-	f, err := engine.ParseFilter(l.class, v, time.Now())
+	f, err := query.ParseFilter(l.class, v, time.Now())
 	if err != nil {
 		return err
 	}
@@ -132,14 +133,14 @@ func (l *listing) addAttribute(name string, values []string) error {
 	var err error
 	switch {
 	case p != nil && len(values) == 1:
-		f, err = engine.Equal(p, values[0])
+		f, err = query.Equal(p, values[0])
 	case p != nil:
-		f, err = engine.AnyOf(p, list)
+		f, err = query.AnyOf(p, list)
 	case strings.HasPrefix(name, "_"):
 		l.unknown.parameters = append(l.unknown.parameters, name)
 		return nil
 	case strings.Contains(name, "."):
-		f, err = engine.ParseFilter(l.class, engine.Fields{{Name: name, Value: engine.Fields{{Name: "$in", Value: list}}}}, time.Now())
+		f, err = query.ParseFilter(l.class, engine.Fields{{Name: name, Value: engine.Fields{{Name: "$in", Value: list}}}}, time.Now())
 		if e, ok := err.(*engine.Error); !ok || e.Reason != "unknown-attribute" {
 			break
 		}
@@ -208,7 +209,7 @@ func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
 		}
 		order = append(order, engine.Field{Name: name, Value: direction})
 	}
-	return engine.ParseSort(c, order)
+	return query.ParseSort(c, order)
 }
 
 // fieldList reads the attributes that an answer should have.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/service"
 )
 
@@ -62,7 +63,7 @@ func readShape(c *engine.Class, r *service.Request) (s shape, unknown []string, 
 	if err != nil {
 		return s, nil, err
 	}
-	loads := engine.NewLoadSet(c)
+	loads := query.NewLoadSet(c)
 	for _, name := range sortedNames(q) {
 		switch name {
 		case "_eager", "_eager[]":
@@ -206,14 +207,14 @@ type pageEnd struct {
 
 // notePosition records the position of an item of a list. Numbers begin with 1.
 func (e *pageEnd) notePosition(it *engine.Item, number int, q *engine.Query) {
-	switch first := q.Count - engine.CursorItems; {
+	switch first := q.Count - query.CursorItems; {
 	case it.Position == nil || number <= first || len(q.Sort) == 0 && number != q.Count:
 	case number > q.Count:
 		at := it.Position.Clone()
 		e.next = &at
 	default:
 		if e.last == nil {
-			e.last = make([]engine.Position, 0, min(q.Count, engine.CursorItems))
+			e.last = make([]engine.Position, 0, min(q.Count, query.CursorItems))
 		}
 		e.last = append(e.last, it.Position.Clone())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/service"
 	"restsrv/engine/wire"
 )
@@ -78,8 +79,8 @@ func (s *crud) readMember(l *listing, f engine.Field) error {
 		return l.loads.Enrichment(f.Value)
 	case "nestingDepth":
 		var n int
-		if n, err = wholeNumber(f); err == nil && n > engine.MaxLoadDepth {
-			err = engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", engine.MaxLoadDepth, n)
+		if n, err = wholeNumber(f); err == nil && n > query.MaxLoadDepth {
+			err = engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", query.MaxLoadDepth, n)
 		}
 		if err == nil {
 			err = l.loads.Nested(n)
@@ -100,12 +101,12 @@ func (l *listing) addSort(v any) error {
 	terms, ok := v.(engine.Fields)
 	if !ok {
 		var err error
-		l.query.Sort, err = engine.ParseSort(l.class, v)
+		l.query.Sort, err = query.ParseSort(l.class, v)
 		return err
 	}
 	known := terms[:0:0]
 	for _, term := range terms {
-		_, err := engine.ParseSort(l.class, engine.Fields{term})
+		_, err := query.ParseSort(l.class, engine.Fields{term})
 		if e, ok := err.(*engine.Error); ok && e.Reason == "unknown-attribute" {
 			l.unknown.terms = append(l.unknown.terms, term.Name)
 			continue
@@ -113,7 +114,7 @@ func (l *listing) addSort(v any) error {
 		known = append(known, term)
 	}
 	var err error
-	l.query.Sort, err = engine.ParseSort(l.class, known)
+	l.query.Sort, err = query.ParseSort(l.class, known)
 	return err
 }
 

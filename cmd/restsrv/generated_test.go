@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/script"
 	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/transfer"
@@ -135,7 +136,7 @@ func (w *generatedRun) open(dir, db string, strict bool, log *slog.Logger) *sand
 		return nil
 	}
 	b.db.setFileFolder(filepath.Join(b.dir, "files"), &config)
-	b.db.cursors = engine.CursorKey([]byte(rand.Text()))
+	b.db.cursors = query.CursorKey([]byte(rand.Text()))
 	return b
 }
 

@@ -18,7 +18,7 @@ import (
 const root = "../.."
 
 // modelPackages lists the packages that all others may import.
-var modelPackages = []string{"engine", "engine/service"}
+var modelPackages = []string{"engine", "engine/query", "engine/service"}
 
 // siblings lists the packages of this module that a package may import besides the
 // model and those of its room, and why.

@@ -26,6 +26,7 @@ import (
 	"restsrv/engine/journal"
 	"restsrv/engine/lease"
 	"restsrv/engine/oauth"
+	"restsrv/engine/query"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
 	"restsrv/engine/session"
@@ -47,7 +48,7 @@ type database struct {
 	files      *file.Storage
 	images     *image.Storage // images of the file storage; each edition sets its thumbnails
 	replays    *replay.Keeper
-	cursors    engine.CursorKey // secret key of the server
+	cursors    query.CursorKey // secret key of the server
 	hasher     *account.Hasher
 	guards     guards
 	system     *system

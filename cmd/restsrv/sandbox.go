@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/script"
 	"restsrv/engine/secret"
 	"restsrv/engine/transfer"
@@ -58,7 +59,7 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	if err != nil {
 		return nil, errors.Join(err, b.db.close())
 	}
-	b.db.cursors = engine.CursorKey(key)
+	b.db.cursors = query.CursorKey(key)
 	return b, nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/query"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/script/limits"
@@ -84,7 +85,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	s.db.cursors = engine.CursorKey(cursors)
+	s.db.cursors = query.CursorKey(cursors)
 	if err := s.fillFirst(ctx, a); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/formula"
+	"restsrv/engine/query"
 	"restsrv/engine/store/storetest"
 	"restsrv/engine/wire"
 )
@@ -342,7 +343,7 @@ func TestHidesCollectionsByConditions(t *testing.T) {
 	if got := f.hidden(t, engine.MayRead, "bob", "a:::task@test.rank", "read"); !strings.Contains(got, "worker.tasks") {
 		t.Errorf("sorted by it: hidden is %s", got)
 	}
-	condition, err := engine.Equal(rank, "1")
+	condition, err := query.Equal(rank, "1")
 	if err != nil {
 		t.Fatal(err)
 	}

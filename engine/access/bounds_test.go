@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/storetest"
 )
 
@@ -265,7 +266,7 @@ func TestProfileBounds(t *testing.T) {
 // MaxNames of a level, and none if a single item refers to more.
 func TestProfileNames(t *testing.T) {
 	c := newChain()
-	ids := make([]string, engine.MaxNames+1)
+	ids := make([]string, query.MaxNames+1)
 	for i := range ids {
 		ids[i] = fmt.Sprint("r", i)
 	}
@@ -280,9 +281,9 @@ func TestProfileNames(t *testing.T) {
 		first       []*engine.Item
 		want, lists int // how many names the second list asks for
 	}{
-		{"as many reports as may be named", "reports", leader(engine.MaxNames), engine.MaxNames, 2},
-		{"one report more", "reports", leader(engine.MaxNames + 1), 0, 1},
-		{"more items than may be followed", "id", c.people(ids...), engine.MaxNames, 2},
+		{"as many reports as may be named", "reports", leader(query.MaxNames), query.MaxNames, 2},
+		{"one report more", "reports", leader(query.MaxNames + 1), 0, 1},
+		{"more items than may be followed", "id", c.people(ids...), query.MaxNames, 2},
 	} {
 		c.next = func([]string) []*engine.Item {
 			if len(c.lists) == 1 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/storetest"
 )
 
@@ -65,11 +66,11 @@ func (keeping) Rows(may engine.Permission, c *engine.Class, _ *engine.Account) *
 	if may != engine.MayWrite {
 		return nil
 	}
-	return must(engine.Equal(c.KeyProperties()[0], "stage"))
+	return must(query.Equal(c.KeyProperties()[0], "stage"))
 }
 
 func (keeping) Keeps(property string, c *engine.Class, _ *engine.Account) *engine.Filter {
-	return must(engine.Equal(c.KeyProperties()[0], property))
+	return must(query.Equal(c.KeyProperties()[0], property))
 }
 
 // counter returns the gate of a shop and the repository behind it.

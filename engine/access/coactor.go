@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // Limits of the search for the subjects of one account.
@@ -89,7 +90,7 @@ func (f *CoactorFinder) parseStop(c *engine.Class, o jsonfile.Object) *stop {
 	}
 	if v := o.Value("sidAttribute"); v != nil && v != "" {
 		name, _ := v.(string)
-		if _, err := engine.NamesOneOf(c, name, nil); err != nil || c.Property(name) == nil {
+		if _, err := query.NamesOneOf(c, name, nil); err != nil || c.Property(name) == nil {
 			o.Report(mistake.MetaMapSid, o.At("sidAttribute"), jsonfile.Describe(v), "an attribute of class "+c.FullName+" that names an account or a role")
 		} else {
 			s.sid = c.Property(name)
@@ -141,7 +142,7 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 	}
 	w := &tour{finder: f, account: account, seen: map[visit]bool{}, next: map[*stop][]string{}}
 	for _, s := range f.entries {
-		is, err := engine.NamesOneOf(s.class, s.sid.Name, []any{account})
+		is, err := query.NamesOneOf(s.class, s.sid.Name, []any{account})
 		if err != nil {
 			continue // the account id is not a value of that type
 		}

@@ -9,6 +9,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // ProfilesConfig holds the dependencies of Profiles.
@@ -78,7 +79,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	o.WarnUnknown([]string{"filter", "properties", "recursion"})
 	of := &profileClass{class: c}
 	of.filter, _ = o.Value("filter").(string)
-	if _, err := engine.NamesOneOf(c, of.filter, nil); of.filter == "" || err != nil {
+	if _, err := query.NamesOneOf(c, of.filter, nil); of.filter == "" || err != nil {
 		o.Report(mistake.ProfileFilter, o.At("filter"), jsonfile.Describe(o.Value("filter")), "an attribute of class "+c.FullName+" that names an account")
 		return nil
 	}
@@ -93,7 +94,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	// dropped.
 	recursion, complete := of.parsePaths(o, "recursion", mistake.ProfileRecursion)
 	for _, r := range recursion {
-		if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
+		if _, err := query.NamesOneOf(c, r.name, nil); err != nil {
 			o.Report(mistake.ProfileRecursion, jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
 			complete = false
 		}
@@ -199,7 +200,7 @@ type profileReading struct {
 }
 
 func (r *profileReading) read(ctx context.Context, account string) error {
-	is, err := engine.NamesOneOf(r.of.class, r.of.filter, []any{account})
+	is, err := query.NamesOneOf(r.of.class, r.of.filter, []any{account})
 	if err != nil {
 		return nil // the account id is not a value of that type
 	}
@@ -250,7 +251,7 @@ func (r *profileReading) takeValue(name string, v any, first bool) {
 // followRecursion adds the condition of the items that come next: each attribute of the
 // recursion must equal the value at the end of its path in this item.
 func (r *profileReading) followRecursion(it *engine.Item) {
-	if len(r.of.recursion) == 0 || len(r.next) >= engine.MaxNames {
+	if len(r.of.recursion) == 0 || len(r.next) >= query.MaxNames {
 		return
 	}
 	var all []*engine.Filter
@@ -261,8 +262,8 @@ func (r *profileReading) followRecursion(it *engine.Item) {
 			list = []any{v}
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
-		f, err := engine.NamesOneOf(r.of.class, by.name, list)
-		if err != nil || len(list) == 0 || len(list) > engine.MaxNames {
+		f, err := query.NamesOneOf(r.of.class, by.name, list)
+		if err != nil || len(list) == 0 || len(list) > query.MaxNames {
 			return // no items follow
 		}
 		all = append(all, f)

@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // RoleMap holds the roles that items give (the option roleMap of securedDataRepo). An
@@ -150,7 +151,7 @@ func parseCondition(c *engine.Class, v any) (*engine.Filter, error) {
 	if fields, ok := v.(engine.Fields); ok && len(fields) == 0 {
 		return nil, nil
 	}
-	return engine.ParseFilter(c, v, now)
+	return query.ParseFilter(c, v, now)
 }
 
 // place is the position of a value in the configuration.
@@ -209,7 +210,7 @@ func otherOp(op engine.Op) engine.Op {
 
 // parsePath reads the path of an attribute that names subjects.
 func parsePath(c *engine.Class, path string, at place) term {
-	if _, err := engine.NamesOneOf(c, path, nil); err != nil {
+	if _, err := query.NamesOneOf(c, path, nil); err != nil {
 		at.Report(mistake.RoleMapSid, at.path, engine.Quote(path)+" ("+err.Error()+")", "an attribute that names accounts or roles")
 		return noAccountTerm()
 	}
@@ -226,7 +227,7 @@ func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 		}
 		return engine.Never()
 	case engine.OpPath:
-		f, _ := engine.Naming(c, t.text, subjects) // parsePath has checked the path
+		f, _ := query.Naming(c, t.text, subjects) // parsePath has checked the path
 		return f
 	}
 	all := make([]*engine.Filter, len(t.terms))

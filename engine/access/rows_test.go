@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // TestRowsAreWhatGrantsSay compares the conditions of the gate with permissions
@@ -101,7 +102,7 @@ func (firstStage) Rows(may engine.Permission, c *engine.Class, _ *engine.Account
 	if may != engine.MayDelete || c.Name != "letter" {
 		return nil
 	}
-	f, err := engine.Equal(c.Property("state"), int64(2))
+	f, err := query.Equal(c.Property("state"), int64(2))
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 	"restsrv/engine/store/storetest"
@@ -170,14 +171,14 @@ func TestHiddenAttributesAreUnknown(t *testing.T) {
 	r := New(cfg)
 	ctx := as(t, account("ann"))
 	pay := w.memo.Property("pay")
-	filter := must(engine.Equal(pay, int64(5)))
+	filter := must(query.Equal(pay, int64(5)))
 	seen := func(*engine.Item) error { return nil }
 	row := func([]any) error { return nil }
 	view, err := r.View(ctx, w.memo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.ParseFilter(view, engine.Fields{{Name: "pay", Value: int64(5)}}, now); err == nil || !strings.Contains(err.Error(), `has no attribute "pay"`) {
+	if _, err := query.ParseFilter(view, engine.Fields{{Name: "pay", Value: int64(5)}}, now); err == nil || !strings.Contains(err.Error(), `has no attribute "pay"`) {
 		t.Errorf("the view knows it: %v", err)
 	}
 	for what, err := range map[string]error{

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // foldName returns the key under which account names are found regardless of the
@@ -45,7 +46,7 @@ func (s *directory) storedSpelling(ctx context.Context, id string) (string, erro
 	column := c.Property("folded")
 	// Accounts of older versions have no folded name yet; it is added when they
 	// are read.
-	filter, err := engine.AnyOf(column, []any{foldName(id), nil})
+	filter, err := query.AnyOf(column, []any{foldName(id), nil})
 	if err != nil {
 		return "", err
 	}

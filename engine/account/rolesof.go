@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // maxSought is the maximum number of accounts in one statement.
@@ -19,7 +20,7 @@ func (s *directory) RolesOf(ctx context.Context, ids []string) ([]string, error)
 		for i, id := range some {
 			values[i] = id
 		}
-		found, err := engine.AnyOf(s.classes.account.KeyProperties()[0], values)
+		found, err := query.AnyOf(s.classes.account.KeyProperties()[0], values)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/remember"
 )
 
@@ -100,7 +101,7 @@ func (s *tokenStore) tokenByHash(ctx context.Context, hash string) (*engine.Item
 
 // tokensWhere returns the tokens with that value of a property, oldest first.
 func (s *tokenStore) tokensWhere(ctx context.Context, name, value string) ([]*engine.Item, error) {
-	filter, err := engine.Equal(s.classes.token.Property(name), value)
+	filter, err := query.Equal(s.classes.token.Property(name), value)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // Role is a name to which permissions can be granted and which accounts can
@@ -75,7 +76,7 @@ func (s *Store) eachPermission(ctx context.Context, f Filter, visit func(permiss
 		if want.Value == "" {
 			continue
 		}
-		equal, err := engine.Equal(c.Property(want.Name), want.Value)
+		equal, err := query.Equal(c.Property(want.Name), want.Value)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // className cannot be the name of a class of an application.
@@ -179,7 +180,7 @@ func (j *Journal) removeOldest(ctx context.Context) error {
 }
 
 func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
-	return engine.ParseFilter(c, engine.Fields{{Name: "at", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+	return query.ParseFilter(c, engine.Fields{{Name: "at", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
 // Entry is a stored event.
@@ -205,7 +206,7 @@ func List(ctx context.Context, data engine.Repository, c *engine.Class, s Select
 			continue
 		}
 		var one *engine.Filter
-		one, err = engine.Equal(c.Property(name), value)
+		one, err = query.Equal(c.Property(name), value)
 		f = engine.And(f, one)
 	}
 	if err != nil {

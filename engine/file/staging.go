@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // Contents are shared: equal files of many items are one content. Therefore a
@@ -156,7 +157,7 @@ func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	if found, err := s.isStaged(hash); found || err != nil {
 		return found, err
 	}
-	filter, err := engine.Equal(s.cfg.Class.Property("hash"), hash)
+	filter, err := query.Equal(s.cfg.Class.Property("hash"), hash)
 	if err != nil {
 		return false, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // maxFound is the maximum number of items that an aggregate over a class reads. It
@@ -83,7 +84,7 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 		return nil, nil
 	}
 	if key := c.KeyProperties(); len(key) == 1 {
-		return engine.Equal(key[0], values[0])
+		return query.Equal(key[0], values[0])
 	}
 	return &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(engine.ItemID), Right: engine.Constant(engine.String, id)}, nil
 }
@@ -113,7 +114,7 @@ func (e *env) conditionFilter(c *engine.Class, attribute, operator string, v any
 }
 
 func (e *env) parseFilter(c *engine.Class, f engine.Fields) (*engine.Filter, error) {
-	return engine.ParseFilter(c, f, e.data.Now().Time())
+	return query.ParseFilter(c, f, e.data.Now().Time())
 }
 
 // filterValue converts a value of a formula to decoded JSON.

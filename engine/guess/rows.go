@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // className is a name that an application cannot use for a class of its own.
@@ -182,7 +183,7 @@ func (k *Keeper) removeExpired(ctx context.Context, now time.Time) error {
 }
 
 func (k *Keeper) timeQuery(name, op string, t time.Time) (*engine.Query, error) {
-	f, err := engine.ParseFilter(k.cfg.Class, engine.Fields{{Name: name, Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+	f, err := query.ParseFilter(k.cfg.Class, engine.Fields{{Name: name, Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
 }
 

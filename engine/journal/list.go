@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // Record is a stored record.
@@ -66,7 +67,7 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 			continue
 		}
 		var one *engine.Filter
-		one, err = engine.Equal(c.Property(only.name), only.value)
+		one, err = query.Equal(c.Property(only.name), only.value)
 		f = engine.And(f, one)
 	}
 	return f, err
@@ -76,7 +77,7 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 const sortable = 1_000_000
 
 func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
-	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+	return query.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
 // List calls visit for stored records in the order in which they were stored. The

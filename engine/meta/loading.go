@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // readLoading reads the conditions and the order of the members of collections. It ignores
@@ -86,7 +87,7 @@ func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 			return
 		}
 	}
-	f, missing, err := engine.ParseMemberFilter(p.Target, d.class, v)
+	f, missing, err := query.ParseMemberFilter(p.Target, d.class, v)
 	if err != nil {
 		l.report(a.Object, mistake.ConditionsInvalid, path, jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+errorText(err))
 		p.Conditions = engine.Never()

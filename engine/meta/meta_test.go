@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/query"
 	"restsrv/engine/wire"
 )
 
@@ -262,7 +263,7 @@ func TestConditionsOfCollections(t *testing.T) {
 	}
 	a, _ := r.Class("a@n")
 	b, _ := r.Class("b@n")
-	want, err := engine.ParseFilter(b, engine.Fields{{Name: "gt", Value: []any{"$no", int64(7)}}}, time.Time{})
+	want, err := query.ParseFilter(b, engine.Fields{{Name: "gt", Value: []any{"$no", int64(7)}}}, time.Time{})
 	if err != nil || !reflect.DeepEqual(a.Property("bs").Conditions, want) {
 		t.Errorf("got %+v, want %+v (%v)", a.Property("bs").Conditions, want, err)
 	}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // byHash returns the stored grant with that hash as its code, access or refresh, or
 // nil. It has its current revision.
 func (p *grantStore) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
-	filter, err := engine.Equal(p.classes.grant.Property(name), hash)
+	filter, err := query.Equal(p.classes.grant.Property(name), hash)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,7 @@ func deleteAll(ctx context.Context, data engine.Repository, classes []*engine.Cl
 		if c.FullName != grantClass && c.FullName != consentClass {
 			continue
 		}
-		filter, err := engine.Equal(c.Property(property), value)
+		filter, err := query.Equal(c.Property(property), value)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // Bound limits how many items of a system class are stored, per account and in
@@ -129,7 +130,7 @@ func (b *Bound) addToTotal(n int) {
 // removeExpired deletes the expired items that match a filter; nil matches all.
 func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, error) {
 	now := b.cfg.Now()
-	past, err := engine.ParseFilter(b.cfg.Class, engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}, now)
+	past, err := query.ParseFilter(b.cfg.Class, engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}, now)
 	if err != nil {
 		return 0, err
 	}
@@ -141,7 +142,7 @@ func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, erro
 // so that about left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
-	of, err := engine.Equal(c.Property("account"), account)
+	of, err := query.Equal(c.Property("account"), account)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // OwnerOf returns the owner of data that a request of ctx stores: the account, or
@@ -104,7 +105,7 @@ func (q *Quota) readUsage(ctx context.Context, owner *string) (u Usage, err erro
 		{Name: "rows", Function: engine.CountOf},
 		{Name: "bytes", Function: engine.SumOf, Expr: engine.Attribute(c.Property(q.cfg.Size))}}}
 	if owner != nil {
-		if a.Filter, err = engine.Equal(c.Property("account"), *owner); err != nil {
+		if a.Filter, err = query.Equal(c.Property("account"), *owner); err != nil {
 			return u, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // sweepEvery is the interval at which a Sweeper removes expired items, and the
@@ -57,7 +58,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, c := range s.classes {
 		past := engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}
-		filter, err := engine.ParseFilter(c, past, now)
+		filter, err := query.ParseFilter(c, past, now)
 		if err != nil {
 			return err
 		}

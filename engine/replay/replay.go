@@ -23,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/quota"
 	"restsrv/engine/service"
 )
@@ -245,7 +246,7 @@ func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaim
 // findRows returns the rows of the key, indexed by their own keys.
 func (a *attempt) findRows(ctx context.Context) (map[string]*engine.Item, error) {
 	c := a.keeper.cfg.Class
-	f, err := engine.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
+	f, err := query.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
 	if err != nil {
 		return nil, err
 	}

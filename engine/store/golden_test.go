@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqldb"
@@ -54,7 +55,7 @@ func render(t *testing.T, input, name string, d sqldb.Dialect) string {
 	text, args, err := "", []any(nil), error(nil)
 	lines := strings.Split(strings.TrimSpace(input), "\n")
 	if aggregation, ok := strings.CutPrefix(lines[0], "aggregate "); ok {
-		a, parseErr := engine.ParseAggregation(classes[0], decoded(t, aggregation), time.UnixMilli(0))
+		a, parseErr := query.ParseAggregation(classes[0], decoded(t, aggregation), time.UnixMilli(0))
 		if parseErr != nil {
 			t.Fatal(parseErr)
 		}
@@ -101,7 +102,7 @@ func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others 
 		name, filter, _ := strings.Cut(rest, " ")
 		for _, c := range classes {
 			if c.Name == name {
-				f, err := engine.ParseFilter(c, decoded(t, filter), time.UnixMilli(0))
+				f, err := query.ParseFilter(c, decoded(t, filter), time.UnixMilli(0))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,14 +120,14 @@ func goldenQuery(t *testing.T, c *engine.Class, lines []string) *engine.Query {
 	t.Helper()
 	q := &engine.Query{Class: c, Count: 5, Offset: 10}
 	var err error
-	if q.Filter, err = engine.ParseFilter(c, decoded(t, lines[0]), time.UnixMilli(0)); err != nil {
+	if q.Filter, err = query.ParseFilter(c, decoded(t, lines[0]), time.UnixMilli(0)); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range lines[1:] {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
 		case "sort":
-			if q.Sort, err = engine.ParseSort(c, decoded(t, rest)); err != nil {
+			if q.Sort, err = query.ParseSort(c, decoded(t, rest)); err != nil {
 				t.Fatal(err)
 			}
 		case "search":

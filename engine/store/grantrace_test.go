@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/storetest"
 )
@@ -244,7 +245,7 @@ func (w *race) prepare() raceState {
 }
 
 func (w *race) equal(c *engine.Class, property string, value any) *engine.Filter {
-	f, err := engine.Equal(c.Property(property), value)
+	f, err := query.Equal(c.Property(property), value)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/storetest"
 )
@@ -173,7 +174,7 @@ func TestGuardStatements(t *testing.T) {
 		}
 		limits := map[*engine.Class]*engine.Filter{}
 		for _, c := range []*engine.Class{s.customer, s.order, s.line, s.mark} {
-			f, err := engine.Equal(c.Property("owner"), "ann")
+			f, err := query.Equal(c.Property("owner"), "ann")
 			if err != nil {
 				t.Fatal(err)
 			}

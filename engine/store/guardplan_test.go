@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/storetest"
@@ -50,7 +51,7 @@ func openArchive(t *testing.T, p place) *archive {
 // guards returns guards that allow reading a few documents.
 func (a *archive) guards(t *testing.T) map[string]engine.Guard {
 	condition := func(name, value string) *engine.Filter {
-		f, err := engine.ParseFilter(a.doc, engine.Fields{{Name: name, Value: value}}, networkTime)
+		f, err := query.ParseFilter(a.doc, engine.Fields{{Name: name, Value: value}}, networkTime)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestGuardPlans(t *testing.T) {
 		if _, err := db.Write.ExecContext(t.Context(), "ANALYZE"); err != nil {
 			t.Fatal(err)
 		}
-		coded, err := engine.Equal(a.doc.Property("code"), "code77")
+		coded, err := query.Equal(a.doc.Property("code"), "code77")
 		if err != nil {
 			t.Fatal(err)
 		}

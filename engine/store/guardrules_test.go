@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/storetest"
 )
 
@@ -107,7 +108,7 @@ func TestNewItemsThatAreRenamed(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String))
 		s := openAt(t, p, c)
-		own, err := engine.Equal(c.Property("owner"), "ann")
+		own, err := query.Equal(c.Property("owner"), "ann")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/journal"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/storetest"
@@ -48,7 +49,7 @@ func journalOrder(t *testing.T, p place) {
 			_, err = st.Save(ctx, []engine.Record{{Class: c, ID: id, Values: v}})
 		default:
 			var f *engine.Filter
-			if f, err = engine.Equal(c.Property("id"), id); err == nil {
+			if f, err = query.Equal(c.Property("id"), id); err == nil {
 				_, err = st.UpdateAll(ctx, &engine.Query{Class: c, Filter: f, Count: -1}, engine.Values{engine.Absent, rank})
 			}
 		}

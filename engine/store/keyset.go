@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/rights"
@@ -23,7 +24,7 @@ func (s *reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.G
 	}
 	for _, l := range q.After.Landmarks {
 		at, ok := there[l.Sequence]
-		if !ok || at.Digest() != l.Digest {
+		if !ok || query.DigestOf(at) != l.Digest {
 			continue
 		}
 		if l.Ahead {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 )
 
@@ -16,7 +17,7 @@ func TestKeysetSeeks(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.String, indexed))
 		_, beside := openBeside(t, p, c)
-		order, err := engine.ParseSortList(c, "x")
+		order, err := query.ParseSortList(c, "x")
 		if err != nil {
 			t.Fatal(err)
 		}

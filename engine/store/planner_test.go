@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store"
 	"restsrv/engine/store/storetest"
 	"restsrv/engine/wire"
@@ -104,7 +105,7 @@ func (n *network) fill(t testing.TB, p place) {
 }
 
 // cursorKey seals the cursors of all tests.
-var cursorKey = engine.CursorKey("a key of the tests")
+var cursorKey = query.CursorKey("a key of the tests")
 
 var networkTime = time.Date(2020, 2, 29, 1, 2, 3, 0, time.UTC)
 
@@ -112,10 +113,10 @@ var networkTime = time.Date(2020, 2, 29, 1, 2, 3, 0, time.UTC)
 func (n *network) query(filter any, order, search string) (*engine.Query, error) {
 	q := &engine.Query{Class: n.person, Search: search, Count: -1}
 	var err error
-	if q.Filter, err = engine.ParseFilter(n.person, filter, networkTime); err != nil {
+	if q.Filter, err = query.ParseFilter(n.person, filter, networkTime); err != nil {
 		return nil, err
 	}
-	q.Sort, err = engine.ParseSortList(n.person, order)
+	q.Sort, err = query.ParseSortList(n.person, order)
 	return q, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/wire"
 )
 
@@ -153,7 +154,7 @@ func decodedText(t *testing.T, text string) any {
 // rows runs an aggregation and returns its rows as text, or "refused" if it is refused.
 func (n *network) rows(t *testing.T, text string) string {
 	t.Helper()
-	a, err := engine.ParseAggregation(n.person, decodedText(t, text), networkTime)
+	a, err := query.ParseAggregation(n.person, decodedText(t, text), networkTime)
 	if engine.CodeOf(err) == engine.Invalid {
 		return "refused"
 	}

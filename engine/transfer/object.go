@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // object is an object of a source, prepared for saving.
@@ -335,7 +336,7 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 			}
 		}
 	}
-	filter, err := engine.AnyOf(p, keys)
+	filter, err := query.AnyOf(p, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Package wire reads JSON from untrusted clients. It owns the JSON library,
 // keeps the order of names and the exact text of numbers, and limits the depth,
 // the length of numbers and the number of values. It does not validate the
-// content: package engine does that (Class.Bind, ParseFilter).
+// content: engine.Class.Bind and query.ParseFilter do that.
 package wire
 
 import (

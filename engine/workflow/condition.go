@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 )
 
 // condition is a condition on items. The zero condition always holds.
@@ -25,7 +26,7 @@ func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, o
 	if a == nil {
 		return nil, false
 	}
-	f, err := engine.ParseAccountFilter(c.class, c.said, a.Variable, unset)
+	f, err := query.ParseAccountFilter(c.class, c.said, a.Variable, unset)
 	return f, err == nil
 }
 
@@ -49,13 +50,13 @@ func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
 // readCondition reads a condition on the item. If it cannot be evaluated, the mistake is reported under the rule.
 func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	said := r.Value(field)
-	f, err := engine.ParseOwnFilter(r.class, said)
+	f, err := query.ParseOwnFilter(r.class, said)
 	if err == nil {
 		return condition{filter: f}
 	}
 	var names []string
 	for _, sample := range []any{nil, "x"} { // some operations accept null and some accept text
-		_, other := engine.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
+		_, other := query.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
 			names = append(names, name)
 			return sample, true
 		}, false)

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 	"restsrv/engine/service"
 )
 
@@ -80,7 +81,7 @@ type transition struct {
 func (r role) memberFilter(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
-		f, _ := engine.Naming(r.class, r.name, subjects) // the error was checked when the role was read
+		f, _ := query.Naming(r.class, r.name, subjects) // the error was checked when the role was read
 		return f
 	case slices.Contains(subjects, r.name):
 		return nil

@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/query"
 	"restsrv/engine/service"
 )
 
@@ -181,7 +182,7 @@ func (r reader) readPermission(all []permission) []permission {
 // resolveRole returns the role of a name. If the class has an attribute of that name that can name accounts, the
 // attribute takes precedence over a role or an account.
 func (r reader) resolveRole(name string) role {
-	_, err := engine.NamesOneOf(r.class, name, nil)
+	_, err := query.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}
 }
 

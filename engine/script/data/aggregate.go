@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/script/vm"
 )
 
@@ -38,7 +39,7 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (vm.Operation, error) {
 	if !slices.ContainsFunc(members, isComputedOption) {
 		return r.storedRows(call)
 	}
-	a, err := engine.ParseAggregation(c, members, r.h.Service.Now())
+	a, err := query.ParseAggregation(c, members, r.h.Service.Now())
 	if err != nil {
 		return vm.Operation{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
 )
@@ -120,7 +121,7 @@ func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*
 			return &engine.Query{Class: a.class.TargetOf(p), Filter: engine.Never(), Count: -1}, nil
 		}
 	}
-	f, err := engine.Equal(p.Back, held)
+	f, err := query.Equal(p.Back, held)
 	return &engine.Query{Class: a.class.TargetOf(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
 }
 
@@ -160,7 +161,7 @@ func queryByIDs(items []*engine.Item, wanted *engine.Query) (*engine.Query, erro
 		ids[i] = it.ID
 	}
 	var err error
-	q.Filter, err = engine.AnyOf(key[0], ids)
+	q.Filter, err = query.AnyOf(key[0], ids)
 	return &q, err
 }
 

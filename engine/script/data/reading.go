@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/script/event"
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/vm"
@@ -46,7 +47,7 @@ func (r arguments) parseFilter(c *engine.Class, o *goja.Object) (*engine.Filter,
 	if err != nil {
 		return nil, err
 	}
-	return engine.ParseFilter(c, decoded, r.h.Service.Now())
+	return query.ParseFilter(c, decoded, r.h.Service.Now())
 }
 
 // sameValues returns a filter for items of c with the values of an item. It
@@ -56,7 +57,7 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	for i, p := range it.Class.Properties {
 		comparable := p.Type.Scalar() && p.Type != engine.Password || p.Type == engine.Reference
 		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() && !c.Hides(p) && !it.Class.Hides(p) {
-			f, err := engine.Equal(p, v)
+			f, err := query.Equal(p, v)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +70,7 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 // newLoads returns the loads for the options forceEnrichment and nestingDepth.
 func (r arguments) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
 	paths, depth := js.OptionOf(o, "forceEnrichment"), js.OptionOf(o, "nestingDepth")
-	l := engine.NewLoadSet(c)
+	l := query.NewLoadSet(c)
 	if paths != nil {
 		decoded, err := r.h.ToDecoded(paths)
 		if err != nil {
@@ -84,8 +85,8 @@ func (r arguments) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, er
 		if err != nil {
 			return nil, err
 		}
-		if n > engine.MaxLoadDepth {
-			return nil, engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", engine.MaxLoadDepth, n)
+		if n > query.MaxLoadDepth {
+			return nil, engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", query.MaxLoadDepth, n)
 		}
 		if err := l.Nested(n); err != nil {
 			return nil, err
@@ -113,7 +114,7 @@ func (r arguments) readPageOptions(q *engine.Query, o *goja.Object) (err error) 
 		if err != nil {
 			return err
 		}
-		if q.Sort, err = engine.ParseSort(q.Class, decoded); err != nil {
+		if q.Sort, err = query.ParseSort(q.Class, decoded); err != nil {
 			return err
 		}
 	}

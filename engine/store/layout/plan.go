@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/sqldb"
 )
 
@@ -363,7 +364,7 @@ func (t *Table) SearchIndex() string { return t.Name + "#search" }
 // HasWords reports whether a class of the table has search words.
 func (t *Table) HasWords() bool {
 	for _, c := range t.Classes {
-		if c.Searched() {
+		if query.Searched(c) {
 			return true
 		}
 	}

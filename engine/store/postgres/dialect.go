@@ -19,6 +19,7 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/sqldb"
 )
 
@@ -110,7 +111,7 @@ func (dialect) IndexOn(column string, t engine.PropertyType) string {
 // Match implements store.Dialect. Expressions that cannot be translated are refused when the filter is read. If one
 // occurs here anyway, it matches no row.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
-	translated, err := engine.TranslateRegexp(pattern)
+	translated, err := query.TranslateRegexp(pattern)
 	if err != nil {
 		return "1 = 0"
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/postgres/pgtest"
 )
 
@@ -35,7 +35,7 @@ func newMatcher(t testing.TB) *matcher {
 func (m *matcher) compare(pattern string, texts []string) {
 	m.t.Helper()
 	re, err := regexp.Compile(pattern)
-	translated, refused := engine.TranslateRegexp(pattern)
+	translated, refused := query.TranslateRegexp(pattern)
 	if err != nil {
 		if refused == nil {
 			m.t.Errorf("%q is no expression, and became %q", pattern, translated)

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
 )
 
 // SearchText returns the value of SearchColumn for an item.
 func SearchText(it *engine.Item) any {
-	if words := it.IndexedWords(); len(words) > 0 {
+	if words := query.IndexedWords(it); len(words) > 0 {
 		return strings.Join(words, " ")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/store/rights"
 	"restsrv/engine/store/sqldb"
 )
@@ -14,18 +15,18 @@ import (
 // beginning of one of its words. In classes without search words, it matches if a textual property contains the text,
 // ignoring case.
 func (b *Builder) writeSearch(src *Source, text string) {
-	if err := engine.CheckSearch(text); err != nil {
+	if err := query.CheckSearch(text); err != nil {
 		b.fail(err)
 		return
 	}
-	if c := src.Plan.Class; c.Searched() {
+	if c := src.Plan.Class; query.Searched(c) {
 		// The words of an item are stored together, without their attributes. If the account may not read all of these
 		// attributes, the words cannot be used.
 		if b.guard.MayMeet(c) {
-			searchShown(b, src, engine.QueryWords(text))
+			searchShown(b, src, query.QueryWords(text))
 			return
 		}
-		searchWords(b, src, engine.QueryWords(text))
+		searchWords(b, src, query.QueryWords(text))
 		return
 	}
 	text = strings.TrimSpace(text)

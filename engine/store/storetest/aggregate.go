@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var aggregateTests = []test{
@@ -18,7 +19,7 @@ var aggregateTests = []test{
 // rowsOf runs an aggregation given as JSON and returns its rows as JSON.
 func rowsOf(t *testing.T, r engine.Repository, c *engine.Class, aggregation string) []string {
 	t.Helper()
-	a, err := engine.ParseAggregation(c, decoded(t, aggregation), now)
+	a, err := query.ParseAggregation(c, decoded(t, aggregation), now)
 	if err != nil {
 		t.Fatalf("%s: %v", aggregation, err)
 	}
@@ -88,7 +89,7 @@ func aggregateRefused(t *testing.T, open Open) {
 		`{"aggregates":{"x":{"median":["$age"]}}}`, `{"aggregates":{"x":{"sum":["$staff.age"]}}}`, `{"fields":{"x":"$age"},"aggregates":{"x":{"count":[]}}}`, `{"fields":{"x":"$age"},"to":"y"}`,
 		`{"fields":{"x":"$age"},"sort":{"y":1}}`, `{"fields":{"x":"$age"},"count":-1}`, `{"fields":{"x":"$age"},"filter":{"nosuch":1}}`, `{"fields":{"x":"$nosuch"}}`, `{"fields":{"x":{"nosuch":[]}}}`,
 	} {
-		_, err := engine.ParseAggregation(s.person, decoded(t, aggregation), now)
+		_, err := query.ParseAggregation(s.person, decoded(t, aggregation), now)
 		if engine.CodeOf(err) != engine.Invalid {
 			t.Errorf("%s: got %v, want code Invalid", aggregation, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/formula"
+	"restsrv/engine/query"
 )
 
 var calculateTests = []test{
@@ -175,7 +176,7 @@ func cachedWhenWritten(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	same(t, "updated", updated.Get("area"), int64(10))
-	f, err := engine.Equal(c.Property("area"), int64(10))
+	f, err := query.Equal(c.Property("area"), int64(10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +327,7 @@ func cachedForAll(t *testing.T, open Open) {
 	for i := range int64(6) {
 		l.newDistrict(t, i, 1)
 	}
-	few, err := engine.AnyOf(l.district.Property("id"), []any{int64(1), int64(2)})
+	few, err := query.AnyOf(l.district.Property("id"), []any{int64(1), int64(2)})
 	if err != nil {
 		t.Fatal(err)
 	}

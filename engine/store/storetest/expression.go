@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var expressionTests = []test{
@@ -34,7 +35,7 @@ func openSample(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 // value computes an expression for one item.
 func value(t *testing.T, r engine.Repository, c *engine.Class, id, expr string) string {
 	t.Helper()
-	a, err := engine.ParseAggregation(c, decoded(t, `{"fields":{"x":`+expr+`}}`), now)
+	a, err := query.ParseAggregation(c, decoded(t, `{"fields":{"x":`+expr+`}}`), now)
 	if err != nil {
 		t.Fatalf("%s: %v", expr, err)
 	}
@@ -125,7 +126,7 @@ func expressionLetters(t *testing.T, open Open) {
 		"ᾳ": "ΑΙ ᾳ", "ſ": "S ſ", "K": "K k", "ёж": "ЁЖ ёж", "ẞ": "ẞ ß", "𐐨": "𐐀 𐐨", "ҐЄІ": "ҐЄІ ґєі",
 	} {
 		f := fmt.Sprintf(`{"fields":{"up":{"upper":["$name"]},"low":{"lower":["$name"]}},"filter":{"name":%q}}`, word)
-		a, err := engine.ParseAggregation(c, decoded(t, f), now)
+		a, err := query.ParseAggregation(c, decoded(t, f), now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func expressionRefused(t *testing.T, open Open) {
 		`{"eq":["$$nope",1]}`, `{"eq":[{"format":["$at","%q"]},"x"]}`, `{"eq":[{"dateAdd":["$at",1,"week"]},1]}`, `{"match":["a","b"]}`, `{"eq":["$n",{"a":1,"b":2}]}`, `{"eq":["$n",{}]}`,
 		`[{"property":"n","operation":0,"value":["$x"]}]`, `[{"property":"n","operation":11,"value":[1]}]`, `[{"operation":9,"value":[1]}]`, `[{"property":"n","operation":0,"value":[1,2]}]`, `[{"operation":0}]`, `[1]`,
 	} {
-		_, err := engine.ParseFilter(c, decoded(t, filter), now)
+		_, err := query.ParseFilter(c, decoded(t, filter), now)
 		if engine.CodeOf(err) != engine.Invalid {
 			t.Errorf("%s: got %v, want code Invalid", filter, err)
 		}

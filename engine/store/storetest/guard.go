@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var guardTests = []test{
@@ -215,7 +216,7 @@ var guardRules = []struct {
 	{"search", "15", onMatters(`{"and":[{"match":["matter bob"]},{"nempty":["$dept"]}]}`)},
 	{"nothing", "", func(*testing.T, *office) *engine.Filter { return engine.Never() }},
 	{"an attribute of a class below", "0245", func(t *testing.T, o *office) *engine.Filter {
-		high, err := engine.Equal(o.lawsuit.Property("court"), "High")
+		high, err := query.Equal(o.lawsuit.Property("court"), "High")
 		if err != nil {
 			t.Fatal(err)
 		}

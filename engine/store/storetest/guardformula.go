@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var guardFormulaTests = []test{
@@ -160,12 +161,12 @@ func guardCachedConditions(t *testing.T, open Open) {
 	}
 	of := &engine.Query{Class: w.desk, Filter: parsed(t, w.desk, `{"team.names":"Ann Bob Max"}`), Count: -1}
 	refused("a path", "names", tryList(t, r, of))
-	sorts, err := engine.ParseSortList(w.team, "-names")
+	sorts, err := query.ParseSortList(w.team, "-names")
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused("an order", "names", tryList(t, r, &engine.Query{Class: w.team, Sort: sorts, Count: -1}))
-	a, err := engine.ParseAggregation(w.team, decoded(t, `{"fields":{"x":"$names"}}`), now)
+	a, err := query.ParseAggregation(w.team, decoded(t, `{"fields":{"x":"$names"}}`), now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var guardKeptTests = []test{
@@ -113,14 +114,14 @@ func guardKeptConditions(t *testing.T, open Open) {
 			class *engine.Class
 			by    string
 		}{{k.team, "-words"}, {k.team, "copy"}, {k.desk, "team.words"}} {
-			by, err := engine.ParseSortList(c.class, c.by)
+			by, err := query.ParseSortList(c.class, c.by)
 			if err != nil {
 				t.Fatal(err)
 			}
 			refused("an order by "+c.by, tryList(t, r, &engine.Query{Class: c.class, Sort: by, Count: -1}))
 		}
 		for _, source := range []string{`{"fields":{"x":"$words"}}`, `{"aggregates":{"x":{"max":["$words"]}}}`, `{"aggregates":{"x":{"count":[{"eq":["$words","secret"]}]}}}`} {
-			a, err := engine.ParseAggregation(k.team, decoded(t, source), now)
+			a, err := query.ParseAggregation(k.team, decoded(t, source), now)
 			if err != nil {
 				t.Fatalf("%s: %v", source, err)
 			}

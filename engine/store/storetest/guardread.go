@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 func guardRows(t *testing.T, open Open) {
@@ -173,7 +174,7 @@ func guardComputed(t *testing.T, open Open) {
 // expectUnknown checks that the error for an attribute of matters is the error for an unknown attribute.
 func expectUnknown(t *testing.T, o *office, what, name string, err error) {
 	t.Helper()
-	_, want := engine.ParseSortList(o.matter, "nothing")
+	_, want := query.ParseSortList(o.matter, "nothing")
 	e := fails(t, err, engine.Invalid, "unknown-attribute")
 	same(t, what, []string{e.Message, e.Class, e.Attribute}, []string{strings.Replace(want.Error(), "nothing", name, 1), o.matter.FullName, name})
 }
@@ -220,7 +221,7 @@ func guardUnknownElsewhere(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := hidesMost(o)
 	for path, name := range map[string]string{"secret": "secret", "next": "next", "next.title": "next", "-cover.text": "cover", "dept.first.secret": "secret"} {
-		sorts, err := engine.ParseSortList(o.matter, path)
+		sorts, err := query.ParseSortList(o.matter, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +234,7 @@ func guardUnknownElsewhere(t *testing.T, open Open) {
 		`{"fields":{"x":"$secret"}}`: "secret", `{"aggregates":{"x":{"max":["$secret"]}}}`: "secret", `{"aggregates":{"x":{"count":["$secret"]}}}`: "secret",
 		`{"fields":{"x":{"size":["$pages"]}}}`: "pages", `{"fields":{"x":"$next.title"},"aggregates":{"n":{"count":[]}}}`: "next", `{"fields":{"x":{"upper":["$dept.first.secret"]}},"count":0}`: "secret",
 	} {
-		a, err := engine.ParseAggregation(o.matter, decoded(t, aggregation), now)
+		a, err := query.ParseAggregation(o.matter, decoded(t, aggregation), now)
 		if err != nil {
 			t.Fatal(err)
 		}

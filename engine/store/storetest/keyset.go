@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var keysetTests = []test{
@@ -47,14 +48,14 @@ func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 		next = &read[size]
 		read = read[:size]
 	}
-	return engine.CursorKey("key").Encode(q, read[max(0, len(read)-engine.CursorItems):], next)
+	return query.CursorKey("key").Encode(q, read[max(0, len(read)-query.CursorItems):], next)
 }
 
 // readPage returns the ids of a page and the cursor for the next one, or "" if it is the last.
 func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, size int) (found []string, next string, err error) {
 	t.Helper()
 	if cursor != "" {
-		if q.After, err = engine.CursorKey("key").Decode(&q, cursor); err != nil {
+		if q.After, err = query.CursorKey("key").Decode(&q, cursor); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +93,7 @@ func listPages(t *testing.T, r engine.Repository, q engine.Query, size int) (all
 func keysetPages(t *testing.T, open Open) {
 	r, c := openOrders(t, open)
 	for _, order := range orders {
-		sorted, err := engine.ParseSortList(c, order)
+		sorted, err := query.ParseSortList(c, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func keysetPages(t *testing.T, open Open) {
 // keysetStable checks that items which are inserted or deleted between pages do not move the pages.
 func keysetStable(t *testing.T, open Open) {
 	r, c := openOrders(t, open)
-	sorted, _ := engine.ParseSortList(c, "title")
+	sorted, _ := query.ParseSortList(c, "title")
 	q := engine.Query{Class: c, Sort: sorted, Count: 10, WantPosition: true}
 	whole := ids(t, r, &engine.Query{Class: c, Sort: sorted, Count: -1})
 	var at *engine.Position
@@ -141,15 +142,15 @@ func keysetStable(t *testing.T, open Open) {
 
 func cursors(t *testing.T, open Open) {
 	r, c := openOrders(t, open)
-	key := engine.CursorKey("some key")
-	query := func(order, filter, search string) *engine.Query {
-		sorted, err := engine.ParseSortList(c, order)
+	key := query.CursorKey("some key")
+	listOf := func(order, filter, search string) *engine.Query {
+		sorted, err := query.ParseSortList(c, order)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return &engine.Query{Class: c, Sort: sorted, Filter: parsed(t, c, filter), Search: search, Count: 1, WantPosition: true}
 	}
-	q := query("-pay,at", `{"gt":["$pay",0]}`, "")
+	q := listOf("-pay,at", `{"gt":["$pay",0]}`, "")
 	var cursor string
 	err := r.List(t.Context(), q, func(it *engine.Item) error {
 		cursor = key.Encode(q, []engine.Position{*it.Position}, nil)
@@ -167,8 +168,8 @@ func cursors(t *testing.T, open Open) {
 		t.Errorf("got %v for another page, want no error", err)
 	}
 	others := map[string]*engine.Query{
-		"another order": query("-pay,-at", `{"gt":["$pay",0]}`, ""), "another filter": query("-pay,at", `{"gt":["$pay",1]}`, ""),
-		"another operator": query("-pay,at", `{"gte":["$pay",0]}`, ""), "a search": query("-pay,at", `{"gt":["$pay",0]}`, "x"), "another path": query("-pay,at", `{"gt":["$rank",0]}`, ""),
+		"another order": listOf("-pay,-at", `{"gt":["$pay",0]}`, ""), "another filter": listOf("-pay,at", `{"gt":["$pay",1]}`, ""),
+		"another operator": listOf("-pay,at", `{"gte":["$pay",0]}`, ""), "a search": listOf("-pay,at", `{"gt":["$pay",0]}`, "x"), "another path": listOf("-pay,at", `{"gt":["$rank",0]}`, ""),
 		"another class": {Class: note(), Filter: q.Filter, Sort: q.Sort},
 	}
 	for name, other := range others {
@@ -176,7 +177,7 @@ func cursors(t *testing.T, open Open) {
 			t.Errorf("%s: got %v, want code Invalid", name, err)
 		}
 	}
-	if _, err := engine.CursorKey("other key").Decode(q, cursor); engine.CodeOf(err) != engine.Invalid {
+	if _, err := query.CursorKey("other key").Decode(q, cursor); engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("another key: got %v, want code Invalid", err)
 	}
 	for i := range cursor {
@@ -191,7 +192,7 @@ func cursors(t *testing.T, open Open) {
 			t.Errorf("%.20q: got %v, want code Invalid", bad, err)
 		}
 	}
-	plain := query("", "{}", "")
+	plain := listOf("", "{}", "")
 	plain.Sort = nil
 	for _, n := range []int64{1, 1 << 40} {
 		if at, err := key.Decode(plain, key.Encode(plain, []engine.Position{{Sequence: n}}, nil)); err != nil || at.Sequence != n || len(at.Values) != 0 {
@@ -241,7 +242,7 @@ var longOrders = []string{"text", "-text", "html", "-name", "short", "-short", "
 func keysetLong(t *testing.T, open Open) {
 	r, c := openLong(t, open, rand.New(rand.NewPCG(7, 1)), 60)
 	for _, order := range longOrders {
-		sorted, err := engine.ParseSortList(c, order)
+		sorted, err := query.ParseSortList(c, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +263,7 @@ func keysetLongStable(t *testing.T, open Open) {
 		random := rand.New(rand.NewPCG(7, seed))
 		r, c := openLong(t, open, random, 60)
 		order := longOrders[random.IntN(7)]
-		sorted, err := engine.ParseSortList(c, order)
+		sorted, err := query.ParseSortList(c, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +317,7 @@ func keysetLandmarks(t *testing.T, open Open) {
 	for i := range int64(20) {
 		create(t, r, c, "id", i, "text", common+fmt.Sprint(10+i), "owner", fmt.Sprint("o", i%2))
 	}
-	sorted, _ := engine.ParseSortList(c, "text")
+	sorted, _ := query.ParseSortList(c, "text")
 	q := engine.Query{Class: c, Sort: sorted, Count: -1}
 	_, cursor, err := readPage(t, r, q, "", 8)
 	if err != nil || cursor == "" {
@@ -326,7 +327,7 @@ func keysetLandmarks(t *testing.T, open Open) {
 		t.Helper()
 		found, _, err := readPage(t, r, q, cursor, 3)
 		same(t, what, []any{found, err}, []any{want, nil})
-		at, err := engine.CursorKey("key").Decode(&q, cursor)
+		at, err := query.CursorKey("key").Decode(&q, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}

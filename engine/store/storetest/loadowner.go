@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 // boxes have things in three kinds of collections. The conditions of the collections compare
@@ -83,7 +84,7 @@ func (b *boxes) limit(t *testing.T, conditions string) {
 	t.Helper()
 	for _, name := range boxCollections {
 		var err error
-		if b.box.Property(name).Conditions, _, err = engine.ParseMemberFilter(b.thing, b.box, decoded(t, conditions)); err != nil {
+		if b.box.Property(name).Conditions, _, err = query.ParseMemberFilter(b.thing, b.box, decoded(t, conditions)); err != nil {
 			t.Fatalf("%s: %v", conditions, err)
 		}
 	}

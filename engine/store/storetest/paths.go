@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var pathTests = []test{
@@ -143,7 +144,7 @@ func backReferences(t *testing.T, open Open) {
 	} {
 		finds(t, s, s.person, parsed(t, s.person, filter), split(want)...)
 	}
-	sorted, err := engine.ParseSortList(s.person, "-first.name, name")
+	sorted, err := query.ParseSortList(s.person, "-first.name, name")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +158,11 @@ func refusedPaths(t *testing.T, open Open) {
 		`{"eq":["$staff","$staff"]}`, `{"contains":["$age",1]}`, `{"contains":["$town","oslo"]}`, `{"contains":["$staff",{"eq":["$nothing",1]}]}`,
 		`{"boss.boss.boss.boss.boss.boss.boss.boss.name":"x"}`, `{"eq":["$age","$name"]}`, `{"town.region":"x"}`, `{"gt":["$town.region._id","x"]}`,
 	} {
-		_, err := engine.ParseFilter(s.person, decoded(t, filter), now)
+		_, err := query.ParseFilter(s.person, decoded(t, filter), now)
 		fails(t, err, engine.Invalid, "")
 	}
 	for _, sort := range []string{"staff", "staff.name", "nothing", "-", "town.nothing"} {
-		_, err := engine.ParseSortList(s.person, sort)
+		_, err := query.ParseSortList(s.person, sort)
 		fails(t, err, engine.Invalid, "")
 	}
 	wide := &engine.Filter{Op: engine.OpOr}
@@ -185,7 +186,7 @@ func sortingByPath(t *testing.T, open Open) {
 		"-_class,name":           "01234",
 		"town":                   "32014",
 	} {
-		sorted, err := engine.ParseSortList(s.person, order)
+		sorted, err := query.ParseSortList(s.person, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func compositePaths(t *testing.T, open Open) {
 func loadedByPath(t *testing.T, open Open) {
 	s := openSociety(t, open)
 	staff := s.person.Property("staff")
-	sorted, err := engine.ParseSortList(s.person, "-town.name")
+	sorted, err := query.ParseSortList(s.person, "-town.name")
 	if err != nil {
 		t.Fatal(err)
 	}

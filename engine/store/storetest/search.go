@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 )
 
 var searchTests = []test{
@@ -53,7 +54,7 @@ func searchWords(t *testing.T, open Open) {
 	fails(t, err, engine.Invalid, "search")
 	_, err = r.Count(t.Context(), &engine.Query{Class: c, Search: "a\x00b"})
 	fails(t, err, engine.Invalid, "search")
-	sorted, _ := engine.ParseSortList(c, "-title")
+	sorted, _ := query.ParseSortList(c, "-title")
 	same(t, "sorted and filtered", ids(t, r, &engine.Query{Class: c, Search: "fo", Sort: sorted, Filter: parsed(t, c, `{"ne":["$id","2"]}`), Count: 5}), []string{"4", "0"})
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/query"
 	"restsrv/engine/wire"
 )
 
@@ -254,7 +255,7 @@ func Compare(op engine.Op, p *engine.Property, value any) *engine.Filter {
 // parsed parses a filter from JSON.
 func parsed(t *testing.T, c *engine.Class, filter string) *engine.Filter {
 	t.Helper()
-	f, err := engine.ParseFilter(c, decoded(t, filter), now)
+	f, err := query.ParseFilter(c, decoded(t, filter), now)
 	if err != nil {
 		t.Fatalf("%s: %v", filter, err)
 	}
