@@ -6,7 +6,7 @@ import (
 
 // Repository is the storage interface for items. Package engine/store implements it with SQL,
 // engine/access wraps any Repository with permissions, and the conformance suite is
-// engine/store/storetest.
+// engine/store/storetest/suite.
 //
 // All methods can be called from any goroutine. They act for AccountFrom(ctx), which they record as
 // creator or editor. A method that writes is one transaction, which is durable when the method

@@ -10,19 +10,21 @@ import (
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/store/storetest"
+	"restsrv/engine/store/storetest/journal"
+	"restsrv/engine/store/storetest/suite"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 func TestRepository(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t), classes...)
 	})
 }
 
 // TestInTransactions runs the conformance suite with each call in a transaction.
 func TestInTransactions(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, pgtest.Database(t), classes...)}
 	}, "create", "update", "save", "order", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
 }
@@ -30,7 +32,7 @@ func TestInTransactions(t *testing.T) {
 // TestJournaled runs the conformance suite with a journal. All writes must be journaled, and the results must not
 // change.
 func TestJournaled(t *testing.T) {
-	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, journal.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t), classes...)
 	}), "save", "order", "collections", "changed keys", "all that a filter finds", "concurrency", "transactions")
 }

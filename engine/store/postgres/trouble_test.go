@@ -14,12 +14,14 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/store/storetest"
+	"restsrv/engine/store/storetest/suite"
+	"restsrv/engine/store/storetest/write"
 )
 
 // TestSerializable runs concurrent work with the strictest isolation level. PostgreSQL and compatible databases then
 // refuse some transactions, which must be repeated.
 func TestSerializable(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t)+"&default_transaction_isolation=serializable", classes...)
 	}, "concurrency", "save", "update")
 }
@@ -138,7 +140,7 @@ func TestTransactionGivesWay(t *testing.T) {
 
 // TestRaces: two servers use one database concurrently.
 func TestRaces(t *testing.T) {
-	storetest.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
+	write.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
 		url := pgtest.Database(t)
 		return [2]engine.Repository{openAt(t, url, classes...), openAt(t, url, classes...)}
 	})

@@ -8,17 +8,19 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 	"restsrv/engine/store/storetest"
+	"restsrv/engine/store/storetest/journal"
+	"restsrv/engine/store/storetest/suite"
 )
 
 func TestRepository(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)
 	})
 }
 
 // TestInTransactions runs the conformance suite with each call in a transaction.
 func TestInTransactions(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)}
 	}, "values", "create", "list", "update", "save", "order", "inheritance", "trees", "loading", "nested records", "collections", "changed keys",
 		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "journal", "concurrency")
@@ -27,7 +29,7 @@ func TestInTransactions(t *testing.T) {
 // TestJournaled runs the conformance suite with a journal. All writes must be journaled, and the results must not
 // change.
 func TestJournaled(t *testing.T) {
-	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
+	suite.Run(t, journal.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)
 	}), "values", "create", "update", "save", "order", "inheritance", "trees", "nested records", "collections", "changed keys", "all that a filter finds",
 		"numbers", "trackers", "files", "formulas", "guard", "concurrency", "transactions")

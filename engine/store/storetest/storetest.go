@@ -1,6 +1,6 @@
-// Package storetest is the conformance suite of engine.Repository. It uses only the interface and
-// checks the behaviour that every implementation must have. Implementations run it from their own
-// tests. Tests for a single database belong to its own package.
+// Package storetest has the helpers of tests of an engine.Repository: they declare classes, build values and filters,
+// and check results. The tests of the conformance suite are in packages of their own, by subject; package suite runs
+// them. To add a test, put it into the package of its subject. Put a helper here if several of these packages use it.
 package storetest
 
 import (
@@ -58,61 +58,16 @@ func Class(classes []*engine.Class, name string) *engine.Class {
 	return nil
 }
 
-// Run runs the suite. If only is given, it runs only these groups of tests.
-func Run(t *testing.T, open Open, only ...string) {
-	groups := []struct {
-		name  string
-		tests []test
-	}{
-		{"values", valueTests},
-		{"entries of indexes", entryTests},
-		{"create", createTests},
-		{"list", listTests},
-		{"filter", filterTests},
-		{"update", updateTests},
-		{"save", saveTests},
-		{"order", orderTests},
-		{"inheritance", treeTests},
-		{"trees", redeclaredTests},
-		{"loading", loadTests},
-		{"nested records", nestedTests},
-		{"collections", collectionTests},
-		{"changed keys", rekeyTests},
-		{"all that a filter finds", allTests},
-		{"numbers", numberTests},
-		{"trackers", trackerTests},
-		{"archive", archiveTests},
-		{"files", fileTests},
-		{"journal", journalTests},
-		{"stages", stageTests},
-		{"grants", grantTests},
-		{"paths", pathTests},
-		{"expressions", expressionTests},
-		{"keysets", keysetTests},
-		{"search", searchTests},
-		{"aggregation", aggregateTests},
-		{"formulas", calculateTests},
-		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests, guardKeptTests)},
-		{"concurrency", concurrencyTests},
-		{"transactions", transactionTests},
-		{"moments", momentTests},
-		{"races", raceTests},
-	}
-	for _, g := range groups {
-		if len(only) > 0 && !slices.Contains(only, g.name) {
-			continue
-		}
-		t.Run(g.name, func(t *testing.T) {
-			for _, test := range g.tests {
-				t.Run(test.name, func(t *testing.T) { test.run(t, open) })
-			}
-		})
-	}
+// Group is a named list of tests.
+type Group struct {
+	Name  string
+	Tests []Test
 }
 
-type test struct {
-	name string
-	run  func(t *testing.T, open Open)
+// Test is a named test of the suite.
+type Test struct {
+	Name string
+	Run  func(t *testing.T, open Open)
 }
 
 // NewClass returns a class with its first property as the key. Other properties are nullable unless
@@ -165,34 +120,45 @@ func Prop(name string, typ engine.PropertyType, change ...func(*engine.Property)
 	return p
 }
 
-func required(p *engine.Property)     { p.Nullable = false }
-func unique(p *engine.Property)       { p.Unique = true }
-func indexed(p *engine.Property)      { p.Indexed = true }
-func readonly(p *engine.Property)     { p.Readonly = true }
-func autoassigned(p *engine.Property) { p.Autoassigned = true }
+// Required makes a property not nullable.
+func Required(p *engine.Property) { p.Nullable = false }
 
-func byDefault(v any) func(*engine.Property) {
+// Unique makes the values of a property unique.
+func Unique(p *engine.Property) { p.Unique = true }
+
+// Indexed gives a property an index.
+func Indexed(p *engine.Property) { p.Indexed = true }
+
+// Readonly makes a property read-only.
+func Readonly(p *engine.Property) { p.Readonly = true }
+
+// Autoassigned lets the repository assign the value of a property.
+func Autoassigned(p *engine.Property) { p.Autoassigned = true }
+
+// ByDefault gives a property a default value.
+func ByDefault(v any) func(*engine.Property) {
 	return func(p *engine.Property) { p.Default = v }
 }
 
-// note returns the class that most tests use.
-func note() *engine.Class {
+// NoteClass returns the class that most tests use.
+func NoteClass() *engine.Class {
 	return NewClass("note",
-		Prop("id", engine.GUID, autoassigned),
-		Prop("title", engine.String, indexed),
+		Prop("id", engine.GUID, Autoassigned),
+		Prop("title", engine.String, Indexed),
 		Prop("body", engine.Text),
 		Prop("rank", engine.Int),
-		Prop("code", engine.String, unique),
+		Prop("code", engine.String, Unique),
 	)
 }
 
-func openNotes(t *testing.T, open Open) (engine.Repository, *engine.Class) {
-	c := note()
+// OpenNotes opens a repository with the class of NoteClass.
+func OpenNotes(t *testing.T, open Open) (engine.Repository, *engine.Class) {
+	c := NoteClass()
 	return open(t, []*engine.Class{c}), c
 }
 
-// values returns input values. pairs are names and values in turn.
-func values(c *engine.Class, pairs ...any) engine.Values {
+// NewValues returns input values. pairs are names and values in turn.
+func NewValues(c *engine.Class, pairs ...any) engine.Values {
 	v := engine.NewValues(c)
 	for i := 0; i < len(pairs); i += 2 {
 		v[c.Property(pairs[i].(string)).Index] = pairs[i+1]
@@ -200,20 +166,23 @@ func values(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-func record(c *engine.Class, id string, pairs ...any) engine.Record {
-	return engine.Record{Class: c, ID: id, Values: values(c, pairs...)}
+// NewRecord returns a record with the values of names and values in turn.
+func NewRecord(c *engine.Class, id string, pairs ...any) engine.Record {
+	return engine.Record{Class: c, ID: id, Values: NewValues(c, pairs...)}
 }
 
-func create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
+// Create creates an item, and fails the test if that fails.
+func Create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
 	t.Helper()
-	it, err := r.Create(t.Context(), c, values(c, pairs...), engine.WriteOptions{})
+	it, err := r.Create(t.Context(), c, NewValues(c, pairs...), engine.WriteOptions{})
 	if err != nil {
 		t.Fatalf("create: %v", err)
 	}
 	return it
 }
 
-func get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.Item {
+// Get returns an item, and fails the test if that fails.
+func Get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.Item {
 	t.Helper()
 	it, err := r.Get(t.Context(), c, id)
 	if err != nil {
@@ -222,8 +191,8 @@ func get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.
 	return it
 }
 
-// ids returns the ids that a query finds.
-func ids(t *testing.T, r engine.Repository, q *engine.Query) []string {
+// ListIDs returns the ids that a query finds.
+func ListIDs(t *testing.T, r engine.Repository, q *engine.Query) []string {
 	t.Helper()
 	found := []string{}
 	err := r.List(t.Context(), q, func(it *engine.Item) error {
@@ -236,11 +205,13 @@ func ids(t *testing.T, r engine.Repository, q *engine.Query) []string {
 	return found
 }
 
-func all(c *engine.Class) *engine.Query { return &engine.Query{Class: c, Count: -1} }
+// All returns the query for all items of a class.
+func All(c *engine.Class) *engine.Query { return &engine.Query{Class: c, Count: -1} }
 
-func count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
+// Count returns the number of items of a class.
+func Count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
 	t.Helper()
-	n, err := r.Count(t.Context(), all(c))
+	n, err := r.Count(t.Context(), All(c))
 	if err != nil {
 		t.Fatalf("count: %v", err)
 	}
@@ -252,20 +223,21 @@ func Compare(op engine.Op, p *engine.Property, value any) *engine.Filter {
 	return &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
 }
 
-// parsed parses a filter from JSON.
-func parsed(t *testing.T, c *engine.Class, filter string) *engine.Filter {
+// ParseFilter parses a filter from JSON.
+func ParseFilter(t *testing.T, c *engine.Class, filter string) *engine.Filter {
 	t.Helper()
-	f, err := query.ParseFilter(c, decoded(t, filter), now)
+	f, err := query.ParseFilter(c, DecodeJSON(t, filter), Now)
 	if err != nil {
 		t.Fatalf("%s: %v", filter, err)
 	}
 	return f
 }
 
-// now is the time of all filters.
-var now = time.Date(2024, 2, 29, 12, 30, 0, 0, time.UTC)
+// Now is the time of all filters.
+var Now = time.Date(2024, 2, 29, 12, 30, 0, 0, time.UTC)
 
-func decoded(t *testing.T, json string) any {
+// DecodeJSON decodes a JSON text, and fails the test if that fails.
+func DecodeJSON(t *testing.T, json string) any {
 	t.Helper()
 	v, err := wire.Decode([]byte(json))
 	if err != nil {
@@ -274,15 +246,16 @@ func decoded(t *testing.T, json string) any {
 	return v
 }
 
-func same(t *testing.T, what string, got, want any) {
+// CheckSame compares two values deeply and reports a difference.
+func CheckSame(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got %#v, want %#v", what, got, want)
 	}
 }
 
-// fails checks the code of an error and, unless it is "", the reason. It returns the error.
-func fails(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
+// CheckError checks the code of an error and, unless it is "", the reason. It returns the error.
+func CheckError(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
 	t.Helper()
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -294,7 +267,7 @@ func fails(t *testing.T, err error, code engine.Code, reason string) *engine.Err
 	return e
 }
 
-// as returns the context of a request by an account.
-func as(t *testing.T, id string) context.Context {
+// WithAccount returns the context of a request by an account.
+func WithAccount(t *testing.T, id string) context.Context {
 	return engine.WithAccount(t.Context(), &engine.Account{ID: id})
 }

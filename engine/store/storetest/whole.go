@@ -89,7 +89,7 @@ func (w Whole) Save(ctx context.Context, records []engine.Record) (items []*engi
 }
 
 func (w Whole) within(ctx context.Context, work func(ctx context.Context) error) error {
-	return within(ctx, w, work)
+	return InTransaction(ctx, w, work)
 }
 
 // Admit calls engine.Admit in a transaction.

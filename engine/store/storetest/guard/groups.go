@@ -1,0 +1,16 @@
+// Package guard holds the tests of the conformance suite that read and write with the permissions of an account.
+package guard
+
+import (
+	"slices"
+
+	"restsrv/engine/store/storetest"
+)
+
+// Groups returns the groups of tests of this package.
+func Groups() []storetest.Group {
+	return []storetest.Group{
+		{Name: "grants", Tests: grantTests},
+		{Name: "guard", Tests: slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests, guardKeptTests)},
+	}
+}
