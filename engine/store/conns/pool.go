@@ -13,6 +13,7 @@ package conns
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -108,8 +109,12 @@ func (s *Pool) EngineError(ctx context.Context, r *Session, err error) error {
 	}
 	away := kind == sqldb.Away || kind == sqldb.Full || kind == sqldb.Stale
 	cause := ctx.Err()
-	left := errors.Is(cause, context.Canceled) && errors.Is(err, context.Canceled) // also true if the connection was still being opened
+	// If the client has left, the driver may have given up the connection for that reason.
+	left := errors.Is(cause, context.Canceled) && (errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrBadConn))
 	if cause != nil && (!away || left) {
+		if away {
+			r.disconnect()
+		}
 		return TimeoutError(cause)
 	}
 	switch {
