@@ -51,7 +51,9 @@ var targets = []target{
 	{dir: "engine/account"},
 	{dir: "engine/session"},
 	{dir: "engine/oauth"},
-	{dir: "engine/store", files: []string{"guard.go", "admit.go", "admission.go", "hide.go", "owned.go"}, tests: []string{"engine/store", "engine/store/sqlite"},
+	{dir: "engine/store", files: []string{"admit.go", "admission.go", "hide.go", "owned.go"}, tests: []string{"engine/store", "engine/store/sqlite"},
+		skip: "|TestInTransactions|TestJournaled|TestRandomQueries|UnderLoad|TestKill|TestScan", split: "TestRepository"},
+	{dir: "engine/store/rights", tests: []string{"engine/store", "engine/store/sqlite"},
 		skip: "|TestInTransactions|TestJournaled|TestRandomQueries|UnderLoad|TestKill|TestScan", split: "TestRepository"},
 }
 
