@@ -150,10 +150,10 @@ func (e *Expr) At(now Instant) Instant {
 	return now.orMidnight(e.Value)
 }
 
-// orMidnight returns the instant itself, or the midnight (UTC) before it if what is
-// Today.
-func (i Instant) orMidnight(what any) Instant {
-	if what != Today {
+// orMidnight returns the instant itself, or the midnight (UTC) before it if the value of
+// the expression is Today.
+func (i Instant) orMidnight(value any) Instant {
+	if value != Today {
 		return i
 	}
 	const day = Instant(24 * time.Hour / time.Millisecond)

@@ -132,8 +132,8 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// ComputeAgain computes some of the cached attributes as a write would, for a
-// reader from whom the stored values are hidden. The caller must have set these
+// ComputeAgain computes some of the cached attributes as a write would. It is used if
+// the account may not read the stored values. The caller must have set these
 // values to nil before. An attribute that cannot be computed is null. Attributes
 // that are not cached are computed too, because others may depend on them. The
 // caller must call Compute afterwards, when all values are known.

@@ -1,8 +1,8 @@
 package main
 
-// plantedMistake is a mistake that can be made in a generated application, in addition
-// to what the application has. plant returns the file in which it is reported, or "" if
-// the mistake cannot be made.
+// plantedMistake is a definition with a mistake that can be added to a generated
+// application. plant returns the file that the report must name, or "" if this
+// application cannot have the mistake.
 type plantedMistake struct {
 	code  string
 	plant func(g *generatedApp) (file string)

@@ -216,23 +216,10 @@ func (w *generatedRun) send(b *sandbox, account, request string) *recorder {
 	w.Helper()
 	method, rest, _ := strings.Cut(request, " ")
 	path, body, _ := strings.Cut(rest, " ")
-	r, err := http.NewRequestWithContext(w.Context(), method, "http://localhost"+path, strings.NewReader(body))
-	if err != nil {
-		w.Fatal(err)
-	}
-	r.RemoteAddr, r.RequestURI = "127.0.0.1:1024", path
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	r.Header.Set("Auth-User", account)
-	r.Header.Set("Auth-Pwd", b.secret)
-	answer := &recorder{header: http.Header{}}
-	b.ServeHTTP(answer, r)
-	answer.WriteHeader(http.StatusOK)
+	answer, fault := askSandbox(w, b, account, method, path, body)
 	w.requests++
-	text := answer.body.Bytes()
-	if answer.status == http.StatusInternalServerError || strings.Contains(answer.sent.Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
-		w.errorf("%s: %d %.500s", request, answer.status, text)
+	if fault != "" {
+		w.errorf("%s: %s", request, fault)
 	}
 	return answer
 }
@@ -330,7 +317,7 @@ func (w *generatedRun) check(dir string, expected map[string]string) {
 	}
 }
 
-// editors matches what requests change beside values.
+// editors matches the editor of an object in an export. Requests change it.
 var editors = regexp.MustCompile(`,"_editor":"[^"]*"`)
 
 // export returns the lines of an export of the objects of an application.

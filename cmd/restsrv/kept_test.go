@@ -269,8 +269,8 @@ func (k *keeper) ask(method, path, body string) (int, string) {
 	return status, text
 }
 
-// expectCopy imports an export into a new database of the application. It takes the
-// mistake in a file back, and compares what the database then holds. If objects were not
+// expectCopy imports an export into a new database of the application. It then restores
+// the file with the mistake and compares the objects of the database. If objects were not
 // imported, because their class is left out, a second import without the mistake must
 // import them.
 func (k *keeper) expectCopy(what, exported, file, text string, want []string) {
@@ -310,7 +310,7 @@ func sortedLines(text string) []string {
 	return all
 }
 
-// exportText returns what restsrv export writes with flags for the database.
+// exportText returns the output of restsrv export. db holds the flags for the database.
 func (k *keeper) exportText(db []string) string {
 	k.Helper()
 	var out, failed bytes.Buffer

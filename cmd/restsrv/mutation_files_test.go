@@ -380,28 +380,42 @@ func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 	}
 }
 
+// askSandbox sends a request to an application as an account. headers are further headers,
+// each a name and a value. fault describes an answer that a server must never give: status
+// 500, or invalid JSON; it is "" if the answer has the right form.
+func askSandbox(t testing.TB, b *sandbox, account, method, path, body string, headers ...string) (answer *recorder, fault string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.RemoteAddr, r.RequestURI = "127.0.0.1:1024", path
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Auth-User", account)
+	r.Header.Set("Auth-Pwd", b.secret)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer = &recorder{header: http.Header{}}
+	b.ServeHTTP(answer, r)
+	answer.WriteHeader(http.StatusOK)
+	text := answer.body.Bytes()
+	if answer.status == http.StatusInternalServerError || strings.Contains(answer.sent.Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
+		return answer, fmt.Sprintf("%d %.500s", answer.status, text)
+	}
+	return answer, ""
+}
+
 // request sends requests as an administrator of the application.
 func (m *mutatedApplication) request(b *sandbox, a *app) {
 	m.Helper()
 	send := func(method, path, body string) *recorder {
-		r, err := http.NewRequestWithContext(m.Context(), method, "http://localhost"+path, strings.NewReader(body))
-		if err != nil {
-			m.Fatal(err)
-		}
-		r.RemoteAddr, r.RequestURI = "127.0.0.1:1024", path
-		if body != "" {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		r.Header.Set("Auth-User", "demo@local")
-		r.Header.Set("Auth-Pwd", b.secret)
-		r.Header.Set("Auth-Token", b.secret+".demo@local")
-		answer := &recorder{header: http.Header{}}
-		b.ServeHTTP(answer, r)
-		answer.WriteHeader(http.StatusOK)
+		answer, fault := askSandbox(m, b, "demo@local", method, path, body, "Auth-Token", b.secret+".demo@local")
 		m.requests++
-		text := answer.body.Bytes()
-		if answer.status == http.StatusInternalServerError || strings.Contains(answer.sent.Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
-			m.errorf("%s %s %s: %d %.500s", method, path, body, answer.status, text)
+		if fault != "" {
+			m.errorf("%s %s %s: %s", method, path, body, fault)
 		}
 		return answer
 	}

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// asWritten are the rules whose mistakes descriptions of classes still have: what
-// counts has no other form.
+// asWritten lists the rules whose mistakes stay in descriptions of classes, because the
+// resolved definition cannot be written in another form.
 var asWritten = []*mistake.Rule{
 	mistake.FormulaAttribute, mistake.FormulaInvalid, mistake.FormulaSkipped, mistake.ConditionsAttribute, mistake.SubclassUnknown,
 	mistake.TreeType, mistake.TreeCase, mistake.AttributeCase, mistake.ClassCase, mistake.TrackerText,

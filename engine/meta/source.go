@@ -89,13 +89,13 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-// readFile decodes a JSON or YAML file. what names its contents in faults, such as "a
-// class".
-func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
+// readFile decodes a JSON or YAML file. Faults call its contents by the given noun, such
+// as "a class".
+func readFile(root fs.FS, file, noun string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: engine.Unreadable(err), Expected: "a file that describes " + what}
+		return s, &engine.Fault{File: file, Found: engine.Unreadable(err), Expected: "a file that describes " + noun}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if path.Ext(file) == ".json" {
@@ -104,7 +104,7 @@ func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 		s.Value, s.Places, err = jsonfile.DecodeYAML(data)
 	}
 	if err != nil {
-		return s, jsonfile.Malformed(file, err, "an object, in JSON or YAML as the file is named, that describes "+what)
+		return s, jsonfile.Malformed(file, err, "an object, in JSON or YAML as the file is named, that describes "+noun)
 	}
 	return s, nil
 }

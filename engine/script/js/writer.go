@@ -36,7 +36,7 @@ func (w *Writer) Reset(size int) {
 	*w = Writer{h: w.h, buf: w.buf[:0], size: size, deep: w.deep}
 }
 
-// Bytes returns what was written.
+// Bytes returns the JSON text written so far. It is valid until the next Reset.
 func (w *Writer) Bytes() []byte { return w.buf }
 
 // jsonWriter is implemented by Go values behind objects that write their own JSON. WriteJSON returns false if the
