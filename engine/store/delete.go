@@ -62,6 +62,8 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			return nil
 		case n == 0:
 			return s.missingError(w, p, id, m)
+		case isWatched(p) && len(before) == 0: // a concurrent transaction has created the item since it was looked for
+			return conns.MarkAgain(engine.NoItem(p.Class, id))
 		}
 		if err := s.forgetItems(ctx, w, p.Table, key); err != nil || len(before) == 0 {
 			return err
@@ -92,7 +94,7 @@ func (s *Store) afterDelete(ctx context.Context, w *conns.Session, p *layout.Pla
 // readWatched returns the item with a key before it is changed, if cached attributes of other items
 // depend on it or if the class is journaled.
 func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*engine.Item, error) {
-	if !p.Caching.Watched && !p.Duties.Journaled {
+	if !isWatched(p) {
 		return nil, nil
 	}
 	it := &engine.Item{}
@@ -102,6 +104,9 @@ func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*eng
 	}
 	return []*engine.Item{it}, nil
 }
+
+// isWatched reports whether a deletion of an item of p needs the former item.
+func isWatched(p *layout.Plan) bool { return p.Caching.Watched || p.Duties.Journaled }
 
 // checkMatch rejects a write if m does not allow the stored revision.
 func (s *Store) checkMatch(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {

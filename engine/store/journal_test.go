@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,6 +184,51 @@ func journalOfRecreated(t *testing.T, p place) {
 	want := []string{`CREATE {"id":"n","rank":1}`, `DELETE {"id":"n","rank":1}`, `CREATE {"id":"n","rank":2}`, `DELETE {"id":"n","rank":2}`}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestJournalOfTurns lets several writers create and delete the same item. The journal must contain
+// a creation and a deletion in turns, one for each write that succeeded.
+func TestJournalOfTurns(t *testing.T) { onBoth(t, journalOfTurns) }
+
+func journalOfTurns(t *testing.T, p place) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	c.Journaling = true
+	classes := []*engine.Class{c, journal.Class()}
+	st, _ := openBesideWith(t, p, store.Config{Classes: classes, Journal: storetest.Journal(classes)})
+	ctx := t.Context()
+	const writers, rounds = 3, 200
+	var created, deleted atomic.Int64
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range rounds {
+				if _, err := st.Create(ctx, c, engine.Values{"n"}, engine.WriteOptions{}); err == nil {
+					created.Add(1)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range rounds {
+				if err := st.Delete(ctx, c, "n", nil); err == nil {
+					deleted.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var records [2]int64
+	last := "DELETE"
+	err := journal.List(ctx, st, classes[1], journal.Selection{}, func(r journal.Record) error {
+		if r.Type == last {
+			return fmt.Errorf("%s after %s", r.Type, last)
+		}
+		last = r.Type
+		records[map[string]int{"CREATE": 0, "DELETE": 1}[r.Type]]++
+		return nil
+	})
+	if want := [2]int64{created.Load(), deleted.Load()}; err != nil || records != want {
+		t.Errorf("creations and deletions in the journal: got %v and error %v, want %v in turns", records, err, want)
 	}
 }
 
