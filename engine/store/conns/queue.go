@@ -55,12 +55,17 @@ type line struct {
 }
 
 func newQueue(perKey, writers int, others *others) *queue {
-	if perKey <= 0 {
-		perKey = queueLength / 2
-	}
-	q := &queue{perKey: perKey, heavies: max(1, writers-1), comeback: comebackTime, others: others, keys: map[string]*line{}}
+	q := &queue{perKey: waitingWrites(perKey), heavies: max(1, writers-1), comeback: comebackTime, others: others, keys: map[string]*line{}}
 	q.ready.L = &q.mu
 	return q
+}
+
+// waitingWrites returns Config.WritesWaiting, or its default.
+func waitingWrites(configured int) int {
+	if configured <= 0 {
+		return queueLength / 2
+	}
+	return configured
 }
 
 func queueFull(reason, message string) error {

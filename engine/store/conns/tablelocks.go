@@ -40,6 +40,7 @@ const maxLockedTables = 3
 type tableLocks struct {
 	db    *sqldb.Database
 	limit time.Duration // maximum wait of a request
+	queue int           // requests of one account that may wait for a table
 	whole *share.Pool   // of transactions and snapshots of several calls that wait in the database; nil if none may wait
 	log   *slog.Logger
 	Some  atomic.Bool // whether any table is locked
@@ -69,7 +70,7 @@ func newTableLocks(db *sqldb.Database, cfg Config) *tableLocks {
 		return nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &tableLocks{db: db, limit: cfg.LockTime, log: cfg.Log, stop: stop, sessions: map[*Session]bool{}, waits: map[TableUse]*tableWait{}}
+	l := &tableLocks{db: db, limit: cfg.LockTime, queue: waitingWrites(cfg.WritesWaiting), log: cfg.Log, stop: stop, sessions: map[*Session]bool{}, waits: map[TableUse]*tableWait{}}
 	if n := int64(db.Dialect.Traits().Writers-1) / 2; n > 0 {
 		l.whole = share.New(share.Config{Name: "transactions that wait for a locked table", Capacity: n})
 	}
@@ -186,7 +187,7 @@ func (l *tableLocks) mayWait(s suspect, use TableUse) bool {
 	l.mu.Lock()
 	w := l.waits[use]
 	if w == nil {
-		w = &tableWait{since: time.Now(), place: share.New(share.Config{Name: "requests for a locked table", Capacity: 1})}
+		w = &tableWait{since: time.Now(), place: share.New(share.Config{Name: "requests for a locked table", Capacity: 1, Waiting: l.queue, AllWaiting: max(l.queue, queueLength)})}
 		l.waits[use] = w
 		l.Some.Store(true)
 		l.log.Warn("another session of the database locks a table; one request waits for it there, others wait without a connection", "table", use.Table, "writes", use.Write)
@@ -311,38 +312,51 @@ func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *p
 	}
 }
 
-// enterTable waits until the request may use a table.
+// enterTable waits until the request may use a table. Requests that waited without a connection all continue as soon as
+// the table is unlocked.
 func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 	l := p.locks
-	w, all := l.FindWait(use)
-	switch {
-	case w == nil:
-		return nil
-	case !l.hasPlace(use, all):
-		return lockedTable(use.Table, nil)
-	}
-	place, ok := w.place.TryAcquire(share.Key(ctx), 1)
-	if !ok {
-		if time.Since(w.since) >= l.limit {
+	for {
+		w, all := l.FindWait(use)
+		switch {
+		case w == nil:
+			return nil
+		case !l.hasPlace(use, all):
 			return lockedTable(use.Table, nil)
 		}
-		limited, cancel := context.WithTimeout(ctx, l.limit)
-		defer cancel()
-		var err error
-		if place, err = w.place.Acquire(limited, share.Key(ctx), 1); err != nil {
-			if engine.CodeOf(err) == engine.Timeout && ctx.Err() == nil {
-				err = lockedTable(use.Table, err)
+		place, ok := w.place.TryAcquire(share.Key(ctx), 1)
+		if !ok {
+			var err error
+			if place, err = l.waitForPlace(ctx, w, use); err != nil {
+				return err
 			}
-			return err
+			if still, _ := l.FindWait(use); still != w {
+				place.Release()
+				continue
+			}
+			// The request that held the place before may have waited without success.
+			if time.Since(w.since) > l.limit*9/10 {
+				place.Release()
+				return lockedTable(use.Table, nil)
+			}
 		}
-		// The request that held the place before may have waited without success.
-		if still, _ := l.FindWait(use); still == w && time.Since(w.since) > l.limit*9/10 {
-			place.Release()
-			return lockedTable(use.Table, nil)
-		}
+		p.uses, p.places = append(p.uses, use), append(p.places, place)
+		return nil
 	}
-	p.uses, p.places = append(p.uses, use), append(p.places, place)
-	return nil
+}
+
+// waitForPlace waits until the request is the one that may wait for a table in the database.
+func (l *tableLocks) waitForPlace(ctx context.Context, w *tableWait, use TableUse) (share.Grant, error) {
+	if time.Since(w.since) >= l.limit {
+		return share.Grant{}, lockedTable(use.Table, nil)
+	}
+	limited, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	place, err := w.place.Acquire(limited, share.Key(ctx), 1)
+	if err != nil && engine.CodeOf(err) == engine.Timeout && ctx.Err() == nil {
+		err = lockedTable(use.Table, err)
+	}
+	return place, err
 }
 
 // FindWait returns the wait for a lock, or nil if the table is not locked for that use, and the number of all waits.
