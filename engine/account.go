@@ -42,7 +42,8 @@ func (a *Account) Names() []string {
 }
 
 // Variable returns the value of $$name in conditions and defaults: the id of the
-// account for uid and id, its name for name, else the property of that name.
+// account for uid and id, its name for name, else the property of that name. ok is
+// false if the account has no such value.
 func (a *Account) Variable(name string) (value any, ok bool) {
 	switch name {
 	case "uid", "id":
@@ -152,8 +153,8 @@ func WithAccount(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
-// asking is the context of a request: it holds the account, the caller and the
-// staging area in one allocation.
+// asking is the context of a request. It holds the account, the caller and the
+// Staging in one allocation.
 type asking struct {
 	context.Context
 	account *Account
@@ -174,7 +175,8 @@ func (c *asking) Value(key any) any {
 }
 
 // WithRequest combines WithAccount and WithCaller, since every request has both.
-// StagingFrom finds the Staging of the context, which the caller must End.
+// The context also has a Staging: the code that handles the request must call
+// StagingFrom(ctx).End when it is done.
 func WithRequest(ctx context.Context, a *Account, c *Caller) context.Context {
 	return &asking{Context: ctx, account: a, caller: c}
 }
@@ -226,12 +228,13 @@ type Auditor interface {
 	Audit(ctx context.Context, e Event)
 }
 
-// Guesses counts failed attempts to guess passwords and codes. All processes of
-// a database share the counts.
+// Guesses counts failed attempts to guess passwords and codes. All server processes
+// that use one database share the counts.
 type Guesses interface {
-	// Admit must be called before a secret is checked. It returns how long to
-	// wait before the check. account is "" for secrets that do not belong to an
-	// account. The error is TooMany, with RetryAfter.
+	// Admit must be called before a secret, such as a password, is checked. It
+	// returns how long the caller must wait before the check. account is "" for
+	// secrets that do not belong to an account. The error is TooMany, with
+	// RetryAfter, if the secret must not be checked now.
 	Admit(ctx context.Context, account string, from Caller) (wait time.Duration, err error)
 	// Failed counts a wrong secret.
 	Failed(ctx context.Context, account string, from Caller)

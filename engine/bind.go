@@ -24,9 +24,9 @@ const (
 )
 
 // Bind casts an input object to values of the class. An object that is given for a
-// reference or in a collection becomes a *Record of the target class. So does
-// "reference.attribute", which changes the object that the reference points at now. The
-// parts of a struct attribute may be given as an object.
+// reference or in a collection becomes a *Record of the target class. The name
+// "reference.attribute" gives such a record too: it changes the object that the reference
+// points at now. The parts of a struct attribute may be given as an object.
 //
 // In lenient handling, unknown names are returned in input order with the path to them;
 // in strict handling they are an error. System names and calculated attributes are
@@ -104,9 +104,9 @@ func (s *scope) bindFields(in Fields) (Values, error) {
 	return s.values, nil
 }
 
-// leaveOut passes the error of a value to misfit and returns nil. If there is no misfit,
-// it returns err. It also returns errors of keys and errors that do not concern a single
-// value.
+// leaveOut handles the error of binding a value. It passes err to misfit, so that the
+// value is left out, and returns nil. It returns err itself if misfit is nil, and if err
+// concerns a key, or the depth or the number of objects.
 func (s *scope) leaveOut(err error) error {
 	if err == nil || s.misfit == nil {
 		return err
@@ -124,7 +124,8 @@ func (s *scope) leaveOut(err error) error {
 	return nil
 }
 
-// bindProperty binds the value of a property.
+// bindProperty casts in and sets the value of p. Input for calculated attributes is
+// ignored.
 func (s *scope) bindProperty(p *Property, in any) error {
 	if p.Nowhere && p.Formula != nil {
 		if list, ok := in.([]any); in == nil || ok && len(list) == 0 {
@@ -209,8 +210,9 @@ func (s *scope) setLinks(p *Property, in any) error {
 	return nil
 }
 
-// bindRecord binds an object that is given for a target of p. It returns a *Record, or the
-// value of the reference if the object has only the id of a stored object.
+// bindRecord binds the object in, which is given for the reference or in the collection p.
+// It returns a *Record or, if the object has only the id of a stored object, that id in
+// the form of a value of p. step is the part of the path that leads to the object.
 func (s *scope) bindRecord(p *Property, in Fields, step string) (any, error) {
 	c, fault := s.class.nestedClass(p, in)
 	if fault != nil {
@@ -245,7 +247,8 @@ func anyGiven(v Values) bool {
 	})
 }
 
-// bindNested binds an object inside the current one.
+// bindNested binds an object inside the current one. step is the part of the path that
+// leads to it.
 func (s *scope) bindNested(c *Class, in Fields, step string) (Values, error) {
 	inner := scope{binding: s.binding, class: c, path: s.path + step, depth: s.depth + 1}
 	if inner.depth > maxNesting {
@@ -280,7 +283,8 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	return c.TargetOf(p), nil
 }
 
-// bindOther binds a value with a name that no property has.
+// bindOther binds a value with a name that is not that of a property: the name of a struct
+// attribute, a dotted name, a name to ignore or an unknown name.
 func (s *scope) bindOther(f Field) error {
 	if s.class.hasStruct(f.Name) {
 		return s.bindStruct(f.Name, f.Value)
@@ -365,8 +369,8 @@ func (s *scope) bindStruct(name string, in any) error {
 	return nil
 }
 
-// bindDotted binds the values with dotted names. They belong to the object that the input
-// sets the reference to, or else to the object that it points at now.
+// bindDotted binds the values with dotted names that d holds. They belong to the object
+// that the input sets the reference to, or else to the object that it points at now.
 func (s *scope) bindDotted(d dotted) error {
 	p := d.property
 	r, nested := s.values[p.Index].(*Record)
@@ -425,8 +429,8 @@ func (p *Property) checkStrict(value any) *Error {
 	return nil
 }
 
-// IsSystemName reports whether a name that is no property belongs to the envelope and is
-// therefore ignored in input: _x, __x, x_str.
+// IsSystemName reports whether a name looks like those that answers add to the values of
+// an item: _x, __x, x_str. If no property has the name, input ignores it.
 func IsSystemName(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_str")
 }

@@ -183,7 +183,8 @@ func CastText(v any) (text string, ok bool) {
 	return NumberText(v)
 }
 
-// NumberText returns the text of a number, or text that may be a number.
+// NumberText returns v as text if v is a number or a string. A string is returned
+// unchanged, even if it does not contain a number.
 func NumberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -132,12 +132,12 @@ type Property struct {
 	// References and collections.
 	Target     *Class    // class of the objects that it points at; nil for other types
 	Subclasses []*Class  // allowed classes of these objects; empty for Target and all its descendants
-	Back       *Property // reference of Target that points at this class, which makes this property virtual
+	Back       *Property // reference of Target that points at this class; if it is set, this property is virtual
 	Binding    *Property // property of this class that Back refers to, instead of the key
 	Mirror     *Property // collection of Target that is the other side of this collection
 	Display    *Semantic // display string of the target object, instead of the one of its class
 	Conditions *Filter   // filter for the members of a collection; nil for all
-	Nowhere    bool      // Target or its back reference is missing in the metadata: paths through it are null
+	Nowhere    bool // Target or Back is missing in the metadata: paths through this property are null
 	Sorting    []Sort    // order of the members of a collection; ties are in insertion order
 
 	Selection    *Selection // allowed values with their labels; nil for any value
@@ -221,7 +221,7 @@ type Class struct {
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
 
 	Indexes      []CompositeIndex
-	Dependencies [][]string // paths of references to items with cached values that depend on items of this class
+	Dependencies [][]string // paths of references; the items at their ends have cached values that depend on items of this class
 
 	Source Fields // the class as written in its file; nil if no file describes it
 
@@ -299,8 +299,8 @@ func (c *Class) Init() error {
 	return nil
 }
 
-// Link compiles the parts that depend on other classes: the display string, and the loads
-// for it and for calculated attributes. It must run once, after Init of all classes.
+// Link compiles the parts that depend on other classes: the display string, and the list of
+// references and collections for Needs. It must run once, after Init of all classes.
 func (c *Class) Link() {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.needs = collectNeeds(c)
@@ -308,8 +308,8 @@ func (c *Class) Link() {
 }
 
 // Needs returns the references and collections that must be loaded with an item to
-// compute its display string, its labels and its calculated attributes. None of them is
-// Shown. The result is shared: do not change it.
+// compute its display string, its labels and its calculated attributes. Load.Shown is
+// false in all of them. The result is shared: do not change it.
 func (c *Class) Needs() []*Load { return c.needs }
 
 // Property returns the property of that name, own or inherited, or nil.
@@ -408,9 +408,9 @@ func Family(c *Class) []*Class {
 	return append([]*Class{c}, c.Descendants...)
 }
 
-// Fingerprint returns 8 hex digits that change if the metadata change on which the
-// JSON of an item depends. The first call computes it, because it covers every
-// class that can be reached from c, which may be all classes.
+// Fingerprint returns 8 hex digits, a hash of the metadata that affect the JSON of an
+// item. The first call computes it, because it covers every class that can be reached
+// from c, which may be all classes.
 func (c *Class) Fingerprint() string { return c.print() }
 
 // fingerprint returns a hash of the class, its relatives and all classes that can

@@ -116,10 +116,11 @@ func (p *Property) defaultVariable(g Generate) (value any, ok bool) {
 	return value, true
 }
 
-// Stamp sets the trackers of a write. An insert keeps times that are given; an
-// update always sets the time of the last change. When an account writes,
-// creator and editor are never taken from the input. Stamp must be called
-// before Complete, and only for updates that change something.
+// Stamp sets the trackers of a write: the properties for its time and its account
+// (CreationTracker and so on). An insert keeps times that are given; an update
+// always sets the time of the last change. When an account writes, creator and
+// editor are never taken from the input. Stamp must be called before Complete, and
+// only for updates that change something.
 func (c *Class) Stamp(v Values, g Generate, insert bool) {
 	now := func(name string, always bool) {
 		p := c.byName[name]

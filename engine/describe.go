@@ -7,9 +7,9 @@ import (
 )
 
 // Describe returns a class in the format of a class file, as metaRepo and the
-// service meta publish it. It has the members of the file, with the own
-// attributes ordered by orderNumber, and adds the members that a complete file
-// has. If c is a view, hidden attributes are omitted.
+// service meta publish it. The result has the members of the file and those that
+// the file omits, with the values that the server uses. Own attributes are ordered
+// by orderNumber. If c is a view, hidden attributes are omitted.
 func (c *Class) Describe() Fields {
 	said := slices.Clone(c.Redact(c.Source))
 	own := []any{}
@@ -68,7 +68,8 @@ func (c *Class) DescribeProperties() []any {
 	return all
 }
 
-// declaration is an attribute that the class itself declares.
+// declaration is an attribute that the class declares itself, in contrast to an
+// inherited one.
 type declaration struct {
 	name     string
 	said     Fields    // as written in the file; nil if the server adds the attribute
@@ -144,8 +145,9 @@ func describeDeclaration(c *Class, d declaration) Fields {
 	return said.addMissing(p.Describe())
 }
 
-// Describe returns an attribute in the format and order of class files, without
-// the members that the server compiles: see Class.Describe.
+// Describe returns an attribute in the format and order of class files. The members
+// that the server compiles, such as formula, are nil: Class.Describe takes them from
+// the file.
 func (p *Property) Describe() Fields {
 	refClass, itemsClass := "", ""
 	switch {
@@ -188,7 +190,7 @@ func describeIndexes(c *Class) any {
 	return listOrNil(all)
 }
 
-// addMissing appends the fields of all that f does not have.
+// addMissing returns f with those fields of all whose names f does not have.
 func (f Fields) addMissing(all Fields) Fields {
 	for _, one := range all {
 		if _, there := f.Get(one.Name); !there {
@@ -233,7 +235,7 @@ func nameOrNil(c *Class) any {
 	return c.FullName
 }
 
-// Class files and the presentation mention attributes by name. If an attribute
+// Class files, view models and workflows mention attributes by name. If an attribute
 // is hidden in a view of a class, all mentions of it must be hidden too: parts
 // of forms and lists that show the attribute are omitted, and so is any other
 // text that mentions it.
@@ -254,9 +256,9 @@ var plainMembers = map[string]bool{
 	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
 }
 
-// Redact returns a description of c without attributes that are hidden in c. The
-// caller must not change the result, because it is said itself if no attribute
-// is hidden.
+// Redact returns said, a description of c or of a part of it, without the attributes
+// that are hidden in c. The caller must not change the result, because it is said
+// itself if no attribute is hidden.
 func (c *Class) Redact(said Fields) Fields {
 	if c == nil || c.Base() == c {
 		return said
@@ -264,8 +266,8 @@ func (c *Class) Redact(said Fields) Fields {
 	return redactFields(c, c, said)
 }
 
-// redactFields is Redact for a part of a description. Its nested parts show attributes of
-// inner.
+// redactFields is Redact for one object of a description of c. inner is the class
+// whose attributes the parts nested in this object name.
 func redactFields(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
 	for i, f := range said {
@@ -310,17 +312,17 @@ func redactParts(c, inner *Class, list []any) []any {
 	return kept
 }
 
-// hasAttribute reports whether a class has an attribute with that name, or parts of such
-// a struct, hidden or not.
+// hasAttribute reports whether a class has an attribute or a struct attribute with
+// that name, hidden or not.
 func hasAttribute(c *Class, name string) bool {
 	parts, _ := countParts(c, name)
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
-// leadsBy reports whether the attribute of a part is visible in a view. next is
-// the class of the attributes that nested parts show: the class to which the
-// attribute leads, or else the same class. A name that no attribute has is
-// visible unless it mentions a hidden attribute.
+// leadsBy reports, as knows, whether the attribute or path name is visible in the
+// view c. next is the class of the attributes that parts nested in it name: the class
+// to which name leads, or else c. If no attribute has the name, it is visible unless
+// it mentions a hidden attribute.
 func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	if name == "" {
 		return c, true
@@ -341,8 +343,8 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	return next, knows
 }
 
-// countParts returns the number of parts of a struct attribute, and the number of
-// parts that are not hidden in a view.
+// countParts returns the number of parts of the struct attribute with that name, and
+// in known the number of them that are not hidden in c.
 func countParts(c *Class, name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {

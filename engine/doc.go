@@ -52,4 +52,5 @@
 //	lease       right of one process to do a task while the others wait
 //	fault       an error in a file that people write, with its position
 //	system      class or item of the server itself, which services cannot use
+//	IONDV       the framework whose applications and interfaces restsrv runs
 package engine

@@ -70,8 +70,8 @@ func Wrap(err error, doing string) *Error {
 	return &Error{Reason: "internal", Message: doing, Err: err}
 }
 
-// AtRecord sets the record of a bulk request that an Error concerns. It returns
-// other errors unchanged.
+// AtRecord marks an Error as that of record i of a bulk request, counted from 0. It
+// returns other errors unchanged.
 func AtRecord(err error, i int) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -137,10 +137,10 @@ func Cut(s string, characters int) string {
 // leads out of the directory.
 var ErrOutside = errors.New("a symbolic link that leaves the directory")
 
-// Unreadable describes a file that could not be read, as Fault.Found.
+// Unreadable describes err, with which reading a file failed, for Fault.Found.
 func Unreadable(err error) string { return describeUnreadable(err, "a file that cannot be read") }
 
-// UnreadableFolder is Unreadable for a folder.
+// UnreadableFolder describes err, with which reading a folder failed, for Fault.Found.
 func UnreadableFolder(err error) string {
 	return describeUnreadable(err, "something that cannot be read")
 }
@@ -225,7 +225,7 @@ func (fs Faults) Split(strict bool) (errors, warnings Faults) {
 	return errors, warnings
 }
 
-// Stop reports whether a fault is fatal.
+// Stop reports whether any of the faults is Fatal.
 func (fs Faults) Stop() bool {
 	return slices.ContainsFunc(fs, func(f Fault) bool { return f.Level == Fatal })
 }

@@ -18,8 +18,9 @@ type Expr struct {
 	Digits int // for numbers: the maximum number of digits before and after the point
 }
 
-// The operators of expressions. OpOwner is also one: the value of Path in the owner of a
-// collection, which Filter.ForOwner replaces by an OpValue.
+// The operators of expressions. OpOwner (see the operators of filters) can be used here
+// too: it is the value of Path in the item that has the collection. Filter.ForOwner
+// replaces it by an OpValue.
 const (
 	OpPath   Op = "path"
 	OpValue  Op = "value"
@@ -83,8 +84,9 @@ type FormatPiece struct {
 	Literal string
 }
 
-// ClassName at the end of a path is the full name of the item's class. ItemID is the text
-// form of a key with several properties.
+// ClassName and ItemID can be the last element of a path, although no class has them.
+// ClassName is the full name of the item's class. ItemID is the item's id, for a key with
+// several properties.
 var (
 	ClassName = &Property{Name: "__class", Type: String}
 	ItemID    = &Property{Name: "_id", Type: String}
@@ -110,7 +112,8 @@ func Attribute(path ...*Property) *Expr {
 	return e
 }
 
-// Constant returns the expression for a value of the type, in the form that Values has.
+// Constant returns the expression for the value v of type t. v has the form that Values
+// describes.
 func Constant(t PropertyType, v any) *Expr {
 	e := &Expr{Op: OpValue, Type: t, Value: v}
 	if d, ok := v.(Decimal); ok {
@@ -142,7 +145,7 @@ func Single(path []*Property) bool {
 	return true
 }
 
-// At returns the value of an OpNow in a query made at that time.
+// At returns the value of an OpNow in a query that is made at the time now.
 func (e *Expr) At(now Instant) Instant {
 	if i, ok := e.Value.(Instant); ok {
 		return i

@@ -44,7 +44,7 @@ type HeldFile struct {
 type FileStorage interface {
 	// Put stores content and returns its description with a new id. It reads content
 	// once, without holding all of it in memory. The content is durable when Put returns.
-	// Errors: TooLarge, and those of content.
+	// Errors: TooLarge, and the errors of reading content.
 	Put(ctx context.Context, name, mimeType string, content io.Reader) (StoredFile, error)
 
 	// Open returns the content of a file, found by its hash. The error is NotFound if
@@ -147,9 +147,9 @@ func (p *Property) castFile(v any) (value any, ok bool, why string) {
 	return uploads, true, ""
 }
 
-// uploadOf reads one file, or returns nil if v is not a file. If text can be
-// base64 with its padding, it is the content, else it is the id of a stored
-// file: ids never have a length that base64 can have.
+// uploadOf reads one file. Text is the content of the file if it can be base64 with
+// its padding, else it is the id of a stored file: ids never have a length that
+// base64 can have. If v is not a file, the result is nil and the reason, if known.
 func uploadOf(v any) (*Upload, string) {
 	switch v := v.(type) {
 	case *Upload:
@@ -413,9 +413,9 @@ func WithStaging(ctx context.Context) (context.Context, *Staging) {
 	return context.WithValue(ctx, stagingKey{}, s), s
 }
 
-// Add registers release to be called when the request ends. settled is false if
-// Unsettle was called. If there is no request or it has ended, Add returns false
-// and does not call release.
+// Add registers release, which End calls. settled is true if all commits of the
+// request have succeeded or failed for certain (see Unsettle). If there is no
+// request or it has ended, Add returns false and does not call release.
 func (s *Staging) Add(release func(settled bool)) bool {
 	if s == nil {
 		return false
@@ -431,7 +431,8 @@ func (s *Staging) Add(release func(settled bool)) bool {
 
 // Unsettle records that a commit of the request has failed in such a way that its
 // rows may still appear: the disk could not flush it, or the connection was lost.
-// Until that is settled, the files of these rows must not be removed.
+// The files of these rows must not be removed before it is known whether the rows
+// exist.
 func (s *Staging) Unsettle() {
 	if s == nil {
 		return
@@ -491,8 +492,9 @@ func UnknownThumbnail(kind string) *Error {
 // imagePath is the path of thumbnails; the name of the kind follows.
 const imagePath = "/images/"
 
-// ImageAnswer returns the value of an image attribute in the form of answers: that
-// of a file, with the file itself and the thumbnails of all kinds.
+// ImageAnswer returns the value of an image attribute as answers contain it: the
+// members of the file description, the same description again as "file", and the
+// thumbnails of all kinds.
 func ImageAnswer(v any, kinds []ThumbnailKind) JSONText { return JSONText(appendImage(nil, v, kinds)) }
 
 func appendImage(b []byte, v any, kinds []ThumbnailKind) []byte {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Op is an operator of a filter or an expression. Operators of the
-// function-style filter language have the name that they have there.
+// Op is an operator of a filter or an expression. If the function-style filter
+// language has the operator, it has the same name there.
 type Op string
 
 // The operators of filters. A condition is either true or false, even for null:
@@ -31,7 +31,7 @@ const (
 	OpEmpty    Op = "empty"    // Left is null, "" or a set without elements
 	OpSearch   Op = "match"    // a search for the words of Pattern finds the item, as with Query.Search
 	OpReached  Op = "reached"  // the item is in one of the states of List in the workflow Pattern; only for Staged classes
-	OpConst    Op = "const"    // Value for every item
+	OpConst    Op = "const" // the same result for every item: Value
 	OpOwner    Op = "owner"    // a condition with values of the owner of a collection; see Filter.ForOwner
 )
 
@@ -72,12 +72,12 @@ func Not(filters ...*Filter) *Filter { return &Filter{Op: OpNot, Args: filters} 
 // Never returns the filter that does not match any item.
 func Never() *Filter { return &Filter{Op: OpConst} }
 
-// Never reports whether the filter cannot match any item, as far as that is
-// known without reading data.
+// Never reports whether it is known, without reading data, that the filter matches
+// no item.
 func (f *Filter) Never() bool { return f != nil && f.Op == OpConst && !f.Value }
 
-// Always reports whether the filter, such as nil, matches every item, as far as
-// that is known without reading data.
+// Always reports whether it is known, without reading data, that the filter matches
+// every item. A nil filter does.
 func (f *Filter) Always() bool { return f == nil || f.Op == OpConst && f.Value }
 
 // Either returns a filter that is true if any of the conditions is true, and
@@ -117,10 +117,11 @@ func Both(conditions ...*Filter) *Filter {
 	return And(args...)
 }
 
-// OwnerCondition is a condition that compares a property with values of the owner of a
-// collection. When the owner is known, the values are cast to the type of the property.
+// OwnerCondition is a condition on members of a collection. It compares a property of the
+// members with values of the owner, which is the item that has the collection. When the
+// owner is known, its values are cast to the type of the property.
 type OwnerCondition interface {
-	// ForOwner returns the condition for the members of a collection of it.
+	// ForOwner returns the condition for the members if it is the owner.
 	ForOwner(it *Item) *Filter
 }
 
@@ -167,8 +168,9 @@ func (f *Filter) OwnerProperties() []*Property {
 	return all
 }
 
-// ForOwner returns the filter for the members of a collection of it. If a property cannot
-// have a value, it is not equal to it.
+// ForOwner returns the filter for the members of a collection if it is the owner: the
+// values of it replace the variables of the owner. A value that cannot be cast to the
+// type of a property is not equal to the property.
 func (f *Filter) ForOwner(it *Item) *Filter {
 	if !f.Owned() {
 		return f
@@ -185,7 +187,7 @@ func (f *Filter) ForOwner(it *Item) *Filter {
 	return &filled
 }
 
-// ForOwner replaces values of the owner by constants.
+// ForOwner returns the expression with the values of it, the owner, as constants.
 func (e *Expr) ForOwner(it *Item) *Expr {
 	if !e.isOwned() {
 		return e
@@ -211,8 +213,8 @@ func (e *Expr) ForOwner(it *Item) *Expr {
 	return &filled
 }
 
-// OwnerValue returns the value of a property for an item of the class of the property or
-// of a descendant.
+// OwnerValue returns the value of a property for an item. The class of the item is that of
+// the property or a descendant of it.
 func (it *Item) OwnerValue(p *Property) any {
 	own := it.Class.Property(p.Name)
 	if own == nil || own.Index >= len(it.Values) {

@@ -13,12 +13,12 @@ type Formula interface {
 	Needs() [][]*Property
 
 	// Eval computes the value for an item. Everything in Needs must be loaded. It returns
-	// a value of Values (of any type: the caller casts it), a decoded JSON value, an
+	// an element of Values of any type (the caller casts it), a decoded JSON value, an
 	// *Item or a []*Item. The error is Invalid if the arguments do not fit the function.
 	Eval(ctx context.Context, it *Item, data FormulaData) (any, error)
 }
 
-// KeepValue replaces the Formula of an attribute if that cannot be compiled. The
+// KeepValue is the Formula of an attribute whose formula cannot be compiled. The
 // value is null or, if the attribute is cached, the stored or imported value.
 type KeepValue struct{ Cached bool }
 
@@ -38,13 +38,14 @@ func (KeepValue) Needs() [][]*Property { return nil }
 // Eval is called only for collections, which are then empty.
 func (KeepValue) Eval(context.Context, *Item, FormulaData) (any, error) { return nil, nil }
 
-// Mentions reports that the inputs of a stored value are unknown. Only an account that
-// may read everything can see the value.
+// Mentions sets m.Unknown if the value is stored, because it is not known how such a
+// value was computed. Only an account that may read everything can see it.
 func (f KeepValue) Mentions(m *Mentions, _ func(string) (*Class, error)) {
 	m.Unknown = m.Unknown || f.Cached
 }
 
-// Loads returns the loads that a formula needs. None of them is Shown.
+// Loads returns the references and collections that a formula needs. Load.Shown is false
+// in all of them.
 func Loads(f Formula) []*Load {
 	var loads []*Load
 	for _, path := range f.Needs() {
@@ -72,11 +73,11 @@ type FormulaData interface {
 // Mentions collects the inputs of a value, so that the value can be hidden from
 // an account from which one of them is hidden. The zero value is ready for use.
 type Mentions struct {
-	Values  map[*Property]bool // properties that give the value as stored
-	Shown   map[*Property]bool // properties that give the value as displayed (Item.Display)
-	Display map[*Class]bool    // classes of items that give it by their display strings
+	Values  map[*Property]bool // properties whose stored values are inputs
+	Shown   map[*Property]bool // properties whose displayed values (Item.Display) are inputs
+	Display map[*Class]bool // classes of items whose display strings are inputs
 	Gives   map[*Class]bool    // classes of items that can be the value itself
-	Looked  map[*Class]bool    // classes of items that a query looks up, in contrast to a reference
+	Looked  map[*Class]bool // classes of items that a query finds, in contrast to items that a reference points at
 	Names   map[string]bool    // attributes of items of a class that is not known in advance
 	Unknown bool               // there are further inputs that cannot be determined
 }
@@ -87,19 +88,19 @@ type Mentioner interface {
 	Mentions(m *Mentions, find func(name string) (*Class, error))
 }
 
-// Value adds properties that are inputs as stored.
+// Value adds properties whose stored values are inputs.
 func (m *Mentions) Value(path ...*Property) { m.Values = addNoted(m.Values, path...) }
 
-// ShownValue adds a property that is an input as displayed.
+// ShownValue adds a property whose displayed value is an input.
 func (m *Mentions) ShownValue(p *Property) { m.Shown = addNoted(m.Shown, p) }
 
-// DisplayOf adds a class; the display strings of its items are inputs.
+// DisplayOf adds a class of items whose display strings are inputs.
 func (m *Mentions) DisplayOf(c *Class) { m.Display = addNoted(m.Display, c) }
 
 // Give adds a class of items that can be the value itself.
 func (m *Mentions) Give(c *Class) { m.Gives = addNoted(m.Gives, c) }
 
-// Look adds a class of items that are looked up.
+// Look adds a class of items that a query finds.
 func (m *Mentions) Look(c *Class) { m.Looked = addNoted(m.Looked, c) }
 
 // Name adds an attribute of items of an unknown class.

@@ -23,7 +23,7 @@ type Item struct {
 	Position *Position // position in the list, if the query wants it
 }
 
-// Link holds the loaded target or members of a reference or a collection.
+// Link holds the loaded target of a reference or the loaded members of a collection.
 type Link struct {
 	Loaded bool
 	Shown  bool    // part of the answer; otherwise loaded only for computations
@@ -68,7 +68,7 @@ func (it *Item) Get(name string) any {
 func (it *Item) String() string { return it.display(nil, 0) }
 
 // display returns the display string according to s, or to the item's class if
-// s is nil. depth is the number of display strings that contain it.
+// s is nil. depth is the number of display strings that contain this one.
 func (it *Item) display(s *Semantic, depth int) string {
 	if s == nil {
 		if it.Label != "" {
@@ -132,11 +132,11 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// ComputeAgain computes some of the cached attributes as a write would. It is used if
-// the account may not read the stored values. The caller must have set these
-// values to nil before. An attribute that cannot be computed is null. Attributes
-// that are not cached are computed too, because others may depend on them. The
-// caller must call Compute afterwards, when all values are known.
+// ComputeAgain computes the attributes in cached as a write would. It is used if
+// the account may not read their stored values, which the caller must have set to
+// nil before. An attribute that cannot be computed is null. Attributes that are not
+// cached are computed too, because others may depend on them. The caller must call
+// Compute afterwards, when all values are known.
 func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {

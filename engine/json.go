@@ -99,7 +99,7 @@ func AppendFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// AppendValue appends a value of Values, or a decoded JSON value, as JSON.
+// AppendValue appends v as JSON. v is an element of Values or a decoded JSON value.
 func AppendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil, absent:
@@ -178,8 +178,8 @@ func ValueText(v any) string {
 	return string(AppendValue(nil, v))
 }
 
-// Limits of a value that is stored as JSON. Any reader of an answer should be
-// able to handle this depth.
+// Limits of a value that is stored as JSON. The depth is one that any reader of an
+// answer should be able to handle.
 const (
 	maxJSONDepth = 64
 	maxJSONText  = 16 << 20 // bytes
@@ -239,8 +239,8 @@ func decodeJSON(d *json.Decoder, depth int) (any, error) {
 	return t, nil
 }
 
-// castJSON returns the JSON text of a type whose values are stored as JSON. why
-// is the rule that v breaks.
+// castJSON converts v to the JSON text of type t, whose values are stored as JSON.
+// why is the rule that v breaks, or "".
 func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 	if text, done := v.(JSONText); done {
 		return text, true, "" // already cast
@@ -272,10 +272,11 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 }
 
 // maxParsedValues limits the number of values in text that is parsed as JSON. It
-// is smaller than the limit of a body, because this parser is slower.
+// is smaller than the limit for the body of a request, because this parser is slower.
 const maxParsedValues = 500_000
 
-// decodeText decodes text that contains a JSON array or object, which forms send.
+// decodeText returns the JSON array or object that the text v contains, because forms
+// send such text. It returns any other v unchanged.
 func decodeText(v any) any {
 	s, ok := v.(string)
 	if !ok || len(s) > maxJSONText || strings.Count(s, ",") > maxParsedValues {
@@ -400,8 +401,8 @@ func checkSchedule(v any) string {
 	return ""
 }
 
-// checkOccasions checks for an array of objects such as {"month": 2, "weekday":
-// 6}.
+// checkOccasions returns the reason why f is not an array of objects such as
+// {"month": 2, "weekday": 6}, or "".
 func checkOccasions(f Field) string {
 	list, ok := f.Value.([]any)
 	if !ok && f.Value != nil {

@@ -1,6 +1,7 @@
 package engine
 
-// idOf returns the text id for a value, or "" if no item can have it.
+// idOf returns the id of the item for which v stands: a loaded item, a key value or an
+// id. It returns "" if no item can have it.
 func (c *Class) idOf(v any) string {
 	if it, ok := v.(*Item); ok && it != nil {
 		return it.ID
@@ -79,8 +80,9 @@ func castLinks(v any) (any, bool) {
 	return nil, false
 }
 
-// castMembers reads the input of a collection. member converts an object to a
-// *Record, or to an id if the object only names one.
+// castMembers reads the input of a collection. It calls member for each element that is an
+// object, with its index. member returns a *Record, or only an id if the object has
+// no other values.
 func (p *Property) castMembers(v any, member func(int, any) (any, error)) (*Links, *Error) {
 	l := &Links{}
 	switch v := decodeText(v).(type) {

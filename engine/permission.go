@@ -115,8 +115,8 @@ type Grant struct {
 	Permission Permission
 }
 
-// Grants holds all grants of an application at one moment, and the known resources.
-// It is immutable: changed grants are a new Grants.
+// Grants holds all grants of an application at one moment, and the known resources
+// (see Known). It is immutable: after a change, there is a new Grants.
 type Grants struct {
 	Revision uint64 // differs between different grants of one database
 	subjects map[string]map[string]Permission
@@ -198,8 +198,8 @@ type Policy interface {
 // counted, nested or linked.
 type Guard interface {
 	// Rows returns the condition under which the account has the permission on
-	// items of c and its descendants. It is nil if it always has it, and an OpConst
-	// with the value false if it never has it.
+	// items of c and its descendants. The condition is nil if the account always
+	// has the permission, and an OpConst with the value false if it never has it.
 	Rows(p Permission, c *Class) *Filter
 	// Creates reports whether the account may create items of exactly class c, as
 	// far as this is known without the item. Permissions on single items do not
@@ -259,8 +259,8 @@ type Warden interface {
 	// answers.
 	View(ctx context.Context, c *Class) (*Class, error)
 	// Allow returns Denied if the account does not have the permission on any item
-	// of the class. The caller can then refuse the request without an error about
-	// the input. MayUse stands for creating an item, see Guard.Creates.
+	// of the class. Callers use it to refuse a request before they check its input.
+	// MayUse stands for creating an item, see Guard.Creates.
 	Allow(ctx context.Context, c *Class, p Permission) error
 }
 
@@ -318,7 +318,7 @@ type Access interface {
 // Scope is the scope of a token (RFC 6749 section 3.3). Each of its words names
 // a service, or * for all of them, optionally followed by a colon and a
 // permission: "crud", "crud:read", "*:read". Without a permission, a word
-// stands for all of them. A scope never extends the permissions of the account.
+// stands for all permissions. A scope never extends the permissions of the account.
 type Scope struct {
 	words []string
 	reach map[string]Permission // by service, and by "*"

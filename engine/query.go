@@ -28,8 +28,8 @@ type Position struct {
 	Values   []any // one value for each Sort of the query
 	Sequence int64 // insertion number of the item
 	// Landmarks replace Values and Sequence if there are any. The first of these items
-	// that has not changed since then defines the position. If there is no such item, a
-	// query fails with Invalid.
+	// that has not changed since the position was taken defines it. If there is no such
+	// item, a query fails with Invalid.
 	Landmarks []Landmark
 }
 

@@ -9,8 +9,9 @@ import (
 // value was computed from, in addition to the item itself. An account that may not
 // read all of these items must not see the value. RowsRead follows formulas,
 // display strings and collections to other attributes. The result does not include
-// attributes that are computed from the item alone. It includes ordinary attributes
-// only if they have the links of a cached reference. classes are all classes of the
+// attributes that are computed from the item alone. It also has entries for
+// collections and virtual references that have a cached attribute as Back or Binding,
+// because their members depend on its value. classes are all classes of the
 // application.
 func RowsRead(classes []*Class) map[*Property][]*Class {
 	isCached := func(p *Property) bool { return p.Formula != nil && p.Cached }
@@ -60,8 +61,8 @@ func newRowReader(classes []*Class) *rowReader {
 	return r
 }
 
-// joinAttribute treats a property of a class and the property with that name in its
-// ancestors as the same attribute.
+// joinAttribute records that a property of c and the property with that name in its
+// ancestors are the same attribute. It returns the list of these properties.
 func (r *rowReader) joinAttribute(c *Class, p *Property) *[]*Property {
 	if all := r.same[p]; all != nil {
 		return all

@@ -2,8 +2,8 @@ package engine
 
 import "net/url"
 
-// Projection selects the attributes of an answer. The envelope is always
-// included. nil selects all attributes.
+// Projection selects the attributes of an answer. The members that begin with _
+// are always included. nil selects all attributes.
 type Projection struct{ names map[string]*Projection }
 
 // NewProjection reads names of attributes of c or its descendants. A dotted name
@@ -93,12 +93,12 @@ func (t *trail) holds(it *Item) bool {
 // because each is written in full wherever it occurs.
 const MaxAnswer = 64 << 20
 
-// AppendJSON appends the item in the envelope and key order of crud: _creator?,
-// _editor?, _id, __string, __class, __classTitle, then the properties, without
-// passwords and hidden attributes. Items that are loaded and Shown are written
-// in full, except inside themselves; other references are written as ids. After
-// MaxAnswer bytes, items are no longer written in full: if b is longer than
-// that, the caller must not send it.
+// AppendJSON appends the item with the members and in the order of the service crud:
+// _creator and _editor if they are known, _id, __string, __class, __classTitle, then
+// the properties, without passwords and hidden attributes. An item that is loaded
+// with Shown is written in full, except inside itself; other references are written
+// as ids. After MaxAnswer bytes, items are no longer written in full: if b is longer
+// than that, the caller must not send it.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
 // AppendFields is AppendJSON with only the attributes of a projection.

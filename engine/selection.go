@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isConditional reports whether the values of the list depend on the item.
+// isConditional reports whether it depends on the item which values are allowed.
 func (s *Selection) isConditional() bool {
 	for _, row := range s.Rows {
 		if row.Condition != nil {
@@ -57,7 +57,7 @@ func (s *Selection) has(v any) bool {
 	return v == nil || ok
 }
 
-// label returns "<attribute>_str", which is the label of the value in the
+// label returns the text for "<attribute>_str": the label of the value in the
 // selection list, or the value as text.
 func (it *Item) label(p *Property) string {
 	if it.Labels != nil && p.Selection.isConditional() {

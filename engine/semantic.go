@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// Semantic is a compiled display string: pieces between "|", each of which is a
+// Semantic is a compiled display string: pieces separated by "|". Each piece is a
 // path to a property (with an optional range: town.name[start,length]) or literal
 // text.
 type Semantic struct{ pieces []piece }
@@ -89,9 +89,9 @@ func (c *Class) Nowhere(dotted string) bool {
 	return false
 }
 
-// collectNeeds returns the loads for the display string and the formulas of c. The loads
-// that the display strings of loaded items need are added when these are loaded,
-// so this function follows only paths of c itself.
+// collectNeeds returns the list for Class.Needs. The paths that the display strings of
+// loaded items need are added when these items are loaded, so this function follows
+// only paths of c itself.
 func collectNeeds(c *Class) []*Load {
 	var all []*Load
 	if c.semantic != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // SystemClass returns a class for data of the server itself, such as accounts
-// and sessions. Its name begins with #, which names of applications cannot. Its
-// key is the first property. The others may be null, so that a later version
+// and sessions. Its name begins with #, which no class of an application can have.
+// Its key is the first property. The others may be null, so that a later version
 // can add properties to an older database. It panics if the properties do not
 // form a class, because they are constants of the program. The store must be
 // opened with the class in addition to the classes of the application. Services
@@ -45,11 +45,11 @@ func AsServer(ctx context.Context) context.Context {
 	return WithGuard(ctx, nil)
 }
 
-// Named returns a value for ValuesOf.
+// Named returns a value with its property name, as ValuesOf takes it.
 func Named(name string, value any) Field { return Field{name, value} }
 
-// ValuesOf returns values of a system class. Other properties are Absent. It
-// panics if the class does not have a property with a given name.
+// ValuesOf returns the Values of an item of system class c. Properties without a
+// given value are Absent. It panics if the class does not have a given property.
 func ValuesOf(c *Class, sets ...Field) Values {
 	v := NewValues(c)
 	for _, s := range sets {

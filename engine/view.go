@@ -91,8 +91,9 @@ func (v *Views) makeView(c *Class) *Class {
 	return &view
 }
 
-// forgetHidden removes hidden properties from the members of the class that refer to
-// properties by name. The envelope of an item uses the trackers of Base.
+// forgetHidden removes hidden properties from the fields of the class that name
+// properties. The JSON of an item does not depend on that, because it uses the
+// trackers of Base to decide whether it has _creator and _editor.
 func (c *Class) forgetHidden() {
 	known := func(name *string) {
 		if c.byName[*name] == nil {
@@ -180,8 +181,8 @@ func mentionsAny(v any, names map[string]bool) bool {
 }
 
 // hiddenNames returns the names of the properties that are hidden in a class
-// and in all classes that can be reached from it. For a part of a struct, it
-// returns each word.
+// and in all classes that can be reached from it. The name of a struct part,
+// "struct$part", is returned as two names, because files can mention either.
 func (v *Views) hiddenNames(c *Class) map[string]bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

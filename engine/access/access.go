@@ -57,8 +57,7 @@ type Stages interface {
 	Variables() []string
 }
 
-// now is the zero time: a filter that is parsed with it uses the time of each
-// query.
+// now is the zero time. A filter that is parsed with it uses the time of each query.
 var now time.Time
 
 // gate is the part that Repository and Checker share.
@@ -67,7 +66,7 @@ type gate struct {
 	schema func() *schema
 	known  cache
 
-	nothing   *engine.Views // for items that the account wrote and may not read
+	nothing   *engine.Views // views without any attribute, for items that the account wrote and may not read
 	variables []string      // names of the account variables on which profiles depend
 }
 
@@ -101,7 +100,7 @@ func noAccount() error {
 }
 
 // guardContext returns the profile of the account of ctx, and a context in which the
-// inner repository is guarded by it. The profile is nil if the account may do
+// inner repository checks this profile. The profile is nil if the account may do
 // everything.
 func (r *Repository) guardContext(ctx context.Context) (context.Context, *profile, error) {
 	p, err := r.currentProfile(ctx)
@@ -171,8 +170,8 @@ func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Perm
 	return p.checkAllowed(c, may)
 }
 
-// checkAllowed returns engine.Denied if the profile gives the permission on no item of
-// c.
+// checkAllowed returns engine.Denied if the profile does not give the permission on
+// any item of c.
 func (p *profile) checkAllowed(c *engine.Class, may engine.Permission) error {
 	switch {
 	case p == nil:
@@ -225,8 +224,8 @@ func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) 
 }
 
 // Aggregate implements engine.Repository. It calls the inner repository even if
-// the account may read no items: an aggregation over no items can still have a
-// row.
+// the account may read no items, because an aggregation can have a row without
+// any item.
 func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	ctx, _, err := r.guardContext(ctx)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 type attribute struct {
 	owner      *engine.Class
 	name       string
-	key        bool // set if it is part of the key of some class: the id shows its value
+	key        bool // set if it is part of the key of some class, so that ids contain its value
 	properties []*engine.Property
 
 	value, label, shown *part
 }
 
 // part is one element of an answer: the value of an attribute, its label, its
-// presentation, or the display string of the items of a class.
+// displayed form, or the display string of the items of a class.
 type part struct {
 	attribute *attribute // set if the part is the value of an attribute
 	users     []*part    // parts that are computed from this one
@@ -33,7 +33,7 @@ type schema struct {
 	named    map[string][]*attribute
 	displays map[*engine.Class]*part // display strings of items of the class and of its descendants
 	computed map[*engine.Class]*part // the results of Class.Label alone
-	anything *part                   // feeds the parts with unknown inputs
+	anything *part // an input of all parts whose inputs are not known
 }
 
 // schemaOf returns a function that builds the schema at its first call.

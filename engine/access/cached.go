@@ -16,8 +16,8 @@ type PartlyRead struct {
 }
 
 // PartlyReads returns the cached attributes whose stored values are withheld from
-// the account, of classes of which it may read some items. It leaves out attributes
-// that have a resource of their own: they are hidden on purpose.
+// the account, in the classes of which it may read some items. It leaves out
+// attributes that have a resource of their own: they are hidden on purpose.
 func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyRead, error) {
 	if c.gate.cfg.Unrestricted {
 		return nil, nil

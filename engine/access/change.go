@@ -14,9 +14,9 @@ type change struct {
 	properties map[*engine.Class][]string // names of the changed properties, by root class
 }
 
-// changeContext returns the context of a write of records and of the records nested in
-// them. It returns ctx itself if the account may do everything or if there are no
-// stages.
+// changeContext returns ctx with the guard for a write of the records and the records
+// nested in them. It returns ctx itself if the account may do everything or if there
+// are no stages.
 func (p *profile) changeContext(ctx context.Context, all ...engine.Record) context.Context {
 	if p == nil || p.gate.cfg.Stages == nil {
 		return ctx

@@ -22,8 +22,8 @@ const (
 type CoactorConfig struct {
 	Data engine.Repository // unguarded
 	Meta engine.MetaRepository
-	// RolesOf returns the roles that any of the subjects has; nil if other
-	// subjects have no roles.
+	// RolesOf returns the roles that any of the subjects has. It is nil if no
+	// subject in the data has roles.
 	RolesOf func(ctx context.Context, subjects []string) ([]string, error)
 	Log     *slog.Logger // if nil, warnings are not logged
 }
@@ -211,7 +211,8 @@ func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
 	})
 }
 
-// reachItem registers an item, once. If on is set, the search jumps from it too.
+// reachItem registers an item when it is reached for the first time. If on is set, the
+// search continues with the jumps from the item.
 func (w *tour) reachItem(it *engine.Item, on bool) {
 	s, v := w.finder.stops[it.Class], visit{it.Class.Root(), it.ID}
 	if s == nil || w.seen[v] || len(w.seen) >= maxVisited {

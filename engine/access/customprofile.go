@@ -31,7 +31,7 @@ type profileClass struct {
 	class      *engine.Class
 	filter     string
 	properties []profileProperty
-	recursion  []profileProperty // name is an attribute of the next items, path leads from the item before
+	recursion  []profileProperty // each condition on the next items: the attribute name equals the value at path in the item before
 	load       []*engine.Load
 }
 
@@ -105,7 +105,8 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	return of
 }
 
-// parsePaths reads {name: path}. complete is false if a path is invalid and left out.
+// parsePaths reads the object in the member name, which maps names to paths. It leaves out
+// invalid paths and reports them by rule; complete is then false.
 func (of *profileClass) parsePaths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()
@@ -143,8 +144,8 @@ func pathOf(c *engine.Class, dotted string) (path []*engine.Property) {
 	return path
 }
 
-// loadPath adds the loads that a path needs. A reference at the end of the path
-// needs no load: its value is the id.
+// loadPath adds the references and collections of a path to loads. A reference at the end
+// of the path need not be loaded: its value is the id.
 func loadPath(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	if len(path) == 0 || path[0].Target == nil || len(path) == 1 && path[0].Type == engine.Reference && path[0].Back == nil {
 		return loads

@@ -157,7 +157,7 @@ func (x *explaining) explainClass(name, resource string) {
 	x.explainStages(c)
 }
 
-// addGiven adds the permissions that a role or a stage gives under a condition.
+// addGiven adds the permissions that a role or a stage gives on the items that match f.
 func (x *explaining) addGiven(r GivenRole, f *engine.Filter) {
 	switch {
 	case f.Always():
@@ -219,7 +219,7 @@ func (x *explaining) explainAttribute(resource string) {
 	}
 }
 
-// addReasons adds the grants on a resource that the account has.
+// addReasons adds the grants that the account has on a resource.
 func (x *explaining) addReasons(resource string) {
 	add := func(subject string, kind SubjectKind) {
 		may := x.grants.On(resource, subject)
@@ -257,7 +257,7 @@ func (x *explaining) addMissing() {
 	}
 }
 
-// addMissingGroup adds one group of missing permissions.
+// addMissingGroup adds one entry for the permissions p, unless p is empty.
 func (x *explaining) addMissingGroup(p engine.Permission) {
 	if p == 0 {
 		return

@@ -12,7 +12,8 @@ import (
 const fullBit = engine.MayAll &^ (engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse)
 
 // profile holds the permissions of all accounts with the same subjects and the
-// same limit, under one set of grants. It is the engine.Guard of their requests.
+// same limit (see limitOf), under one set of grants. It is the engine.Guard of their
+// requests.
 type profile struct {
 	gate     *gate
 	grants   *engine.Grants
@@ -41,8 +42,8 @@ type itemGrant struct {
 
 var _ engine.Guard = (*profile)(nil)
 
-// limitOf returns the permissions that the scope of its token leaves to an
-// account on the called service.
+// limitOf returns the permissions that the scope of the account's token allows on the
+// called service.
 func limitOf(a *engine.Account) engine.Permission {
 	if a.Scope == nil {
 		return engine.MayAll
@@ -100,7 +101,8 @@ func (g *gate) splitItem(name string) (class, id string) {
 	return class, id
 }
 
-// protectAttributes sets the attributes that the account may not read or write.
+// protectAttributes records which attributes the account may not read or write. protected
+// holds the attributes that are resources, with the names of these resources.
 func (p *profile) protectAttributes(protected map[*attribute][]string) {
 	if p.full || len(protected) == 0 {
 		return

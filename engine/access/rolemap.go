@@ -160,8 +160,8 @@ type place struct {
 	path string
 }
 
-// term is a condition on an account: it is the named subject, or an attribute of the
-// item names it, or any or all of other terms hold.
+// term is a condition on an account: the account is the named subject, or an attribute of
+// the item names the account, or any or all of other terms hold.
 type term struct {
 	op    engine.Op // OpOr, OpAnd; OpEq means a subject; OpPath means an attribute
 	text  string
@@ -173,9 +173,9 @@ type term struct {
 // the list false.
 func noAccountTerm() term { return term{op: engine.OpOr} }
 
-// parseTerms reads sids. One element of the outer array must hold, all elements of an
-// array inside it, and so on in turns. An element that names no subject holds for no
-// account.
+// parseTerms reads the option sids. In the outer array, one element must hold. In an array
+// inside it, all elements must hold, in an array inside that one again only one element,
+// and so on. An element that names no subject holds for no account.
 func parseTerms(c *engine.Class, op engine.Op, list []any, at place) term {
 	t := term{op: op}
 	for i, v := range list {

@@ -144,7 +144,7 @@ func (p *profile) checkRecord(r *engine.Record) error {
 
 // checkValues rejects properties that the account may not write, in the values of an
 // item of c and in nested records. It also replaces the views in nested records
-// by their classes, which are all that the inner repository knows.
+// by their classes, because the inner repository does not accept views.
 func (p *profile) checkValues(c *engine.Class, given engine.Values) error {
 	c = c.Base()
 	for i, v := range given {

@@ -43,9 +43,9 @@ type Config struct {
 	// consents. If it fails, the account stays. It may be nil.
 	Removing func(ctx context.Context, id string) error
 	// Enrich adds the coactors and properties of an account that come from
-	// elsewhere. It is called when a caller is authenticated and then at most
-	// every half a second. If it fails, the authentication fails. It may be
-	// nil.
+	// elsewhere. It is called when a caller is authenticated, and later again if
+	// half a second has passed since the last call. If it fails, the authentication
+	// fails. It may be nil.
 	Enrich func(ctx context.Context, a *engine.Account) error
 }
 
@@ -236,8 +236,8 @@ func (s *cache) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	return true, nil
 }
 
-// rememberCredential caches a verified credential, unless an account or token was
-// removed from the cache since the generation.
+// rememberCredential caches a verified credential. It does not if an account or token was
+// removed from the cache after the cache had the given generation.
 func (s *cache) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())

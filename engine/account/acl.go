@@ -117,10 +117,10 @@ type Refused struct {
 	Err   error
 }
 
-// Import stores accounts if they come for the first time. It also stores their
-// names, so that later changes to an imported account stay, also when it was
-// deleted. An error is returned only if the database is not available or ctx
-// ends.
+// Import stores the accounts that were not imported before. It also stores their
+// names, so that a later import neither changes such an account nor creates a
+// deleted one again. An error is returned only if the database is not available or
+// ctx ends.
 func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 	var done Imported
 	for _, a := range acl.Accounts {

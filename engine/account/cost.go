@@ -11,7 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// work is the cost of hashing. Its time is proportional to both numbers.
+// work is the cost of computing hashes. The time for each kind is proportional to its
+// number.
 type work struct {
 	argon  uint64 // KiB of memory times passes
 	pbkdf2 uint64 // iterations
@@ -52,8 +53,8 @@ func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
 	return key
 }
 
-// spendUpTo hashes until a check has cost that much. The time of a failure
-// should not disclose whether the account exists, or how its password is
+// spendUpTo computes hashes until the check has cost as much as most. The time of a
+// failure should not disclose whether the account exists, or how its password is
 // stored.
 func (m *meter) spendUpTo(most work, plain string) {
 	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: argonMemory, threads: argonThreads}
@@ -72,16 +73,16 @@ func (m *meter) spendUpTo(most work, plain string) {
 	}
 }
 
-// ceiling is the cost of a failed check: that of the most expensive stored
-// hash, because imported hashes can have any parameters.
+// ceiling is the cost of a failed check: the cost of the most expensive stored hash,
+// because imported hashes can have any parameters.
 type ceiling struct {
 	mu       sync.Mutex
 	most     work
 	surveyed bool
 }
 
-// failureCost returns the cost of a failed check. It reads all accounts once,
-// and includes later hashes when they are read.
+// failureCost returns the cost of a failed check. The first call reads the hashes of all
+// accounts. Later calls raise the cost if stored, the hash just read, costs more.
 func (s *passwordCheck) failureCost(ctx context.Context, stored storedHash) (work, error) {
 	c := &s.cost
 	c.mu.Lock()

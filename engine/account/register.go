@@ -7,7 +7,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// Register implements engine.Accounts. Unlike IONDV it never changes an
+// Register implements service.Accounts. Unlike IONDV it never changes an
 // existing account: a caller that may register could take it over.
 func (s *Store) Register(ctx context.Context, r service.Registration) (*engine.Account, error) {
 	if err := checkID(r.ID); err != nil {
@@ -29,7 +29,7 @@ func (s *Store) Register(ctx context.Context, r service.Registration) (*engine.A
 	return s.Profile(ctx, r.ID)
 }
 
-// Profile implements engine.Accounts.
+// Profile implements service.Accounts.
 func (s *directory) Profile(ctx context.Context, id string) (*engine.Account, error) {
 	item, err := s.lookupAccount(ctx, id)
 	if err != nil {

@@ -157,9 +157,9 @@ type flights struct {
 	running map[proof]*flight
 }
 
-// join returns the running check of the same credential, or a new one that the
-// caller must run and finish (leads). A check is not joined if something was
-// forgotten since it began.
+// join returns the running check of the same credential. If there is none, or if the
+// cache has removed a credential since it began, join returns a new check and leads
+// is true: the caller must run and finish it.
 func (f *flights) join(key proof, generation uint64) (fl *flight, leads bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,8 +181,8 @@ func (f *flights) finish(key proof, fl *flight) {
 }
 
 // signIn checks a password that is not cached, once for all concurrent requests
-// with the same credential. Together they count as one guess, by the request
-// that runs it.
+// with the same credential. They count as one guess, made by the request that runs
+// the check.
 func (s *passwordCheck) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
 		fl, leads := s.flights.join(try.key, s.passwords.Generation())

@@ -108,10 +108,10 @@ func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 	return nil
 }
 
-// Deny revokes permissions that a subject has on the resource itself. Grants to its
-// other names and on everything stay. If an attribute had been granted to a
-// subject, it stays declared, and so protected. changed is false if there was
-// nothing to revoke. Errors: Invalid.
+// Deny revokes permissions that a subject has on the resource itself. Grants on
+// engine.Everything stay, and so do grants to other subjects of the same accounts. If
+// an attribute had been granted to a subject, it stays declared, and so protected.
+// changed is false if there was nothing to revoke. Errors: Invalid.
 func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err error) {
 	if err := checkGrant(g); err != nil {
 		return false, err
@@ -267,8 +267,8 @@ var errUnchanged = errors.New("the change of grants changes nothing")
 
 // changeGrants saves records that depend on the stored grants. It rolls back if there are
 // no records. The grants are read in the same transaction, which writes the policy
-// first: until it ends, no other process can change grants, and no grant moves to
-// another id when its object does.
+// first: until it ends, no other process can change grants, and a change of an object's key
+// cannot move the grants on the object.
 func (s *Store) changeGrants(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
 	var items []*engine.Item
 	err = engine.InTransaction(engine.AsServer(ctx), s.data, func(ctx context.Context) error {

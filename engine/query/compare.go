@@ -4,9 +4,9 @@ import "restsrv/engine"
 
 func always(value bool) *engine.Filter { return &engine.Filter{Op: engine.OpConst, Value: value} }
 
-// Equal returns a filter for items with the value in the property, cast to its
-// type. For a set or a collection, it matches items that contain the value. The
-// error is Invalid.
+// Equal returns a filter for items in which the property has the value, which is
+// cast to its type. For a set or a collection, it matches items that contain the
+// value. The error is Invalid.
 func Equal(p *engine.Property, value any) (*engine.Filter, error) {
 	if err := checkFilterable(p); err != nil {
 		return nil, err
@@ -14,8 +14,8 @@ func Equal(p *engine.Property, value any) (*engine.Filter, error) {
 	return compareValue(engine.OpEq, operand{expr: engine.Attribute(p)}, value)
 }
 
-// AnyOf returns a filter for items with one of the values in the property, cast to
-// its type.
+// AnyOf returns a filter for items in which the property has one of the values,
+// which are cast to its type.
 func AnyOf(p *engine.Property, values []any) (*engine.Filter, error) {
 	if err := checkFilterable(p); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func negatedIf(negated bool, f *engine.Filter) *engine.Filter {
 	return f
 }
 
-// anyOf returns a filter for items with one of the values as operand.
+// anyOf returns a filter for items in which left has one of the values.
 func anyOf(left operand, values []any) (*engine.Filter, error) {
 	if left.expr.Type == engine.Collection {
 		return memberOf(left.expr, values)

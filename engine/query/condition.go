@@ -29,9 +29,9 @@ func ParseFilter(c *engine.Class, v any, now time.Time) (*engine.Filter, error) 
 	return parser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseOwnFilter is ParseFilter for conditions in files that concern the item itself.
-// "now" means the time of each query. A value $attribute in a list of conditions stands
-// for an attribute of the item.
+// ParseOwnFilter is ParseFilter for a condition that a file, such as a workflow, sets for
+// an item. "now" means the time of each query. In a list of conditions, a value $attribute
+// stands for an attribute of the same item.
 func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 	return parser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
@@ -39,7 +39,9 @@ func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 // ParseAccountFilter is ParseOwnFilter with variables of an account. $$name stands for
 // the result of variable for the name, and in a list of conditions $name does too if the
 // class has no such attribute. If the account lacks a variable, a comparison with it in a
-// list has the value unset, also below a not; in function style, the error is Invalid.
+// list makes the filter behave as if the comparison were unset, or its negation below a
+// not; in function style, the error is Invalid. Unset is false for conditions that permit
+// something and true for those that restrict.
 // Unset is false for conditions that permit something and true for those that restrict.
 func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (value any, ok bool), unset bool) (*engine.Filter, error) {
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
@@ -288,8 +290,9 @@ func (p conditionParser) parseBinary(name string, a, b any, depth int) (*engine.
 	return compareExprs(op, left, right)
 }
 
-// compareConstants compares two literals, as IONDV does if the $ of an attribute is forgotten.
-// Only equality is defined; any other comparison matches no item.
+// compareConstants compares two literals. A client that forgets the $ of an attribute, as in
+// {"eq":["name",1]}, sends such a condition, and IONDV does not refuse it. Only equality is
+// defined; any other comparison matches no item.
 func compareConstants(op engine.Op, a, b any) *engine.Filter {
 	if op != engine.OpEq && op != engine.OpNe {
 		return engine.Never()
@@ -306,7 +309,7 @@ func compareExprs(op engine.Op, left, right operand) (*engine.Filter, error) {
 	return &engine.Filter{Op: op, Left: a, Right: b}, nil
 }
 
-// parseList reads the right side of in.
+// parseList returns the condition {"in":[left,v]}.
 func (p conditionParser) parseList(left operand, v any) (*engine.Filter, error) {
 	values, ok := v.([]any)
 	if !ok {
@@ -322,7 +325,7 @@ func (p conditionParser) parseList(left operand, v any) (*engine.Filter, error) 
 			return nil, err
 		}
 	}
-	if left.expr == nil { // the $ was forgotten
+	if left.expr == nil { // the $ was forgotten, see compareConstants
 		for _, v := range resolved {
 			if compareConstants(engine.OpEq, left.literal, v).Value {
 				return always(true), nil
@@ -377,7 +380,7 @@ func (p conditionParser) parseContains(left operand, b any, depth int) (*engine.
 // are those of RE2. The error is Invalid if a database could not use the expression.
 func (p conditionParser) matchFilter(left operand, flags string, right operand) (*engine.Filter, error) {
 	if left.expr == nil && right.expr == nil {
-		return engine.Never(), nil // the $ was forgotten
+		return engine.Never(), nil // the $ was forgotten, see compareConstants
 	}
 	pattern, ok := right.literal.(string)
 	if !ok || right.expr != nil {

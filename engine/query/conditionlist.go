@@ -10,8 +10,8 @@ import (
 // conditionOps are the operations of a condition list that name a property.
 var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 
-// expressionOps are the operations without a property that return a value, from number 8
-// on.
+// expressionOps are the operations that return a value instead of a condition. They have
+// no property, and their numbers begin with 8.
 var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul", "div", "mod", "round", "concat", "substr",
 	"abs", "format", "year", "month", "day", "hour", "minute", "second"}
 
@@ -22,9 +22,9 @@ type listParser struct{ conditionParser }
 // "operation", "value", "nestedConditions"}, all of which must hold. With a property, the
 // operation is one of conditionOps. Without one, it joins the nested conditions (0 and, 1
 // or, 2 not). Values are cast; $$now and $$today stand for the time. $attribute stands
-// for an attribute of the object in the form: it is refused unless that object is the
-// item itself (see ParseOwnFilter) or the owner of a collection (see ParseMemberFilter).
-// A list in the list is a nested list of conditions.
+// for an attribute of the object that a form shows: it is refused unless that object is
+// the item itself (see ParseOwnFilter) or the owner of a collection (see
+// ParseMemberFilter). A list in the list is a nested list of conditions.
 func (p listParser) conditionList(list []any, depth int) (*engine.Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
@@ -136,7 +136,8 @@ func (p listParser) parseListed(c listedCondition, depth int) (*engine.Filter, e
 	return p.listedOn(o, conditionOps[c.operation], c, depth)
 }
 
-// listedOn returns the condition on a property.
+// listedOn returns the filter for condition c. o is its property, and name the name of its
+// operation.
 func (p listParser) listedOn(o operand, name string, c listedCondition, depth int) (*engine.Filter, error) {
 	switch name {
 	case "empty", "nempty":
@@ -169,7 +170,8 @@ func (p listParser) listedOn(o operand, name string, c listedCondition, depth in
 	return p.compareListed(o, name, right)
 }
 
-// compareListed compares a property with values.
+// compareListed returns the filter that compares property o with the operands right by the
+// operation name.
 func (p listParser) compareListed(o operand, name string, right []operand) (*engine.Filter, error) {
 	if slices.ContainsFunc(right, operand.isUnset) {
 		if right = slices.DeleteFunc(right, operand.isUnset); p.unset || len(right) == 0 || name != "in" {
@@ -248,7 +250,8 @@ func (p listParser) listedValues(c listedCondition, depth int) ([]operand, error
 // properties, which need one $.
 var accountFields = []string{"uid", "id", "name"}
 
-// accountVariable returns the value of a variable in a list of conditions.
+// accountVariable returns the value of a variable of the account. It is unset if the
+// account lacks the variable.
 func (p listParser) accountVariable(name string) operand {
 	v, ok := p.variable(name)
 	return operand{literal: v, unset: !ok}

@@ -14,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// CursorKey seals positions in lists. A client can send a cursor back, but
-// cannot read it, change it or use it for another list. All processes of a
-// database share the key.
+// CursorKey encrypts and seals positions in lists. A client can send a cursor back,
+// but cannot read it, change it or use it for another list. All server processes
+// that use one database share the key.
 type CursorKey []byte
 
 const (
@@ -25,7 +25,7 @@ const (
 	maxValues = 512 // maximum size in bytes of the values in a cursor; longer ones are replaced by landmarks
 )
 
-// CursorItems is the number of items at the end of a page that Encode uses.
+// CursorItems is the number of items at the end of a page whose positions Encode needs.
 const CursorItems = 4
 
 // Encode implements Cursors.
@@ -52,8 +52,8 @@ func (k CursorKey) Decode(q *engine.Query, cursor string) (*engine.Position, err
 	return at, nil
 }
 
-// decode is Decode without the error message. It returns nil for a cursor that
-// Encode did not write.
+// decode returns the position in a cursor, or nil if Encode did not write the cursor
+// for the list of q.
 func (k CursorKey) decode(q *engine.Query, cursor string) *engine.Position {
 	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // the base64 decoder ignores line ends
 		return nil
@@ -89,7 +89,8 @@ func (k CursorKey) decode(q *engine.Query, cursor string) *engine.Position {
 	return at
 }
 
-// sequenceOnly reads the position in a list without a sort order: [number].
+// sequenceOnly reads the body of a cursor of a list without a sort order, [number]. It
+// returns nil for any other body.
 func sequenceOnly(body []byte) *engine.Position {
 	digits := bytes.TrimSuffix(bytes.TrimPrefix(body, []byte{'['}), []byte{']'})
 	n, err := strconv.ParseInt(string(digits), 10, 64)
@@ -108,9 +109,9 @@ func castSorted(s engine.Sort, v any) (any, error) {
 	return (&engine.Property{Name: s.Property.Name, Type: t}).Cast(v)
 }
 
-// applyCipher encrypts or decrypts the bytes after the seal. Otherwise the sequence
-// number of an item would reveal how many stored items the account cannot see.
-// The seal is different for each position, so it serves as the nonce of the key
+// applyCipher encrypts or decrypts the bytes after the seal. Without encryption, the
+// sequence number of an item would reveal how many stored items the account cannot
+// see. The seal is different for each position, so it serves as the nonce of the key
 // stream.
 func (k CursorKey) applyCipher(sealed []byte) {
 	mac := hmac.New(sha256.New, k)
@@ -122,7 +123,7 @@ func (k CursorKey) applyCipher(sealed []byte) {
 	cipher.NewCTR(block, sealed[:sealSize]).XORKeyStream(sealed[sealSize:], sealed[sealSize:])
 }
 
-// computeSeal returns the proof that body belongs to the list of q.
+// computeSeal returns the message authentication code of body and the list of q.
 func (k CursorKey) computeSeal(q *engine.Query, body []byte) []byte {
 	mac := hmac.New(sha256.New, k)
 	shape := engine.AppendString(nil, q.Class.FullName)

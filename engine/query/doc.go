@@ -13,6 +13,7 @@
 // conditionlist.go (the other ways to write conditions), compare.go and convert.go (types
 // of operands), path.go (paths through references).
 //
-// Every parser checks its input against a class. If the class is a view, hidden attributes
-// do not exist for it. Errors for clients have the code Invalid.
+// Every parser checks its input against a class. If the class is a view (see
+// engine.Views), hidden attributes do not exist for it. Errors for clients have the code
+// Invalid.
 package query

@@ -172,7 +172,7 @@ func (p functionParser) parseConcat(args []any, depth int) (*engine.Expr, error)
 	return e, nil
 }
 
-// countTexts returns the maximum number of texts of which the value is concatenated.
+// countTexts returns the maximum number of texts that are concatenated for the value.
 func countTexts(e *engine.Expr) int {
 	n := 0
 	for _, a := range e.Args {
@@ -289,8 +289,8 @@ func (p functionParser) ifNull(args []any, depth int) (*engine.Expr, error) {
 	return e, nil
 }
 
-// unifyArguments returns an expression with arguments of one type: that of the
-// expressions among the values, or else that of the literals.
+// unifyArguments returns an expression in which all values are arguments of one type. The
+// type is that of the values that are not literals or, if all are literals, of these.
 func (p functionParser) unifyArguments(name string, values []any, depth int) (*engine.Expr, error) {
 	operands := make([]operand, len(values))
 	var model *engine.Expr

@@ -8,14 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// landmarksMark is the first byte of landmarks in a cursor. Values begin with a
-// bracket.
+// landmarksMark is the first byte of a cursor with landmarks. A cursor with values begins
+// with a bracket.
 const landmarksMark = '~'
 
 // landmarkSize is the size of a landmark in a cursor, in bytes.
 const landmarkSize = 1 + 8 + len(engine.Digest{})
 
-// DigestOf returns the digest of the values.
+// DigestOf returns the digest of the values of a position.
 func DigestOf(at engine.Position) (d engine.Digest) {
 	h := sha256.New()
 	var room []byte
@@ -73,10 +73,10 @@ func sizeOf(at engine.Position) (n int) {
 	return n
 }
 
-// landmarks returns the items to which the cursor for the end of a page refers:
-// the last item, then the next one, which is used if all items of the page are
-// deleted, then those before the last one, back to the landmarks of the
-// previous page.
+// landmarks returns the items to which the cursor for the end of a page refers, in the
+// order in which they are tried: the last item of the page; the item after the page,
+// which is used if the last one is deleted; the other items of the page, beginning at
+// its end; and, if the page is short, landmarks of the previous page.
 func landmarks(q *engine.Query, page []engine.Position, next *engine.Position) (all []engine.Landmark) {
 	last := len(page) - 1
 	all = append(all, engine.Landmark{Sequence: page[last].Sequence, Digest: DigestOf(page[last])})

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of the loads of one request: each path costs a statement.
+// Limits of a LoadSet: each path costs a statement.
 const (
 	maxLoads    = 250
 	maxLoadPath = 16 // names in one path
@@ -16,8 +16,8 @@ const (
 // MaxLoadDepth is the maximum depth for LoadSet.Nested.
 const MaxLoadDepth = 5
 
-// LoadSet collects the loads for the items of a query: a tree of paths without
-// duplicates.
+// LoadSet collects the references and collections to load with the items of a query, as
+// a tree of paths without duplicates.
 type LoadSet struct {
 	Roots []*engine.Load
 	class *engine.Class
@@ -83,8 +83,9 @@ func propertiesNamed(c *engine.Class, name string) (all []*engine.Property) {
 // be of any type.
 type loadPath []*engine.Property
 
-// continuePath returns the paths that continue from with the name. If from is empty,
-// the paths begin at the class.
+// continuePath returns the paths that extend from by an attribute with that name. If from
+// is empty, the paths begin at the class. There are several paths if descendants have
+// different attributes of that name.
 func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {
@@ -102,7 +103,7 @@ func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 
 // Eager adds the paths of an _eager parameter: names separated by |. A name is
 // an attribute of the class, or continues the path before it, or both. a.b is
-// always a path.
+// always a path. source names the input in errors.
 func (l *LoadSet) Eager(source, text string) error {
 	var before []loadPath
 	for _, name := range strings.Split(text, "|") {
@@ -163,7 +164,8 @@ func (l *LoadSet) unknownError(source string, c *engine.Class, name string) erro
 	return e
 }
 
-// add adds a path to the tree, without a last property that cannot be loaded.
+// add adds a path to the tree. If its last property is neither a reference nor a
+// collection, only the path before it is added.
 func (l *LoadSet) add(source string, p loadPath) error {
 	if len(p) > maxLoadPath {
 		return engine.Errorf(engine.Invalid, "path", "%s: a path has at most %d names", source, maxLoadPath)
@@ -186,8 +188,8 @@ func (l *LoadSet) add(source string, p loadPath) error {
 	return nil
 }
 
-// nextLoad returns the load of a property at a level of the tree, and adds it if
-// it is missing.
+// nextLoad returns the load of a property among those of one level of the tree, and this
+// level. If the load is missing, it is added.
 func nextLoad(level []*engine.Load, p *engine.Property) ([]*engine.Load, *engine.Load) {
 	for _, l := range level {
 		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {

@@ -10,15 +10,15 @@ import (
 // MaxNames is the maximum number of subjects in one condition.
 const MaxNames = 500
 
-// NamesOneOf returns the condition that an attribute of items of c is one of
-// the subjects, or refers to an item with such an id. The path may lead through
-// references and collections. The error is Invalid.
+// NamesOneOf returns the filter for items of c in which the attribute at the end of
+// path is one of the subjects, or refers to an item whose id is one of them. The
+// path may lead through references and collections. The error is Invalid.
 func NamesOneOf(c *engine.Class, path string, subjects []any) (*engine.Filter, error) {
 	return ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }
 
 // Naming is NamesOneOf for any number of subjects. It ignores subjects that are
-// not values of the attribute's type. The error is an error of the path.
+// not values of the attribute's type. The error is Invalid if the path does not exist.
 func Naming(c *engine.Class, path string, subjects []string) (*engine.Filter, error) {
 	if _, err := NamesOneOf(c, path, nil); err != nil {
 		return engine.Never(), err

@@ -110,8 +110,8 @@ func (p operandParser) parseDate(args []any, depth int) (*engine.Expr, error) {
 	return p.dateArgument("date", args[0], depth)
 }
 
-// parseArguments reads the arguments of a function that takes from least to most of
-// them.
+// parseArguments reads the arguments of a function, of which there must be at least least
+// and at most most.
 func (p operandParser) parseArguments(name string, args []any, least, most, depth int) ([]operand, error) {
 	if len(args) < least || len(args) > most {
 		return nil, badFilter("%s takes %s, found %d", name, howMany(least, most), len(args))

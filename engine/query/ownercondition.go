@@ -19,8 +19,8 @@ type ownedCondition struct {
 	right []operand
 }
 
-// findAttribute is findPath, but if missing attributes are collected, an attribute that does
-// not exist counts as null.
+// findAttribute resolves a dotted path. If p.missing is set, an attribute that does not
+// exist counts as null.
 func (p operandParser) findAttribute(c *engine.Class, dotted string) (operand, error) {
 	o, err := findPath(c, dotted)
 	if err != nil && p.missing != nil {
@@ -29,7 +29,8 @@ func (p operandParser) findAttribute(c *engine.Class, dotted string) (operand, e
 	return o, err
 }
 
-// noteMissing records that an attribute does not exist.
+// noteMissing adds err, which says that an attribute does not exist, to p.missing once. It
+// returns null as the value of the attribute.
 func (p operandParser) noteMissing(err error) operand {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*p.missing, known) {
@@ -52,7 +53,7 @@ func (p operandParser) ofOwner(name string) (operand, error) {
 	return operand{expr: &e}, nil
 }
 
-// listedProperty returns the left side of a condition in a list.
+// listedProperty returns the property of a condition in a list.
 func (p listParser) listedProperty(name string) (operand, error) {
 	if own, ok := strings.CutPrefix(name, "$"); ok && p.owner != nil {
 		return p.ofOwner(own)

@@ -87,8 +87,8 @@ func parseSegment(part string) (segment, error) {
 	return s, nil
 }
 
-// Key is equal for patterns that match the same requests, since it omits the
-// names of parameters.
+// Key returns a text that is the same for patterns that match the same requests,
+// because it omits the names of parameters.
 func (p *Pattern) Key() string {
 	var b strings.Builder
 	for _, s := range p.segments {
@@ -137,8 +137,8 @@ func splitPattern(path string) []string {
 }
 
 // Match reports whether an escaped path matches the pattern, and returns the
-// decoded parameters. It ignores the case of plain text and one slash at the
-// end.
+// decoded parameters. It ignores the letter case of literal segments and one slash
+// at the end.
 func (p *Pattern) Match(path string) (params []Param, ok bool) {
 	rest := strings.TrimPrefix(path, "/")
 	more := rest != ""

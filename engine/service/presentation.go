@@ -28,10 +28,11 @@ type Presentation interface {
 	Node(code string) (*NavigationNode, error)
 	// NodeOf returns the node that lists the items of a class.
 	NodeOf(c *engine.Class) (*NavigationNode, error)
-	// ViewModel returns the first existing view model of: the class at the node,
-	// the class, its ancestors. If node is "", it does not look at nodes. If a
-	// class has no view for collections, its list view is used; if it has no view
-	// for creation or details, its item view is used.
+	// ViewModel returns the view model of the class at the node or, if it does not
+	// exist, that of the class or of its nearest ancestor that has one. If node is
+	// "", it does not look at nodes. If a class has no view for collections, its
+	// list view is used; if it has no view for creation or details, its item view is
+	// used.
 	ViewModel(kind ViewKind, c *engine.Class, node string) (*ViewModel, error)
 	// StateViewModel returns the form of a class in a state of a workflow. The
 	// name of the workflow is name@namespace, or name if it is in the namespace

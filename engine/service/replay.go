@@ -10,11 +10,11 @@ import (
 // that lost an answer can repeat the request without repeating its effect. Package
 // engine/replay stores them in the database.
 type Replays interface {
-	// Begin claims a key in a scope, such as an account and a service, for a
-	// request. Errors: Invalid if the key is not 1 to 255 printable characters,
-	// Unprocessable if another request used the key before, Conflict if the first
-	// request is still running, TooMany or Unavailable if too much is stored for
-	// the account of ctx or in total.
+	// Begin claims a key in a scope, such as an account and a service. request is a
+	// text that is the same if a client repeats the request. Errors: Invalid if the
+	// key is not 1 to 255 printable characters, Unprocessable if another request used
+	// the key before, Conflict if the first request is still running, TooMany or
+	// Unavailable if too much is stored for the account of ctx or in total.
 	Begin(ctx context.Context, scope, key string, request []byte) (Attempt, error)
 }
 
@@ -30,8 +30,8 @@ type Attempt interface {
 	// such request. If they exist without an answer, the process of the first
 	// request ended early, or the answer was too long to be stored.
 	Saved() []SavedItem
-	// Record is saved after all other records of the request, in the same
-	// transaction. When it is saved, the request counts as done.
+	// Record returns a record that must be saved after all other records of the
+	// request, in the same transaction. When it is saved, the request counts as done.
 	Record() engine.Record
 	// Finish stores the answer, unless it is too long. rights is a text that
 	// changes with the rights of the account; see RightsOf.
@@ -43,7 +43,7 @@ type Attempt interface {
 // SavedItem identifies an item.
 type SavedItem struct{ Class, ID string }
 
-// Converter translates requests and answers of the acceptor.
+// Converter translates the requests and answers of the service acceptor.
 type Converter interface {
 	// Parse converts the body of a request to records, as decoded JSON. body is
 	// decoded JSON if the body is JSON, a string if it is other text, else []byte.
