@@ -137,7 +137,7 @@ type Property struct {
 	Mirror     *Property // collection of Target that is the other side of this collection
 	Display    *Semantic // display string of the target object, instead of the one of its class
 	Conditions *Filter   // filter for the members of a collection; nil for all
-	Nowhere    bool // Target or Back is missing in the metadata: paths through this property are null
+	Nowhere    bool      // Target or Back is missing in the metadata: paths through this property are null
 	Sorting    []Sort    // order of the members of a collection; ties are in insertion order
 
 	Selection    *Selection // allowed values with their labels; nil for any value
@@ -221,7 +221,7 @@ type Class struct {
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
 
 	Indexes      []CompositeIndex
-	Dependencies [][]string // paths of references; the items at their ends have cached values that depend on items of this class
+	Dependencies [][]string // paths of references to items with cached values that depend on items of this class
 
 	Source Fields // the class as written in its file; nil if no file describes it
 

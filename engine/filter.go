@@ -31,7 +31,7 @@ const (
 	OpEmpty    Op = "empty"    // Left is null, "" or a set without elements
 	OpSearch   Op = "match"    // a search for the words of Pattern finds the item, as with Query.Search
 	OpReached  Op = "reached"  // the item is in one of the states of List in the workflow Pattern; only for Staged classes
-	OpConst    Op = "const" // the same result for every item: Value
+	OpConst    Op = "const"    // the same result for every item: Value
 	OpOwner    Op = "owner"    // a condition with values of the owner of a collection; see Filter.ForOwner
 )
 

@@ -75,9 +75,9 @@ type FormulaData interface {
 type Mentions struct {
 	Values  map[*Property]bool // properties whose stored values are inputs
 	Shown   map[*Property]bool // properties whose displayed values (Item.Display) are inputs
-	Display map[*Class]bool // classes of items whose display strings are inputs
+	Display map[*Class]bool    // classes of items whose display strings are inputs
 	Gives   map[*Class]bool    // classes of items that can be the value itself
-	Looked  map[*Class]bool // classes of items that a query finds, in contrast to items that a reference points at
+	Looked  map[*Class]bool    // classes of items that a query finds, in contrast to items that a reference points at
 	Names   map[string]bool    // attributes of items of a class that is not known in advance
 	Unknown bool               // there are further inputs that cannot be determined
 }

@@ -33,7 +33,7 @@ type schema struct {
 	named    map[string][]*attribute
 	displays map[*engine.Class]*part // display strings of items of the class and of its descendants
 	computed map[*engine.Class]*part // the results of Class.Label alone
-	anything *part // an input of all parts whose inputs are not known
+	anything *part                   // an input of all parts whose inputs are not known
 }
 
 // schemaOf returns a function that builds the schema at its first call.

@@ -31,7 +31,7 @@ type profileClass struct {
 	class      *engine.Class
 	filter     string
 	properties []profileProperty
-	recursion  []profileProperty // each condition on the next items: the attribute name equals the value at path in the item before
+	recursion  []profileProperty // conditions on the next items: attribute name equals the value at path in this item
 	load       []*engine.Load
 }
 

@@ -45,8 +45,9 @@ func Classes() []*engine.Class {
 	}
 }
 
-// ItemClasses returns #permission and #policy from the result of Classes. The store
-// changes their items when an item with grants is deleted or gets another key.
+// ItemClasses returns #permission and #policy from the result of Classes. Package
+// engine/store changes their items when an item with grants is deleted or gets another
+// key.
 func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	s, err := findClasses(classes)
 	if err != nil {

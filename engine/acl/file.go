@@ -73,8 +73,8 @@ func withoutPrefix(resource string) string {
 	return resource
 }
 
-// refuse adds a fault for an error that a check has returned, and reports whether it
-// has returned one.
+// refuse adds a fault if err, which a check has returned, is not nil. It reports whether
+// err is not nil.
 func refuse(o jsonfile.Object, err error, path, found, expected string) bool {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -125,10 +125,10 @@ type Refused struct {
 	Err   error
 }
 
-// Import stores roles with their grants, and declares resources, if they come
-// for the first time. If a role or resource was imported before, later changes
-// to it stay, also when it was removed. An error is returned only if the
-// database is not available or ctx ends.
+// Import stores the roles, with their grants, and declares the resources that were
+// not imported before. Later changes to an imported role or resource stay, also
+// its removal. An error is returned only if the database is not available or ctx
+// ends.
 func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// An index holds all three names of a permission together, hence their limits.
+// maxName limits each name, because one index holds the three names of a permission together.
 const maxName = 255 // characters of the name of a role, an account or a resource
 
 // ParsePermissions returns the union of the named permissions. If a name is
@@ -86,7 +86,7 @@ func CheckRole(id string) error {
 	return checkName(id)
 }
 
-// checkName is CheckRole for names that may also be accounts.
+// checkName returns Invalid if neither a role nor an account can have the name.
 func checkName(id string) error {
 	switch {
 	case id == engine.Everyone:

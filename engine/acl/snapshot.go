@@ -32,7 +32,7 @@ type snapshot struct {
 	running    *look
 }
 
-// seen holds the grants and the time of the look, measured from the start.
+// seen holds the grants and the time of the look, measured from snapshot.start.
 // Unlike the wall clock, that time never jumps.
 type seen struct {
 	grants *engine.Grants
@@ -71,8 +71,8 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	}
 }
 
-// join returns the running look, or a new one that the caller must run (leads).
-// A look that began before the last change is not joined.
+// join returns the running look. If there is none, or if it began before the last change,
+// join returns a new one and leads is true: the caller must run it.
 func (n *snapshot) join() (l *look, leads bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,9 +2,9 @@
 // of one configured account (the modules/rest/client/GateWay of IONDV). It
 // matches the path, requires a session, and forwards the request to this server
 // or to another one, with the credentials of the configured account in place of
-// those of the browser. It owns these credentials and the token that it fetches
-// with them. Sessions belong to engine/session. The package does not interpret
-// the forwarded requests.
+// the browser's. No other package uses these credentials or the token that this
+// package fetches with them. Sessions belong to engine/session. The package does
+// not interpret the forwarded requests.
 package gateway
 
 import (
@@ -257,7 +257,7 @@ func (g *gateway) rewriteRequest(p *httputil.ProxyRequest) {
 	if caller.Request != "" {
 		p.Out.Header.Set("X-Request-Id", caller.Request)
 	}
-	p.Out.RemoteAddr, p.Out.TLS = "", nil // the caller contains the data of trusted proxies
+	p.Out.RemoteAddr, p.Out.TLS = "", nil // caller has these data as trusted proxies report them
 	if caller.Address.IsValid() {
 		p.Out.RemoteAddr = netip.AddrPortFrom(caller.Address, 0).String()
 	}

@@ -14,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// Limits for fetching tokens. When the target server rejects a token, the token
-// is replaced only if it is older than its wait. That starts with firstWait and
-// doubles up to lastWait while new tokens are rejected, too.
+// Limits for fetching tokens. When the target server rejects a token, the token is
+// replaced only if it is older than its waiting time. The waiting time starts with
+// firstWait and doubles up to lastWait while new tokens are rejected, too.
 const (
 	tokenTime = 15 * time.Second // time limit for one fetch
 	maxToken  = 4 << 10          // bytes
@@ -93,8 +93,8 @@ func (s *sender) reportRefusal(resp *http.Response, err error) (*http.Response, 
 	return resp, nil
 }
 
-// isReplaceable reports whether a new token may avoid the rejection with
-// status.
+// isReplaceable reports whether a new token could help after the target has rejected
+// t with status.
 func (s *sender) isReplaceable(ctx context.Context, t *token, status int) bool {
 	if s.valid != nil {
 		return !s.valid(ctx, t.secret)
@@ -130,8 +130,8 @@ func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent fu
 	return resp, body.stopReading, nil
 }
 
-// authorize sets the credentials. For a service of this server it sets all
-// forms, and the service uses the one of its mode.
+// authorize sets the credentials. For a service of this server it sets every form of
+// credentials, and the service uses the form of its authentication mode.
 func (s *sender) authorize(r *http.Request, t *token) {
 	g := s.gateway
 	if t != nil {
@@ -150,8 +150,9 @@ func basicAuth(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// getToken returns the token to use, which is never old. It returns nil if the
-// gateway does not use tokens. Only one request at a time fetches a token.
+// getToken returns the current token. If that is old, which the target has
+// rejected, or if there is no token yet, it fetches a new one. It returns nil if the gateway
+// does not use tokens. Only one request at a time fetches a token.
 func (s *sender) getToken(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil

@@ -53,10 +53,10 @@ type table[K comparable] struct{ counters map[K]*counter }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*counter{}} }
 
-// get returns the counter of k, or nil if there is none. A counter that is
-// further ahead of now than the clocks of processes can differ dates from
-// before the system clock was set back. get removes it, because it would block
-// its key until that time and would not count new failures.
+// get returns the counter of k, or nil if there is none. If the counter is ahead of
+// now, by more than the clocks of processes can differ, the system clock was set
+// back. get then removes the counter, because it would block its key until the old
+// time and would not count new failures.
 func (t table[K]) get(k K, now time.Time) *counter {
 	c := t.counters[k]
 	if c != nil && c.last > sliceOf(now)+slicesKept {
@@ -103,7 +103,7 @@ func (t table[K]) blockedFor(k K, now time.Time, limit int) time.Duration {
 	return time.Unix(0, s*int64(sliceTime)).Sub(now)
 }
 
-// prune removes the counters without failures that still count.
+// prune removes the counters that have no failures within Window.
 func (t table[K]) prune(now time.Time) {
 	slice := sliceOf(now)
 	for k, c := range t.counters {

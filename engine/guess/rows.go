@@ -189,8 +189,8 @@ func (k *Keeper) timeQuery(name, op string, t time.Time) (*engine.Query, error) 
 
 // refreshCounts reads the rows that other processes have written since the last
 // refresh, unless that was less than FlushEvery ago. If the database cannot be
-// read, the process uses the counts that it has. The error is not nil only if
-// ctx ended.
+// read, the process uses the counts that it has. The error is nil unless ctx
+// ended.
 func (k *Keeper) refreshCounts(ctx context.Context) error {
 	if !k.isStale() {
 		return nil

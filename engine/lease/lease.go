@@ -23,8 +23,8 @@ const (
 	look    = 100 * time.Millisecond
 )
 
-// ErrTaken is the cause of the end of work if another process has taken over its
-// lease.
+// ErrTaken is the cause with which the context of work ends if another process has
+// taken over the lease.
 var ErrTaken = errors.New("another process has taken over")
 
 // className cannot be the name of a class of an application.

@@ -78,9 +78,9 @@ func readParameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	return mergeOnce(query, body)
 }
 
-// returnRequest returns the request with all parameters in its URL, to which the
-// browser returns after the sign-in. A consent in the request is dropped,
-// because it came before the account was known.
+// returnRequest returns r with all parameters in its URL. The browser returns to this
+// URL after the sign-in. A consent in the request is dropped, because it came before
+// the account was known.
 func (f form) returnRequest(r *http.Request) *http.Request {
 	v := url.Values{}
 	for name, value := range f {

@@ -95,10 +95,11 @@ func newSecret() (secret, hash string) {
 	return secret, hashOf(secret)
 }
 
-// All refresh tokens of a grant have the same first half, its family. By its
-// family an exchanged token is recognized without a row of its own. The second
-// half of 80 bits is new each time. If a request has the family with another
-// second half, the grant is revoked.
+// familyDigits is the length of the first half of a refresh token. All refresh tokens
+// of a grant have the same first half, the family of the grant. By the family, a token
+// that was exchanged before is recognized without a row of its own. The second half
+// of 80 bits is new each time. If a request has the family with another second half,
+// the grant is revoked.
 const familyDigits = secretBytes
 
 // newFamily returns a new first half of refresh tokens.

@@ -199,7 +199,7 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 }
 
 // infoIfValid returns ti if the account of the grant may still sign in and its
-// client may still have the scope.
+// client may still have the scope. Otherwise the token is not valid.
 func (f *flows) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
 	a, err := f.grantAccount(ctx, it)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"restsrv/engine/query"
 )
 
-// byHash returns the stored grant with that hash as its code, access or refresh, or
-// nil. It has its current revision.
+// byHash returns the stored grant with that hash in the property name, which is code,
+// access or refresh. It returns nil if there is none. The result has its current
+// revision.
 func (p *grantStore) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
 	filter, err := query.Equal(p.classes.grant.Property(name), hash)
 	if err != nil {
@@ -84,7 +85,8 @@ type given struct {
 }
 
 // issueTokens creates an access token, and a refresh token of the family if that is not
-// "". It returns the values to store.
+// "". It returns the values to store in the grant. granted is the scope of the grant, scope
+// that of the access token.
 func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: firstPositive(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
@@ -127,8 +129,8 @@ func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh
 	return newFamily(), err
 }
 
-// grantAccount returns the account of a grant if it may sign in and its basis is that of
-// the grant, else nil.
+// grantAccount returns the account of a grant, or nil if the account may not sign in or has
+// had another password or been disabled since the grant.
 func (p *grantStore) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
 	a, basis, err := p.currentAccount(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {

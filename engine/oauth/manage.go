@@ -13,7 +13,7 @@ import (
 // revoke handles POST /oauth2/revoke (RFC 7009). It revokes an access token
 // alone, and with a refresh token its whole grant. This also works with a
 // refresh token that was exchanged already, because a client that lost the
-// answer has no other. It is no error if the token is unknown.
+// answer has no other token. It is no error if the token is unknown.
 func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, error) {
 	secret := f["token"]
 	if secret == "" {

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Options are the options of the plug-in in deploy.json.
+// Options are the options of the OAuth2 plug-in in deploy.json.
 type Options struct {
 	AccessLifetime  time.Duration // lifetime of access tokens; 0 means 1 hour
 	RefreshLifetime time.Duration // lifetime of refresh tokens, from their last use; 0 means 14 days
@@ -50,14 +50,14 @@ func firstPositive(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// optionNames returns the known options. The last ones are references to
+// optionNames returns the known options. The last four are references to
 // components in IONDV; they are accepted but not used.
 func optionNames() []string {
 	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "maxGrants", "clients", "auth", "dataSource", "settings", "accounts"}
 }
 
-// clientNames returns the fields of a client in properties.oauth.
-// configuredNames returns them with the fields that only a configured client
+// clientNames returns the fields of a client in the properties of an account, under
+// "oauth". configuredNames returns them with the fields that only a configured client
 // has.
 func clientNames() []string {
 	return []string{"name", "redirectUris", "grants", "scopes", "public", "remember", "accessTokenLifetime", "refreshTokenLifetime"}
@@ -78,7 +78,8 @@ func newObject(file, path string, fields engine.Fields, faults *engine.Faults) j
 	return jsonfile.Object{File: file, Path: path, Fields: fields, Faults: faults}
 }
 
-// ParseOptions reads the options of the plug-in from a JSON path of a file.
+// ParseOptions reads fields, the options of the plug-in. file and path are their position,
+// for the faults.
 func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faults) {
 	var faults engine.Faults
 	o := newObject(file, path, fields, &faults)
@@ -137,8 +138,8 @@ func parseLifetime(o jsonfile.Object, name string, most int64) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// readClient reads the fields that both kinds of clients have. Invalid parts
-// are ignored and reported as faults.
+// readClient reads the fields that clients in accounts and configured clients have.
+// Invalid parts are ignored and reported as faults.
 func readClient(o jsonfile.Object) *Client {
 	c := &Client{
 		Name: o.Text("name"), Public: o.Flag("public", false), Remember: o.Flag("remember", false),

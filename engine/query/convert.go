@@ -26,8 +26,8 @@ func toText(e *engine.Expr) *engine.Expr {
 	return &engine.Expr{Op: engine.OpText, Type: engine.String, Args: []*engine.Expr{e}}
 }
 
-// makeComparable converts two expressions to types whose values can be compared. ok is
-// false if there are no such types.
+// makeComparable converts two expressions to types that can be compared. ok is false if
+// there are no such types.
 func makeComparable(a, b *engine.Expr) (x, y *engine.Expr, ok bool) {
 	switch {
 	case a.Type.Textual() && b.Type.Textual():

@@ -25,7 +25,8 @@ const (
 	maxValues = 512 // maximum size in bytes of the values in a cursor; longer ones are replaced by landmarks
 )
 
-// CursorItems is the number of items at the end of a page whose positions Encode needs.
+// CursorItems is the number of items at the end of a page that the parameter page of
+// Encode must contain.
 const CursorItems = 4
 
 // Encode implements Cursors.

@@ -11,8 +11,8 @@ import (
 const MaxNames = 500
 
 // NamesOneOf returns the filter for items of c in which the attribute at the end of
-// path is one of the subjects, or refers to an item whose id is one of them. The
-// path may lead through references and collections. The error is Invalid.
+// path is one of the subjects, or refers to an item with such an id. The path may
+// lead through references and collections. The error is Invalid.
 func NamesOneOf(c *engine.Class, path string, subjects []any) (*engine.Filter, error) {
 	return ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }

@@ -64,7 +64,8 @@ func (b *Bound) Added(ctx context.Context, account string) error {
 	return b.makeRoom(ctx, total-b.cfg.All)
 }
 
-// countItems adds to the total and returns it.
+// countItems adds added to the total and returns the total. If the last count is too old,
+// or the total is over the limit, it counts the stored items again.
 func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	now := b.cfg.Now()
 	b.mu.Lock()
@@ -138,8 +139,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, erro
 	return int(n), err
 }
 
-// removeOldest deletes expired items of an account and at most oldestAtOnce others,
-// so that about left items remain.
+// removeOldest deletes expired items of an account and at most oldestAtOnce other items of
+// it, so that about left of them remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := query.Equal(c.Property("account"), account)

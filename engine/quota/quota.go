@@ -40,9 +40,9 @@ type Usage struct {
 }
 
 // Quota counts the rows of a system class and their bytes, per owner and in total.
-// The class has the property "account", which holds OwnerOf. Additions by this
-// process count at once, additions by other processes after a delay. It is safe for
-// concurrent use.
+// The class has the property "account", which holds the result of OwnerOf. Additions by
+// this process count at once, additions by other processes after a delay. It is safe
+// for concurrent use.
 type Quota struct {
 	cfg Config
 

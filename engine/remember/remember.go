@@ -1,9 +1,9 @@
-// Package remember caches proofs in memory, such as checked passwords and
-// tokens, so that not every request has to check them again. Entries are found
-// by a key that cannot be reversed. The owner (engine/account, engine/oauth)
-// decides how long an entry is valid and when it is checked again. This package
-// limits the number of entries, and ensures that a proof that was forgotten is
-// not stored again.
+// Package remember caches proofs in memory. A proof is the result of a successful
+// check of a password or a token, so that not every request has to check it again.
+// Entries are found by a key that cannot be reversed. The owner (engine/account,
+// engine/oauth) decides how long an entry is valid and when it is checked again. This
+// package limits the number of entries, and ensures that a forgotten proof is not
+// stored again by a check that began earlier.
 package remember
 
 import (
@@ -38,9 +38,10 @@ type Remembered interface {
 	baseEntry() *Entry
 }
 
-// Memory stores entries of one kind. Its generation changes with every Forget.
-// A proof from an older generation is not stored, because it may be based on
-// data that have been revoked. It is safe for concurrent use.
+// Memory stores entries of one kind. Its generation changes with every Forget. Put
+// does not store the result of a check that began in an older generation, because
+// it may be based on data that have been revoked. A Memory is safe for concurrent
+// use.
 type Memory[E Remembered] struct {
 	mu         sync.RWMutex
 	entries    map[Key]E
@@ -50,7 +51,7 @@ type Memory[E Remembered] struct {
 // New returns an empty memory.
 func New[E Remembered]() *Memory[E] { return &Memory[E]{entries: map[Key]E{}} }
 
-// Find returns the entry with that key, or nil if there is none. It may have
+// Find returns the entry with that key, or nil if it is not stored. It may have
 // expired.
 func (m *Memory[E]) Find(key Key) E {
 	m.mu.RLock()
@@ -59,16 +60,16 @@ func (m *Memory[E]) Find(key Key) E {
 	return e
 }
 
-// Generation returns the current generation. Call it before a check, and pass
-// it to Put with the result.
+// Generation returns the current generation. Call it before a check, and pass it to
+// Put together with the result of the check.
 func (m *Memory[E]) Generation() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.generation
 }
 
-// Put stores e, unless it has expired at the time at, or Forget was called
-// since the generation.
+// Put stores e, unless it has expired at the time at, or Forget was called after
+// Generation returned the given generation.
 func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,8 +107,8 @@ func (m *Memory[E]) Drop(key Key, e E) {
 	}
 }
 
-// Forget ends and removes all entries for which the condition is true. Proofs
-// that are being made at the same time will not be stored.
+// Forget ends and removes all entries for which the condition is true. Results of
+// checks that are running at the same time will not be stored, see Put.
 func (m *Memory[E]) Forget(which func(E) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package replay stores the answers of requests with an Idempotency-Key in the
-// database, so that all processes of the database can repeat them. The service
-// of a request defines its meaning.
+// database, so that all processes of the database can repeat them. It does not
+// interpret the requests: that is up to the service that handles them.
 //
 // A key has up to two rows. The first request inserts the claim, which expires
 // after ClaimTime, so that a process that died does not block the key for
@@ -65,7 +65,7 @@ type Config struct {
 	Log    *slog.Logger     // nil means no log
 }
 
-// Keeper implements engine.Replays with a repository.
+// Keeper implements service.Replays with a repository.
 type Keeper struct {
 	cfg     Config
 	sweeper *quota.Sweeper
@@ -89,7 +89,7 @@ func New(cfg Config) *Keeper {
 
 const claimPrefix = "run:"
 
-// Begin implements engine.Replays.
+// Begin implements service.Replays.
 func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (service.Attempt, error) {
 	if !isPrintable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
@@ -146,7 +146,7 @@ func hashTexts(texts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attempt implements engine.Attempt.
+// attempt implements service.Attempt.
 type attempt struct {
 	keeper  *Keeper
 	key     string
@@ -191,8 +191,9 @@ func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookUp reads the rows of the key. done is true if the attempt is ready. again
-// is true if a row was in the way and has been removed.
+// lookUp reads the rows of the key. done is true if the attempt is ready. again is true
+// if the key had an expired row, which has been removed, or if the row of the claim has
+// disappeared: the caller should try again.
 func (a *attempt) lookUp(ctx context.Context, claimed bool) (done, again bool, err error) {
 	rows, err := a.findRows(ctx)
 	if err != nil {
@@ -227,7 +228,8 @@ func reusedError() error {
 }
 
 // repeatResult takes over the result of the first request. A result without an answer
-// means that the request is still running, unless it is unclaimed.
+// means that the request is still running, unless there is no valid claim of another
+// request (unclaimed).
 func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
 	if result.Text("request") != a.request {
 		return false, false, a.Failed(ctx, reusedError())
@@ -307,16 +309,16 @@ func (a *attempt) readResult(it *engine.Item) error {
 	return nil
 }
 
-// Answer implements engine.Attempt.
+// Answer implements service.Attempt.
 func (a *attempt) Answer() *service.Response { return a.answer }
 
-// Rights implements engine.Attempt.
+// Rights implements service.Attempt.
 func (a *attempt) Rights() string { return a.rights }
 
-// Saved implements engine.Attempt.
+// Saved implements service.Attempt.
 func (a *attempt) Saved() []service.SavedItem { return a.saved }
 
-// Record implements engine.Attempt.
+// Record implements service.Attempt.
 func (a *attempt) Record() engine.Record {
 	k := a.keeper
 	return engine.Record{Class: k.cfg.Class, Make: func(items []*engine.Item) (engine.Values, error) {
@@ -338,7 +340,7 @@ func (a *attempt) Record() engine.Record {
 // ended.
 const ending = 5 * time.Second
 
-// Finish implements engine.Attempt.
+// Finish implements service.Attempt.
 func (a *attempt) Finish(ctx context.Context, r *service.Response, rights string) {
 	a.keeper.shares.Add(a.owner, 0, a.stored)
 	if int64(len(r.Body)) > a.keeper.cfg.Limits.Answer {
@@ -380,7 +382,7 @@ func (a *attempt) storeAnswer(ctx context.Context, head, body string) error {
 	return err
 }
 
-// Failed implements engine.Attempt.
+// Failed implements service.Attempt.
 func (a *attempt) Failed(ctx context.Context, failure error) error {
 	if a.claimID != "" {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)

@@ -72,7 +72,7 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	return []byte(data), true, nil
 }
 
-// expiryOf returns when a session ends that was last used at seen.
+// expiryOf returns the end of a session that began at created and was last used at seen.
 func (s store) expiryOf(created, seen time.Time) time.Time {
 	idle, end := seen.Add(s.cfg.Idle), created.Add(s.cfg.Lifetime)
 	if idle.Before(end) {

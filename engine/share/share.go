@@ -65,7 +65,7 @@ type holder struct {
 
 type waiter struct {
 	units   int64
-	most    int64 // that its key may hold then
+	most    int64 // units that its key may hold, these included
 	granted chan struct{}
 }
 
@@ -102,8 +102,8 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 	return p.AcquireWithin(ctx, key, units, p.cfg.PerKey)
 }
 
-// AcquireWithin is Acquire for a request that is granted units only while its key
-// holds at most a number of them, itself included.
+// AcquireWithin is Acquire with the limit most instead of PerKey, if that is lower: the
+// request is granted units only while its key, with these units, holds no more than most.
 func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64) (Grant, error) {
 	most = max(min(most, p.cfg.PerKey), 1)
 	if err := ctx.Err(); err != nil {
@@ -142,7 +142,8 @@ func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	return Grant{}, false
 }
 
-// waitForTurn waits for the turn of w, for at most a time; 0 means until ctx ends.
+// waitForTurn waits until w is granted its units, but no longer than most; 0 means until ctx
+// ends.
 func (p *Pool) waitForTurn(ctx context.Context, h *holder, w *waiter, most time.Duration) (Grant, error) {
 	var over <-chan time.Time
 	if most > 0 {
@@ -173,13 +174,13 @@ func (p *Pool) waitForTurn(ctx context.Context, h *holder, w *waiter, most time.
 // Held reports whether the grant holds units.
 func (g *Grant) Held() bool { return g.pool != nil }
 
-// Discount takes off time that the units were held from the use of the key.
+// Discount subtracts d from the time for which the units count as held by the key.
 func (g *Grant) Discount(d time.Duration) { g.since = g.since.Add(d) }
 
-// Yield lends the units to the other keys that go first, and returns when they are
-// granted again, which is before other requests of the same key. It returns at once if no
-// such key waits. MaxWait does not apply. After an error, which is Timeout, the grant is
-// released.
+// Yield releases the units if a waiting key goes first (see the package), and waits until
+// they are granted again, before other requests of the same key. If no such key waits,
+// it returns at once. MaxWait does not apply. If there is an error, which is Timeout, the
+// units are not held any more.
 func (g *Grant) Yield(ctx context.Context) error {
 	p, h := g.pool, g.key
 	if p == nil {
@@ -261,7 +262,7 @@ func (p *Pool) Charge(key string, units int64) Grant {
 	return p.grantUnits(p.findHolder(key), max(units, 0))
 }
 
-// Over reports whether the key or all keys hold more than they may, by Charge.
+// Over reports whether the key or all keys hold more than they may, because of Charge.
 func (p *Pool) Over(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

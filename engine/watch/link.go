@@ -11,8 +11,8 @@ import (
 // maxLinks is the maximum number of links that are followed for one path.
 const maxLinks = 40
 
-// linkSteps returns the links on the way of path, by their real paths, and
-// finally the target. If a part does not exist, that part is the last step.
+// linkSteps returns the real paths of the links that lead from path to its target, and
+// finally the target itself. If a part does not exist, that part is the last step.
 func linkSteps(path string) []string {
 	sep := string(filepath.Separator)
 	volume := filepath.VolumeName(path)
@@ -48,8 +48,8 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// findLinks returns the steps of a path if the path is a link or the top. Other
-// paths need none, because events for their folder are events for them.
+// findLinks returns the linkSteps of a path if the path is a link or the top. Other
+// paths need none, because the events for their folder concern them too.
 func (t *tree) findLinks(path string) []string {
 	if path != t.top && !isLink(path) {
 		return nil
@@ -80,7 +80,7 @@ func (t *tree) forgetLinks(path string, e *entry) {
 	e.links = nil
 }
 
-// updateLinks updates the links of a path that has links.
+// updateLinks registers the links of a path again if they have changed.
 func (t *tree) updateLinks(path string, e *entry) {
 	if len(e.links) == 0 {
 		return
@@ -92,8 +92,8 @@ func (t *tree) updateLinks(path string, e *entry) {
 	}
 }
 
-// lookDangling watches a link in the tree if its target does not exist, and
-// stops when the target exists.
+// lookDangling watches a link in the tree while its target does not exist, which nowhere
+// reports.
 func (t *tree) lookDangling(path string, nowhere bool) {
 	e := t.extra[path]
 	switch {
@@ -106,7 +106,7 @@ func (t *tree) lookDangling(path string, nowhere bool) {
 	}
 }
 
-// follow replaces the followed files. Files that the tree covers are left out.
+// follow replaces the files of Watcher.Follow. Files that the tree covers are left out.
 func (t *tree) follow(files []string) {
 	keep := map[string]bool{}
 	for _, path := range files {

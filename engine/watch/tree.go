@@ -45,8 +45,8 @@ type entry struct {
 }
 
 // maxOutside is the maximum number of folders outside of the watched one that
-// are reached through links. It prevents that a link to the root of the file
-// system makes the tree read the whole disk.
+// are reached through links. Without a limit, a link to the root of the file
+// system would make the tree read the whole disk.
 const maxOutside = 1000
 
 func newTree(top string, c Config, n *notifier) *tree {
@@ -65,8 +65,8 @@ func (t *tree) isIgnored(path string) bool {
 		slices.Contains(t.skip, path)
 }
 
-// handleEvent adds the paths that an event of a real path concerns to changed.
-// It returns false if there is no such path.
+// handleEvent handles an event for a real path. It adds the paths that the event
+// concerns to changed, and returns false if there is no such path.
 func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 	found := false
 	for path := range t.through[real] {

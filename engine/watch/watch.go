@@ -1,5 +1,5 @@
-// Package watch reports which files of a folder have changed. It owns the file
-// notification library. It handles folders, links and paths, and calls back
+// Package watch reports which files of a folder have changed. Only this package uses
+// the file notification library. It handles folders, links and paths, and calls back
 // with the changed paths. It does not read the files.
 //
 // It detects changes in two ways. The operating system sends events for folders
