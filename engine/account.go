@@ -108,11 +108,11 @@ func CallerFrom(ctx context.Context) Caller {
 	return Caller{}
 }
 
-// PasswordQueue is the reason of Unavailable when too many passwords are being
-// checked. Any client can cause it, so it is not logged for each request.
+// PasswordQueue is the Reason of the Unavailable error when too many passwords are
+// being checked. Any client can cause it, so it is not logged for each request.
 const PasswordQueue = "password-queue"
 
-// UnknownToken is the reason of Forbidden when a token is unknown, expired or
+// UnknownToken is the Reason of the Forbidden error when a token is unknown, expired or
 // revoked.
 const UnknownToken = "token"
 
@@ -137,7 +137,7 @@ type Token struct {
 type TokenIssuer interface {
 	// Issue creates a token that is valid for lifetime, or for the configured
 	// lifetime if it is 0. The error is Invalid if lifetime is negative or longer
-	// than that.
+	// than the configured one.
 	Issue(ctx context.Context, account, name string, lifetime time.Duration) (secret string, t Token, err error)
 	// Tokens lists the account's valid tokens, oldest first.
 	Tokens(ctx context.Context, account string) ([]Token, error)

@@ -283,8 +283,8 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	return c.TargetOf(p), nil
 }
 
-// bindOther binds a value with a name that is not that of a property: the name of a struct
-// attribute, a dotted name, a name to ignore or an unknown name.
+// bindOther binds a value that does not have the name of a property: its name is that of a
+// struct attribute, a dotted name, a name to ignore or an unknown name.
 func (s *scope) bindOther(f Field) error {
 	if s.class.hasStruct(f.Name) {
 		return s.bindStruct(f.Name, f.Value)
@@ -429,8 +429,9 @@ func (p *Property) checkStrict(value any) *Error {
 	return nil
 }
 
-// IsSystemName reports whether a name looks like those that answers add to the values of
-// an item: _x, __x, x_str. If no property has the name, input ignores it.
+// IsSystemName reports whether a name has the form of the members that answers add to the
+// attributes of an item: _x, __x, x_str. In input, such a name is ignored if no property
+// has it.
 func IsSystemName(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_str")
 }

@@ -75,7 +75,7 @@ func (p *Property) cast(v any) (value any, ok bool, why string) {
 	return value, ok, ""
 }
 
-// boxValue converts the results of a cast to an interface value.
+// boxValue returns the result of a cast as an interface value, or nil if ok is false.
 func boxValue[T any](v T, ok bool) (any, bool) {
 	if !ok {
 		return nil, false

@@ -47,7 +47,7 @@ func (c *Class) Complete(v Values, g Generate) error {
 	return nil
 }
 
-// initialValue returns the value of a property that is missing in an insert.
+// initialValue returns the value that a property gets if an insert omits it.
 func (p *Property) initialValue(g Generate) (any, error) {
 	switch {
 	case p.Formula != nil || p.Back != nil || p.Type == Collection:

@@ -343,8 +343,8 @@ func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	return next, knows
 }
 
-// countParts returns the number of parts of the struct attribute with that name, and
-// in known the number of them that are not hidden in c.
+// countParts returns the number of parts of the struct attribute with that name, and the
+// number of known parts, which are not hidden in c.
 func countParts(c *Class, name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {

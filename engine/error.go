@@ -70,8 +70,8 @@ func Wrap(err error, doing string) *Error {
 	return &Error{Reason: "internal", Message: doing, Err: err}
 }
 
-// AtRecord marks an Error as that of record i of a bulk request, counted from 0. It
-// returns other errors unchanged.
+// AtRecord sets in an Error that record i of a bulk request has caused it; i counts from
+// 0. It returns other errors unchanged.
 func AtRecord(err error, i int) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -137,10 +137,11 @@ func Cut(s string, characters int) string {
 // leads out of the directory.
 var ErrOutside = errors.New("a symbolic link that leaves the directory")
 
-// Unreadable describes err, with which reading a file failed, for Fault.Found.
+// Unreadable returns the text for Fault.Found about a file that could not be read because of err.
 func Unreadable(err error) string { return describeUnreadable(err, "a file that cannot be read") }
 
-// UnreadableFolder describes err, with which reading a folder failed, for Fault.Found.
+// UnreadableFolder returns the text for Fault.Found about a folder that could not be read
+// because of err.
 func UnreadableFolder(err error) string {
 	return describeUnreadable(err, "something that cannot be read")
 }

@@ -121,7 +121,7 @@ func Both(conditions ...*Filter) *Filter {
 // members with values of the owner, which is the item that has the collection. When the
 // owner is known, its values are cast to the type of the property.
 type OwnerCondition interface {
-	// ForOwner returns the condition for the members if it is the owner.
+	// ForOwner returns the condition on the members for the given owner.
 	ForOwner(it *Item) *Filter
 }
 
@@ -168,9 +168,9 @@ func (f *Filter) OwnerProperties() []*Property {
 	return all
 }
 
-// ForOwner returns the filter for the members of a collection if it is the owner: the
-// values of it replace the variables of the owner. A value that cannot be cast to the
-// type of a property is not equal to the property.
+// ForOwner returns the filter on the members for the given owner: the values of the owner
+// replace its variables. A value that cannot be cast to the type of a property is not
+// equal to the property.
 func (f *Filter) ForOwner(it *Item) *Filter {
 	if !f.Owned() {
 		return f
@@ -187,7 +187,7 @@ func (f *Filter) ForOwner(it *Item) *Filter {
 	return &filled
 }
 
-// ForOwner returns the expression with the values of it, the owner, as constants.
+// ForOwner returns the expression for the given owner, with its values as constants.
 func (e *Expr) ForOwner(it *Item) *Expr {
 	if !e.isOwned() {
 		return e

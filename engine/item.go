@@ -31,9 +31,8 @@ type Link struct {
 	Items  []*Item // members of a collection
 }
 
-// Display returns the value of a property in the form for people. For a
-// reference it is the display string of the target if that is loaded, else the
-// id.
+// Display returns the value of a property as people read it. For a reference it is
+// the display string of the target if that is loaded, else the id.
 func (it *Item) Display(p *Property) string { return displayProperty(it, p, 0) }
 
 // Link returns the loaded target or members of a property, or the zero Link.

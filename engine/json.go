@@ -347,8 +347,8 @@ func setOf(v any) (any, string) {
 	return set, ""
 }
 
-// periodOf returns the period in v, with dates in the form of a datetime. Both
-// dates may be null, which means open.
+// periodOf returns the period in v, with dates in the form of a datetime. A null date
+// leaves the period open at that end.
 func periodOf(v any) (any, string) {
 	list, ok := v.([]any)
 	if !ok || len(list) != 2 {

@@ -65,7 +65,7 @@ func contains(classes []*Class, c *Class) bool {
 	return false
 }
 
-// castLinks accepts the values that Bind or a formula made for a collection.
+// castLinks accepts the values that Bind or a formula has made for a collection.
 func castLinks(v any) (any, bool) {
 	switch v := v.(type) {
 	case *Links:

@@ -27,9 +27,9 @@ type Query struct {
 type Position struct {
 	Values   []any // one value for each Sort of the query
 	Sequence int64 // insertion number of the item
-	// Landmarks replace Values and Sequence if there are any. The first of these items
-	// that has not changed since the position was taken defines it. If there is no such
-	// item, a query fails with Invalid.
+	// Landmarks replace Values and Sequence if there are any. The position is at the first
+	// of these items that has not changed since the position was taken. If all of them
+	// have changed, a query fails with Invalid.
 	Landmarks []Landmark
 }
 
@@ -46,8 +46,8 @@ type Landmark struct {
 	Ahead    bool   // the position is directly before the item, not after it
 }
 
-// Load requests the target or members of a property of an item, and what to load with
-// these in turn.
+// Load requests the target or the members of a property of an item. Next are the loads
+// for these items in turn.
 type Load struct {
 	Property *Property // of the item's class or one of its relatives
 	Shown    bool      // part of the answer; otherwise loaded only for computations

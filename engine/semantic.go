@@ -188,9 +188,9 @@ func (p piece) cut(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// displayProperty returns a property in the form for people: the label from a
-// selection list, the display strings of the targets of a reference or a
-// collection, dates in IONDV's default form in UTC, and "" for false and null.
+// displayProperty returns the value of a property as people read it: the label from a
+// selection list, the display strings of the targets of a reference or a collection,
+// dates in IONDV's default form in UTC, and "" for false and null.
 func displayProperty(it *Item, p *Property, depth int) string {
 	switch {
 	case p.Type == Password || it.Class.Hides(p):

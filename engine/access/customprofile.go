@@ -234,8 +234,8 @@ func (r *profileReading) readItems(ctx context.Context, which *engine.Filter, mo
 	})
 }
 
-// takeValue stores a value of a property. The first item sets it. Values of further
-// items are appended if it is a list, and replace a value that is null or false.
+// takeValue stores a value of a property. The first item sets it. The value of a further
+// item is appended if the stored value is a list, and replaces it if it is null or false.
 func (r *profileReading) takeValue(name string, v any, first bool) {
 	old, ok := r.values[name]
 	list, isList := old.([]any)

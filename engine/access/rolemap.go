@@ -11,7 +11,8 @@ import (
 
 // RoleMap holds the roles that items give (the option roleMap of securedDataRepo). An
 // account that has such a role for an item may do with the item what the role may do
-// with its class, or with the resource named there. A nil RoleMap has no roles.
+// with its class, or with the resource that the option names for the role. A nil RoleMap
+// has no roles.
 type RoleMap struct {
 	roles map[*engine.Class][]*role // roles of the class, then inherited ones
 }

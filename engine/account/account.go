@@ -32,9 +32,10 @@ type Config struct {
 	Log           *slog.Logger     // if nil, messages are discarded
 	Now           func() time.Time // if nil, time.Now is used
 
-	// CaseInsensitive accepts a login in any letter case. If an account has
-	// exactly this login, it is meant; else the login must match one account
-	// only. The caller is then known by the stored name of the account.
+	// CaseInsensitive accepts a login in any letter case. If there is an account
+	// with exactly this login, that account is used; else the login must match
+	// one account only. The caller is then known by the stored name of the
+	// account.
 	CaseInsensitive bool
 	// First is called before the very first account is added, and should create
 	// the role of administrators. It may be nil.
@@ -236,8 +237,8 @@ func (s *cache) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	return true, nil
 }
 
-// rememberCredential caches a verified credential. It does not if an account or token was
-// removed from the cache after the cache had the given generation.
+// rememberCredential caches a verified credential, unless the cache has removed an account
+// or a token since the given generation (see remember.Memory).
 func (s *cache) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// buildAccount converts a stored account and adds to it by Config.Enrich. Errors:
-// Unavailable if Enrich fails, Timeout when ctx ends.
+// buildAccount converts a stored account to an engine.Account and calls Config.Enrich for
+// it. Errors: Unavailable if Enrich fails, Timeout when ctx ends.
 func (s *directory) buildAccount(ctx context.Context, item *engine.Item) (*engine.Account, error) {
 	a := &engine.Account{
 		ID: item.ID, Name: item.Text("name"), Roles: splitRoles(item.Text("roles")), Revision: item.Revision,

@@ -179,7 +179,7 @@ func (s *Store) Enable(ctx context.Context, id string) error {
 	return s.changeAccount(ctx, id, "enabled", engine.Named("disabled", false))
 }
 
-// changeAccount stores values of an account, and records them as a change of the kind what in the audit log.
+// changeAccount stores values of an account. what describes the change in the audit log.
 func (s *Store) changeAccount(ctx context.Context, id, what string, sets ...engine.Field) error {
 	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, engine.ValuesOf(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)

@@ -207,8 +207,8 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 // grants were written without this package, as an import of an export does.
 func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
 
-// Forget makes this process read the grants again before their next use. The store
-// calls it when it has changed grants together with their items.
+// Forget makes this process read the grants again before their next use. It must be
+// called when package engine/store has changed grants together with their items.
 func (s *Store) Forget() { s.snapshot.forget() }
 
 // checkGrant rejects a grant with an invalid subject, permission or resource.

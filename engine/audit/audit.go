@@ -45,7 +45,7 @@ type Journal struct {
 	cfg     Config
 	floods  floods
 	queue   chan entry // nil if there are no rows
-	begin   sync.Once  // starts write with the first event, since most commands have no events
+	begin   sync.Once  // starts writeRows with the first event, since most commands have no events
 	written chan struct{}
 	hurry   chan struct{} // closed by Close: do not wait for more events
 	gone    chan struct{} // closed when Close gives up

@@ -88,7 +88,8 @@ func (f *floods) admitEvent(e entry) bool {
 	return false
 }
 
-// floodOf returns the flood of a key at a time. The caller must hold mu.
+// floodOf returns the flood of a key for an event at the given time. It begins a new one
+// if the old one is over. The caller must hold mu.
 func (f *floods) floodOf(key floodKey, at time.Time) *flood {
 	ended := func(of *flood) bool { return of.left == 0 && at.Sub(of.since) >= floodTime }
 	of := f.all[key]

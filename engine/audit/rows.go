@@ -85,7 +85,7 @@ func (j *Journal) writeRows() {
 	}
 }
 
-// gatherRecords adds the events that arrive soon after first.
+// gatherRecords returns the records of first and of the events that arrive soon after it.
 func (j *Journal) gatherRecords(first entry) []engine.Record {
 	records := []engine.Record{makeRecord(j.cfg.Class, first)}
 	timer := time.NewTimer(gatherFor)

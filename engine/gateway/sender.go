@@ -150,9 +150,9 @@ func basicAuth(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// getToken returns the current token. If that is old, which the target has
-// rejected, or if there is no token yet, it fetches a new one. It returns nil if the gateway
-// does not use tokens. Only one request at a time fetches a token.
+// getToken returns the current token. It fetches a new one if there is no token yet, or
+// if the current one is old, which is a token that the target has rejected. It returns
+// nil if the gateway does not use tokens. Only one request at a time fetches a token.
 func (s *sender) getToken(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil
@@ -268,8 +268,8 @@ func (a *attempt) stopReading() bool {
 	return !a.taken
 }
 
-// timed is the body of a response. Its read fails if the target sends no data
-// for idle.
+// timed is the body of a response. Read fails if the target sends no data for the time
+// idle.
 type timed struct {
 	io.ReadCloser
 	timer  *time.Timer

@@ -103,8 +103,8 @@ type difference struct {
 	base, data object
 }
 
-// computeChange computes the difference of a change. It returns the type of the record and
-// the item that the record concerns. The type is "" if there is no change.
+// computeChange computes the values that a change affects. It returns the type of the
+// record and the item that the record concerns. The type is "" if there is no change.
 func (d *difference) computeChange(c engine.Change) (kind string, at *engine.Item) {
 	switch {
 	case c.Collection != nil:

@@ -115,8 +115,8 @@ func CheckRedirect(uri string) string {
 	return ""
 }
 
-// ClientOf returns the client for an account that is one because of its type or its
-// properties, and nil for any other account. The faults list the parts of the
+// ClientOf returns the client that an account with the type system or with the property
+// oauth represents, and nil for any other account. The faults list the parts of the
 // properties that are ignored.
 func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 	value, _ := a.Properties.Get("oauth")

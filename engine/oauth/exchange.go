@@ -127,7 +127,7 @@ func (f *flows) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenG
 const unknownRefresh = "the refresh token is unknown, expired or another client's"
 
 // spentError returns the error for a refresh token that is not the current one
-// of a grant. If it was a token of a grant before, that grant is revoked.
+// of a grant. If it was the current one before, the grant is revoked.
 func (f *flows) spentError(ctx context.Context, c *Client, refresh string) error {
 	it, known, err := f.findFamily(ctx, refresh)
 	switch {

@@ -110,9 +110,10 @@ func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family
 	return g, append(sets, engine.Named("expires", instantOrNil(last)))
 }
 
-// nextFamily returns the family of the next refresh token of a grant. If the grant is of
-// an older version, it has no family yet and its token is stored as exchanged,
-// once. The row may exist already, if an exchange was interrupted.
+// nextFamily returns the family of the next refresh token of a grant. refresh is the
+// token that is exchanged. If the grant is of an older version, it has no family yet:
+// then nextFamily stores refresh as an exchanged token and returns a new family. The row
+// of the exchanged token may exist already, if an exchange was interrupted.
 func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
 	if grant.Text("family") != "" {
 		return familyOf(refresh), nil

@@ -138,8 +138,8 @@ func parseLifetime(o jsonfile.Object, name string, most int64) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// readClient reads the fields that clients in accounts and configured clients have.
-// Invalid parts are ignored and reported as faults.
+// readClient reads the fields that both kinds of clients have: accounts and configured
+// clients. Invalid parts are ignored and reported as faults.
 func readClient(o jsonfile.Object) *Client {
 	c := &Client{
 		Name: o.Text("name"), Public: o.Flag("public", false), Remember: o.Flag("remember", false),

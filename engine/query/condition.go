@@ -42,7 +42,6 @@ func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 // list makes the filter behave as if the comparison were unset, or its negation below a
 // not; in function style, the error is Invalid. Unset is false for conditions that permit
 // something and true for those that restrict.
-// Unset is false for conditions that permit something and true for those that restrict.
 func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (value any, ok bool), unset bool) (*engine.Filter, error) {
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }
@@ -69,9 +68,9 @@ func (p parser) parse(v any) (*engine.Filter, error) {
 	return conditions.parseCondition(v, 0)
 }
 
-// parser is the state of reading a filter or an aggregation. The grammar has four parts, each
-// with a parser that extends the one of the part before: operands, functions of them,
-// conditions, and lists of conditions.
+// parser is the state of reading a filter or an aggregation. The grammar has four parts:
+// operands, functions of them, conditions, and lists of conditions. Each part has a parser
+// type that embeds the type for the part before.
 type parser struct {
 	class *engine.Class
 	own   *engine.Class // class of the item that $attribute refers to in lists of conditions; nil if not allowed
@@ -90,7 +89,7 @@ type parser struct {
 // conditionParser reads conditions in both filter languages.
 type conditionParser struct{ functionParser }
 
-// forClass returns a parser for members of another class in the same filter.
+// forClass returns a parser for conditions on items of another class in the same filter.
 func (p conditionParser) forClass(c *engine.Class) conditionParser {
 	p.class = c
 	return p

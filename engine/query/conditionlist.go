@@ -289,7 +289,7 @@ func (p listParser) listedValue(v any) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// listedExpr converts a nested condition that returns a value to function style.
+// listedExpr converts v, a nested condition that returns a value, to the function style.
 func (p listParser) listedExpr(v any, depth int) (any, error) {
 	if err := p.countNode(depth); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a LoadSet: each path costs a statement.
+// Limits of a LoadSet: each path costs a SQL statement.
 const (
 	maxLoads    = 250
 	maxLoadPath = 16 // names in one path

@@ -67,7 +67,8 @@ func (p operandParser) accountValue(name string) (operand, error) {
 	return operand{literal: v}, nil
 }
 
-// queryTime returns the time of the query, or the midnight before it.
+// queryTime returns the time of the query, or the midnight before it if what is
+// engine.Today.
 func (p operandParser) queryTime(what any) *engine.Expr {
 	e := &engine.Expr{Op: engine.OpNow, Type: engine.DateTime, Value: what}
 	if !p.now.IsZero() {
@@ -110,8 +111,8 @@ func (p operandParser) parseDate(args []any, depth int) (*engine.Expr, error) {
 	return p.dateArgument("date", args[0], depth)
 }
 
-// parseArguments reads the arguments of a function, of which there must be at least least
-// and at most most.
+// parseArguments reads the arguments of a function. It refuses fewer than least and more
+// than most arguments.
 func (p operandParser) parseArguments(name string, args []any, least, most, depth int) ([]operand, error) {
 	if len(args) < least || len(args) > most {
 		return nil, badFilter("%s takes %s, found %d", name, howMany(least, most), len(args))

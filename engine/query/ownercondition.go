@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// ownerValue is an argument of a function: the name of an attribute of the owner of a
-// collection.
+// ownerValue is the name of an attribute of the owner of a collection, as the parsers pass
+// it in the arguments of a function.
 type ownerValue string
 
 // ownedCondition compares a property with values of the owner. When the values are known,

@@ -108,7 +108,7 @@ const wordClass = "[0-9A-Z_a-z]"
 // writeNever writes an expression that never matches.
 func (t *regexWriter) writeNever() { t.b.WriteString("(?!(?:))") }
 
-// writeGroup writes an expression and keeps its parts together.
+// writeGroup writes an expression as a group, so that its parts stay together.
 func (t *regexWriter) writeGroup(re *syntax.Regexp) {
 	t.b.WriteString("(?:")
 	for i, sub := range re.Sub {

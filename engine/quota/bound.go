@@ -103,9 +103,9 @@ func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n
 	return account, n, err
 }
 
-// makeRoom deletes as many items as exceed the limit: expired ones, or the oldest
-// ones of the account with the most items. It deletes at least a tenth of the items
-// of that account, so that it does not run again at once.
+// makeRoom deletes items because the total exceeds the limit by over: expired items, or
+// else the oldest ones of the account with the most items. It deletes at least a tenth
+// of the items of that account, so that it does not run again at once.
 func (b *Bound) makeRoom(ctx context.Context, over int) error {
 	expired, err := b.removeExpired(ctx, nil)
 	if err != nil || expired >= over {
@@ -139,8 +139,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, erro
 	return int(n), err
 }
 
-// removeOldest deletes expired items of an account and at most oldestAtOnce other items of
-// it, so that about left of them remain.
+// removeOldest deletes items of an account that has more than left: the expired ones, and
+// then at most oldestAtOnce old ones, so that about left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := query.Equal(c.Property("account"), account)

@@ -26,7 +26,7 @@ type Entry struct {
 	ended   atomic.Bool
 }
 
-// Ended reports whether the entry was dropped or forgotten. An entry that has
+// Ended reports whether the entry was removed by Drop or Forget. An entry that has
 // ended must not be used any more.
 func (e *Entry) Ended() bool { return e.ended.Load() }
 

@@ -103,7 +103,7 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 			return nil, full
 		}
 	}
-	// In each round it removes expired rows or finds valid ones.
+	// Each round removes expired rows or finds valid ones.
 	for range 4 {
 		claimed, err := a.insertClaim(ctx)
 		if err != nil {
@@ -135,8 +135,7 @@ func isPrintable(key string) bool {
 	return len(key) >= 1 && len(key) <= 255
 }
 
-// hashTexts returns a hash of several texts. If they are split differently, the hash
-// differs.
+// hashTexts returns a hash of several texts. "ab", "c" and "a", "bc" have different hashes.
 func hashTexts(texts ...string) string {
 	sum := sha256.New()
 	for _, t := range texts {

@@ -50,7 +50,7 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 	service.Fail(w, engine.Errorf(engine.NotFound, "unknown-method", "%s answers %s", r.URL.Path, allow))
 }
 
-// signIn handles POST /auth with a form or with JSON of the same names.
+// signIn handles POST /auth with a form, or with a JSON object with the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	// A site that signs visitors in with its own account could see their
 	// activity.
@@ -102,10 +102,10 @@ func (s *Sessions) openSession(r *http.Request, in form) (id, token string, err 
 	return a.ID, token, err
 }
 
-// checkPassword checks the password. It returns the account and the basis of
-// the password only if both belong to the same revision: the account may change
-// between the two reads, and Authenticate accepts a recently verified password
-// for half a second without reading the account.
+// checkPassword checks the password. It returns the account and its basis (see
+// Accounts.Current) only if both belong to the same revision: the account may
+// change between the two reads, and Authenticate accepts a recently verified
+// password for half a second without reading the account.
 func (s *Sessions) checkPassword(r *http.Request, in form) (*engine.Account, string, error) {
 	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
