@@ -25,11 +25,14 @@ type Outcome struct {
 	Displaced bool // the VM was discarded during the call, and the call cannot be repeated
 }
 
-// Work is what a call runs: the handler of a route, of an event or of a test, or a function of a converter.
+// Work defines what a call runs and what happens with the result. There are implementations for the handlers of
+// routes, events and tests, and for the functions of converters.
 type Work interface {
-	// Start calls the function of the script, in the first turn of the call.
+	// Start calls the function of the script. It runs in the first turn of the call (see the package comment for
+	// turns).
 	Start(c *Call) (goja.Value, error)
-	// Finish converts the result of the function, in a turn and inside goja's Try. It may panic with ResultError.
+	// Finish converts the value that the function returned, or that its promise was resolved with. It runs in a turn
+	// and inside goja's Try. It may panic with js.ResultError.
 	Finish(c *Call, result goja.Value) Outcome
 	// Fail returns the outcome of a call whose function failed.
 	Fail(c *Call, f *Failure) Outcome
@@ -39,7 +42,7 @@ type Work interface {
 	Urgent() bool
 }
 
-// Call is one run of a function of a script, for a request.
+// Call is one execution of a function of a script on behalf of a request.
 type Call struct {
 	Service *Service
 	Req     *service.Request
@@ -50,28 +53,29 @@ type Call struct {
 	out   Outcome       // valid when the call is over
 	done  chan *pending // buffered; receives an operation to run, or nil when out is set
 	Over  atomic.Bool   // out is set
-	begun atomic.Bool
-	Wrote atomic.Bool // called a method of the repository that writes
+	begun atomic.Bool   // the handler has been started
+	Wrote atomic.Bool   // the script called a method of the repository that writes
 
 	mu     sync.Mutex
-	inner  context.Context // ctx with the wall-time limit; made on first use
+	inner  context.Context // ctx with the wall-time limit, for operations; created by Context
 	cancel context.CancelFunc
 
-	doing atomic.Bool // the goroutine of the call runs an operation
+	doing atomic.Bool // the goroutine of the request runs an operation
 
 	VM     *VM
 	locals []any // see LocalOf
 
-	handed *pending // operation handed to the goroutine of the call, or nil; only accessed inside a turn
+	handed *pending // operation that the goroutine of the request runs, or nil; only accessed inside a turn
 
-	cpu      atomic.Int64 // CPU time of its turns, in nanoseconds
+	cpu      atomic.Int64 // CPU time of the turns of the call, in nanoseconds
 	reported atomic.Bool  // cpu has been added to the counters
 
 	endMu sync.Mutex
 	ends  []func() // cleanup functions, see AtEnd
 }
 
-// LocalOf returns the T that belongs to a call, a new one at first. It may be used only inside a turn of the call.
+// LocalOf returns the data of type *T that is kept for the call, and creates it at the first use. It may be used only
+// inside a turn of the call.
 func LocalOf[T any](c *Call) *T {
 	for _, one := range c.locals {
 		if t, ok := one.(*T); ok {
@@ -83,7 +87,7 @@ func LocalOf[T any](c *Call) *T {
 	return t
 }
 
-// CallOf returns the call of a req object, or nil if v is no such object.
+// CallOf returns the call that a req object of a script belongs to. It returns nil if v is not a req object.
 func CallOf(v goja.Value) *Call {
 	if o, ok := v.(*goja.Object); ok {
 		if proto := o.Prototype(); proto != nil {
@@ -95,7 +99,8 @@ func CallOf(v goja.Value) *Call {
 	return nil
 }
 
-// Run runs work on one of the VMs. If the VM is discarded during the call, it repeats the call up to three times.
+// Run executes w on one of the VMs and returns its outcome. If the VM is discarded during the call, Run repeats the
+// call on another VM, up to three times.
 func (s *Service) Run(ctx context.Context, r *service.Request, w Work) (Outcome, error) {
 	if !s.begun.Load() && s.begun.CompareAndSwap(false, true) {
 		s.Begin()
@@ -121,7 +126,7 @@ func (s *Service) Run(ctx context.Context, r *service.Request, w Work) (Outcome,
 	}
 }
 
-// runOnce runs c on one VM and waits for its outcome.
+// runOnce runs the call c on one VM and waits for its outcome.
 func (g *Service) runOnce(c *Call) (Outcome, error) {
 	v, err := g.acquireVM(c)
 	if err != nil {
@@ -139,7 +144,7 @@ func (g *Service) runOnce(c *Call) (Outcome, error) {
 	return c.wait(), nil
 }
 
-// acquireVM takes a VM from the group, within the wall-time limit of the call.
+// acquireVM takes a VM from the group. It waits at most until the wall-time limit of the call.
 func (g *Service) acquireVM(c *Call) (*VM, error) {
 	if c.work.Urgent() {
 		return g.Group.acquireUrgent()
@@ -152,8 +157,8 @@ func (g *Service) acquireVM(c *Call) (*VM, error) {
 	return g.Group.acquire(ctx)
 }
 
-// addCall adds c to the calls of v, so that c is notified when v is discarded. It returns false if v is discarded
-// already.
+// addCall registers c as a call of v. When v is discarded, each registered call is notified. It returns false if v
+// has already been discarded.
 func (v *VM) addCall(c *Call) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -173,7 +178,7 @@ func (v *VM) removeCall(c *Call) {
 	c.runCleanups()
 }
 
-// cancelWork cancels the context of the repository calls.
+// cancelWork cancels the context of the operations of the call.
 func (c *Call) cancelWork() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +187,8 @@ func (c *Call) cancelWork() {
 	}
 }
 
-// AtEnd registers a function to run when c has ended, on a goroutine that runs no turn. The returned function
-// cancels the registration.
+// AtEnd registers f to run when the call has ended. f runs on a goroutine that runs no turn, so it may block. The
+// returned function cancels the registration.
 func (c *Call) AtEnd(f func()) (forget func()) {
 	c.endMu.Lock()
 	defer c.endMu.Unlock()
@@ -198,7 +203,7 @@ func (c *Call) AtEnd(f func()) (forget func()) {
 	}
 }
 
-// runCleanups runs the functions that were registered by AtEnd.
+// runCleanups runs the functions that AtEnd registered.
 func (c *Call) runCleanups() {
 	c.endMu.Lock()
 	ends := c.ends
@@ -211,9 +216,9 @@ func (c *Call) runCleanups() {
 	}
 }
 
-// wait returns the outcome of the call. If the time limit is reached or the client disconnects, it sets the outcome
-// itself. Until then it runs operations of the script, because the goroutine is idle anyway and its stack has
-// already grown.
+// wait runs on the goroutine of the request and returns the outcome of the call. While it waits, it runs operations
+// for the script: the goroutine is idle anyway, and its stack has already grown. If the time limit is reached or the
+// client disconnects, wait sets the outcome itself.
 func (c *Call) wait() Outcome {
 	for {
 		p := c.nextOperation()
@@ -228,7 +233,7 @@ func (c *Call) wait() Outcome {
 	}
 }
 
-// nextOperation waits for an operation. It returns nil when the call is over.
+// nextOperation waits for an operation to run. It returns nil when the call is over.
 func (c *Call) nextOperation() *pending {
 	select {
 	case p := <-c.done:
@@ -254,8 +259,8 @@ func (c *Call) endLate() {
 	}
 }
 
-// handOver passes an operation to the goroutine of the call. It returns false if that goroutine has one already. It must
-// be called inside a turn.
+// handOver passes an operation to the goroutine of the request. It returns false if that goroutine already has an
+// operation. It must be called inside a turn.
 func (c *Call) handOver(p *pending) bool {
 	if c.handed != nil {
 		return false
@@ -265,7 +270,8 @@ func (c *Call) handOver(p *pending) bool {
 	return true
 }
 
-// markReturned records that an operation has completed. It must be called inside a turn.
+// markReturned records that p has completed, so that handOver accepts another operation. It must be called inside a
+// turn.
 func (c *Call) markReturned(p *pending) {
 	if c.handed == p {
 		c.handed = nil
@@ -276,8 +282,8 @@ func timeoutError(g *Service) error {
 	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.Name)
 }
 
-// finish sets the outcome and reports whether it was the first to do so; later outcomes are ignored. If the
-// goroutine of the call runs an operation, finish cancels its context.
+// finish sets the outcome and ends the call. It returns false if the call already has an outcome, which then stays.
+// If the goroutine of the request is running an operation, finish cancels the context of the operation.
 func (c *Call) finish(o Outcome) bool {
 	if !c.Over.CompareAndSwap(false, true) {
 		return false
@@ -290,6 +296,7 @@ func (c *Call) finish(o Outcome) bool {
 	return true
 }
 
+// fail ends the call with the outcome for f, or with a timeout error if the time limit has been reached.
 func (c *Call) fail(f *Failure) {
 	switch {
 	case c.Over.Load():
@@ -300,7 +307,8 @@ func (c *Call) fail(f *Failure) {
 	}
 }
 
-// handleDiscard is called when the VM of c was discarded. The call is repeated unless it may have changed something.
+// handleDiscard ends the call after its VM was discarded. Run then repeats the call, unless the call may have changed
+// data.
 func (c *Call) handleDiscard() {
 	if c.begun.Load() && (c.Wrote.Load() || c.Req.Method != http.MethodGet && c.Req.Method != http.MethodHead) {
 		c.finish(c.work.Displaced())
@@ -309,7 +317,8 @@ func (c *Call) handleDiscard() {
 	c.finish(Outcome{again: true})
 }
 
-// Context returns the context of repository calls. It ends with the call or when the wall-time limit is reached.
+// Context returns the context for operations of the call, such as queries. It is cancelled when the call ends or when
+// the wall-time limit is reached.
 func (c *Call) Context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,7 +331,8 @@ func (c *Call) Context() context.Context {
 	return c.inner
 }
 
-// runHandler starts the handler. It is the first turn of the call.
+// runHandler is the first turn of the call. It calls Work.Start and answers the call at once, or when the returned
+// promise settles.
 func (c *Call) runHandler() error {
 	if c.Over.Load() {
 		return nil
@@ -354,7 +364,8 @@ func (c *Call) runHandler() error {
 	return v.await(c, p)
 }
 
-// settleError fails c with an error of the engine. It returns errors that scripts cannot catch.
+// settleError ends the call c with the error err. If scripts cannot catch err, settleError returns it instead, so that
+// the turn is aborted.
 func (v *VM) settleError(c *Call, err error) error {
 	if IsUncatchable(err) {
 		return err
@@ -363,7 +374,8 @@ func (v *VM) settleError(c *Call, err error) error {
 	return nil
 }
 
-// await answers c when p settles. All calls share the callbacks, which find the call in the asynchronous context.
+// await ends the call c when the promise p settles. All calls of a VM share two callbacks. A callback finds its call
+// in the asynchronous context (VM.Call), so that no closure is needed for each call.
 func (v *VM) await(c *Call, p *goja.Promise) error {
 	if v.onFulfilled == nil {
 		v.onFulfilled = v.JS.ToValue(func(fc goja.FunctionCall) goja.Value {
@@ -384,8 +396,8 @@ func (v *VM) await(c *Call, p *goja.Promise) error {
 	return err
 }
 
-// answerCall converts the value that a handler returned to the outcome of its
-// call. It returns an error that scripts cannot catch.
+// answerCall converts result, the value that a handler returned, to the outcome of c and ends the call. It returns an
+// error only if scripts cannot catch the error.
 func (v *VM) answerCall(c *Call, result goja.Value) (err error) {
 	v.Call = c
 	var o Outcome

@@ -21,8 +21,8 @@ type Failure struct {
 	Column  int
 	Stack   []string // "at f (file:line:column)", innermost first
 
-	Status int    // requested by the script; 0 if none
-	Text   string // message for the client if status is set
+	Status int    // HTTP status that the script requested with the error; 0 if none
+	Text   string // message for the client if Status is set
 	Cause  error  // the underlying Go error, or nil
 }
 
@@ -57,8 +57,8 @@ func (v *VM) DescribeError(err error) *Failure {
 	return &Failure{Message: err.Error(), Cause: err}
 }
 
-// describeAbort describes the end of a turn that scripts cannot catch. The error stopped is the reason if the
-// watchdog ended the turn.
+// describeAbort describes a turn that ended with an error that scripts cannot catch. stopped is the reason if the
+// watchdog ended the turn, otherwise nil.
 func (v *VM) describeAbort(err, stopped error) *Failure {
 	var stop *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -83,7 +83,8 @@ func (v *VM) describeAbort(err, stopped error) *Failure {
 // MaxFrames is the limit of the stack frames in a log record.
 const MaxFrames = 20
 
-// AddFrames adds the frames that are in script files.
+// AddFrames appends those stack frames that are in files of scripts, and sets the position of f from the first of
+// them.
 func (f *Failure) AddFrames(v *VM, frames []goja.StackFrame) {
 	for i := range frames {
 		p := frames[i].Position()
@@ -101,17 +102,17 @@ func (f *Failure) addFrame(v *VM, name string, p file.Position) {
 	}
 	text := "at " + name + " (" + file + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(column) + ")"
 	if n := len(f.Stack); n < MaxFrames && !(n > 1 && f.Stack[n-1] == text && f.Stack[n-2] == text) {
-		f.Stack = append(f.Stack, text) // of a recursion, keep only the first frames
+		f.Stack = append(f.Stack, text) // for deep recursion, the first two frames are enough
 	}
 }
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// maxStack is the length of the part of the stack property that is parsed, in bytes from the end. The message before
-// it can be of any length.
+// maxStack is the length of the part of the stack property that is parsed, in bytes from the end. The property begins
+// with the message, which can be of any length.
 const maxStack = 64 << 10
 
-// locateText parses the stack property of an Error.
+// locateText adds the stack frames that it finds in the text of the stack property of an Error.
 func (f *Failure) locateText(v *VM, stack string) {
 	stack = stack[max(0, len(stack)-maxStack):]
 	for _, m := range stackLine.FindAllStringSubmatch(stack, 10*MaxFrames) {
@@ -125,8 +126,8 @@ func (f *Failure) locateText(v *VM, stack string) {
 	}
 }
 
-// DescribeThrown describes a thrown value or the reason of a rejection. The exception ex may be nil. Reading the
-// value may run getters, so it must be called inside a turn.
+// DescribeThrown describes a value that was thrown or that a promise was rejected with. ex provides the stack if the
+// value has none; it may be nil. Reading the value may run getters, so DescribeThrown must be called inside a turn.
 func (v *VM) DescribeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	f := &Failure{Message: "undefined"}
 	failed := v.JS.Try(func() { f.readThrown(v, thrown) })
@@ -139,7 +140,7 @@ func (v *VM) DescribeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	return f
 }
 
-// readThrown reads message, stack and status from a thrown value.
+// readThrown sets the fields of f from the message, stack and status of a thrown value.
 func (f *Failure) readThrown(v *VM, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
@@ -175,7 +176,8 @@ func (f *Failure) readThrown(v *VM, thrown goja.Value) {
 	f.addCauses(v, o, maxCauses)
 }
 
-// ancestorStatus maps error codes of IONDV to statuses: those of its REST module and of missing permissions.
+// ancestorStatus maps error codes of IONDV to HTTP statuses: the codes of IONDV's REST module and those for missing
+// permissions.
 var ancestorStatus = map[string]int{
 	"rest.backend.403": http.StatusForbidden,
 	"rest.backend.404": http.StatusNotFound,
@@ -183,7 +185,8 @@ var ancestorStatus = map[string]int{
 	"data-repo.noperm": http.StatusForbidden,
 }
 
-// clientStatus returns the status for the code or status of an error. It returns 0 if that is not a client error.
+// clientStatus returns the HTTP status for the property code or status of an error. It returns 0 if the value does
+// not stand for a status from 400 to 499.
 func clientStatus(code goja.Value) int {
 	if code == nil {
 		return 0
@@ -201,13 +204,14 @@ func clientStatus(code goja.Value) int {
 	return int(n)
 }
 
-// Limits of the causes in the log.
+// Limits for the causes in a log record.
 const (
-	maxCauses = 4 // in a chain, and in an AggregateError
-	maxThrown = 500
+	maxCauses = 4   // length of a chain of causes, and number of errors of an AggregateError
+	maxThrown = 500 // bytes of the text of one thrown value
 )
 
-// addCauses adds the cause of an Error and the errors of an AggregateError, with their positions.
+// addCauses appends the cause of an Error and the errors of an AggregateError to the stack, with their positions.
+// left is the number of levels that may still follow.
 func (f *Failure) addCauses(v *VM, o *goja.Object, left int) {
 	if left == 0 || len(f.Stack) > 2*MaxFrames {
 		return
@@ -242,7 +246,7 @@ func (f *Failure) addCause(v *VM, what string, thrown goja.Value, left int) {
 	}
 }
 
-// thrownText returns the text of a thrown object for the log.
+// thrownText returns a text for an object that was thrown: its toString, its message, or its inspected properties.
 func (v *VM) thrownText(o *goja.Object) string {
 	text := o.String()
 	if text != "[object Object]" {

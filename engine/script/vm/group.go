@@ -8,26 +8,26 @@ import (
 	"restsrv/engine"
 )
 
-// exclusiveVMs is the maximum number of VMs if each VM takes one call only. The setting limits.vms overrides it. In
-// measurements, more VMs did not increase the throughput.
+// exclusiveVMs is the maximum number of VMs if each VM takes only one call at a time, unless the service sets
+// limits.VMs. In measurements, more VMs did not increase the throughput.
 const exclusiveVMs = 64
 
-// group is the set of VMs of one generation. It creates VMs under load, up to a limit, and removes them when they
-// are idle. A slot is the right to run one call on a VM.
+// group is the set of VMs of one version of a service. It creates VMs under load, up to a limit, and removes VMs that
+// are idle. A slot is the permission to run one call on a VM.
 type group struct {
 	service *Service
 
 	mu         sync.Mutex
 	limit      int  // maximum number of VMs
 	perVM      int  // maximum number of concurrent calls on one VM
-	exclusive  bool // perVM is 1, because of the option or of a quarantine
+	exclusive  bool // each VM takes one call at a time, because of the option or of a quarantine
 	quarantine bool // the group is exclusive because of a quarantine
 	vms        []*VM
-	spawning   int
-	failed     time.Time // when the creation of a VM last failed
-	inflight   int
-	waiting    []*waiter // calls that wait for a slot, oldest first
-	ended      []time.Time
+	spawning   int         // VMs that are being created
+	failed     time.Time   // when the creation of a VM last failed
+	inflight   int         // slots in use, of all VMs
+	waiting    []*waiter   // calls that wait for a slot, oldest first
+	ended      []time.Time // times of the last aborted turns, at most quarantineEnds
 	closed     bool
 }
 
@@ -40,7 +40,7 @@ func NewGroup(s *Service, exclusive bool) *group {
 	return own
 }
 
-// isolate limits each VM to one call at a time. The caller must hold g.mu.
+// isolate limits each VM to one call at a time, and allows more VMs instead. The caller must hold g.mu.
 func (g *group) isolate() {
 	g.exclusive, g.perVM = true, 1
 	if !g.service.OwnVMs {
@@ -48,10 +48,11 @@ func (g *group) isolate() {
 	}
 }
 
-// waiter is a call that waits for a slot. It receives a VM with a slot, or nil if it must create a VM.
+// waiter is a call that waits for a slot. The channel receives a VM whose slot is taken for the call, or nil if the
+// call must create a VM.
 type waiter struct{ slot chan *VM }
 
-// takeFree returns a VM with a slot for one call if that needs no waiting and no new VM. Otherwise it returns nil.
+// takeFree takes a slot of a VM that has one free. It returns nil if the call would have to wait or to create a VM.
 func (g *group) takeFree() *VM {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,16 +66,16 @@ func (g *group) takeFree() *VM {
 	return v
 }
 
-// takeSlot takes a slot of v. The caller must hold g.mu.
+// takeSlot counts one more call on v. The caller must hold g.mu.
 func (g *group) takeSlot(v *VM) {
 	v.inflight++
 	v.served++
 	g.inflight++
 }
 
-// acquire returns a VM with a slot for one call: an idle VM if there is one, then a new VM, then the VM with the
-// fewest calls. Waiting calls are served in order. It returns Unavailable if too many calls wait, Timeout if ctx
-// ends first, and the errors of loading a VM.
+// acquire takes a slot and returns its VM: an idle VM if there is one, otherwise a new VM, otherwise the VM with the
+// fewest calls. Waiting calls are served in order. It returns Unavailable if too many calls wait, Timeout if ctx ends
+// first, or the error of creating a VM.
 func (g *group) acquire(ctx context.Context) (*VM, error) {
 	w := &waiter{slot: make(chan *VM, 1)}
 	if !g.joinQueue(w) {
@@ -129,9 +130,12 @@ func (g *group) assignSlots() {
 	}
 }
 
-// spawnPause is the pause after the creation of a VM failed, if the group has other VMs.
+// spawnPause is the time after a failed creation of a VM in which the group creates no other VM, if it has one at
+// all.
 const spawnPause = time.Second
 
+// pickVM returns a VM with a free slot, preferably an idle one. spawn is true if the group should create a VM
+// instead, because all VMs are busy. If no slot is free, it returns nil and false. The caller must hold g.mu.
 func (g *group) pickVM() (v *VM, spawn bool) {
 	var idle, least *VM
 	for _, v := range g.vms {
@@ -154,8 +158,8 @@ func (g *group) pickVM() (v *VM, spawn bool) {
 	return least, false
 }
 
-// spawnVM creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
-// queue, and spawnVM returns nil, nil.
+// spawnVM creates a VM and takes a slot of it. If the creation fails and the group has other VMs, spawnVM puts w back
+// at the head of the queue and returns nil, nil.
 func (g *group) spawnVM(w *waiter) (*VM, error) {
 	v, err := g.service.Spawn()
 	g.mu.Lock()
@@ -176,7 +180,7 @@ func (g *group) spawnVM(w *waiter) (*VM, error) {
 	return nil, nil
 }
 
-// AddVM adds a loaded VM.
+// AddVM adds a VM that has loaded the module.
 func (g *group) AddVM(v *VM) {
 	g.mu.Lock()
 	v.used = time.Now()
@@ -185,7 +189,8 @@ func (g *group) AddVM(v *VM) {
 	g.mu.Unlock()
 }
 
-// leaveQueue removes w from the queue. If w has received a slot meanwhile, the slot passes to the next waiter.
+// leaveQueue removes w from the queue. If w has already received a slot, leaveQueue releases the slot to the next
+// waiter.
 func (g *group) leaveQueue(w *waiter) {
 	g.mu.Lock()
 	for i, other := range g.waiting {
@@ -206,7 +211,7 @@ func (g *group) leaveQueue(w *waiter) {
 	g.release(v)
 }
 
-// release returns a slot of v.
+// release returns a slot of v. It disposes of VMs that are no longer needed.
 func (g *group) release(v *VM) {
 	g.mu.Lock()
 	v.inflight--
@@ -229,9 +234,9 @@ func (g *group) release(v *VM) {
 	}
 }
 
-// recycle replaces a VM that has run many calls, which frees the memory that the script leaks in module variables.
-// That memory cannot be measured. The old VM is removed when the new VM is ready and the last call of the old VM has
-// ended. If no new VM can be created, the old VM stays in use.
+// recycle replaces a VM that has run many calls. This frees memory that the script leaks in module variables, which
+// cannot be measured. The old VM leaves the group when the new VM is ready, and is disposed of after its last call.
+// If no new VM can be created, the old VM stays in use.
 func (g *group) recycle(old *VM) {
 	v, err := g.service.Spawn()
 	if err != nil {
@@ -250,7 +255,7 @@ func (g *group) recycle(old *VM) {
 	g.retire(old)
 }
 
-// retire removes a VM from the group. The VM is disposed of after its last call.
+// retire removes a VM from the group, so that it gets no new calls. The VM is disposed of after its last call.
 func (g *group) retire(v *VM) {
 	g.mu.Lock()
 	unused := !v.retired && v.inflight == 0
@@ -268,17 +273,17 @@ func (g *group) retire(v *VM) {
 	}
 }
 
-// A group is put under quarantine if so many of its turns were ended in so short a time. Each VM then takes one call
-// at a time, so that a failing call cannot affect others. The quarantine ends when the service is loaded again, or
-// after a time without ended turns. It is temporary, because a single client may have sent requests that the script
-// cannot handle.
+// If the watchdog ends quarantineEnds turns of a group within quarantineTime, the group is put under quarantine: each
+// VM takes one call at a time, so that a failing call cannot affect others. The quarantine ends when the service is
+// loaded again, or when no turn was aborted for quarantineCalm. It is temporary, because a single client may have sent
+// requests that the script cannot handle.
 const (
 	quarantineEnds = 3
 	quarantineTime = time.Minute
 	quarantineCalm = 5 * time.Minute
 )
 
-// recordInterrupt records that a turn was ended, and starts a quarantine if that happened too often.
+// recordInterrupt records that a turn was aborted, and starts a quarantine if that happened too often.
 func (g *group) recordInterrupt(now time.Time) {
 	g.mu.Lock()
 	g.ended = append(g.ended, now)
@@ -309,7 +314,8 @@ func (g *group) endQuarantine(now time.Time) {
 	g.assignSlots()
 }
 
-// RemoveIdle removes VMs that were idle for too long, except for one. It is called periodically.
+// RemoveIdle disposes of VMs that were idle for longer than limits.Idle, but keeps at least one VM. It also ends a
+// quarantine that is over. It is called periodically.
 func (g *group) RemoveIdle(now time.Time) {
 	g.mu.Lock()
 	g.endQuarantine(now)
@@ -329,7 +335,7 @@ func (g *group) RemoveIdle(now time.Time) {
 	}
 }
 
-// Close disposes of the VMs when no call uses them any more.
+// Close closes the group. Its VMs are disposed of when no call uses them any more.
 func (g *group) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -343,8 +349,8 @@ func (g *group) Close() {
 	}
 }
 
-// acquireUrgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on
-// the VMs may wait for that write. It may therefore exceed the limits of the group.
+// acquireUrgent returns a VM for a call whose result a write of the repository waits for. It never waits for a slot,
+// because other calls on the VMs may wait for the same write. It may therefore exceed the limits of the group.
 func (g *group) acquireUrgent() (*VM, error) {
 	if v := g.atOnce(); v != nil {
 		return v, nil
@@ -361,8 +367,8 @@ func (g *group) acquireUrgent() (*VM, error) {
 	return v, nil
 }
 
-// atOnce takes a slot of the VM with the fewest calls. If each VM takes only one call, it takes an idle VM. It
-// returns nil if there is no suitable VM.
+// atOnce takes a slot of the VM with the fewest calls, even if the VM has no free slot. If the group is exclusive, it
+// takes only a VM without calls. It returns nil if there is no suitable VM.
 func (g *group) atOnce() *VM {
 	g.mu.Lock()
 	defer g.mu.Unlock()

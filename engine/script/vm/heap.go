@@ -14,8 +14,8 @@ const (
 	heapShare   = 70 // percent of Go's memory limit, if that is set
 )
 
-// HeapLimit returns the heap limit for a configured value. If the value is 0, it is derived from Go's memory limit,
-// or is the default.
+// HeapLimit returns the limit of the heap in bytes for asked, the configured value. If asked is 0, the limit is 70
+// percent of Go's memory limit, or 512 MiB if there is no memory limit.
 func HeapLimit(asked int64) uint64 {
 	if asked > 0 {
 		return uint64(asked)
@@ -26,39 +26,41 @@ func HeapLimit(asked int64) uint64 {
 	return defaultHeap
 }
 
-// errMemory is the reason of an interrupt.
+// errMemory is the reason of an interrupt because of the limit of the heap.
 type errMemory struct{ limit uint64 }
 
 func (e errMemory) Error() string {
 	return fmt.Sprintf("the memory limit of %d MiB for all scripts was reached, and this one had run longest", e.limit>>20)
 }
 
-// heap compares the Go heap with a limit. Bodies and responses of requests have their own limits and are not
-// counted. The heap cannot be attributed to scripts, and the amount of garbage in it is unknown until a collection
-// has ended.
+// heap compares the size of the Go heap with a limit. The bodies of requests and responses have their own limits and
+// are not counted. It is not known which script allocated which part of the heap, nor how much of the heap is garbage
+// before a collection has ended.
 type heap struct {
 	limit   uint64
 	held    func() int64 // returns the bytes of bodies and responses; may be nil
 	gc      func()       // runs a complete collection
 	samples []metrics.Sample
 	last    uint64       // bytes at the last check; 0 if there was none
-	mark    uint64       // bytes when the heap crossed the limit or a turn was ended; 0 while it is under the limit
-	clean   *atomic.Bool // a collection that began after the mark has ended
+	mark    uint64       // bytes when the limit was crossed or a turn was interrupted; 0 while the heap is smaller
+	clean   *atomic.Bool // set when the collection that began at the mark has ended
 	ending  bool         // at the last check, an interrupted turn may have been running
 }
 
-// NewHeap returns a heap with a limit in bytes. If held is not nil, the bytes that it returns do not count.
+// NewHeap returns a heap with a limit in bytes. The bytes that held returns are subtracted from the size of the heap;
+// held may be nil.
 func NewHeap(limit uint64, held func() int64) *heap {
 	return &heap{limit: limit, held: held, gc: runtime.GC, samples: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-// skipCheck is called instead of exceedsLimit while no script runs.
+// skipCheck is called instead of exceedsLimit while no script runs. The growth until the next check is then not
+// attributed to a script.
 func (h *heap) skipCheck() { h.last = 0 }
 
-// exceedsLimit reports whether a turn must be ended now. It returns true if the heap is over the limit after a
-// collection, or if it grows too fast to wait for a collection. A string that is doubled, for example, grows while
-// it is copied, and no check can run in between. If ending is true, an interrupted turn is still running, and its
-// memory is not garbage yet.
+// exceedsLimit reports whether a turn must be interrupted now. This is the case if the heap is still over the limit
+// after a collection, or if it grows too fast to wait for a collection. For example, a string that is doubled
+// repeatedly grows while it is copied, and no check can run during a copy. If ending is true, an interrupted turn is
+// still running, so its memory cannot be collected yet.
 func (h *heap) exceedsLimit(ending bool) bool {
 	metrics.Read(h.samples)
 	bytes := h.samples[0].Value.Uint64()
@@ -68,6 +70,7 @@ func (h *heap) exceedsLimit(ending bool) bool {
 	return h.judgeBytes(bytes, ending)
 }
 
+// judgeBytes is exceedsLimit for a heap of the given size.
 func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	step := h.limit / 4
 	jumped := h.last > 0 && bytes > h.last+step
@@ -88,7 +91,7 @@ func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	return false
 }
 
-// startCollection starts a collection. It sets clean when the collection has ended.
+// startCollection starts a garbage collection on another goroutine and sets h.clean when it has ended.
 func (h *heap) startCollection(bytes uint64) {
 	done := &atomic.Bool{}
 	h.mark, h.clean = bytes, done

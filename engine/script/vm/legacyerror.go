@@ -6,13 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// ancestorError describes an error of IONDV.
+// ancestorError is the code of an error of IONDV, with a function that returns the parameters of its message.
 type ancestorError struct {
 	code   string
 	params func(e *engine.Error) engine.Fields
 }
 
-// ancestorErrors maps the reasons of restsrv's errors to the errors that services written for IONDV check for.
+// ancestorErrors maps the Reason of an engine.Error to the error that services written for IONDV expect.
 var ancestorErrors = map[string]ancestorError{
 	"unknown-object": {"data-repo.inf", func(e *engine.Error) engine.Fields {
 		return engine.Fields{{Name: "info", Value: e.Class + "@" + e.ID}}
@@ -29,8 +29,9 @@ var ancestorErrors = map[string]ancestorError{
 	"denied": {"data-repo.noperm", func(*engine.Error) engine.Fields { return engine.Fields{} }},
 }
 
-// setLegacyCode gives an error of a repository the code that services based on IONDV's Service class expect. If the
-// script has required IonError, the error becomes an instance of it. The message does not change.
+// setLegacyCode adds code, params and getMessage to the JavaScript Error o of e, if the service is based on IONDV's
+// Service class. Such services check these codes. If the script has required IonError, o becomes an instance of it.
+// The message does not change.
 func (h *VM) setLegacyCode(o *goja.Object, e *engine.Error) {
 	known, ok := ancestorErrors[e.Reason]
 	if !ok || !h.Service.Legacy {

@@ -17,32 +17,32 @@ import (
 type Metrics struct {
 	Requests  map[string]uint64 // by outcome: one of outcomeNames
 	QueueWait Histogram         // time from the arrival of a request to the start of its handler
-	Turns     Histogram         // time that scripts ran without a pause
+	Turns     Histogram         // duration of one turn: time that a script ran without a pause
 	CPU       Histogram         // CPU time of a request: the sum of its turns
-	Awaits    uint64            // operations that scripts waited for: data, fetch, shared ...
+	Awaits    uint64            // operations that scripts started and waited for: data, fetch, shared ...
 
 	Interrupts map[string]uint64 // turns that were stopped, by reason: cpu, memory, stack, panic
 	Rejections uint64            // rejected promises without a handler
 
 	Reloads       uint64        // successful loads, including the first one
-	FailedReloads uint64        // failed loads, after which the last good version stayed active
+	FailedReloads uint64        // failed loads; the last good version stayed active
 	LastReload    time.Duration // duration of the last load
 
 	VMs         map[string]int // current number by state: idle, running, loading
 	InFlight    int            // current requests that have a VM
 	Waiting     int            // current requests that wait for a VM
 	Recycled    uint64         // VMs replaced after many requests
-	Quarantines uint64         // number of times that the service was limited to one request per VM
-	Exclusive   bool           // currently limited to one request per VM
+	Quarantines uint64         // number of quarantines, in which each VM takes one request at a time
+	Exclusive   bool           // each VM takes one request at a time now
 
-	RawRows   uint64 // items in responses that were not converted to JavaScript
-	MadeRows  uint64 // items that a script accessed
+	RawRows   uint64 // items written to responses directly, without a JavaScript object
+	MadeRows  uint64 // items for which a JavaScript object was made, because a script accessed them
 	Shared    int    // entries of the shared store
 	SharedUse int    // bytes of the shared store
 }
 
-// Buckets of a Histogram. Bucket i counts durations up to 2^(firstBucket+i)
-// microseconds, the last one all longer durations.
+// Bucket i of a Histogram counts durations up to 2^(firstBucket+i) microseconds. The last bucket counts all longer
+// durations.
 const (
 	firstBucket = 4 // 16 microseconds
 	bucketCount = 23
@@ -72,7 +72,7 @@ func BucketBound(i int) time.Duration {
 	return time.Microsecond << (firstBucket + i)
 }
 
-// histogram is the concurrent form of Histogram.
+// histogram is a Histogram that goroutines can update concurrently.
 type histogram struct {
 	buckets [bucketCount]atomic.Uint64
 	sum     atomic.Int64
@@ -95,7 +95,7 @@ func (h *histogram) snapshot() Histogram {
 // Outcomes of requests.
 const (
 	answered  = iota // status below 400
-	refused          // status 400 to 499, from the script or from an operation that it called
+	refused          // status 400 to 499, sent by the script or caused by an operation that it called
 	failed           // status 500
 	timedOut         // status 504
 	busy             // status 503: too many requests waited
@@ -173,8 +173,8 @@ func outcomeOf(o Outcome, err error) int {
 	return refused
 }
 
-// reasonOf returns why a turn was stopped. stopped is the reason of the
-// watchdog, or nil.
+// reasonOf returns the reason why a turn was stopped, as a constant. stopped is the reason that the watchdog gave, or
+// nil.
 func reasonOf(err, stopped error) int {
 	var overflow *goja.StackOverflowError
 	var memory errMemory
@@ -193,7 +193,7 @@ func reasonOf(err, stopped error) int {
 	return byPanic
 }
 
-// tally counts events during a turn. flush adds them to the counters.
+// tally counts events during one turn, without synchronization. flush adds them to the counters.
 type tally struct{ Awaits, rejections, RawRows, MadeRows uint64 }
 
 func (t *tally) flush(c *Counters) {
@@ -211,7 +211,7 @@ func (t *tally) flush(c *Counters) {
 	*t = tally{}
 }
 
-// Snapshot returns the Metrics without the state of the VMs.
+// Snapshot returns the current values of the counters. The state of the VMs is missing; ReportState adds it.
 func (c *Counters) Snapshot() Metrics {
 	m := Metrics{
 		Requests: map[string]uint64{}, Interrupts: map[string]uint64{}, VMs: map[string]int{},
@@ -247,7 +247,7 @@ func (g *group) ReportState(m *Metrics) {
 	m.Exclusive = m.Exclusive || g.exclusive
 }
 
-// countTurn records a turn.
+// countTurn records the duration of a turn. c is nil if the turn belongs to no call.
 func (v *VM) countTurn(c *Call, took time.Duration) {
 	k := v.Service.Counters
 	k.turns.observe(took)
@@ -257,8 +257,8 @@ func (v *VM) countTurn(c *Call, took time.Duration) {
 	}
 }
 
-// addCPU adds the CPU time of a turn to its call. After the end of the call it
-// also reports the sum.
+// addCPU adds the time of a turn to the CPU time of its call. If the call is over, addCPU also reports the CPU time,
+// because this was the last turn.
 func (c *Call) addCPU(d time.Duration) {
 	c.cpu.Add(int64(d))
 	if c.Over.Load() {

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// ActiveCall returns the call in whose asynchronous context a script runs. It
-// throws if there is none.
+// ActiveCall returns the call on whose behalf the script runs. what is the name of the function that the script
+// called. ActiveCall throws an error with this name if there is no call or if the call is over.
 func (h *VM) ActiveCall(what string) *Call {
 	c := h.Call
 	if c == nil || c.Over.Load() {
@@ -22,9 +22,8 @@ func (h *VM) ActiveCall(what string) *Call {
 	return c
 }
 
-// InTime stops the turn if it has exceeded its time. Such a turn must not have
-// effects, because it may continue with a wrong result of a regular expression
-// that was interrupted.
+// InTime stops the turn if its time is over. Such a turn must not have effects any more: a regular expression that
+// was interrupted returns "no match", and the script continues with this wrong result.
 func (h *VM) InTime() {
 	if why := h.Clock.expired(); why != nil {
 		h.JS.Interrupt(why) // the script cannot catch an interrupt, unlike the error
@@ -32,18 +31,17 @@ func (h *VM) InTime() {
 	}
 }
 
-// Operation is a call of a repository. Its arguments are checked and copied
-// before do runs, which happens outside of the turns of the VM. The function
-// that do returns builds the result and runs in a turn.
+// Operation is work for a script that runs outside of the turns, such as a query. The arguments of the script are
+// checked and copied before Do runs. The function that Do returns builds the result; it runs in a turn.
 type Operation struct {
 	Writes  bool
-	Prompt  bool            // do returns when its context ends, so it may run on the goroutine of the call
-	Context context.Context // context for do; nil means the context of the call, or of its transaction
+	Prompt  bool            // Do returns soon after its context ends, so it may run on the goroutine of the request
+	Context context.Context // context for Do; nil means the context of the current transaction, or else of the call
 	Do      func(ctx context.Context) (func() goja.Value, error)
 }
 
-// AsyncFunction returns a function that runs an operation and returns a promise
-// of its result.
+// AsyncFunction returns the Go code of a JavaScript function that starts an operation and returns a promise. prepare
+// checks the arguments and returns the operation. If prepare fails, the promise is rejected.
 func (h *VM) AsyncFunction(name string, prepare func(call goja.FunctionCall) (Operation, error)) func(goja.FunctionCall) goja.Value {
 	return func(fc goja.FunctionCall) goja.Value {
 		c := h.ActiveCall(name)
@@ -68,7 +66,7 @@ func (h *VM) AsyncFunction(name string, prepare func(call goja.FunctionCall) (Op
 	}
 }
 
-// pending is an operation that a call waits for.
+// pending is an operation that has started and whose promise has not settled.
 type pending struct {
 	Operation
 	h       *VM
@@ -78,8 +76,8 @@ type pending struct {
 	reject  func(any) error
 }
 
-// run executes the operation and queues the turn that settles its promise. For
-// patient see vm.do.
+// run executes the operation and queues the turn that settles its promise. See VM.Do for patient; it is false on the
+// goroutine of the request.
 func (p *pending) run(patient bool) {
 	build, err := runOperation(p.Context, p.Operation)
 	if c := p.call; !patient && p.Context.Err() != nil {
@@ -89,7 +87,7 @@ func (p *pending) run(patient bool) {
 	p.h.Do(Task{p.call, func() error { return p.settle(build, err) }}, patient)
 }
 
-// settle is the turn that settles the promise.
+// settle settles the promise with the result of build, or with err. It runs as a turn.
 func (p *pending) settle(build func() goja.Value, err error) error {
 	h, c := p.h, p.call
 	c.markReturned(p)
@@ -114,8 +112,8 @@ func runOperation(ctx context.Context, op Operation) (build func() goja.Value, e
 	return build, err
 }
 
-// RecoverPanic returns a panic of do as an error, so that it does not end the
-// process.
+// RecoverPanic calls do. If do panics, it returns an error with the panic value and the stack, so that the panic does
+// not end the process.
 func RecoverPanic(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -125,13 +123,14 @@ func RecoverPanic(do func() error) (err error) {
 	return do()
 }
 
-// CallStack returns the call stack of the script.
+// CallStack returns the call stack of the running script.
 func (h *VM) CallStack() []goja.StackFrame {
 	return h.JS.CaptureCallStack(4, make([]goja.StackFrame, 0, 4))
 }
 
-// ErrorOf returns the JavaScript Error for a failed operation. Its code is the
-// reason of the engine.Error, or 403 if access was denied.
+// ErrorOf returns the JavaScript Error for the failure of an operation. where is the call stack at which the script
+// started the operation. The property code of the Error is the Reason of the engine.Error, or 403 if access was
+// denied.
 func (h *VM) ErrorOf(err error, where []goja.StackFrame) *goja.Object {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -162,8 +161,8 @@ func (h *VM) ErrorOf(err error, where []goja.StackFrame) *goja.Object {
 	return o
 }
 
-// placedError is an engine error with the call stack at which the repository
-// was called. The Error is created later, when the script is not on the stack.
+// placedError is an engine error together with the call stack at which the script started the operation. The stack
+// must be kept, because the JavaScript Error is created later, when the script is not running.
 type placedError struct {
 	error
 	where []goja.StackFrame

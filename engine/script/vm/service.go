@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// Service is what all VMs of one version of a service share.
+// Service holds the data that all VMs of one version of a service share.
 type Service struct {
 	Name     string
 	Asked    string // the configured file
@@ -34,19 +34,20 @@ type Service struct {
 	Begin func()              // called before the first call
 	Spawn func() (*VM, error) // creates a VM and loads the module in it
 
-	Group    *group
-	begun    atomic.Bool // it has received a call
-	WarnOnce sync.Map    // texts of the logged warnings
+	Group    *group      // see NewGroup
+	begun    atomic.Bool // the service has received a call
+	WarnOnce sync.Map    // keys of the warnings that were logged
 	warnings atomic.Int64
 }
 
-// maxWarnings is the limit of the warnings of one load, because their texts may contain data of clients.
+// maxWarnings is the maximum number of warnings that one load of a service logs. The texts may contain data of
+// clients, so that their number would not be limited otherwise.
 const maxWarnings = 200
 
-// Warn logs a warning, once per load.
+// Warn logs a warning. The same text is logged once per load.
 func (s *Service) Warn(text string, args ...any) { s.WarnOf(text, text, args...) }
 
-// WarnOf logs a warning, once per load for each key.
+// WarnOf logs a warning, but only one for each key per load.
 func (s *Service) WarnOf(key, text string, args ...any) {
 	if _, given := s.WarnOnce.LoadOrStore(key, true); !given && s.warnings.Add(1) <= maxWarnings {
 		s.Log.Warn(text, args...)
@@ -71,7 +72,8 @@ func (s *Service) Metadata() engine.MetaRepository {
 	return s.Env.Meta
 }
 
-// ExcerptOf returns the source of a failure, as loaded by this version, or "" if the position is not known.
+// ExcerptOf returns the lines of source text around the position of a failure, as this version loaded them. It
+// returns "" if the position is not known.
 func (s *Service) ExcerptOf(f *Failure) string {
 	if f.File == "" {
 		return ""
@@ -83,7 +85,7 @@ func (s *Service) ExcerptOf(f *Failure) string {
 	return module.Excerpt(string(src.Text), f.Line, f.Column)
 }
 
-// FailureArgs returns the log attributes of a failure. In development mode they include an excerpt of the source.
+// FailureArgs appends the log attributes of f to args. In development mode they include an excerpt of the source.
 func (s *Service) FailureArgs(f *Failure, args ...any) []any {
 	args = append(args, "error", f)
 	if s.Dev {
@@ -97,11 +99,11 @@ func (s *Service) FailureArgs(f *Failure, args ...any) []any {
 // RejectionMessage is the message of log records about an unhandled promise rejection.
 const RejectionMessage = "a promise was rejected and nobody handled it"
 
-// ExcerptKey is the log attribute with the source around a failure, on several lines. It is present in development
-// mode only.
+// ExcerptKey is the name of the log attribute with an excerpt of the source around a failure. Its value has several
+// lines. It is present in development mode only.
 const ExcerptKey = "excerpt"
 
-// Loading is the load of a module in a new VM. It ends when the module has run and its routes are registered.
+// Loading is the execution of a module in a new VM. It ends when the module has run and its routes are registered.
 type Loading struct {
 	vm   *VM
 	done chan error // buffered
@@ -122,7 +124,7 @@ func (l *Loading) Finish(err error) {
 	l.done <- err
 }
 
-// RunLoad runs start, which loads the module, in the first turn of v. It returns the error with which the load ends.
+// RunLoad calls start, which loads the module, in the first turn of v. It waits for Finish and returns its error.
 func (v *VM) RunLoad(start func(*Loading) error) error {
 	l := &Loading{vm: v, done: make(chan error, 1)}
 	v.Do(Task{nil, func() error {
@@ -140,10 +142,10 @@ func (v *VM) RunLoad(start func(*Loading) error) error {
 	}
 }
 
-// loadWait times the CPU limit of loading is the time limit of an async _route.
+// loadWait is the time that an async _route may take, as a multiple of the CPU limit for loading.
 const loadWait = 5
 
-// Fault returns an error for the file of the service.
+// Fault returns an error about the main file of the service, without a position.
 func (s *Service) Fault(message string) *module.LoadError {
 	return &module.LoadError{File: filepath.ToSlash(s.Asked), Message: message}
 }

@@ -14,9 +14,9 @@ import (
 type timers struct {
 	vm   *VM
 	mu   sync.Mutex
-	last int64
+	last int64 // id of the last timer
 	live map[int64]liveTimer
-	off  bool
+	off  bool // the VM accepts no more timers
 }
 
 // liveTimer is a timer that has not fired yet.
@@ -90,8 +90,7 @@ func delayOf(v goja.Value) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// Timer is a function to call later in the asynchronous context of its
-// creation.
+// Timer is a function that will be called later, in the asynchronous context in which the timer was created.
 type Timer struct {
 	id     int64
 	F      goja.Callable
@@ -102,7 +101,7 @@ type Timer struct {
 	repeat bool
 }
 
-// Start starts a timer and returns its id, or 0 if there are too many timers.
+// Start starts a timer and returns its id. It returns 0 if the VM has too many timers.
 func (t *timers) Start(m *Timer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,9 +124,9 @@ func (t *timers) Start(m *Timer) int64 {
 	return m.id
 }
 
-// makeRoom removes the timers of calls that have ended, such as the timeout
-// that lost a Promise.race. Otherwise, many requests in sequence could use up
-// the limit for the next one. The caller must hold t.mu.
+// makeRoom removes the timers of calls that have ended, for example a timeout that lost a Promise.race. Otherwise
+// such timers of many requests could use up the limit. It reports whether there is room for another timer. The caller
+// must hold t.mu.
 func (t *timers) makeRoom() bool {
 	dropped := false
 	for id, l := range t.live {
@@ -150,7 +149,7 @@ func (t *timers) drop(id int64) {
 	delete(t.live, id)
 }
 
-// fire is the turn of a timer.
+// fire calls the function of a timer. It runs as a turn.
 func (t *timers) fire(m *Timer) error {
 	t.mu.Lock()
 	running, ok := t.live[m.id]

@@ -16,52 +16,51 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// Task is one turn. run returns only errors that scripts cannot catch, such as
-// an interrupt or a stack overflow.
+// Task is a turn to run. Run returns only errors that scripts cannot catch, such as an interrupt or a stack overflow.
 type Task struct {
-	Call *Call // call of the turn, nil for the module itself
+	Call *Call // the call that the turn belongs to; nil while the module is loaded
 	Run  func() error
 }
 
-// VM is one virtual machine of a generation. js may be used only inside a turn,
-// and turns never overlap.
+// VM is one JavaScript runtime with the module of a service. Its runtime may be used only inside a turn, and two
+// turns of a VM never run at the same time.
 type VM struct {
 	*js.Realm
 	Service *Service
 	Clock   clock
 	limit   time.Duration // CPU time of a turn; higher while loading
-	Load    *Loading      // nil when loaded
+	Load    *Loading      // nil when the module is loaded
 
 	Bindings    []any              // see BindingOf
-	Platform    *platform.Platform // nil until a script uses a part of it
+	Platform    *platform.Platform // nil until a script uses a global or module of the platform
 	NewPlatform func() *platform.Platform
 	AfterTurn   func(*Call) error // called after each turn that did not fail; may be nil
 
 	mu    sync.Mutex
 	queue []Task
-	busy  bool // a goroutine runs turns, or is about to
-	dead  bool // condemned or disposed of; accepts no turns
+	busy  bool // a goroutine runs turns or is about to; only that goroutine takes turns from the queue
+	dead  bool // the VM was discarded and accepts no turns
 	calls map[*Call]struct{}
 
-	inflight int         // protected by the group
-	served   int         // number of calls so far, protected by the group
-	retired  bool        // accepts no new calls, protected by the group
-	used     time.Time   // protected by the group
-	running  atomic.Bool // the VM is busy now; a hint for the group
+	inflight int         // number of current calls; protected by group.mu
+	served   int         // number of calls so far; protected by group.mu
+	retired  bool        // gets no new calls; protected by group.mu
+	used     time.Time   // time of the last use; protected by group.mu
+	running  atomic.Bool // a turn runs now; the group prefers VMs where this is false
 
 	// The following fields may be used only inside a turn.
 	Call     *Call                   // call of the current asynchronous context
-	Scope    *Scope                  // scope of the current asynchronous context; nil if there is none
-	left     *Call                   // last call in this turn; used for rejections that follow after its context has ended
+	Scope    *Scope                  // current transaction of the asynchronous context; nil if there is none
+	left     *Call                   // last call in this turn; promises that are rejected without a context belong to it
 	Routes   []Route                 // the functions that the module registered
-	Rejected map[*goja.Promise]*Call // rejected in this turn and still without a handler
+	Rejected map[*goja.Promise]*Call // promises rejected in this turn without a handler so far, by call
 	Timers   timers
 	Tally    tally // of this turn
 
 	onFulfilled, onRejected goja.Value // callbacks of await
 }
 
-// New returns a VM without globals of restsrv. The caller sets NewPlatform and Bindings before the first turn.
+// New returns a VM without any globals of restsrv. The caller sets NewPlatform and Bindings before the first turn.
 func New(s *Service) *VM {
 	v := &VM{Service: s, limit: s.Limits.Load, calls: map[*Call]struct{}{}, Rejected: map[*goja.Promise]*Call{}}
 	v.Realm = js.New(&s.Limits, v)
@@ -76,7 +75,7 @@ func New(s *Service) *VM {
 
 var _ js.Owner = (*VM)(nil)
 
-// Expired implements js.Owner.
+// Expired implements js.Owner. It returns the reason why the current turn must end, or nil.
 func (v *VM) Expired() error { return v.Clock.expired() }
 
 // Compile implements js.Owner.
@@ -84,10 +83,11 @@ func (v *VM) Compile(text string) (*goja.Program, error) {
 	return v.Service.Compile.PreludeProgram(text)
 }
 
-// MayMatch records that scripts of the VM may use regular expressions.
+// MayMatch records that scripts of the VM may use regular expressions from now on; see clock.overLimit.
 func (v *VM) MayMatch() { v.Clock.mayMatch() }
 
-// BindingOf returns the binding of type T of a VM. Work uses it to find the binding of the VM that it runs on.
+// BindingOf returns the binding of type T that v has, or the zero T. Work uses it to find the binding of the VM that
+// it runs on.
 func BindingOf[T any](v *VM) (b T) {
 	for _, one := range v.Bindings {
 		if b, ok := one.(T); ok {
@@ -97,17 +97,17 @@ func BindingOf[T any](v *VM) (b T) {
 	return b
 }
 
-// Scope is an asynchronous context within a call that has a context of its own for operations, such as a transaction.
+// Scope is a part of a call in which operations use another context than that of the call. A transaction is a scope.
 type Scope struct {
 	Call *Call
 	Ctx  context.Context
 	Over bool // may be used only inside a turn
 }
 
-// IsOpen reports whether the scope accepts operations.
+// IsOpen reports whether operations may still use the scope. The scope may be nil.
 func (s *Scope) IsOpen() bool { return s != nil && !s.Over }
 
-// currentContext returns the context for operations of c in the current asynchronous context.
+// currentContext returns the context for an operation: that of the current scope if one is open, otherwise that of c.
 func (v *VM) currentContext(c *Call) context.Context {
 	if v.Scope.IsOpen() {
 		return v.Scope.Ctx
@@ -115,7 +115,7 @@ func (v *VM) currentContext(c *Call) context.Context {
 	return c.Context()
 }
 
-// EnsurePlatform returns the platform of the VM.
+// EnsurePlatform returns the platform of the VM and creates it at the first use.
 func (v *VM) EnsurePlatform() *platform.Platform {
 	if v.Platform == nil {
 		v.Platform = v.NewPlatform()
@@ -126,11 +126,11 @@ func (v *VM) EnsurePlatform() *platform.Platform {
 // NewBytes returns a Buffer that uses b as its memory.
 func (v *VM) NewBytes(b []byte) goja.Value { return v.EnsurePlatform().Buffer(b) }
 
-// contextTracker implements goja's async context tracker. It makes v.cur and
-// v.tx follow promises.
+// contextTracker implements goja.AsyncContextTracker. It sets v.Call and v.Scope while a promise callback runs to the
+// values that were current when the callback was registered.
 type contextTracker VM
 
-// Grab returns the context in which a promise reaction will run.
+// Grab returns the current context. goja calls it when a promise callback is registered.
 func (t *contextTracker) Grab() any {
 	if t.Scope != nil {
 		return t.Scope
@@ -138,7 +138,7 @@ func (t *contextTracker) Grab() any {
 	return t.Call
 }
 
-// Resumed enters a context.
+// Resumed makes o, a context that Grab returned, the current context. goja calls it before a promise callback runs.
 func (t *contextTracker) Resumed(o any) {
 	if tx, ok := o.(*Scope); ok {
 		t.Call, t.Scope = tx.Call, tx
@@ -148,9 +148,11 @@ func (t *contextTracker) Resumed(o any) {
 	t.Scope = nil
 }
 
-// Exited leaves the context. The rest of the turn has no context.
+// Exited ends the current context after a promise callback. The rest of the turn has no context.
 func (t *contextTracker) Exited() { t.left, t.Call, t.Scope = t.Call, nil, nil }
 
+// trackRejection is called by goja when a promise without a handler is rejected, and when a rejected promise gets a
+// handler later.
 func (v *VM) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
 		if v.Rejected[p] = v.Call; v.Call == nil {
@@ -161,10 +163,9 @@ func (v *VM) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) 
 	delete(v.Rejected, p)
 }
 
-// Do runs t now if v is idle. Otherwise it queues t for the goroutine that uses
-// v. After t, do also runs turns that were queued meanwhile if patient is true,
-// and starts a goroutine for them if it is false. It returns false if v is dead
-// and t will not run.
+// Do runs the turn t now if v is idle. If v is busy, Do adds t to the queue, which the goroutine that uses v will
+// run. Other goroutines may queue turns while t runs. If patient is true, Do runs these turns too before it returns;
+// otherwise it starts a goroutine for them. Do returns false if v is dead and t will not run.
 func (v *VM) Do(t Task, patient bool) bool {
 	v.mu.Lock()
 	if v.dead {
@@ -236,8 +237,8 @@ func (v *VM) runTurn(t Task) {
 	v.countTurn(t.Call, took)
 }
 
-// runStep runs the task. It converts a Go panic to an error, and returns the
-// errors that scripts cannot catch.
+// runStep runs the task and AfterTurn. It returns only errors that end the turn: errors that scripts cannot catch,
+// and Go panics, which it converts to errors.
 func (v *VM) runStep(t Task) (err error) {
 	defer func() {
 		x := recover()
@@ -267,17 +268,17 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
 
-// IsUncatchable reports whether an error ends the turn: scripts cannot catch it.
+// IsUncatchable reports whether err ends the turn because scripts cannot catch it: an interrupt, a stack overflow, or
+// js.Stopped.
 func IsUncatchable(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
 	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(js.Stopped))
 }
 
-// handleAbort handles a turn that was aborted. stopped is the reason of the
-// watchdog, or nil. The queued jobs of goja are lost, so v accepts no new
-// calls. After an interrupt or a panic, its current calls cannot continue
-// either.
+// handleAbort handles a turn that was aborted with err. stopped is the reason that the watchdog gave, or nil. culprit
+// is the call that was running; it fails. goja loses its queue of promise callbacks in an abort, so v accepts no new
+// calls. After an interrupt or a panic, the current calls of v cannot continue either and v is condemned.
 func (v *VM) handleAbort(err, stopped error, culprit *Call) {
 	cause := v.describeAbort(err, stopped)
 	switch {
@@ -298,8 +299,7 @@ func (v *VM) handleAbort(err, stopped error, culprit *Call) {
 	v.condemn()
 }
 
-// condemn stops v and displaces its calls. Calls that have not started or that
-// only read are run again on another VM.
+// condemn stops v and ends its calls. Calls that have not started or that only read are run again on another VM.
 func (v *VM) condemn() {
 	v.mu.Lock()
 	v.dead = true
@@ -312,8 +312,7 @@ func (v *VM) condemn() {
 	v.Dispose()
 }
 
-// Dispose releases the timers of v and removes it from the watchdog. It may be
-// called from any goroutine when v accepts no more turns.
+// Dispose stops the timers of v and removes it from the watchdog. It may be called from any goroutine.
 func (v *VM) Dispose() {
 	v.mu.Lock()
 	v.dead = true
@@ -322,8 +321,7 @@ func (v *VM) Dispose() {
 	v.Service.Dog.remove(v)
 }
 
-// logRejections logs promises that were rejected in this turn and have no
-// handler.
+// logRejections logs the promises that were rejected in this turn and still have no handler.
 func (v *VM) logRejections() {
 	for p, c := range v.Rejected {
 		delete(v.Rejected, p)
@@ -337,7 +335,7 @@ func (v *VM) logRejections() {
 	}
 }
 
-// CallModule calls a function of a built-in module.
+// CallModule calls the function name of a built-in module, for example inspect of util, and returns its result.
 func (v *VM) CallModule(module, name string, args ...goja.Value) goja.Value {
 	f, _ := goja.AssertFunction(v.EnsurePlatform().Module(module).(*goja.Object).Get(name))
 	result, err := f(goja.Undefined(), args...)
@@ -347,14 +345,15 @@ func (v *VM) CallModule(module, name string, args ...goja.Value) goja.Value {
 	return result
 }
 
-// NewStream returns a stream of a copy of content.
+// NewStream returns a readable stream over a copy of content.
 func (v *VM) NewStream(content []byte) *goja.Object {
 	o, err := v.JS.New(v.EnsurePlatform().Module("#stream"), v.NewBytes(append([]byte(nil), content...)))
 	js.Must(err)
 	return o
 }
 
-// StreamOf adds the property stream to an object. The stream is made when the property is first read.
+// StreamOf adds the property stream to o: a readable stream over content. The stream is created when the property is
+// first read.
 func (v *VM) StreamOf(o *goja.Object, content []byte) {
 	var made goja.Value
 	get := v.NewFunction("stream", func(goja.FunctionCall) goja.Value {
@@ -366,8 +365,8 @@ func (v *VM) StreamOf(o *goja.Object, content []byte) {
 	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// Route is a function that the module registered in one VM: the handler of a route, a function of a converter, or a
-// test.
+// Route is a function that the module registered in one VM: the handler of an HTTP route, a function of a converter,
+// or a test.
 type Route struct {
 	Method, Path string
 	Key          string // equal for paths that match the same requests

@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	watchTick  = 5 * time.Millisecond
-	idleTicks  = 200              // ticks without a turn after which the watchdog sleeps
-	reapPeriod = 15 * time.Second // interval of the check for idle VMs
-	// maxCharge is the maximum time that one check charges to a turn. Without
-	// it, a process that was suspended would stop its scripts when it
-	// continues.
+	watchTick  = 5 * time.Millisecond // interval of the checks
+	idleTicks  = 200                  // ticks without a turn after which the watchdog sleeps
+	reapPeriod = 15 * time.Second     // interval of the check for idle VMs
+	// maxCharge is the maximum time that one check adds to the CPU time of a turn. If the process was suspended, the
+	// time of the suspension must not count, or all running scripts would be stopped.
 	maxCharge = 50 * time.Millisecond
 )
 
@@ -26,18 +25,18 @@ func (e errCPU) Error() string {
 	return "the script used more than " + e.limit.String() + " of CPU in one turn"
 }
 
-// clock measures the current turn of one VM.
+// clock measures the CPU time of the current turn of one VM.
 type clock struct {
 	mu      sync.Mutex
 	running bool
-	seen    bool  // the watchdog has seen this turn
-	paused  bool  // see pause
-	hit     error // reason of the interrupt, nil if there was none
-	used    time.Duration
-	limit   time.Duration
+	seen    bool          // the watchdog has checked this turn at least once
+	paused  bool          // see Pause
+	hit     error         // reason of the interrupt, nil if there was none
+	used    time.Duration // CPU time that the watchdog has counted for this turn
+	limit   time.Duration // maximum CPU time of the turn
 	start   time.Time
-	looked  time.Time     // time of the last check by the watchdog, or start
-	lag     time.Duration // maximum delay of a check in this turn
+	looked  time.Time     // time of the last check by the watchdog, or start if there was none
+	lag     time.Duration // longest delay of a check in this turn, compared with watchTick
 	matches bool          // the VM may use regular expressions; never reset
 }
 
@@ -48,9 +47,8 @@ func (k *clock) begin(limit time.Duration) {
 	k.mu.Unlock()
 }
 
-// end ends the turn and returns its duration. late is the reason why the turn
-// was interrupted or should have been, and nil if it ended normally. After end,
-// an interrupt cannot hit this turn any more.
+// end ends the turn. took is the duration of the turn. late is the reason why the turn was interrupted or should have
+// been, or nil if its time was not over. After end, an interrupt cannot hit this turn any more.
 func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,18 +65,18 @@ func (k *clock) mayMatch() {
 	k.mu.Unlock()
 }
 
-// expired returns the reason why the turn must end, even if the watchdog has
-// not stopped it yet. Such a turn must not have effects any more, because a
-// regular expression may have timed out with the result "no match".
+// expired returns the reason why the turn must end, or nil. It reads the time itself, so it does not depend on the
+// checks of the watchdog. An expired turn must not have effects any more, because a regular expression may have timed
+// out with the result "no match".
 func (k *clock) expired() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.overLimit(time.Now())
 }
 
-// overLimit does the work of expired. The caller must hold k.mu. A regular
-// expression may time out too early by the lag of its clock, which is about the
-// lag of the watchdog.
+// overLimit is expired at the time now. The caller must hold k.mu. If the process is delayed, the clock of the
+// regular expressions lags too, and an expression can time out too early by this lag. overLimit assumes that the lag
+// is the same as the lag of the watchdog.
 func (k *clock) overLimit(now time.Time) error {
 	if k.hit != nil || !k.matches {
 		return k.hit
@@ -90,14 +88,14 @@ func (k *clock) overLimit(now time.Time) error {
 	return nil
 }
 
-// turnState is the state of a clock at a check by the watchdog.
+// turnState is the state of a clock that a check of the watchdog found. hit is true if the turn has been interrupted.
 type turnState struct {
 	running, hit bool
 	start        time.Time
 }
 
-// charge adds time to a running turn and interrupts the turn if it exceeds its
-// limit.
+// charge adds d, the time since the last check, to the CPU time of a running turn. It interrupts the turn if the
+// limit is exceeded.
 func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +115,7 @@ func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	return turnState{running: true, hit: k.hit != nil, start: k.start}
 }
 
-// interrupt interrupts the turn that began at start, if it is still running.
+// interrupt interrupts the turn that began at start, unless that turn has ended meanwhile.
 func (k *clock) interrupt(js *goja.Runtime, start time.Time, why error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,19 +125,18 @@ func (k *clock) interrupt(js *goja.Runtime, start time.Time, why error) {
 	}
 }
 
-// Watchdog checks all VMs and the heap on every tick. It sleeps while no script
-// runs.
+// Watchdog checks all VMs and the heap every 5 ms (watchTick). It sleeps while no script runs.
 type Watchdog struct {
 	mu      sync.Mutex
 	vms     map[*VM]struct{}
 	heap    *heap
-	parked  atomic.Bool
+	parked  atomic.Bool // the watchdog sleeps; see park
 	wake    chan struct{}
 	stop    chan struct{}
 	once    sync.Once
 	stopped chan struct{}
-	probe   *regexp2.Regexp // see windClock; nil until start
-	wound   time.Time
+	probe   *regexp2.Regexp // see windClock; nil until Start
+	wound   time.Time       // time of the last windClock
 }
 
 // NewWatchdog returns a watchdog. Use Start to start it.
@@ -165,12 +162,12 @@ func (w *Watchdog) remove(v *VM) {
 // windEvery is the interval of windClock while turns run.
 const windEvery = 50 * time.Millisecond
 
-// windClock keeps the clock of the regular expressions running. The clock stops
-// if no expression is used for a while. If two expressions were then started at
-// the same time, one of them could time out at once and return "no match".
+// windClock keeps the clock of the package regexp2 running by matching an expression. That clock stops if no
+// expression is used for a while. If two expressions were then started at the same time, one of them could time out
+// at once and return "no match".
 func (w *Watchdog) windClock() { _, _ = w.probe.MatchString("a") }
 
-// turnStarted must be called when a turn begins.
+// turnStarted wakes the watchdog if it sleeps. It must be called when a turn begins.
 func (w *Watchdog) turnStarted() {
 	if w.parked.Load() {
 		w.windClock()
@@ -181,13 +178,14 @@ func (w *Watchdog) turnStarted() {
 	}
 }
 
-// Start starts the watchdog. The limits of regular expressions must be set. It calls reap every reapPeriod.
+// Start starts the watchdog on its own goroutine. BoundRegexps must have been called before. The watchdog calls reap
+// every 15 seconds (reapPeriod), to remove idle VMs.
 func (w *Watchdog) Start(reap func()) {
 	w.probe = regexp2.MustCompile("a", regexp2.ECMAScript)
 	go w.run(reap)
 }
 
-// run checks the VMs until close. It calls reap every reapPeriod.
+// run checks the VMs until Close is called. It calls reap every reapPeriod.
 func (w *Watchdog) run(reap func()) {
 	defer close(w.stopped)
 	ticker := time.NewTicker(watchTick)
@@ -224,7 +222,7 @@ func (w *Watchdog) run(reap func()) {
 	}
 }
 
-// park waits until a turn begins or reap is due. It returns false if the
+// park makes the watchdog sleep until a turn begins or until it is time to call reap. It returns false if the
 // watchdog should stop.
 func (w *Watchdog) park(ticker *time.Ticker) bool {
 	w.parked.Store(true)
@@ -245,8 +243,8 @@ func (w *Watchdog) park(ticker *time.Ticker) bool {
 	return true
 }
 
-// checkAll charges all VMs and reports whether one of them runs a turn. If the
-// heap is too large, it stops the longest turn.
+// checkAll adds the time d to all running turns and reports whether there is one. If the heap is too large, it
+// interrupts the turn that has run longest.
 func (w *Watchdog) checkAll(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -277,22 +275,21 @@ func (w *Watchdog) Close() {
 	<-w.stopped
 }
 
-// regexpSlack is the time between the limit of a turn and the timeout of a regular expression. regexpTick is the
-// resolution of its clock.
+// regexpSlack is the time from the CPU limit of a turn to the timeout of a regular expression; see BoundRegexps.
+// regexpTick is the resolution of the clock of regular expressions.
 const (
 	regexpSlack = 70 * time.Millisecond
 	regexpTick  = 10 * time.Millisecond
 )
 
-// regexpBound protects the settings of regular expressions. They are read
-// without a lock, so they must be set before the first VM exists.
+// regexpBound makes BoundRegexps set the options of regexp2 only once. regexp2 reads these global variables without a
+// lock, so they must be set before the first VM exists.
 var regexpBound sync.Once
 
-// BoundRegexps sets the timeout of regular expressions shortly after the CPU
-// limit of the longest turn. It returns that limit, which may have been set by
-// an earlier Runtime. goja treats a timeout as "no match", so the timeout must
-// be longer than any turn may last: then the turn is over when the expression
-// returns.
+// BoundRegexps sets the timeout of regular expressions to the CPU limit of the longest turn plus regexpSlack. goja
+// treats a timeout as "no match". Therefore the timeout must be longer than any turn may last: when such an
+// expression returns, the time of its turn is over, and the wrong result is discarded. BoundRegexps has an effect
+// once per process. It returns the limit in force, which an earlier Runtime may have set.
 func BoundRegexps(limit time.Duration) time.Duration {
 	regexpBound.Do(func() {
 		regexp2.SetTimeoutCheckPeriod(regexpTick)
@@ -301,17 +298,16 @@ func BoundRegexps(limit time.Duration) time.Duration {
 	return regexp2.DefaultMatchTimeout - regexpSlack
 }
 
-// Count returns the number of VMs that are not disposed of.
+// Count returns the number of VMs that have not been disposed of.
 func (w *Watchdog) Count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.vms)
 }
 
-// Pause stops the clock of a turn while the server compiles files for it.
-// Compilation has its own limits, for the size of files and for the time of the
-// compiler, and a script that requires a large package should not run into the
-// CPU limit. resume starts the clock again.
+// Pause stops the clock of a turn while the server compiles files for it; resume starts the clock again. Compilation
+// has its own limits, for the size of files and for the time of the compiler. A script that requires a large package
+// should not run into the CPU limit because of it.
 func (k *clock) Pause() (resume func()) {
 	began := time.Now()
 	k.mu.Lock()
