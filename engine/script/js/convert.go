@@ -33,24 +33,24 @@ func SortedNames[V any](m map[string]V) []string {
 	return names
 }
 
-// FromDecoded converts decoded JSON to a JavaScript value. Integers that a Number cannot represent exactly become
-// BigInts.
+// FromDecoded converts decoded JSON to a JavaScript value. An integer becomes a BigInt if a Number cannot represent
+// it exactly.
 func (h *Realm) FromDecoded(v any) goja.Value {
 	return h.convertDecoded(v, conversion{exact: true, patience: &Patience{}})
 }
 
-// FromJSON converts decoded JSON as JSON.parse does: all numbers become Numbers.
+// FromJSON converts decoded JSON as JSON.parse does: all numbers become Numbers, even if they lose digits.
 func (h *Realm) FromJSON(v any) goja.Value {
 	return h.convertDecoded(v, conversion{patience: &Patience{}})
 }
 
-// FromBody converts decoded JSON that a client sent. It drops members named __proto__: if a script merged such a
-// body into an object, it would change the prototype of all objects.
+// FromBody converts decoded JSON that a client sent. It is like FromDecoded, but drops members named __proto__: if a
+// script merged such a body into an object, the merge would change the prototype of all objects.
 func (h *Realm) FromBody(v any) goja.Value {
 	return h.convertDecoded(v, conversion{exact: true, plainNames: true, patience: &Patience{}})
 }
 
-// conversion holds the options of a conversion from decoded JSON.
+// conversion holds the options for converting decoded JSON to JavaScript.
 type conversion struct {
 	patience   *Patience
 	exact      bool // convert integers to BigInt if a Number cannot represent them exactly
@@ -83,7 +83,7 @@ func (h *Realm) convertDecoded(v any, as conversion) goja.Value {
 	return h.FromValue(v)
 }
 
-// convertNumber converts the JSON text of a number.
+// convertNumber converts a number in JSON text. See conversion for exact.
 func (h *Realm) convertNumber(text string, exact bool) goja.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxSafe && n <= maxSafe && text != "-0" {
 		return h.JS.ToValue(n)
@@ -97,14 +97,14 @@ func (h *Realm) convertNumber(text string, exact bool) goja.Value {
 	return h.JS.ToValue(f)
 }
 
-// ExactNumber reports whether a Number represents a decimal exactly.
+// ExactNumber reports whether a JavaScript Number can represent d without rounding.
 func ExactNumber(d engine.Decimal) bool {
 	f, err := strconv.ParseFloat(string(d), 64)
 	return err == nil && string(engine.AppendFloat(nil, f)) == string(d)
 }
 
-// FromValue converts the value of an item. A decimal becomes a string if a Number cannot represent it exactly, an
-// integer a BigInt, and an instant a Date.
+// FromValue converts the value of an attribute of an item. A decimal becomes a string and an integer becomes a BigInt
+// if a Number cannot represent it exactly. An instant becomes a Date.
 func (h *Realm) FromValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
@@ -134,33 +134,36 @@ func (h *Realm) FromValue(v any) goja.Value {
 	return goja.Undefined()
 }
 
-// decoder converts JavaScript values to decoded JSON.
+// decoder converts JavaScript values to decoded JSON: the opposite direction of FromDecoded.
 type decoder struct {
 	h          *Realm
-	attributes bool // the outermost object holds attributes and is not an upload, even if its attributes have the names of one
-	defined    int  // undefined is an error at this depth and deeper; 0 allows it everywhere
-	depth      int
+	attributes bool // the outermost object has attributes; it is no file, even if it has a member buffer
+	defined    int  // from this depth on, undefined is an error; 0 allows it everywhere
+	depth      int  // number of objects around the current value
 	err        error
 	Patience
 }
 
-// ToDecoded converts v to decoded JSON. Dates become engine.Instant. It may run getters and toJSON methods.
+// ToDecoded converts v to decoded JSON. Dates become engine.Instant, and bytes become *engine.Upload. It may run
+// getters and toJSON methods of the script.
 func (h *Realm) ToDecoded(v goja.Value) (any, error) {
 	return (&decoder{h: h}).decode(v)
 }
 
-// ToAttributes converts the attributes of an item.
+// ToAttributes converts an object with the attributes of an item. It differs from ToDecoded if the object has a
+// member buffer: it then is not mistaken for a file.
 func (h *Realm) ToAttributes(v goja.Value) (any, error) {
 	return (&decoder{h: h, attributes: true}).decode(v)
 }
 
-// ToCondition converts conditions of a query. Undefined members are errors there, because dropping a condition would
-// return more objects than requested. The outer levels around the conditions may have undefined members.
+// ToCondition converts the conditions of a query. An undefined member of a condition is an error, because dropping it
+// would return more objects than requested. outer is the number of levels around the conditions, which may have
+// undefined members; for example, it is 1 for {filter: condition}.
 func (h *Realm) ToCondition(v goja.Value, outer int) (any, error) {
 	return (&decoder{h: h, defined: outer + 1}).decode(v)
 }
 
-// rejectUndefined reports an undefined member of conditions as an error.
+// rejectUndefined sets an error if v is an undefined member of a condition. name is the name of the member.
 func (c *decoder) rejectUndefined(v goja.Value, name string) {
 	if c.defined > 0 && c.depth >= c.defined && (v == nil || goja.IsUndefined(v)) {
 		c.fail("%q is undefined, which is no condition: leave it out, or write null for what has no value", name)
@@ -175,7 +178,7 @@ func (c *decoder) decode(v goja.Value) (any, error) {
 	return out, nil
 }
 
-// TimeType is the ExportType of a Date.
+// TimeType is the ExportType of a JavaScript Date.
 var TimeType = reflect.TypeFor[time.Time]()
 
 const maxArgumentDepth = 64
@@ -264,7 +267,8 @@ func (c *decoder) decodeObject(o *goja.Object) any {
 	return c.decodeFields(o)
 }
 
-// standsFor returns the value that an object stands for, or nil if it stands for none.
+// standsFor returns the value that o is converted to as a whole: the id of an item, or a file. It returns nil for any
+// other object.
 func (c *decoder) standsFor(o *goja.Object) any {
 	if native, ok := nativeOf(o).(decodable); ok {
 		if v := native.Decoded(); v != nil {
@@ -277,8 +281,8 @@ func (c *decoder) standsFor(o *goja.Object) any {
 	return nil
 }
 
-// decodeUpload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil
-// for any other object.
+// decodeUpload converts an object that stands for a file: an array of bytes, or an object whose member buffer is one.
+// It returns nil for any other object.
 func decodeUpload(o *goja.Object) *engine.Upload {
 	if b, ok := BytesOf(o); ok {
 		return &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
@@ -299,7 +303,7 @@ func decodeUpload(o *goja.Object) *engine.Upload {
 	return u
 }
 
-// DescribeUpload copies name, and mime or mimeType, from an object.
+// DescribeUpload sets the file name and the MIME type of u from the members name and mime (or mimeType) of o.
 func DescribeUpload(u *engine.Upload, o *goja.Object) {
 	for _, name := range []string{"mime", "mimeType", "name"} {
 		v := o.Get(name)
@@ -358,10 +362,9 @@ func DescribeValue(v goja.Value) string {
 	return "a value of another kind"
 }
 
-// indexesFirst returns fields in the order in which JavaScript lists
-// properties: array indexes first, ascending, then the other names in the given
-// order. If the fields were not sorted, goja would sort them when the object is
-// first listed. That takes quadratic time and cannot be interrupted.
+// indexesFirst returns fields in the order in which JavaScript lists properties: first the names that are array
+// indexes, in ascending order, then the others in the given order. If the fields were not in this order, goja would
+// sort them when a script first lists the object, which takes quadratic time and cannot be interrupted.
 func indexesFirst(fields engine.Fields) engine.Fields {
 	n := 0
 	for _, f := range fields {

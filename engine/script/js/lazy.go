@@ -2,23 +2,22 @@ package js
 
 import "github.com/dop251/goja"
 
-// LazyArray is an array whose elements are converted to JavaScript when they
-// are accessed.
+// LazyArray is a JavaScript array that converts each element when a script first accesses it.
 type LazyArray struct {
 	size    int                  // length while objects is nil
 	build   func(int) goja.Value // makes element i
 	objects []goja.Value         // nil until an element is read or set
-	limit   int
-	made    *uint64 // counts the elements that were made
+	limit   int                  // maximum length that a script can give the array
+	made    *uint64              // counts the elements that were made
 }
 
-// NewLazyArray returns an array of size elements. Scripts can extend it up to limit elements. When build makes an
-// element, made is incremented.
+// NewLazyArray returns an array of size elements. build makes the element i; *made is incremented for each element
+// that is made. Scripts can extend the array up to limit elements.
 func NewLazyArray(size, limit int, made *uint64, build func(int) goja.Value) LazyArray {
 	return LazyArray{size: size, build: build, limit: limit, made: made}
 }
 
-// ensureObjects allocates objects.
+// ensureObjects allocates the slice objects, which is not needed as long as no script accesses an element.
 func (l *LazyArray) ensureObjects() {
 	if l.objects == nil {
 		l.objects = make([]goja.Value, l.size)

@@ -2,18 +2,16 @@ package js
 
 import "github.com/dop251/goja"
 
-// Methods contains the functions of an object that no script has read yet. A
-// function of goja takes almost a kilobyte, and scripts use few of them. A
-// function is created when it is first read and becomes a property of the
-// object. methods is a dynamic object in the prototype chain of that object,
-// like the one for globals.
+// Methods contains the methods of an object that no script has read yet. A function of goja takes almost a kilobyte,
+// and most scripts use few of the methods. Therefore Methods is a dynamic object in the prototype chain of Owner.
+// When a script first reads a method, Methods creates the function and defines it as a property of Owner.
 type Methods struct {
 	h     *Realm
 	Owner *goja.Object
 	table map[string]func(goja.FunctionCall) goja.Value
 }
 
-// MethodsOf returns an empty set of methods for o and inserts it before the
+// MethodsOf returns an empty set of methods for o. It inserts the set into the prototype chain, between o and the
 // prototype of o.
 func (h *Realm) MethodsOf(o *goja.Object) *Methods {
 	m := &Methods{h: h, Owner: o, table: map[string]func(goja.FunctionCall) goja.Value{}}
@@ -23,10 +21,10 @@ func (h *Realm) MethodsOf(o *goja.Object) *Methods {
 	return m
 }
 
-// Add adds or replaces a function.
+// Add adds the method f, or replaces the method of the same name.
 func (m *Methods) Add(name string, f func(goja.FunctionCall) goja.Value) { m.table[name] = f }
 
-// Get implements goja.DynamicObject. It creates the function.
+// Get implements goja.DynamicObject. It creates the function for a method and defines it in Owner.
 func (m *Methods) Get(name string) goja.Value {
 	f := m.table[name]
 	if f == nil {
@@ -50,7 +48,8 @@ func (m *Methods) Delete(string) bool { return true }
 // functions are not enumerable.
 func (m *Methods) Keys() []string { return nil }
 
-// Refuse adds methods of IONDV that are not supported. They throw the reason.
+// Refuse adds methods that IONDV has and restsrv does not support. If a script calls one, it throws an error with the
+// reason why. object is the name of the object for that error.
 func (h *Realm) Refuse(m *Methods, object, why string, names ...string) {
 	for _, name := range names {
 		m.Add(name, func(goja.FunctionCall) goja.Value {

@@ -12,15 +12,15 @@ import (
 	"restsrv/engine/script/limits"
 )
 
-// Realm is the JavaScript side of one VM: the goja runtime, the built-in functions that Go code calls, and the limits
-// for values. It may be used only inside a turn of the VM.
+// Realm is the JavaScript side of one VM: the goja runtime, the built-in JavaScript functions that Go code calls, and
+// the limits for values. It may be used only inside a turn of the VM (see package vm).
 type Realm struct {
 	JS     *goja.Runtime
 	Limits *limits.Limits
-	Items  Items // set by the binding for data
+	Items  Items // converts items; set by package data
 	owner  Owner
 
-	Secret   *goja.Symbol // key of the Go values that are attached to objects
+	Secret   *goja.Symbol // symbol under which Go values are attached to objects; scripts cannot obtain it
 	errorNew goja.Constructor
 	DateNew  goja.Constructor
 	ThenFn   goja.Callable // Promise.prototype.then
@@ -29,11 +29,11 @@ type Realm struct {
 	indexes  []string // array indexes as strings
 }
 
-// Owner is the VM of a realm.
+// Owner is the part of the VM that its Realm uses.
 type Owner interface {
 	// Expired returns the reason why the current turn must end, or nil.
 	Expired() error
-	// Compile compiles source text of restsrv. It should use a cache.
+	// Compile compiles JavaScript source text that is part of restsrv. It should cache the program.
 	Compile(text string) (*goja.Program, error)
 }
 
@@ -45,12 +45,12 @@ type Items interface {
 	ListObject([]*engine.Item) goja.Value
 }
 
-// New returns a realm for a new runtime.
+// New returns a realm with a new goja runtime.
 func New(limits *limits.Limits, owner Owner) *Realm {
 	return &Realm{JS: goja.New(), Limits: limits, owner: owner, Secret: goja.NewSymbol("restsrv")}
 }
 
-// FindBuiltins looks the built-in functions up. It must be called in the first turn, before any script runs.
+// FindBuiltins looks up Error, Date and Promise. It must be called in the first turn, before scripts can change them.
 func (h *Realm) FindBuiltins() {
 	h.errorNew, _ = goja.AssertConstructor(h.JS.Get("Error"))
 	h.DateNew, _ = goja.AssertConstructor(h.JS.Get("Date"))
@@ -60,14 +60,14 @@ func (h *Realm) FindBuiltins() {
 	h.ThenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 }
 
-// Program compiles source text of restsrv.
+// Program compiles JavaScript source text that is part of restsrv. It uses the cache of the owner.
 func (h *Realm) Program(text string) *goja.Program {
 	program, err := h.owner.Compile(text)
 	Must(err)
 	return program
 }
 
-// RunPrelude runs source text of restsrv and returns its value.
+// RunPrelude runs JavaScript source text that is part of restsrv and returns its value.
 func (h *Realm) RunPrelude(text string) goja.Value {
 	v, err := h.JS.RunProgram(h.Program(text))
 	Must(err)
@@ -93,7 +93,7 @@ func (h *Realm) Method(o *goja.Object, name string, f func(goja.FunctionCall) go
 	_ = o.DefineDataProperty(name, h.NewFunction(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// Handle attaches a Go value to an object. Scripts cannot read the value.
+// Handle is a Go value that is attached to a JavaScript object. Scripts cannot read it.
 type Handle struct{ value any }
 
 // Get implements goja.DynamicObject. It returns nil, because a Handle has no properties.
@@ -111,7 +111,7 @@ func (Handle) Delete(string) bool { return true }
 // Keys implements goja.DynamicObject.
 func (Handle) Keys() []string { return nil }
 
-// AttachError attaches a Go error to an object.
+// AttachError attaches a Go error to o, so that AttachedError finds it when the script throws o.
 func (h *Realm) AttachError(o *goja.Object, err error) {
 	carrier := h.JS.NewDynamicObject(&Handle{err})
 	_ = o.DefineDataPropertySymbol(h.Secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
@@ -154,8 +154,8 @@ func PromiseOf(v goja.Value) (*goja.Promise, bool) {
 	return p, ok
 }
 
-// AdoptThenable converts an object with a method named then to a promise. It returns false if v is not such an
-// object.
+// AdoptThenable converts a thenable (an object with a method named then) to a promise. It returns false if v is not a
+// thenable.
 func (h *Realm) AdoptThenable(v goja.Value) (*goja.Promise, bool, error) {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -176,7 +176,7 @@ func (h *Realm) AdoptThenable(v goja.Value) (*goja.Promise, bool, error) {
 	return p, ok, nil
 }
 
-// Then calls one of the functions when p settles. It returns only errors that scripts cannot catch.
+// Then calls fulfilled or rejected when p settles. It returns only errors that scripts cannot catch.
 func (h *Realm) Then(p *goja.Promise, fulfilled, rejected func(goja.Value)) error {
 	callback := func(f func(goja.Value)) goja.Value {
 		return h.JS.ToValue(func(call goja.FunctionCall) goja.Value {
@@ -188,20 +188,20 @@ func (h *Realm) Then(p *goja.Promise, fulfilled, rejected func(goja.Value)) erro
 	return err
 }
 
-// TextArgument returns an argument that is a string. It returns "" if the argument has another type.
+// TextArgument returns argument i if it is a string. Otherwise it returns "".
 func TextArgument(call goja.FunctionCall, i int) string {
 	s, _ := call.Argument(i).Export().(string)
 	return s
 }
 
-// Must panics with an error that scripts cannot catch. It is used in callbacks of the engine.
+// Must panics if err is not nil. It is used in functions that goja calls, for errors that scripts cannot catch.
 func Must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// Rethrow returns the value for panic with which goja throws err again.
+// Rethrow returns the value to panic with, so that the script sees the exception err that goja returned.
 func Rethrow(err error) any {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {
@@ -210,7 +210,8 @@ func Rethrow(err error) any {
 	return err
 }
 
-// GetProperty reads a property that may have a getter.
+// GetProperty reads a property. If its getter throws, GetProperty returns the exception as an error instead of a
+// panic.
 func (h *Realm) GetProperty(o *goja.Object, name string) (v goja.Value, err error) {
 	if ex := h.JS.Try(func() { v = o.Get(name) }); ex != nil {
 		return nil, ex
@@ -221,7 +222,7 @@ func (h *Realm) GetProperty(o *goja.Object, name string) (v goja.Value, err erro
 	return v, nil
 }
 
-// RangeError returns the RangeError that guards throw.
+// RangeError returns a JavaScript RangeError with a formatted message.
 func (h *Realm) RangeError(format string, args ...any) *goja.Object {
 	o, err := h.JS.New(h.JS.Get("RangeError"), h.JS.ToValue(fmt.Sprintf(format, args...)))
 	Must(err)
@@ -233,22 +234,23 @@ func (h *Realm) PrototypeOf(name string) *goja.Object {
 	return h.JS.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
 }
 
-// TooMuch throws if n exceeds the limit.
+// TooMuch throws a RangeError if n exceeds the limit. what names the limited things in the message.
 func (h *Realm) TooMuch(n float64, limit int, what string) {
 	if n > float64(limit) {
 		panic(h.RangeError("%s: more than %d at once", what, limit))
 	}
 }
 
-// TextLength returns the number of UTF-16 units of a string, and an estimate for other values.
+// TextLength returns the length of a string in UTF-16 units. For other values it returns an estimate.
 func TextLength(v goja.Value) int {
 	if s, ok := v.(goja.String); ok {
 		return s.Length()
 	}
-	return 64 // the text of any other value is short or is built by a loop
+	return 64 // the text of any other value is short, or a loop of the script makes it long
 }
 
-// TooLong throws if an array-like value has more elements than a built-in may process. Holes count as elements.
+// TooLong throws if v, an array or string, has more elements than a built-in function may process. what names the
+// function. Holes count as elements.
 func (h *Realm) TooLong(v goja.Value, what string) {
 	switch v := v.(type) {
 	case *goja.Object:
@@ -260,8 +262,8 @@ func (h *Realm) TooLong(v goja.Value, what string) {
 	}
 }
 
-// ThrownValue returns the value that a script threw, or an Error with the text of
-// err.
+// ThrownValue returns the value that a script threw if err is a JavaScript exception. Otherwise it returns a new
+// Error with the text of err.
 func (h *Realm) ThrownValue(err error) goja.Value {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {
@@ -270,7 +272,7 @@ func (h *Realm) ThrownValue(err error) goja.Value {
 	return h.NewError(err.Error(), nil)
 }
 
-// IndexText returns an array index as a string. It keeps the strings of small indexes.
+// IndexText returns the array index i as a string. It caches the strings of indexes below 1024.
 func (h *Realm) IndexText(i int) string {
 	if i >= 1024 {
 		return strconv.Itoa(i)
@@ -281,7 +283,8 @@ func (h *Realm) IndexText(i int) string {
 	return h.indexes[i]
 }
 
-// Put sets an own property, even if the name is "__proto__".
+// Put sets the property name of the object o itself, even if the name is "__proto__", which would otherwise set the
+// prototype.
 func (h *Realm) Put(o *goja.Object, name string, v goja.Value) {
 	if name == "__proto__" {
 		_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
@@ -293,8 +296,8 @@ func (h *Realm) Put(o *goja.Object, name string, v goja.Value) {
 // ArrayBufferType is the ExportType of an ArrayBuffer.
 var ArrayBufferType = reflect.TypeFor[goja.ArrayBuffer]()
 
-// BytesOf returns the bytes of an ArrayBuffer or a typed array. They are shared
-// with the script.
+// BytesOf returns the bytes of an ArrayBuffer or a typed array. The slice shares its memory with the script. It
+// returns false if o is neither.
 func BytesOf(o *goja.Object) ([]byte, bool) {
 	t := o.ExportType()
 	if t == ArrayBufferType {
@@ -316,8 +319,7 @@ func BytesOf(o *goja.Object) ([]byte, bool) {
 	return b.Bytes()[start : start+n], true
 }
 
-// Overlay contains the properties that a script adds to an object of the
-// server.
+// Overlay contains the properties that a script has added to an object that is backed by a Go value.
 type Overlay struct {
 	Names  []string
 	Values map[string]goja.Value
@@ -351,13 +353,13 @@ func (o *Overlay) Remove(name string) {
 	}
 }
 
-// ObjectOf returns an options argument, or nil if it is not an object.
+// ObjectOf returns v as an object, or nil if v is not an object. It is used for optional arguments with options.
 func ObjectOf(v goja.Value) *goja.Object {
 	o, _ := v.(*goja.Object)
 	return o
 }
 
-// OptionOf returns a member of options, or nil if it is undefined or null.
+// OptionOf returns the member name of options, or nil if it is undefined or null. o may be nil.
 func OptionOf(o *goja.Object, name string) goja.Value {
 	if o == nil {
 		return nil
@@ -369,7 +371,7 @@ func OptionOf(o *goja.Object, name string) goja.Value {
 	return v
 }
 
-// nativeOf returns the Go value behind an object, or nil if the object is one of JavaScript.
+// nativeOf returns the Go value that backs o, or nil if o is an ordinary JavaScript object.
 func nativeOf(o *goja.Object) any {
 	if t := o.ExportType(); t == nil || t.Kind() != reflect.Pointer {
 		return nil
@@ -377,12 +379,14 @@ func nativeOf(o *goja.Object) any {
 	return o.Export()
 }
 
-// decodable is implemented by Go values behind objects that stand for other values: the id of an item, or a file.
+// decodable is implemented by Go values behind objects that are converted as a whole. An item is converted to its id,
+// for example.
 type decodable interface {
 	Decoded() any // returns nil if the object must be converted like any other
 }
 
-// storedObject is implemented by the Go values behind items and arrays of items. Their JSON is that of responses.
+// storedObject is implemented by the Go values behind items and arrays of items, which have the same JSON as in
+// responses.
 type storedObject interface{ Stored() }
 
 // IsStored reports whether an object is an item or an array of items.

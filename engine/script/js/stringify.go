@@ -8,10 +8,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// restsrv replaces JSON.stringify, because the one of goja has no limits for
-// depth and size.
+// restsrv replaces JSON.stringify, because that of goja does not limit the depth and the size of the result.
 
-// Stringify implements JSON.stringify with limits for size and depth.
+// Stringify implements JSON.stringify(value, replacer, space) with limits for size and depth.
 func (h *Realm) Stringify(call goja.FunctionCall) goja.Value {
 	limits := h.Limits
 	w := Writer{h: h, size: limits.Text, deep: limits.Depth}
@@ -41,10 +40,10 @@ func (h *Realm) Stringify(call goja.FunctionCall) goja.Value {
 	return h.JS.ToValue(string(w.buf))
 }
 
-// indentJSON adds line breaks and indentation to JSON.
+// indentJSON adds line breaks to JSON text. gap is the indentation of one level.
 func (h *Realm) indentJSON(text []byte, gap string) string {
-	// Compute the size before: each value has a line with the indentation of
-	// its depth.
+	// First compute the size of the result, to check the limit before allocating: each value is on its own line with
+	// the indentation of its depth.
 	size, depth, quoted := len(text), 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -70,7 +69,7 @@ func (h *Realm) indentJSON(text []byte, gap string) string {
 	return out.String()
 }
 
-// indentOf reads the third argument of JSON.stringify.
+// indentOf returns the indentation of one level for the third argument of JSON.stringify, a number or a text.
 func indentOf(v goja.Value) string {
 	if o, ok := v.(*goja.Object); ok {
 		switch o.ClassName() {
@@ -92,18 +91,18 @@ func indentOf(v goja.Value) string {
 	return ""
 }
 
-// replacer copies a value with the replacements of the second argument of
-// JSON.stringify.
+// replacer applies the second argument of JSON.stringify to a value. That argument is a function, which returns the
+// replacement of each member, or a list of the names of the members to keep.
 type replacer struct {
 	h     *Realm
-	f     goja.Callable   // nil for a list
-	names map[string]bool // nil for a function
-	order []string
+	f     goja.Callable   // the function; nil for a list
+	names map[string]bool // names in the list; nil for a function
+	order []string        // the same names in the order of the list
 	depth int
 }
 
-// newReplacer reads the second argument of JSON.stringify. It returns nil if
-// there is none.
+// newReplacer returns the replacer for the second argument of JSON.stringify, or nil if the argument is neither a
+// function nor an array.
 func (h *Realm) newReplacer(v goja.Value) *replacer {
 	if f, ok := goja.AssertFunction(v); ok {
 		return &replacer{h: h, f: f}
@@ -198,8 +197,8 @@ func (r *replacer) callFunction(f goja.Callable, this goja.Value, args ...goja.V
 	return v
 }
 
-// TooManyValues reports whether JSON has more than about most values. It
-// ignores the content of strings and does not validate the JSON.
+// TooManyValues reports whether JSON text has more values than the number most. It only counts commas and opening
+// brackets outside of strings, so the count is approximate, and it does not validate the JSON.
 func TooManyValues(json []byte, most int) bool {
 	n, quoted := 0, false
 	for i := 0; i < len(json); i++ {

@@ -13,25 +13,24 @@ import (
 	"restsrv/engine"
 )
 
-// Writer writes the JSON of a result like JSON.stringify, with these
-// differences: a BigInt is written as a number, items are written in the form
-// of crud without converting them to JavaScript, and size and depth are
-// limited. It must run inside goja's Try, because getters and toJSON may throw.
+// Writer writes a value as JSON like JSON.stringify, with these differences: it writes a BigInt as a number, it
+// writes items in the format of the CRUD service without making JavaScript objects of them, and it limits the size
+// and the depth. It must run inside goja's Try, because getters and toJSON may throw.
 type Writer struct {
 	h     *Realm
-	key   string // key of the current value, "" for the outermost
+	key   string // key of the current value in its object or array; "" for the outermost value
 	buf   []byte
-	depth int
+	depth int    // number of objects and arrays around the current value
 	Rows  uint64 // number of items written
 	Patience
 	size int // maximum number of bytes
 	deep int // maximum depth
 }
 
-// NewWriter returns a writer. size and deep are the limits of the JSON in bytes and levels.
+// NewWriter returns a writer. size is the maximum number of bytes of the JSON, deep the maximum nesting depth.
 func NewWriter(h *Realm, size, deep int) *Writer { return &Writer{h: h, size: size, deep: deep} }
 
-// Reset prepares the writer for another value. It keeps the memory of the last one.
+// Reset prepares the writer for another value of at most size bytes. It reuses the memory of the last result.
 func (w *Writer) Reset(size int) {
 	*w = Writer{h: w.h, buf: w.buf[:0], size: size, deep: w.deep}
 }
@@ -39,18 +38,17 @@ func (w *Writer) Reset(size int) {
 // Bytes returns the JSON text written so far. It is valid until the next Reset.
 func (w *Writer) Bytes() []byte { return w.buf }
 
-// jsonWriter is implemented by Go values behind objects that write their own JSON. WriteJSON returns false if the
-// object must be written like any other.
+// jsonWriter is implemented by Go values behind objects that write their own JSON. If WriteJSON returns false, the
+// object is written like any other.
 type jsonWriter interface{ WriteJSON(w *Writer) bool }
 
-// ResultError is the reason why a result cannot be sent.
+// ResultError is the reason why a result of a script cannot be sent to the client.
 type ResultError string
 
 // Error implements error.
 func (e ResultError) Error() string { return string(e) }
 
-// WriteValue appends v. It returns false if v has no JSON, such as undefined or
-// a function.
+// WriteValue appends the JSON of v. It returns false if v has no JSON: undefined, a symbol or a function.
 func (w *Writer) WriteValue(v goja.Value) bool {
 	w.Check(w.h)
 	switch {
@@ -78,8 +76,7 @@ func (w *Writer) WriteValue(v goja.Value) bool {
 	return true
 }
 
-// writeText appends a string. It escapes unpaired surrogates, which UTF-8
-// cannot represent.
+// writeText appends a string. It writes unpaired surrogates as escape sequences, because UTF-8 cannot represent them.
 func (w *Writer) writeText(v goja.Value) {
 	s := v.String()
 	half, ok := v.(goja.String)
@@ -155,8 +152,8 @@ func (w *Writer) writeObject(o *goja.Object) bool {
 	return w.writePlain(o)
 }
 
-// writeDate appends a date like toISOString. It returns false for years with
-// more than four digits and before 0.
+// writeDate appends a date in the format of toISOString. It returns false if the year is negative or has more than
+// four digits.
 func (w *Writer) writeDate(t time.Time) bool {
 	i := engine.InstantOf(t)
 	if y := i.Time().Year(); y < 0 || y > 9999 {
@@ -166,8 +163,8 @@ func (w *Writer) writeDate(t time.Time) bool {
 	return true
 }
 
-// WriteLazy appends an array. raw writes the elements that no script has
-// accessed.
+// WriteLazy appends the array l. It calls raw to write those elements that no script has accessed, so that no
+// JavaScript objects are made for them.
 func (w *Writer) WriteLazy(l *LazyArray, raw func(i int)) {
 	w.buf = append(w.buf, '[')
 	for i := 0; i < l.Len(); i++ {
@@ -185,7 +182,7 @@ func (w *Writer) WriteLazy(l *LazyArray, raw func(i int)) {
 	w.buf = append(w.buf, ']')
 }
 
-// WriteRow appends a row in the form of the object that scripts see.
+// WriteRow appends a result row of a query as an object, with the values that a script would see in it.
 func (w *Writer) WriteRow(names []string, row []any) {
 	w.Rows++
 	w.buf = append(w.buf, '{')
@@ -203,7 +200,7 @@ func (w *Writer) WriteRow(names []string, row []any) {
 	w.buf = append(w.buf, '}')
 }
 
-// WriteItem appends an item. The size is limited by engine.MaxAnswer.
+// WriteItem appends an item. From then on, the size of the whole JSON is also limited by engine.MaxAnswer.
 func (w *Writer) WriteItem(it *engine.Item) {
 	w.buf = it.AppendJSON(w.buf)
 	w.Rows++
@@ -211,7 +208,8 @@ func (w *Writer) WriteItem(it *engine.Item) {
 	w.checkSize()
 }
 
-// writePlain appends a value after its toJSON was called.
+// writePlain appends an object without calling its method toJSON, or any other value. It returns false if the value
+// has no JSON.
 func (w *Writer) writePlain(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {

@@ -1,3 +1,3 @@
-// Package limits has the limits of scripts: time, memory, and sizes of the values that a script can make. Every package
-// of the script room uses them.
+// Package limits defines the limits for scripts: time, memory, and the size of values. All packages below
+// engine/script use it.
 package limits

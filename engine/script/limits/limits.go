@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// Limits are the limits for the scripts of one service. If a field is zero, its
-// default is used.
+// Limits are the limits for the scripts of one service. A field that is zero has its default. See package vm for VMs,
+// turns and calls.
 type Limits struct {
 	CPU         time.Duration // CPU time of one turn, default 1 s; if it is exceeded, the service answers 500
 	Wall        time.Duration // duration of one call, default 30 s; if it is exceeded, the service answers 504
