@@ -10,8 +10,9 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// AclProvider returns the object AclProvider, with which a service checks permissions on its own resources. It has
-// checkAccess, and getPermissions if access implements engine.Policy. It cannot grant permissions.
+// AclProvider returns the JavaScript object AclProvider, with which a service checks permissions on resources that it
+// defines itself. It has the method checkAccess. If access implements engine.Policy, it also has getPermissions. It
+// cannot grant permissions.
 func (h *Binding) AclProvider(access engine.Access) goja.Value {
 	o := h.JS.NewObject()
 	p := &jsAccess{h: h, access: access}
@@ -23,16 +24,16 @@ func (h *Binding) AclProvider(access engine.Access) goja.Value {
 	return o
 }
 
-// jsAccess exposes an engine.Access to scripts.
+// jsAccess implements the methods of AclProvider.
 type jsAccess struct {
 	h      *Binding
 	access engine.Access
-	policy engine.Policy
+	policy engine.Policy // nil if access does not implement engine.Policy
 }
 
-// checkAccess implements checkAccess(user, resource, permissions). It returns whether the user has one of the
-// permissions on the resource or on all resources. The user must be the user of a request, because the roles cannot
-// be derived from an id.
+// checkAccess implements checkAccess(user, resource, permissions). The result is true if the user has one of the
+// permissions on the resource or on all resources. user must be an object such as req.user: the roles of an account
+// cannot be derived from its id alone.
 func (p *jsAccess) checkAccess(call goja.FunctionCall) (vm.Operation, error) {
 	account := accountOf(p.h.Realm, call.Argument(0))
 	if account == nil {
@@ -66,7 +67,7 @@ func (p *jsAccess) checkAccess(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// textList reads a string or an array of strings.
+// textList converts a string or an array of strings. what is the name of the method, for error messages.
 func (h *Binding) textList(what string, v goja.Value) ([]string, error) {
 	decoded, err := h.ToDecoded(v)
 	if err != nil {
@@ -86,8 +87,9 @@ func (h *Binding) textList(what string, v goja.Value) ([]string, error) {
 }
 
 // getPermissions implements getPermissions(subjects, resources, skipGlobals). It returns an object that maps each
-// resource to the permissions that any of the subjects has. Unless skipGlobals is true, it includes permissions on
-// all resources and permissions of everyone. A user stands for its account and its roles.
+// resource to the permissions that any of the subjects has on it. A subject is the name of an account or role, or a
+// user object, which stands for its account and its roles. Unless skipGlobals is true, the result includes
+// permissions on all resources and permissions that everyone has.
 func (p *jsAccess) getPermissions(call goja.FunctionCall) (vm.Operation, error) {
 	subjects, err := p.readSubjects(call.Argument(0))
 	if err != nil {
@@ -120,7 +122,7 @@ func (p *jsAccess) getPermissions(call goja.FunctionCall) (vm.Operation, error) 
 	}}, nil
 }
 
-// readSubjects reads users and names of subjects, one or an array.
+// readSubjects converts a subject or an array of subjects to names; see getPermissions.
 func (p *jsAccess) readSubjects(v goja.Value) ([]string, error) {
 	var list []goja.Value
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
@@ -134,7 +136,7 @@ func (p *jsAccess) readSubjects(v goja.Value) ([]string, error) {
 	for _, e := range list {
 		if a := accountOf(p.h.Realm, e); a != nil {
 			subjects := a.Subjects()
-			all = append(all, subjects[:len(subjects)-1]...) // without engine.Everyone
+			all = append(all, subjects[:len(subjects)-1]...) // the last one is engine.Everyone
 			continue
 		}
 		names, err := p.h.textList("getPermissions", e)

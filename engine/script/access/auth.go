@@ -17,7 +17,7 @@ type Binding struct{ *vm.VM }
 // New returns the binding of a VM.
 func New(v *vm.VM) *Binding { return &Binding{v} }
 
-// requestOf returns the call of a req object. It throws if v is no such object.
+// requestOf returns the call that a req object belongs to. It throws if v is not a req object.
 func (h *Binding) requestOf(v goja.Value) *vm.Call {
 	c := vm.CallOf(v)
 	if c == nil {
@@ -26,8 +26,9 @@ func (h *Binding) requestOf(v goja.Value) *vm.Call {
 	return c
 }
 
-// NewAuth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
-// methods of IONDV throw, because restsrv manages accounts with commands.
+// NewAuth returns the JavaScript object auth. Its methods return the account of a request, register accounts, check
+// passwords and return profiles. Other methods that IONDV has throw an error, because accounts are managed with
+// commands of restsrv.
 func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	o := h.JS.NewObject()
 	a := &jsAccounts{h, accounts}
@@ -51,8 +52,9 @@ func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	return o
 }
 
-// withCallback adds a method that returns a promise. If the argument at index n is a function, the method calls the
-// function with the error and the value instead.
+// withCallback adds the method name to o, whose name in error messages is object. The method returns a promise. If
+// argument n of a call is a function, the method returns undefined instead and calls that function with (error) or
+// (null, value).
 func (h *Binding) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (vm.Operation, error)) {
 	run := h.AsyncFunction(object+"."+name, prepare)
 	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
@@ -75,15 +77,15 @@ func (h *Binding) callBack(f goja.Callable, args ...goja.Value) {
 	}
 }
 
-// jsAccounts exposes engine.Accounts to scripts.
+// jsAccounts implements the methods of auth and wsAuth.
 type jsAccounts struct {
 	h        *Binding
 	accounts service.Accounts
 }
 
-// register implements register({name, pwd, id, type, email, properties}). It creates an account with the name
-// <id>@<type>. The id defaults to the name or the email, the type to local. The account has no roles. Existing
-// accounts are never replaced.
+// register implements register({name, pwd, id, type, email, properties}). It creates an account <id>@<type> without
+// roles. If id is missing, it is the name or the email; if type is missing, it is local. register never replaces an
+// existing account.
 func (a *jsAccounts) register(call goja.FunctionCall) (vm.Operation, error) {
 	decoded, err := a.h.ToDecoded(call.Argument(0))
 	if err != nil {
@@ -120,13 +122,13 @@ func (a *jsAccounts) register(call goja.FunctionCall) (vm.Operation, error) {
 }
 
 // signIn implements signIn(user, password, type). It returns the account if the password is correct, otherwise null.
-// It starts no session, and the request keeps its own account.
+// It does not start a session, and the request keeps the account that it had.
 func (a *jsAccounts) signIn(call goja.FunctionCall) (vm.Operation, error) {
 	c := engine.Credentials{User: js.TextArgument(call, 0), Password: js.TextArgument(call, 1), Type: firstText(js.TextArgument(call, 2), "local")}
 	return a.checkCredentials(engine.AuthPwd, c), nil
 }
 
-// checkCredentials returns the account that the credentials authenticate, or null.
+// checkCredentials returns an operation whose result is the account that the credentials authenticate, or null.
 func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials) vm.Operation {
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
 		proven, err := a.accounts.Authenticate(ctx, mode, c)
@@ -137,7 +139,7 @@ func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials
 	}}
 }
 
-// profile implements userProfile(name). It returns the account with this name, or null.
+// profile implements userProfile(name). It returns the account with this name, or null if there is none.
 func (a *jsAccounts) profile(call goja.FunctionCall) (vm.Operation, error) {
 	id := call.Argument(0).String()
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
@@ -149,7 +151,8 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// ServiceAuth returns the object wsAuth.
+// ServiceAuth returns the JavaScript object wsAuth, which authenticates accounts for other services and issues
+// tokens.
 func (h *Binding) ServiceAuth(accounts service.Accounts) goja.Value {
 	o := h.JS.NewObject()
 	a := &jsAccounts{h, accounts}
@@ -162,7 +165,7 @@ func (h *Binding) ServiceAuth(accounts service.Accounts) goja.Value {
 }
 
 // authenticate implements authenticate({user, pwd, type}) and authenticate({token}). It returns the authenticated
-// account, or null. If neither the type nor the user name contains the type, the type is system.
+// account, or null. If the type is missing and the user name has no @type, the type is system.
 func (a *jsAccounts) authenticate(call goja.FunctionCall) (vm.Operation, error) {
 	o, ok := call.Argument(0).(*goja.Object)
 	if !ok {
@@ -181,7 +184,8 @@ func (a *jsAccounts) authenticate(call goja.FunctionCall) (vm.Operation, error) 
 	return a.checkCredentials(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: firstText(text("type"), "system")}), nil
 }
 
-// generateToken implements generateToken(login, type). It issues a token for an account. The type defaults to local.
+// generateToken implements generateToken(login, type). It issues a token for the account <login>@<type>. If type is
+// missing, it is local.
 func (a *jsAccounts) generateToken(call goja.FunctionCall) (vm.Operation, error) {
 	id := js.TextArgument(call, 0) + "@" + firstText(js.TextArgument(call, 1), "local")
 	c, audit := a.h.Call, a.h.Service.Env.Audit

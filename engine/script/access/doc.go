@@ -1,3 +1,3 @@
-// Package access has the objects for accounts and permissions: req.user, and the components auth, wsAuth and
-// aclProvider that options of a service can name.
+// Package access implements the JavaScript objects for accounts and permissions: req.user, and the components auth,
+// wsAuth and aclProvider, which a service names in its options.
 package access

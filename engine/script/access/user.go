@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// jsUser contains the account of a user object.
+// jsUser is the Go value behind a user object of a script.
 type jsUser struct {
 	js.Handle
 	account *engine.Account
@@ -18,8 +18,8 @@ type jsUser struct {
 
 var jsUserType = reflect.TypeFor[*jsUser]()
 
-// UserObject returns req.user, or null if there is no account. Services without
-// authentication have the account anonymous.
+// UserObject returns the value of req.user for the account a: an object, or null if a is nil. In services without
+// authentication, a is the account anonymous.
 func UserObject(h *js.Realm, a *engine.Account) goja.Value {
 	if a == nil {
 		return goja.Null()
@@ -80,15 +80,14 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// propertyText returns a property of an account if it is a text, and otherwise
-// "".
+// propertyText returns the property name of an account if its value is a string, otherwise "".
 func propertyText(a *engine.Account, name string) string {
 	v, _ := a.Properties.Get(name)
 	text, _ := v.(string)
 	return text
 }
 
-// accountOf returns the account of a user object, or nil for other values.
+// accountOf returns the account of a user object such as req.user. It returns nil for any other value.
 func accountOf(h *js.Realm, v goja.Value) *engine.Account {
 	o, ok := v.(*goja.Object)
 	if !ok {

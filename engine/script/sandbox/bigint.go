@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxBits is the limit of the result of one operator on two BigInts, about 300,000 digits. Longer results take
-	// seconds in which the engine cannot be interrupted.
+	// maxBits is the maximum length of the result of one operator on two BigInts, in bits: about 300,000 decimal
+	// digits. goja cannot be interrupted while it computes a result, and longer ones take seconds.
 	maxBits   = 1 << 20
-	maxDigits = 200_000 // of a string that is converted to a BigInt
+	maxDigits = 200_000 // digits of a string that is converted to a BigInt
 )
 
 var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
@@ -27,21 +27,23 @@ var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
 // bigintGrowth matches the operators in source text that cannot be rewritten, such as code compiled at run time.
 var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
 
-// bigintOperators are the operators that can return a BigInt much longer than their operands. Their guards are
-// global functions named like the operators, so that no variable of a script can have the same name.
+// bigintOperators are the operators that can return a BigInt much longer than their operands. Each has a guard: a
+// global function with the operator as its name, such as "**". No variable of a script can have such a name.
 var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>", token.MULTIPLY: "*"}
 
-// preludeOperators is the source of functions that apply the operators.
+// preludeOperators is a JavaScript expression for a list of the operators, each with a function that applies the
+// operator.
 const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b], ['*', (a, b) => a * b]]"
 
-// operatorRewriter replaces the operators by calls of the guards.
+// operatorRewriter replaces the operators in a program by calls of their guards: a ** b becomes a call of "**" with a
+// and b.
 type operatorRewriter struct {
 	need Needs
 	bad  *ast.AssignExpression // first assignment that cannot be rewritten, or nil
 }
 
-// GuardOperators rewrites a file that may use BigInts or the syntax that guardsyntax.go guards. It returns false and
-// the position of an assignment if rewriting the assignment would evaluate its target twice.
+// GuardOperators rewrites a program that may use BigInts or the syntax described in syntax.go. It returns false and
+// the position of an assignment such as f().x **= 2: the rewritten assignment would evaluate f() twice.
 func GuardOperators(program *ast.Program, n Needs) (at file.Idx, ok bool) {
 	w := operatorRewriter{need: n}
 	rewriteExpressions(reflect.ValueOf(program.Body), w.replaceOperator)
@@ -105,7 +107,7 @@ func isRepeatable(e ast.Expression) bool {
 // ErrOperator is the error for an assignment that cannot be rewritten.
 var ErrOperator = errors.New("an operator assignment with ** or a shift takes a plain name on its left where BigInts are used: write a = a ** b")
 
-// guardBigints limits the length of BigInts that a single step can create.
+// guardBigints limits the length of the BigInts that one operator or one built-in function can create.
 func (h *Guards) guardBigints() {
 	list := h.RunPrelude(preludeOperators)
 	global := h.JS.GlobalObject()
@@ -126,7 +128,7 @@ func (h *Guards) guardBigints() {
 	h.guardBigintFunction(global)
 }
 
-// asBigint returns the number if v is a primitive BigInt, otherwise nil.
+// asBigint returns the value of v if v is a primitive BigInt, otherwise nil.
 func asBigint(v goja.Value) *big.Int {
 	if _, ok := v.(*goja.Object); ok || v == nil {
 		return nil
@@ -135,8 +137,8 @@ func asBigint(v goja.Value) *big.Int {
 	return n
 }
 
-// checkOperator throws if the result would be too long. If an operand is not a BigInt, it leaves the error to the
-// operator.
+// checkOperator throws if the result of the operator name would be too long. If x or y is nil, an operand is not a
+// BigInt; checkOperator then does nothing, because the operator itself throws the error.
 func (h limiter) checkOperator(name string, x, y *big.Int) {
 	if x == nil || y == nil || x.Sign() == 0 {
 		return

@@ -12,15 +12,15 @@ import (
 	"restsrv/engine/wire"
 )
 
-// limiter checks the arguments of built-ins against the limits of a realm, and replaces built-ins by functions that
-// check their arguments first.
+// limiter has the methods that check the arguments of built-in functions against the limits of a realm, and that
+// replace a built-in function by one that checks its arguments first.
 type limiter struct{ *js.Realm }
 
-// Guards limits the built-ins of one VM.
+// Guards limits the built-in functions of one VM. See the package comment for the reasons.
 type Guards struct {
 	limiter
 	host     Host
-	provided Needs
+	provided Needs // what the loaded files need so far
 	patterns patterns
 }
 
@@ -37,26 +37,26 @@ type Host interface {
 // New returns the guards of a VM. Use Install in the first turn.
 func New(r *js.Realm, host Host) *Guards { return &Guards{limiter: limiter{r}, host: host} }
 
-// UsesBase reports whether a script that was loaded uses item.base.
+// UsesBase reports whether a loaded script contains .base, which services written for IONDV read from items.
 func (h *Guards) UsesBase() bool { return h.provided.base }
 
-// Install wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
-// if their memory or recursion depends on a number or a text.
+// Install guards the built-ins that every script may use without naming them: conversion of arrays to text, and JSON.
+// ProvideBuiltins guards the others.
 func (h *Guards) Install() {
 	h.guardArrays()
 	h.guardJSON()
 }
 
-// Needs is the set of rarely used built-ins that a source text needs. Creating them would take most of the start
-// time of a VM. They are therefore created, or guarded, when the first file that names them is loaded.
+// Needs is the set of rarely used built-ins that a source text may use. Creating and guarding them would take most of
+// the start time of a VM. Therefore ProvideBuiltins does it when the VM loads the first file that names them.
 type Needs struct {
 	buffers, code, timers, Bigints, patterns bool
 	platform                                 platform.Needs
-	words                                    words // see guardwords.go
-	Syntax                                   bool  // see guardsyntax.go
+	words                                    words // see words.go
+	Syntax                                   bool  // see syntax.go
 	delegates                                bool  // the text contains yield*
-	prototypes                               bool  // used for VMs only: guardPrototypes was called
-	base                                     bool  // see base.go
+	prototypes                               bool  // set by guardPrototypes, not by FindNeeds
+	base                                     bool  // the text contains .base; see UsesBase
 	matches                                  bool  // the text may use regular expressions
 }
 
@@ -68,7 +68,7 @@ var (
 	timerNames  = regexp.MustCompile(`(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask`)
 )
 
-// FindNeeds returns the built-ins that a source text may use.
+// FindNeeds returns the built-ins that a source text may use. It searches for their names, so it may return too many.
 func FindNeeds(text string) Needs {
 	n := Needs{
 		buffers: containsMatch(text, bufferNames, "Array"), code: containsMatch(text, codeNames, "eval", "Function", "globalThis", "constructor"),
@@ -86,11 +86,11 @@ func FindNeeds(text string) Needs {
 	return n
 }
 
-// matching lists words; a text without any of them executes no regular expression.
+// matching lists words. A text that contains none of them uses no regular expression.
 var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
-// containsMatch reports whether a text matches an expression. Each match must contain one of the words. Most texts
-// contain none, and searching for words is much faster than matching.
+// containsMatch reports whether text matches expression. Each match must contain one of the words: containsMatch
+// searches for the words first, because that is much faster and most texts do not contain any of them.
 func containsMatch(text string, expression *regexp.Regexp, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -100,7 +100,7 @@ func containsMatch(text string, expression *regexp.Regexp, words ...string) bool
 	return false
 }
 
-// ProvideBuiltins installs the built-ins that a file needs and that the VM does not have yet.
+// ProvideBuiltins installs those built-ins and guards of n that the VM does not have yet.
 func (h *Guards) ProvideBuiltins(n Needs) {
 	if n.code && !h.provided.code {
 		h.provided.code = true
@@ -142,7 +142,7 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 	}
 }
 
-// guardMethod wraps a method of an object, so that check is called first.
+// guardMethod replaces the method name of o by a function that calls check and then the original.
 func (h limiter) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
@@ -160,7 +160,7 @@ func (h limiter) guardMethod(o *goja.Object, name string, check func(call goja.F
 
 func (h *Guards) guardArrays() {
 	proto := h.PrototypeOf("Array")
-	// These methods recurse in Go for nested arrays, which the limit on calls does not count.
+	// For nested arrays, these methods recurse in Go, and goja does not count that as nested calls.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
 		h.limitNesting(proto, name, &depth, h.checkJoin)
@@ -192,7 +192,8 @@ func (h limiter) checkJoin(call goja.FunctionCall, name string) {
 	h.TooMuch(float64(total), h.Limits.Text, name)
 }
 
-// limitNesting limits the recursion of a built-in that calls itself through elements.
+// limitNesting limits the recursion depth of a built-in that calls itself for the elements of a value. Several
+// built-ins that can call each other share one counter, depth. check is called before each call.
 func (h limiter) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.Limits.CallStack
@@ -211,8 +212,8 @@ func (h limiter) limitNesting(o *goja.Object, name string, depth *int, check fun
 	})
 }
 
-// guardGenerators limits the depth at which generators delegate to others. The engine recurses without counting
-// calls, and returning from such a depth takes too long.
+// guardGenerators limits the depth of generators that delegate to other generators (yield*). goja recurses without
+// counting these calls, and returning from a great depth takes too long.
 func (h *Guards) guardGenerators() {
 	depth := 0
 	h.limitNesting(h.RunPrelude(preludeGenerators).(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
@@ -221,7 +222,7 @@ func (h *Guards) guardGenerators() {
 // preludeGenerators is an expression for the prototype of all generator objects.
 const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
 
-// guardCode limits source text that is compiled at run time.
+// guardCode limits the source text that scripts compile at run time, with eval or Function.
 func (h *Guards) guardCode() {
 	check := func(args []goja.Value) {
 		for _, a := range args {
@@ -279,7 +280,7 @@ func (h *Guards) guardBuffer(name string) {
 	_ = h.JS.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// guardTyped limits the texts that typed arrays are converted to.
+// guardTyped limits the length of the texts that typed arrays are converted to.
 func (h *Guards) guardTyped() {
 	const widest = 26 // characters of a number
 	proto := h.PrototypeOf("Uint8Array").Prototype()
@@ -299,8 +300,8 @@ func (h *Guards) guardTyped() {
 	}
 }
 
-// replaceConstructor replaces a built-in constructor by one that calls check first. The prototype and the static
-// members stay the same, and subclasses and instanceof work as before.
+// replaceConstructor replaces a built-in constructor by one that calls check with the arguments first. The prototype
+// and the static members stay the same, and subclasses and instanceof work as before.
 func (h limiter) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
 	var wrapper *goja.Object
 	wrapper = h.JS.ToValue(func(call goja.ConstructorCall) *goja.Object {
@@ -323,8 +324,8 @@ func (h limiter) replaceConstructor(name string, original *goja.Object, construc
 	return wrapper
 }
 
-// guardJSON replaces JSON.parse and JSON.stringify, because the recursion of the originals is not limited. The new
-// JSON.stringify writes a BigInt as a number.
+// guardJSON replaces JSON.parse and JSON.stringify, because goja does not limit their recursion. Another difference
+// is that the new JSON.stringify writes a BigInt as a number.
 func (h *Guards) guardJSON() {
 	json := h.JS.Get("JSON").(*goja.Object)
 	h.Method(json, "parse", func(call goja.FunctionCall) goja.Value {
@@ -357,7 +358,8 @@ func (h *Guards) guardJSON() {
 	})
 }
 
-// reviveValue calls the reviver of JSON.parse for a parsed value, bottom up.
+// reviveValue calls the function reviver, the second argument of JSON.parse, for the member key of holder, and before
+// that for the members of this value.
 func (h limiter) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {

@@ -6,13 +6,12 @@ import (
 	"restsrv/engine/wire"
 )
 
-// MaxBrackets is the maximum nesting depth of brackets in source text. The
-// compiler is recursive, and an overflow of the Go stack would end the process.
+// MaxBrackets is the maximum nesting depth of brackets in source text. The parser and the compiler are recursive, and
+// an overflow of the Go stack would end the process.
 const MaxBrackets = 5000
 
-// TooDeep returns the position at which the unclosed brackets exceed
-// MaxBrackets, or 0 if they do not. It also counts brackets in strings and
-// comments, because it is only a safeguard.
+// TooDeep returns the position in source text at which more than MaxBrackets brackets are open, or 0. It also counts
+// brackets in strings and comments. That is acceptable, because real files stay far below the limit.
 func TooDeep(text string) (line, column int) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -30,24 +29,21 @@ func TooDeep(text string) (line, column int) {
 	return 0, 0
 }
 
-// MaxChain is the maximum number of operators that follow each other without a
-// closing bracket, a comma or a semicolon between them. A recursive compiler
-// may need one level for each.
+// MaxChain is the maximum length of a chain: operators without a closing bracket, a comma or a semicolon between
+// them, as in a + b + c. A recursive compiler may need one level of recursion for each operator.
 const MaxChain = 10_000
 
-// maxMade is the maximum size of source text that is generated at run time, in
-// characters. The limit is needed because the compiler cannot be interrupted.
+// maxMade is the maximum size of source text that is compiled at run time, in characters. It is low because the
+// compiler cannot be interrupted.
 const maxMade = 64 << 10
 
-// MaxSteep is the maximum number of steep operators in a chain. For these,
-// namely =>, < and the dot, the compiler of TypeScript and ES modules takes
-// quadratic time or worse.
+// MaxSteep is the maximum number of steep operators in a chain: =>, < and the dot. The time of the compiler for
+// TypeScript and ES modules grows at least with the square of their number.
 const MaxSteep = 500
 
-// TooLong returns the position at which a chain exceeds its limit, or 0 if none
-// does. It checks the limit for steep operators only if steep is true. It skips
-// strings, comments and most regular expressions. If it misreads a token, a
-// chain gets longer or ends early.
+// TooLong returns the position in source text at which a chain exceeds its limit, or 0. It checks MaxChain, and
+// MaxSteep only if steep is true. It skips strings, comments and most regular expressions. It does not parse the
+// text, so a misread token can make a chain look longer or shorter than it is.
 func TooLong(text string, steep bool) (line, column int) {
 	if len(text) <= MaxSteep {
 		return 0, 0
@@ -61,21 +57,21 @@ func TooLong(text string, steep bool) (line, column int) {
 	return 0, 0
 }
 
-// chain scans source text and counts operators.
+// chain scans source text and counts the operators of the current chain.
 type chain struct {
 	text string
 	at   int
 	level
 	levels []level // the levels around the current one
-	outer  int     // sum of their lengths
+	outer  int     // sum of the lengths of these levels
 	ended  bool    // a statement may have ended with the last token
 	word   bool    // the last token was a word
 }
 
-// level contains the counts for the chain within one pair of brackets.
+// level contains the counts within one pair of brackets. Brackets inside it have their own level.
 type level struct {
-	length int
-	angles int // number of < without >; commas between these do not end the chain
+	length int // number of operators in the chain so far
+	angles int // number of < without a >; commas after such a < do not end the chain
 	steep  int // number of steep operators
 }
 
@@ -92,13 +88,13 @@ func (c *chain) nextToken() {
 	case b == '"' || b == '\'' || b == '`':
 		c.skipText(b)
 		if b == '`' {
-			c.length++ // a template may be a call
+			c.length++ // a template after a name is a call
 		}
 		c.ended, c.word = true, false
 		return
 	case b == '/' && c.nextIs('/'):
 		c.skipTo("\n")
-		c.at-- // the end of the line must be scanned, too
+		c.at-- // do not skip the line break, which may end a statement
 		return
 	case b == '/' && c.nextIs('*'):
 		c.skipTo("*/")
@@ -174,11 +170,10 @@ func (c *chain) skipText(quote byte) {
 			return
 		}
 	}
-	c.at = start // it was not a string
+	c.at = start // the line ends first: the quote did not start a string
 }
 
-// skipPattern skips a regular expression. It returns false if the expression
-// does not end on its line.
+// skipPattern skips a regular expression. It returns false if the line ends first: then the slash is a division.
 func (c *chain) skipPattern() bool {
 	inClass := false
 	for i := c.at; i < len(c.text); i++ {
@@ -209,9 +204,8 @@ func (c *chain) skipTo(end string) {
 	c.at = len(c.text) + 1
 }
 
-// skipWord skips a name, a number or a keyword. A word after another word
-// counts as an operator, because it may be one, or the start of a nested
-// statement.
+// skipWord skips a name, a number or a keyword. If the last token was a word too, it counts an operator, because one
+// of the words may be an operator such as in, or may start a nested statement.
 func (c *chain) skipWord() {
 	for c.at < len(c.text) && wordByte(c.text[c.at]) {
 		c.at++

@@ -14,15 +14,14 @@ import (
 	"restsrv/engine/script/transpile"
 )
 
-// patternNames matches texts that may create a regular expression from a
-// string.
+// patternNames matches source texts that may create a regular expression from a string.
 var patternNames = regexp.MustCompile(`\bRegExp\b`)
 
 // patternFlags are the flags that goja does not support and rejects.
 const patternFlags = "dv"
 
-// ExplainMessage adds an explanation to a message of goja if the cause is an
-// unsupported flag.
+// ExplainMessage adds an explanation to an error message of goja if the cause is an unsupported flag of a regular
+// expression. It returns other messages unchanged.
 func ExplainMessage(message string) string {
 	flags, ok := strings.CutPrefix(message, "Invalid flags supplied to RegExp constructor ")
 	if ok && strings.ContainsAny(flags, patternFlags) {
@@ -31,8 +30,8 @@ func ExplainMessage(message string) string {
 	return message
 }
 
-// RewritePatterns rewrites the regular expressions of a program that goja would
-// interpret wrongly. It returns the original text of each rewritten expression.
+// RewritePatterns rewrites those regular expressions in a program that goja would interpret differently from other
+// engines (see transpile.Pattern). patterns maps each rewritten expression to its original text.
 func RewritePatterns(prg *ast.Program, text string) (patterns map[string]string, at file.Idx, err error) {
 	if !transpile.MayBeWrong(text) {
 		return nil, 0, nil
@@ -56,18 +55,18 @@ func RewritePatterns(prg *ast.Program, text string) (patterns map[string]string,
 	return patterns, at, err
 }
 
-// maxPatterns is the maximum number of rewritten patterns for which a VM stores the
-// original text. The property source of further ones returns the rewritten text.
+// maxPatterns is the maximum number of rewritten patterns whose original text a VM stores. For further patterns, the
+// property source returns the rewritten text.
 const maxPatterns = 1000
 
-// patterns contains the state of one VM for rewritten regular expressions.
+// patterns contains the original texts of the regular expressions that were rewritten in one VM.
 type patterns struct {
 	written map[string]string // original text by rewritten text
-	shown   bool
+	shown   bool              // the getter of the property source has been replaced
 }
 
-// rememberPattern stores the original text of a rewritten pattern, so that the
-// property source returns it.
+// rememberPattern stores written, the original text of the pattern turned. The property source of such an expression
+// then returns the original text.
 func (h *Guards) rememberPattern(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return
@@ -99,7 +98,7 @@ func (h *Guards) rememberPattern(turned, written string) {
 	})
 }
 
-// getterOf returns the getter of an accessor property.
+// getterOf returns the getter of the property name of o.
 func (h limiter) getterOf(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.JS.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.JS.ToValue(name))
@@ -108,15 +107,15 @@ func (h limiter) getterOf(o *goja.Object, name string) goja.Callable {
 	return f
 }
 
-// KnowPatterns stores the original patterns of a file that is about to run.
+// KnowPatterns stores the original texts of the patterns in a file that is about to run. The keys of patterns are the
+// rewritten texts.
 func (h *Guards) KnowPatterns(patterns map[string]string) {
 	for turned, written := range patterns {
 		h.rememberPattern(turned, written)
 	}
 }
 
-// guardPatterns replaces RegExp by a constructor that rewrites its pattern
-// first.
+// guardPatterns replaces RegExp by a constructor that first rewrites its pattern, as RewritePatterns does.
 func (h *Guards) guardPatterns() {
 	global := h.JS.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
@@ -164,9 +163,8 @@ func (h *Guards) guardPatterns() {
 	_ = global.DefineDataProperty("RegExp", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// rewriteExpressions calls replace for every expression in v, starting with the
-// innermost, and stores its result in place of the expression. If replace
-// returns nil, the expression stays.
+// rewriteExpressions calls replace for every expression in the syntax tree v, inner expressions first. If replace
+// returns an expression, it takes the place of the original; if it returns nil, the original stays.
 func rewriteExpressions(v reflect.Value, replace func(ast.Expression) ast.Expression) {
 	r := rewriter{replace, map[any]bool{}}
 	r.walk(v)

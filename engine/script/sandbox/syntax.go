@@ -10,19 +10,20 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// The names of the guards for syntax that is not a method call. Files are rewritten to call them as global
-// functions. The names are not identifiers, so that no variable of a script can have the same name.
+// The names of the guards for syntax that is not a method call, such as [...list]. Files are rewritten to call the
+// guards, which are global functions. The names are not valid identifiers, so no variable of a script can have the
+// same name.
 const (
 	spreadGuard = "..."
 	arrayGuard  = "Array("
 	regexpGuard = "RegExp("
 )
 
-// rewritten matches source texts that may contain such syntax.
+// rewritten matches source texts that may contain the guarded syntax.
 var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
 
-// guardSyntax inserts the guards for spread elements, the length of a new array and the text of a new regular
-// expression.
+// guardSyntax changes e to call the guards: for spread elements, for the length in new Array(n), for the elements in
+// new Set(list), and for the text in new RegExp(text).
 func guardSyntax(e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.ArrayLiteral:
@@ -36,7 +37,8 @@ func guardSyntax(e ast.Expression) {
 	}
 }
 
-// guardSpread inserts the guard of spread elements. Spreading into an object is not iteration and needs no guard.
+// guardSpread changes each ...x in a list to call a guard for x. Spread in an object literal needs no guard, because
+// it does not iterate.
 func guardSpread(list []ast.Expression) {
 	for _, e := range list {
 		if s, ok := e.(*ast.SpreadElement); ok {
@@ -70,7 +72,8 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 	}
 }
 
-// SyntaxGuards returns the functions that guardSyntax calls. They return their argument or an equivalent value.
+// SyntaxGuards returns the guards that guardSyntax inserts, by name. A guard throws if its argument is too large.
+// Otherwise it returns the argument, or an equivalent value.
 func (h *Guards) SyntaxGuards() map[string]func() goja.Value {
 	pass := func(name string, check func(goja.Value)) func() goja.Value {
 		return func() goja.Value {
@@ -94,11 +97,12 @@ func (h *Guards) SyntaxGuards() map[string]func() goja.Value {
 	}
 }
 
-// manyElements is the number of elements above which an iteration checks the time limit. The engine iterates slowly
-// and cannot be interrupted meanwhile.
+// manyElements is the number of elements above which an iteration checks the time limit of the turn. goja iterates
+// slowly over an Array, Set or Map and cannot be interrupted meanwhile.
 const manyElements = 4096
 
-// iterableFor returns the value to iterate instead of v.
+// iterableFor returns the value that a script should iterate over instead of v: v itself, or for a large Array, Set
+// or Map the result of patientIterable.
 func (h limiter) iterableFor(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -119,7 +123,8 @@ func (h limiter) iterableFor(v goja.Value) goja.Value {
 	return h.patientIterable(o)
 }
 
-// patientIterable returns an iterable over the elements of o that checks the time limit.
+// patientIterable returns an iterable over the elements of o. It checks the time limit of the turn after every few
+// elements.
 func (h limiter) patientIterable(o *goja.Object) *goja.Object {
 	wrapped := h.JS.NewObject()
 	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.NewFunction("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// Regular expressions, and functions that process a text character by character, cannot be interrupted. These limits
-// apply to their arguments.
+// Limits for the arguments of functions that process a text character by character, such as toUpperCase, and for
+// regular expressions. Neither can be interrupted.
 const (
 	maxScan    = 4 << 20   // characters of a text that is processed
 	maxPattern = 128 << 10 // characters of a regular expression compiled at run time
@@ -27,7 +27,7 @@ func (h *Guards) guardScan(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) { h.checkScan(call.This, name) })
 }
 
-// checkMatch throws if matching an expression against a text could take too long.
+// checkMatch throws if matching a regular expression against a text could take too long.
 func (h limiter) checkMatch(text, expression goja.Value, what string) {
 	h.checkScan(text, what)
 	if o, ok := expression.(*goja.Object); ok {
@@ -37,13 +37,13 @@ func (h limiter) checkMatch(text, expression goja.Value, what string) {
 	}
 }
 
-// guardTest limits the text that a method of regular expressions matches.
+// guardTest limits the text for the method name of regular expressions.
 func (h *Guards) guardTest(name string) {
 	h.guardMethod(h.PrototypeOf("RegExp"), name, func(call goja.FunctionCall) { h.checkMatch(call.Argument(0), call.This, name) })
 }
 
-// guardSearch limits the text and the pattern of a string method. Such methods compile a string argument as a
-// pattern.
+// guardSearch limits the text and the pattern for the method name of strings. A string argument is limited too,
+// because these methods compile it to a regular expression.
 func (h *Guards) guardSearch(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.checkMatch(call.This, call.Argument(0), name)
@@ -51,8 +51,8 @@ func (h *Guards) guardSearch(name string) {
 	})
 }
 
-// checkPattern limits the source of a regular expression. The compiler is recursive, and a longer expression takes
-// more time for each character of a text.
+// checkPattern throws if v, the source text of a regular expression, is too long or nested too deep. The compiler is
+// recursive, and a longer expression takes more time for each character of a text.
 func (h limiter) checkPattern(v goja.Value) {
 	s, ok := v.(goja.String)
 	if !ok {
@@ -84,7 +84,7 @@ func (h *Guards) guardPad(name string) {
 	})
 }
 
-// guardRaw limits String.raw.
+// guardRaw limits the number of parts that String.raw joins.
 func (h *Guards) guardRaw(name string) {
 	h.guardMethod(h.JS.Get("String").(*goja.Object), name, func(call goja.FunctionCall) {
 		if o, ok := call.Argument(0).(*goja.Object); ok {
@@ -93,19 +93,19 @@ func (h *Guards) guardRaw(name string) {
 	})
 }
 
-// guardParseFloat limits the number of digits.
+// guardParseFloat limits the number of digits that parseFloat reads.
 func (h *Guards) guardParseFloat(name string) {
 	h.guardMethod(h.JS.GlobalObject(), name, func(call goja.FunctionCall) {
 		h.TooMuch(float64(js.TextLength(call.Argument(0))), maxNumber, "digits of a number")
 	})
 }
 
-// guardEscape limits the text that is encoded for a URL.
+// guardEscape limits the text for functions such as encodeURI.
 func (h *Guards) guardEscape(name string) {
 	h.guardMethod(h.JS.GlobalObject(), name, func(call goja.FunctionCall) { h.checkScan(call.Argument(0), name) })
 }
 
-// guardSplit limits the number of parts.
+// guardSplit limits the number of parts that split returns.
 func (h *Guards) guardSplit(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		limit := h.Limits.Elements
@@ -125,7 +125,7 @@ func (h *Guards) guardSplit(name string) {
 
 func countOccurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
 
-// guardReplace limits the length that a text reaches by replacements.
+// guardReplace limits the length of the text that replace and replaceAll return.
 func (h *Guards) guardReplace(name string) {
 	var match goja.Callable
 	if o, ok := h.PrototypeOf("String").Get("match").(*goja.Object); ok {

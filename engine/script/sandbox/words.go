@@ -6,10 +6,12 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// Some built-ins can run for long, or allocate much memory, without a chance to interrupt them. A VM guards such a
-// built-in when it loads the first file that names it, because a guard slows down each call and the start of the VM.
+// Some built-in functions can run for a long time, or allocate much memory, without a chance to interrupt them. They
+// get a guard when a VM loads the first file that contains their name. The other VMs do without, because a guard
+// slows down each call and the start of the VM.
 
-// wordGuards lists the guards by the name that a source text must contain.
+// wordGuards lists the names that a source text is searched for, and for each name the function that installs its
+// guard.
 var wordGuards = []struct {
 	name    string
 	install func(h *Guards, name string)
@@ -37,13 +39,13 @@ var wordGuards = []struct {
 	{"setPrototypeOf", (*Guards).guardPrototypes}, {"__proto__", (*Guards).guardPrototypes},
 }
 
-// words is a bit set of wordGuards.
+// words is a set of guards: bit i stands for wordGuards[i].
 type words [2]uint64
 
 func (w *words) add(i int)      { w[i/64] |= 1 << (i % 64) }
 func (w *words) has(i int) bool { return w[i/64]&(1<<(i%64)) != 0 }
 
-// findWords returns the guards that a text needs.
+// findWords returns the guards for the names that occur in a source text.
 func findWords(text string) (w words) {
 	index := make(map[string]int, len(wordGuards))
 	for i, g := range wordGuards {
@@ -67,7 +69,7 @@ func findWords(text string) (w words) {
 	return w
 }
 
-// guardWords installs the guards that are not installed yet.
+// guardWords installs those guards of w that are not installed yet.
 func (h *Guards) guardWords(w words) {
 	have := &h.provided.words
 	if w[0]&^have[0] == 0 && w[1]&^have[1] == 0 {
@@ -81,17 +83,17 @@ func (h *Guards) guardWords(w words) {
 	}
 }
 
-// guardLength limits the length of the array that a method processes.
+// guardLength limits the length of the array for the array method name.
 func (h *Guards) guardLength(name string) {
 	h.guardMethod(h.PrototypeOf("Array"), name, func(call goja.FunctionCall) { h.TooLong(call.This, name) })
 }
 
-// guardFrom limits the argument of Array.from.
+// guardFrom limits the length of the argument of Array.from.
 func (h *Guards) guardFrom(name string) {
 	h.guardMethod(h.JS.Get("Array").(*goja.Object), name, func(call goja.FunctionCall) { h.TooLong(call.Argument(0), "Array.from") })
 }
 
-// guardConcat limits the length of a concatenated string or array.
+// guardConcat limits the length of the result of concat, for strings and arrays.
 func (h *Guards) guardConcat(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		n := js.TextLength(call.This)
@@ -113,23 +115,23 @@ func (h *Guards) guardConcat(name string) {
 	})
 }
 
-// guardApply limits the number of arguments in a list.
+// guardApply limits the number of arguments that Function.prototype.apply and Reflect.apply pass on.
 func (h *Guards) guardApply(name string) {
 	h.guardMethod(h.PrototypeOf("Function"), name, func(call goja.FunctionCall) { h.TooLong(call.Argument(1), "arguments") })
 	h.guardMethod(h.JS.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.TooLong(call.Argument(2), "arguments") })
 }
 
-// guardConstruct limits the number of arguments of a constructor in a list.
+// guardConstruct limits the number of arguments that Reflect.construct passes on.
 func (h *Guards) guardConstruct(name string) {
 	h.guardMethod(h.JS.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.TooLong(call.Argument(1), "arguments") })
 }
 
-// guardKeys limits strings and arrays when a script lists their properties.
+// guardKeys limits the length of strings and arrays for functions such as Object.keys.
 func (h *Guards) guardKeys(name string) {
 	h.guardMethod(h.JS.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.checkListed(call.Argument(0), name) })
 }
 
-// guardAssign limits strings and arrays when a script copies their properties.
+// guardAssign limits the length of strings and arrays for Object.assign.
 func (h *Guards) guardAssign(name string) {
 	h.guardMethod(h.JS.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
 		for _, v := range call.Arguments {
@@ -145,11 +147,11 @@ func (h limiter) checkListed(v goja.Value, what string) {
 	h.TooLong(v, what)
 }
 
-// maxLinks is the maximum number of prototypes and proxies behind an object that are checked.
+// maxLinks is the maximum number of prototypes and proxies that checkCycle follows.
 const maxLinks = 10_000
 
-// guardPrototypes prevents cycles in the prototype chain through a Proxy, over which the engine would recurse
-// without end.
+// guardPrototypes prevents a prototype chain that leads back to its object through a Proxy. goja would recurse over
+// such a cycle without end.
 func (h *Guards) guardPrototypes(string) {
 	const name = "setPrototypeOf"
 	check := func(o, proto goja.Value) {
@@ -172,14 +174,15 @@ func (h *Guards) guardPrototypes(string) {
 	js.Must(err)
 }
 
-// preludeProto is a function that adds a check to the setter of __proto__.
+// preludeProto is a JavaScript function that makes the setter of __proto__ call check first.
 const preludeProto = `(check) => {
 	const d = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__'), set = d.set;
 	d.set = function (p) { check(this, p); set.call(this, p) };
 	Object.defineProperty(Object.prototype, '__proto__', d);
 }`
 
-// checkCycle throws if proto leads back to o through a Proxy, or if the chain is too long to check.
+// checkCycle throws if the prototype chain that starts at proto leads to o, also through a Proxy, or if it is too
+// long to check.
 func (h limiter) checkCycle(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object
