@@ -13,8 +13,8 @@ const (
 	excerptWidth  = 120 // characters of a line
 )
 
-// Excerpt returns the lines of a text around a position, with line numbers. A caret marks the column, which counts
-// UTF-16 units from 1; column 0 has no caret. The result is "" if the text does not have the line.
+// Excerpt returns the lines of text around a position, with line numbers. A caret marks the column, which counts
+// UTF-16 units from 1; if column is 0, there is no caret. If text does not have the line, the result is "".
 //
 //	  3 |   'GET /': () => 'third'
 //	> 4 |   'GET /new': () => 'more',
@@ -46,7 +46,8 @@ func Excerpt(text string, line, column int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstShown returns the first character to print of each line. It is greater than 0 if the column is far to the right.
+// firstShown returns the number of characters to cut off at the beginning of each line. It is greater than 0 if the
+// column is so far to the right that it would not be printed.
 func firstShown(line string, column int) int {
 	at := countCharacters(line, column)
 	if at < excerptWidth {
@@ -55,7 +56,7 @@ func firstShown(line string, column int) int {
 	return at - excerptWidth/2
 }
 
-// countCharacters returns the number of characters before a column.
+// countCharacters returns the number of characters of line that precede a column.
 func countCharacters(line string, column int) int {
 	n, units := 0, 0
 	for _, c := range line {
@@ -68,8 +69,8 @@ func countCharacters(line string, column int) int {
 	return n
 }
 
-// cutLine returns the part of a line to print. Control characters are replaced, because a terminal would interpret
-// them.
+// cutLine returns the part of a line to print, which begins at the character from. It replaces control characters,
+// because a terminal would interpret them.
 func cutLine(line string, from int) string {
 	r := []rune(line)
 	if from >= len(r) {
@@ -87,7 +88,8 @@ func cutLine(line string, from int) string {
 	}, string(r[from:])) + more
 }
 
-// caretIndent returns the text before the caret. It keeps tabs, so that the caret is below the column for any tab width.
+// caretIndent returns the white space to print before the caret. It contains the tabs of the line, so that the caret
+// is below the column for any tab width.
 func caretIndent(line string, from, column int) string {
 	r := []rune(line)
 	at := countCharacters(line, column)

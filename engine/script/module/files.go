@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Application is the directory that scripts are read from.
+// Application is the directory that contains the scripts of an application.
 type Application struct {
 	Dir         string // absolute
-	Root        string // dir with resolved symbolic links
-	Namespace   string // for paths that begin with applications/<namespace>/; "" if there is none
-	NodeModules bool   // require finds packages in node_modules
+	Root        string // Dir with symbolic links resolved
+	Namespace   string // <namespace> in paths that begin with applications/<namespace>/; "" if there is none
+	NodeModules bool   // require looks for packages in node_modules
 	Cache       *Cache
 }
 
-// Files contains the files of one generation, so that all its VMs see the same
-// content even if the files change on disk.
+// Files contains the files of one version of a service. A file is read once, so all VMs of the version see the same
+// content, even if the file changes on disk.
 type Files struct {
 	app   *Application
 	limit int // maximum size of a file in bytes
 
 	mu      sync.Mutex
-	found   map[string]*Source // by absolute path as it was asked for, with or without extension
-	visited map[string]bool    // all paths that were read or looked for
-	byFile  map[string]*Source // by relative name
+	found   map[string]*Source // by the absolute path that was asked for, with or without extension
+	visited map[string]bool    // all absolute paths that were read or looked for
+	byFile  map[string]*Source // by path relative to the application directory
 }
 
 // NewFiles returns an empty set of files. limit is the maximum size of a file in bytes.
@@ -35,7 +35,7 @@ func NewFiles(app *Application, limit int) *Files {
 	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, byFile: map[string]*Source{}}
 }
 
-// AllPaths returns all paths that were read or looked for.
+// AllPaths returns the absolute paths of all files that were read or looked for.
 func (f *Files) AllPaths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,8 +46,7 @@ func (f *Files) AllPaths() []string {
 	return all
 }
 
-// IsStale reports whether a file that was read has changed, or a missing file
-// exists now.
+// IsStale reports whether a file that was read has changed, or whether a file that was missing exists now.
 func (f *Files) IsStale() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,16 +67,15 @@ func (f *Files) IsStale() bool {
 	return false
 }
 
-// OpenFile finds and compiles the file for want, an absolute path with or
-// without extension. asked is the name in the script and from the file that
-// contains it, for error messages.
+// OpenFile finds and compiles a file. want is its absolute path, with or without extension. For error messages, asked
+// is the name as written in the script, and from is the file that contains it.
 func (f *Files) OpenFile(want, asked, from string) (*Source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.findFile(want, asked, from)
 }
 
-// findFile does the work of OpenFile. The caller must hold f.mu.
+// findFile is OpenFile for callers that hold f.mu.
 func (f *Files) findFile(want, asked, from string) (*Source, error) {
 	if s := f.found[want]; s != nil {
 		return s, nil
@@ -97,16 +95,15 @@ func (f *Files) findFile(want, asked, from string) (*Source, error) {
 	return s, nil
 }
 
-// suffixes are the extensions that are tried, in this order.
+// suffixes are the file name extensions to try, in this order.
 var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// typed maps the extensions that TypeScript uses in imports to the extensions
-// of the files.
+// typed maps an extension in an import of TypeScript to the extension of the file: an import of "./a.js" can mean
+// a.ts.
 var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
 
-// lookUpFile returns the file for a path, or "" if there is no such file. It tries the
-// path itself, the path with an extension, .ts in place of .js, and the main
-// and index files of a folder.
+// lookUpFile returns the path of the file that want stands for, or "" if there is no such file. It tries want itself,
+// want with an extension, .ts in place of .js, and the main and index files of a folder want.
 func (f *Files) lookUpFile(want string) string {
 	if path := f.firstFile(want, suffixes); path != "" {
 		return path
@@ -126,8 +123,8 @@ func (f *Files) lookUpFile(want string) string {
 	return f.firstFile(filepath.Join(want, "index"), suffixes)
 }
 
-// firstFile returns the first file among the path itself and the path with each
-// suffix.
+// firstFile returns path if that file exists, or else the first existing file among path with each suffix. It returns
+// "" if there is none.
 func (f *Files) firstFile(path string, suffixes []string) string {
 	if f.isFile(path) {
 		return path
@@ -140,7 +137,7 @@ func (f *Files) firstFile(path string, suffixes []string) string {
 	return ""
 }
 
-// isFile reports whether a file exists and records that it was looked for.
+// isFile reports whether a file exists. It records the path in f.visited.
 func (f *Files) isFile(path string) bool {
 	f.visited[path] = true
 	return isFile(path)
@@ -156,8 +153,7 @@ func notFoundHint(asked string) string {
 	return " (" + strings.Join(suffixes, " ") + " and an index file in a folder of that name were tried)"
 }
 
-// packageShare is the factor by which the size limit for files of packages is
-// larger than the one for scripts.
+// packageShare is a factor: files of packages may be this many times larger than scripts of the application.
 const packageShare = 4
 
 func (f *Files) readFile(path, asked, from string) (*Source, error) {
@@ -194,8 +190,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ByName returns a file that was read, by its relative name, or nil if it was
-// not read.
+// ByName returns the file with the relative path name, or nil if no such file was read.
 func (f *Files) ByName(name string) *Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,8 +206,7 @@ func (f *Files) Each(visit func(*Source)) {
 	}
 }
 
-// LastChange returns the latest modification time of the files that were read
-// or looked for.
+// LastChange returns the latest modification time of the files that were read or looked for, or the zero time.
 func (f *Files) LastChange() (last time.Time) {
 	for _, path := range f.AllPaths() {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {

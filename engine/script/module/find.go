@@ -12,7 +12,7 @@ import (
 // ourModule is the name of the built-in module with the functions of restsrv.
 const ourModule = "restsrv"
 
-// nodeNames are the built-in modules of Node.js, which packages cannot replace.
+// nodeNames are the built-in modules of Node.js. An installed package of the same name does not replace them.
 const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
 	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
 
@@ -21,9 +21,8 @@ func isNode(name string) bool {
 	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
 }
 
-// isReserved reports whether a name is a built-in module even if a package of
-// that name is installed. That is the case for modules of Node.js, of restsrv,
-// and of IONDV, whose packages cannot run here.
+// isReserved reports whether a name always stands for a built-in module, even if a package of that name is installed.
+// That is the case for modules of Node.js, of restsrv, and of IONDV: the packages of IONDV cannot run here.
 func isReserved(name string) bool {
 	if !platform.HasModule(name) {
 		return false
@@ -36,9 +35,9 @@ func isRelative(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
 }
 
-// FindModule returns the file that a name means in the file from. If the name
-// is a built-in module, FindModule returns no file and the name of the module,
-// which may differ from name.
+// FindModule returns the file that the file from means with require(name). If name stands for a built-in module,
+// FindModule returns no file and the name of that module, which differs from name if the imports of a package.json
+// map it.
 func (f *Files) FindModule(name string, from *Source) (*Source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,8 +74,7 @@ func (f *Files) FindModule(name string, from *Source) (*Source, string, error) {
 	return nil, "", &LoadError{File: from.File, Message: f.unknownMessage(name, from)}
 }
 
-// pathsOf returns the possible paths of a name within the application
-// directory.
+// pathsOf returns the absolute paths that a name such as "lib/util" may have within the application directory.
 func (r *Application) pathsOf(name string) []string {
 	paths := []string{filepath.Join(r.Root, filepath.FromSlash(name))}
 	if r.Namespace != "" {
@@ -90,8 +88,8 @@ func (r *Application) pathsOf(name string) []string {
 // NotFound is the beginning of the message if a module is missing.
 const NotFound = "cannot find module "
 
-// unknownMessage returns the error message for a name that was not found, with
-// the places that were tried and suggestions.
+// unknownMessage returns the error message for a module that was not found. It lists the places that were tried and
+// suggests similar names.
 func (f *Files) unknownMessage(name string, from *Source) string {
 	if isNode(name) {
 		return NotFound + strconv.Quote(name) + ": it is a module of Node.js that scripts here do not have"
@@ -118,7 +116,7 @@ func (f *Files) unknownMessage(name string, from *Source) string {
 	return text
 }
 
-// isInstalled reports whether a package is in node_modules.
+// isInstalled reports whether the package of the module name is in a folder node_modules.
 func (f *Files) isInstalled(name string, from *Source) bool {
 	pkg, _, ok := splitPackage(name)
 	if !ok {

@@ -9,11 +9,12 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// required matches calls of require with a literal name. It skips comments that
-// take whole lines.
+// required matches a call of require with a string literal, such as require("x"). It does not match in lines that
+// begin as comments.
 var required = regexp.MustCompile("(?m)^(?:[^/*\n]|/[^/*\n])*?\\brequire\\(\\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`$\n]+)`)\\s*\\)")
 
-// FindMissing does the work of MissingModules for one file.
+// FindMissing returns an error for each call of require in the file s whose module does not exist or is not
+// supported.
 func (f *Files) FindMissing(s *Source) (all []*LoadError) {
 	for _, at := range required.FindAllSubmatchIndex(s.Text, -1) {
 		start, end := at[2], at[3]

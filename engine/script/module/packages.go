@@ -13,16 +13,16 @@ const (
 	manifest    = "package.json"
 )
 
-// conditions are the accepted conditions of package exports, in two rounds.
-// Many packages have one file for require and another one for import. The first
-// is preferred, because it needs no compilation.
+// conditions are the conditions in the exports of a package.json that restsrv accepts, in two rounds. Many packages
+// have one file for require and another one for import. The file for require is preferred, because it needs no
+// transformation.
 var conditions = []map[string]bool{
 	{"require": true, "node": true, "default": true, "module-sync": true},
 	{"import": true, "node": true, "default": true, "module-sync": true},
 }
 
-// splitPackage splits a name into the package, with its scope, and the path
-// within the package. ok is false if the name cannot be a package.
+// splitPackage splits a module name into the name of the package and the path within the package. For example,
+// "@scope/a/lib/b" has the package "@scope/a" and the path "lib/b". ok is false if no package can have the name.
 func splitPackage(name string) (pkg, sub string, ok bool) {
 	parts := strings.SplitN(name, "/", 3)
 	n := 1
@@ -36,8 +36,9 @@ func splitPackage(name string) (pkg, sub string, ok bool) {
 	return pkg, strings.TrimPrefix(name[len(pkg):], "/"), true
 }
 
-// inPackages looks for a package in the folder of a file and in those above it,
-// up to the application directory. It returns nil if the package is not installed.
+// inPackages finds the module name in the package from itself, if that is its name, or in a folder node_modules. It
+// looks in the folder of from and in the folders above it, up to the application directory. It returns nil if the
+// package is not installed.
 func (f *Files) inPackages(name string, from *Source) (*Source, error) {
 	pkg, sub, ok := splitPackage(name)
 	if !ok {
@@ -62,8 +63,7 @@ func (f *Files) inPackages(name string, from *Source) (*Source, error) {
 	return nil, nil
 }
 
-// foldersAbove returns a folder and the folders above it, up to the application
-// directory.
+// foldersAbove returns the folder dir and the folders above it, up to the application directory.
 func (f *Files) foldersAbove(dir string) []string {
 	var all []string
 	for isInside(f.app.Root, dir) {
@@ -76,8 +76,8 @@ func (f *Files) foldersAbove(dir string) []string {
 	return all
 }
 
-// inPackage finds a file of the package in dir. It returns nil if the file
-// does not exist.
+// inPackage finds the file sub of the package in the folder dir. name is the module name that is being resolved.
+// inPackage returns nil if there is no such file.
 func (f *Files) inPackage(dir, sub, name string, from *Source) (*Source, error) {
 	fields, err := f.readManifest(dir, from)
 	if err != nil {
@@ -111,8 +111,7 @@ func (f *Files) readOnce(path, name string, from *Source) (*Source, error) {
 	return s, err
 }
 
-// readManifest reads the package.json of a folder. It returns nil if the file
-// does not exist.
+// readManifest returns the members of the package.json in a folder. It returns nil if that file does not exist.
 func (f *Files) readManifest(dir string, from *Source) (engine.Fields, error) {
 	path := filepath.Join(dir, manifest)
 	if !f.isFile(path) {
@@ -126,8 +125,8 @@ func (f *Files) readManifest(dir string, from *Source) (engine.Fields, error) {
 	return fields, nil
 }
 
-// mainOf returns the absolute path of the main file in the package.json of a
-// folder, or "" if it names no file.
+// mainOf returns the absolute path of the file that the package.json in a folder names as main, or "" if there is
+// none.
 func (f *Files) mainOf(dir string) string {
 	fields, err := f.readManifest(dir, &Source{})
 	if err != nil {
@@ -141,8 +140,8 @@ func (f *Files) mainOf(dir string) string {
 	return filepath.Join(dir, main)
 }
 
-// findPackage returns the folder and the package.json of the package that a
-// file belongs to, or nil if the file is in no package.
+// findPackage returns the package that a file belongs to: its folder and the members of its package.json. fields is
+// nil if the file belongs to no package.
 func (f *Files) findPackage(of *Source) (dir string, fields engine.Fields) {
 	for _, dir := range f.foldersAbove(filepath.Dir(of.Path)) {
 		if filepath.Base(dir) == NodeModules {
@@ -155,8 +154,8 @@ func (f *Files) findPackage(of *Source) (dir string, fields engine.Fields) {
 	return "", nil
 }
 
-// ownImport resolves a name that begins with # by the field imports of the
-// package.
+// ownImport resolves a name that begins with #, such as "#lib", by the field imports of the package that from belongs
+// to. It returns a file, or the name of another package or a built-in module.
 func (f *Files) ownImport(name string, from *Source) (*Source, string, error) {
 	dir, fields := f.findPackage(from)
 	imports, _ := fields.Get("imports")
@@ -174,8 +173,8 @@ func (f *Files) ownImport(name string, from *Source) (*Source, string, error) {
 	return nil, "", &LoadError{File: from.File, Message: "no package.json above says what " + strconv.Quote(name) + " is"}
 }
 
-// exportsOf is the field exports or imports of a package, with the name that is
-// being resolved.
+// exportsOf is the field exports or imports of the package.json in dir. name is the module name that is being
+// resolved, for error messages.
 type exportsOf struct {
 	dir   string
 	field any
@@ -196,7 +195,7 @@ func (f *Files) findExport(e exportsOf, key string, from *Source) (*Source, erro
 	return nil, &LoadError{File: from.File, Message: "the package of " + strconv.Quote(e.name) + " exports no " + strconv.Quote(key)}
 }
 
-// readTarget reads a file that a package names.
+// readTarget reads the file that a package.json names as target, such as "./lib/a.js".
 func (f *Files) readTarget(e exportsOf, target string, from *Source) (*Source, error) {
 	local := filepath.FromSlash(strings.TrimPrefix(target, "./"))
 	path := filepath.Join(e.dir, local)
@@ -206,9 +205,8 @@ func (f *Files) readTarget(e exportsOf, target string, from *Source) (*Source, e
 	return f.readOnce(path, e.name, from)
 }
 
-// targetOf returns the target of a key in a field exports or imports. If there
-// is no entry for the key, it uses the entry with a star that has the longest
-// matching prefix.
+// targetOf returns the target for a key in a field exports or imports. If there is no entry for the key, it uses an
+// entry with a star, such as "./lib/*": of those that match, the one with the longest text before the star.
 func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
 	entries, _ := field.(engine.Fields)
 	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {
@@ -230,7 +228,8 @@ func targetOf(field any, key string, conditions map[string]bool) (string, bool) 
 	return chooseTarget(entries[best].Value, star, conditions)
 }
 
-// chooseTarget returns the target of the first condition that applies.
+// chooseTarget returns the target of the first accepted condition in v. star is the text that replaces a star in the
+// target.
 func chooseTarget(v any, star string, conditions map[string]bool) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -6,12 +6,11 @@ import (
 	"restsrv/engine/script/transpile"
 )
 
-// goja reports positions with the source maps of the text that it compiled, so
-// the results refer to the original file and line. This file converts them to
-// the positions that users see. Their columns count UTF-16 units from 1, like
-// editors do.
+// goja reports positions by the source map of the text that it compiled, so they refer to the original file and line.
+// But for files that were not transformed, goja counts columns in bytes. This file converts positions to those that
+// users see: columns count UTF-16 units from 1, as in editors.
 
-// convertPosition converts a position that goja reports in this file.
+// convertPosition converts a position that goja reports in the file s.
 func (s *Source) convertPosition(line, column int) (int, int) {
 	if s.transformed || s.Text == nil {
 		return line, column
@@ -19,7 +18,7 @@ func (s *Source) convertPosition(line, column int) (int, int) {
 	return line, transpile.Units(s.fullLine(line), column-1) + 1 // goja counts bytes
 }
 
-// fullLine returns a line of the file, or "" if there is no such line.
+// fullLine returns line n of the file, or "" if there is no such line.
 func (s *Source) fullLine(n int) string {
 	text := string(s.Text)
 	for ; n > 1; n-- {
@@ -36,8 +35,8 @@ func (s *Source) fullLine(n int) string {
 	return line
 }
 
-// OriginOf converts a position that goja reports in any file. ok is false if
-// the position is in code of restsrv or of eval.
+// OriginOf converts a position that goja reports in the file name. ok is false if the position is in JavaScript that
+// is part of restsrv, or in code of eval.
 func (f *Files) OriginOf(name string, line, column int) (file string, l, c int, ok bool) {
 	if name == "" || name == preludeFile || name == "<eval>" {
 		return "", 0, 0, false

@@ -7,24 +7,23 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// In development mode, a module passes its variables to a probe after it has
-// run. If a request changes one of them, a warning is logged, because each VM
-// has its own variables and a reload loses them. Without -watch, no probes are
-// compiled.
+// In development mode (-watch), each module gets a probe: code at its end that gives restsrv access to the variables
+// of the module. If a request changes one of the variables, restsrv logs a warning, because each VM has its own
+// variables and a reload loses them. Otherwise modules have no probe.
 
-// Declared is a variable of a module.
+// Declared is a variable that a module declares at its top level.
 type Declared struct {
 	Name         string
 	Line, Column int
 }
 
-// maxDeclared is the maximum number of variables per file that are compared.
+// maxDeclared is the maximum number of variables per file that a probe covers.
 const maxDeclared = 200
 
-// addProbe appends a statement to the module that passes the values of its
-// variables to its sixth argument. If a module returns before, it is not
-// watched. Names with two leading underscores are skipped, because they belong
-// to restsrv or to the compiler.
+// addProbe appends a probe to the module. The probe passes a function to the sixth argument of the module wrapper;
+// the function returns the current values of the variables. If the module returns before its end, its variables are
+// not watched. addProbe skips names that begin with two underscores, because these belong to restsrv or to the
+// compiler.
 func (s *Source) addProbe(prg *ast.Program) error {
 	if !s.probed || strings.Contains("/"+s.File, "/node_modules/") {
 		return nil
@@ -57,7 +56,8 @@ func (s *Source) addProbe(prg *ast.Program) error {
 	return nil
 }
 
-// wrapperBody returns the body of the function that a program consists of.
+// wrapperBody returns the body of the module wrapper: the single function expression in a program. It returns nil if
+// the program has another form.
 func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 	if len(prg.Body) != 1 {
 		return nil
@@ -72,8 +72,7 @@ func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 	return nil
 }
 
-// moduleVariables returns the names that statements declare, except those of
-// required modules.
+// moduleVariables returns the names that the statements declare. It leaves out variables that hold a required module.
 func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	bindings := func(list []*ast.Binding) {
 		for _, b := range list {
@@ -97,7 +96,7 @@ func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	return names
 }
 
-// boundNames returns the names in a binding target, which may be a pattern.
+// boundNames returns the names that a declaration introduces. target is a name or a pattern such as {a, b}.
 func boundNames(target ast.Expression) (names []*ast.Identifier) {
 	switch t := target.(type) {
 	case *ast.Identifier:
@@ -122,8 +121,8 @@ func boundNames(target ast.Expression) (names []*ast.Identifier) {
 	return names
 }
 
-// isRequireCall reports whether a value is a required module: require("x"),
-// possibly inside helper calls of the compiler.
+// isRequireCall reports whether e is a required module: require("x"), possibly as the argument of a helper function
+// of the compiler.
 func isRequireCall(e ast.Expression) bool {
 	call, ok := e.(*ast.CallExpression)
 	if !ok {

@@ -40,30 +40,30 @@ func (e *LoadError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// Source is one file with the content that a generation uses.
+// Source is one file with the content that a version of a service uses.
 type Source struct {
-	File    string // relative, for messages
-	Path    string // absolute
+	File    string // path relative to the application directory, for messages
+	Path    string // absolute path
 	hash    [sha256.Size]byte
 	Text    []byte
 	Program *goja.Program // of a JavaScript or TypeScript file
 	Data    any           // decoded content of a .json file
 	Needs   sandbox.Needs
 
-	probed      bool              // the variables are watched, in development mode
-	Declared    []Declared        // the watched variables
-	transformed bool              // the compiled text differs from the file
-	AsksRequire bool              // uses require.resolve or similar members
-	Patterns    map[string]string // original text of rewritten regular expressions
+	probed      bool              // the file has a probe (see probe.go), in development mode
+	Declared    []Declared        // the variables that the probe covers
+	transformed bool              // package transpile has transformed the file
+	AsksRequire bool              // the text contains "require.", as in require.resolve
+	Patterns    map[string]string // original texts of the rewritten regular expressions, by rewritten text
 }
 
-// Cache contains the last compiled content of each file, for all services.
+// Cache holds the last compiled content of each file, for all services.
 type Cache struct {
-	Probes bool // watch the variables of modules
+	Probes bool // add probes to modules; see probe.go
 
 	mu     sync.Mutex
 	byPath map[string]*Source
-	needs  map[string]sandbox.Needs // of source text of restsrv
+	needs  map[string]sandbox.Needs // of JavaScript text that is part of restsrv
 }
 
 // NewCache returns an empty Cache.
@@ -71,7 +71,7 @@ func NewCache() *Cache {
 	return &Cache{byPath: map[string]*Source{}, needs: map[string]sandbox.Needs{}}
 }
 
-// NeedsOf returns FindNeeds of source text of restsrv and caches the result.
+// NeedsOf returns sandbox.FindNeeds for a JavaScript text that is part of restsrv, and caches the result.
 func (c *Cache) NeedsOf(text string) sandbox.Needs {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +83,8 @@ func (c *Cache) NeedsOf(text string) sandbox.Needs {
 	return n
 }
 
-// loadFile reads and compiles a file. It returns the cached result if the
-// content has not changed. The error is a *LoadError.
+// loadFile reads and compiles the file with the absolute path path and the relative path file. If the content has not
+// changed since the last call, it returns the cached result. The error is a *LoadError.
 func (c *Cache) loadFile(path, file string, limit int) (*Source, error) {
 	text, size, err := readRegular(path, limit)
 	if err != nil {
@@ -112,12 +112,10 @@ func (c *Cache) loadFile(path, file string, limit int) (*Source, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// readRegular reads a regular file of at most limit bytes. If the file is
-// larger, it returns only the size. It does not read other files, because
-// reading from a pipe could block forever. It checks the type before it opens
-// the file, because opening a pipe or a device can have effects. It opens the
-// file without blocking and checks again, because the file may have been
-// replaced in between.
+// readRegular reads a regular file of at most limit bytes. If the file is larger, it returns only the size. It
+// rejects files of other types, because reading from a pipe could block forever. It checks the type before opening
+// the file, because opening a pipe or a device can have effects. The file may be replaced in between, so it opens the
+// file without blocking and checks the type again.
 func readRegular(path string, limit int) (text []byte, size int64, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -140,19 +138,19 @@ func readRegular(path string, limit int) (text []byte, size int64, err error) {
 	if info.Size() > int64(limit) {
 		return nil, info.Size(), nil
 	}
-	text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1)) // the file may be growing
+	text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1)) // the file may have grown since Stat
 	return text, int64(len(text)), err
 }
 
-// The module wrapper starts on the first line of the file, so that line numbers
-// stay the same.
+// Each module is the body of a function, as in Node.js. The wrapper starts on the first line of the file, so that
+// line numbers stay the same.
 const (
 	wrapperHead = "(function(exports,require,module,__filename,__dirname){"
 	wrapperTail = "\n})"
 )
 
-// compile creates the program. If goja can parse the file, it is compiled
-// without a transformation.
+// compile sets Program or Data. It transforms the file only if goja cannot parse it, or if the name requires it (.ts,
+// .mjs).
 func (s *Source) compile() error {
 	if strings.HasSuffix(s.Path, ".json") {
 		return s.decodeJSON()
@@ -181,8 +179,8 @@ func (s *Source) compile() error {
 	return s.buildProgram(prg, m, text)
 }
 
-// transform compiles a file that goja cannot parse. refused is the error of
-// goja, or nil if the file was not parsed.
+// transform compiles a file that goja cannot parse: package transpile first transforms its text. refused is the error
+// with which goja rejected the file, or nil if goja has not parsed it.
 func (s *Source) transform(text string, refused *LoadError) error {
 	if line, column := sandbox.TooLong(text, true); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", sandbox.MaxSteep))
@@ -190,9 +188,9 @@ func (s *Source) transform(text string, refused *LoadError) error {
 	out, err := transpile.Transform(transpile.Input{File: s.File, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
 	var f *transpile.Fault
 	if errors.As(err, &f) {
-		// Prefer the error of goja if the compiler reports a syntax error at
-		// the same or an earlier position, unless the message of the compiler
-		// is one of restsrv.
+		// Both goja and the compiler have rejected the file. If the compiler reports a syntax error at the same or an
+		// earlier position, return the error of goja, which is clearer. Messages that restsrv has added to the
+		// compiler do not begin with "syntax error" and are returned.
 		if refused != nil && strings.HasPrefix(f.Message, "syntax error") && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
 			return refused
 		}
@@ -211,7 +209,7 @@ func (s *Source) transform(text string, refused *LoadError) error {
 	return s.newFault(0, 0, "syntax error: "+err.Error())
 }
 
-// buildProgram compiles parsed text. m maps its positions to the file.
+// buildProgram rewrites and compiles a parsed program. m maps positions in text to positions in the file.
 func (s *Source) buildProgram(prg *ast.Program, m transpile.Map, text string) error {
 	prg.File.SetSourceMap(m.Consumer)
 	s.Needs = sandbox.FindNeeds(text)
@@ -235,8 +233,8 @@ func (s *Source) buildProgram(prg *ast.Program, m transpile.Map, text string) er
 	return s.newFault(0, 0, "syntax error: "+err.Error())
 }
 
-// rewriteProgram changes a program where goja is wrong or could run without an
-// interrupt. If it fails, it returns the position for the error.
+// rewriteProgram rewrites the regular expressions that goja would interpret differently, and the operators and syntax
+// that need a guard. If it fails, it returns the position for the error message.
 func (s *Source) rewriteProgram(prg *ast.Program, text string) (file.Idx, error) {
 	var at file.Idx
 	var err error
@@ -265,8 +263,8 @@ func (s *Source) decodeJSON() (err error) {
 
 const endsEarly = "the text ends too early"
 
-// syntaxFault converts an error of the parser for the wrapped text. If the
-// error is in the tail of the wrapper, it reports that the file ends too early.
+// syntaxFault converts an error of goja's parser, which has parsed text within the module wrapper. If the error is in
+// the end of the wrapper, the file ended too early.
 func (s *Source) syntaxFault(err error, text string) *LoadError {
 	var list parser.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -283,7 +281,7 @@ func (s *Source) syntaxFault(err error, text string) *LoadError {
 	return s.faultAt(p.Line, p.Column, "syntax error: "+list[0].Message)
 }
 
-// faultAt returns an error for a position of goja.
+// faultAt returns an error for a position that goja reported.
 func (s *Source) faultAt(line, column int, message string) *LoadError {
 	line, column = s.convertPosition(line, column)
 	return s.newFault(line, column, message)
@@ -293,8 +291,7 @@ func (s *Source) newFault(line, column int, message string) *LoadError {
 	return &LoadError{File: s.File, Line: line, Column: column, Source: s.LineText(line), Excerpt: Excerpt(string(s.Text), line, column), Message: message}
 }
 
-// LineText returns a line of the file without surrounding space, cut to 160
-// characters.
+// LineText returns line n of the file without surrounding white space, cut to 160 characters.
 func (s *Source) LineText(n int) string {
 	lines := strings.Split(string(s.Text), "\n")
 	if n < 1 || n > len(lines) {
@@ -307,11 +304,11 @@ func (s *Source) LineText(n int) string {
 	return string(line)
 }
 
-// preludeFile is the file name of source text of restsrv in stack traces. Such
-// lines are removed from the traces.
+// preludeFile is the file name that stack traces contain for JavaScript text that is part of restsrv. Lines with this
+// name are removed from the traces.
 const preludeFile = "restsrv:prelude"
 
-// PreludeProgram compiles source text of restsrv and caches the program.
+// PreludeProgram compiles JavaScript text that is part of restsrv, and caches the program.
 func (c *Cache) PreludeProgram(text string) (*goja.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

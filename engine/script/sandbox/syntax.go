@@ -123,8 +123,8 @@ func (h limiter) iterableFor(v goja.Value) goja.Value {
 	return h.patientIterable(o)
 }
 
-// patientIterable returns an iterable over the elements of o. It checks the time limit of the turn after every few
-// elements.
+// patientIterable returns an iterable over the elements of o. It checks the time limit of the turn after every
+// 1024 elements.
 func (h limiter) patientIterable(o *goja.Object) *goja.Object {
 	wrapped := h.JS.NewObject()
 	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.NewFunction("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {

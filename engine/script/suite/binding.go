@@ -25,18 +25,18 @@ var testingSource string
 // testGlobals are the additional globals of test files.
 var testGlobals = []string{"test", "it", "describe", "before", "after", "beforeEach", "afterEach", "request", "asAccount", "addAccount"}
 
-// Binding provides the globals of a file of tests.
+// Binding adds the globals of test files, such as test and request, to a VM.
 type Binding struct {
 	*vm.VM
 	suite   *Suite
-	exports *goja.Object // of testing.js
-	cases   []*TestCase  // in the order of routes
+	exports *goja.Object // exports of testing.js
+	cases   []*TestCase  // in the order of VM.Routes
 }
 
-// NewBinding returns the binding of a VM that runs the tests of a Suite.
+// NewBinding returns the binding for a VM that runs the tests of s.
 func NewBinding(v *vm.VM, s *Suite) *Binding { return &Binding{VM: v, suite: s} }
 
-// AddGlobals adds the globals for tests.
+// AddGlobals adds the globals of test files to own, which maps names to functions that return the value.
 func (h *Binding) AddGlobals(own map[string]func() goja.Value) {
 	h.exports = h.newExports()
 	for _, name := range testGlobals {
@@ -59,7 +59,7 @@ func (h *Binding) newExports() *goja.Object {
 	return exports.(*goja.Object)
 }
 
-// registerTest implements register(names, mode, timeout, groups, run).
+// registerTest implements register(names, mode, timeout, groups, run), which testing.js calls for each test and hook.
 func (h *Binding) registerTest(call goja.FunctionCall) goja.Value {
 	if h.Load == nil {
 		panic(h.NewError("tests are registered while the file is loaded, not later", nil))
@@ -74,8 +74,8 @@ func (h *Binding) registerTest(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// RegisterTests ends the registration of a file of tests. The tests come from
-// the first VM. Later VMs run the same content, so they have the same tests.
+// RegisterTests is called when a VM has run the file of tests. The tests of the first VM become the tests of the
+// suite. Later VMs run the same content, so they register the same tests.
 func (h *Binding) RegisterTests() error {
 	end, _ := goja.AssertFunction(h.exports.Get("end"))
 	if _, err := end(goja.Undefined()); err != nil {
@@ -90,7 +90,7 @@ func (h *Binding) RegisterTests() error {
 	return nil
 }
 
-// testRequest implements send(method, path, headers, body, account, auth).
+// testRequest implements send(method, path, headers, body, account, auth), with which testing.js sends a request.
 func (h *Binding) testRequest(call goja.FunctionCall) (vm.Operation, error) {
 	r := Request{Method: call.Argument(0).String(), Path: call.Argument(1).String(), Header: http.Header{}}
 	headers := call.Argument(2).(*goja.Object)
@@ -143,7 +143,7 @@ func (h *Binding) testResponse(r *Response) goja.Value {
 	return o
 }
 
-// testAccount implements addAccount(id, {roles, grant}).
+// testAccount implements addAccount(id, {roles, grant}), which creates an account for tests.
 func (h *Binding) testAccount(call goja.FunctionCall) (vm.Operation, error) {
 	id, ok := call.Argument(0).Export().(string)
 	if !ok {

@@ -1,3 +1,3 @@
-// Package suite runs tests that are written in JavaScript. A Suite has the tests of one file, which its Binding
-// collects while the file is loaded. A Host is the server that the tests send requests to.
+// Package suite runs tests that are written in JavaScript. A Suite holds the tests of one file. The Binding of a VM
+// collects them while the file is loaded. A Host is the server to which the tests send requests.
 package suite

@@ -20,8 +20,8 @@ import (
 type Host interface {
 	// Request sends a request through the whole server.
 	Request(ctx context.Context, r Request) (*Response, error)
-	// AddAccount creates an account with roles and with grants, which map
-	// resources to permissions, such as "c:::note@sample" to "read write".
+	// AddAccount creates an account with roles and permissions. grants maps resources to permissions, for example
+	// "c:::note@sample" to "read write".
 	AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error
 }
 
@@ -30,7 +30,7 @@ type Request struct {
 	Method, Path string
 	Header       http.Header
 	Body         []byte
-	Account      string // account of the request, no password needed; "" if the request is anonymous
+	Account      string // account that sends the request, without a password; "" for an anonymous request
 }
 
 // Response is the response to a Request.
@@ -40,27 +40,28 @@ type Response struct {
 	Body   []byte
 }
 
-// Suite contains the tests of one file. They share a VM and run one at a time. Use Run to run them in order.
+// Suite contains the tests of one file. The tests share a VM. Call Run for one test after the other, in the order of
+// Tests.
 type Suite struct {
 	service *vm.Service
 	close   func()
 	tests   []*TestCase
-	diff    [2]string // actual and expected value of a failed assertion in the running test, if known
+	diff    [2]string // actual and expected value of the assertion that failed in the running test, if known
 	host    Host
 }
 
-// TestCase is one test, or the after hooks of a group.
+// TestCase is one test, or the after hooks of a group of tests.
 type TestCase struct {
-	Names   []string // names of its groups, and its own name
-	Mode    string   // only, skip or todo; after for hooks; "" for other tests
+	Names   []string // names of the groups that contain the test, then its own name
+	Mode    string   // only, skip or todo; after for after hooks; "" for other tests
 	Timeout time.Duration
-	groups  []int // its groups, outermost first
+	groups  []int // numbers of the groups that contain the test, outermost first
 }
 
-// Name returns the names as one text.
+// Name returns the names of the groups and of the test, separated by " > ".
 func (c *TestCase) Name() string { return strings.Join(c.Names, " > ") }
 
-// Within reports whether hooks belong to a group that contains a test.
+// Within reports whether c, the hooks of a group, apply to test because the group contains it.
 func (c *TestCase) Within(test *TestCase) bool {
 	return len(c.groups) <= len(test.groups) && slices.Equal(c.groups, test.groups[:len(c.groups)])
 }
@@ -72,10 +73,10 @@ type TestFailure struct {
 	Actual, Expected string // the compared values of an assertion, as text
 }
 
-// New returns a suite for a file that is not loaded yet.
+// New returns a suite for a file that has not been loaded yet.
 func New(host Host) *Suite { return &Suite{host: host} }
 
-// Loaded connects the suite with its file. It must be called when the file is loaded. Close calls closeFile.
+// Loaded must be called when the file has been loaded as a service. Close will call closeFile.
 func (s *Suite) Loaded(service *vm.Service, closeFile func()) {
 	s.service, s.close = service, closeFile
 }
@@ -83,13 +84,13 @@ func (s *Suite) Loaded(service *vm.Service, closeFile func()) {
 // DefaultTestTimeout is the time limit of a test if the test does not set one.
 const DefaultTestTimeout = 5 * time.Second
 
-// Tests returns the tests of the file in order, including hooks.
+// Tests returns the tests and hooks in the order of the file.
 func (s *Suite) Tests() []*TestCase { return s.tests }
 
-// Close closes the suite. It should be called when all tests have run.
+// Close ends the service of the suite. Call it when all tests have run.
 func (s *Suite) Close() { s.close() }
 
-// Run runs test i of Tests with an account. It returns nil if the test passed.
+// Run runs the test Tests()[i] on behalf of account. It returns nil if the test passed.
 func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFailure {
 	limit := s.tests[i].Timeout
 	if limit <= 0 {
@@ -120,5 +121,5 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	return &TestFailure{Failure: &vm.Failure{Message: text, Cause: err}}
 }
 
-// testFunction is used in place of the method if a job is a test.
+// testFunction is the vm.Route.Method of a test, which other routes use for the HTTP method.
 const testFunction = "test"
