@@ -151,8 +151,8 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// ServiceAuth returns the JavaScript object wsAuth, which authenticates accounts for other services and issues
-// tokens.
+// ServiceAuth returns the JavaScript object wsAuth with the methods authenticate, generateToken and
+// checkToken.
 func (h *Binding) ServiceAuth(accounts service.Accounts) goja.Value {
 	o := h.JS.NewObject()
 	a := &jsAccounts{h, accounts}

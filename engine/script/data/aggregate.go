@@ -11,10 +11,12 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// aggregateMembers are the supported options of aggregate. Other options of IONDV are ignored.
+// aggregateMembers are the members of the options of aggregate that restsrv supports. Other options that IONDV has
+// are ignored.
 var aggregateMembers = []string{"fields", "aggregates", "filter", "sort", "offset", "count", "distinct", "skipSubClasses"}
 
-// aggregate implements aggregate(class, options). It returns an array of plain rows.
+// aggregate implements aggregate(class, options). It returns an array of rows: plain objects with the requested
+// fields and aggregates.
 func (r *jsRepository) aggregate(call goja.FunctionCall) (vm.Operation, error) {
 	c, _, err := r.readTarget(call.Argument(0))
 	if err != nil {

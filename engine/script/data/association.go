@@ -12,14 +12,14 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// association is a collection attribute of one item.
+// association is a collection attribute of one item, its master. The items in the collection are its members.
 type association struct {
 	class      *engine.Class
 	master     string // id of the item
 	collection *engine.Property
 }
 
-// readAssociation reads a master item and the name of one of its collections from the arguments.
+// readAssociation reads the first two arguments of a call: the master item and the name of one of its collections.
 func (r *jsRepository) readAssociation(call goja.FunctionCall) (*association, error) {
 	master := itemOf(call.Argument(0))
 	if master == nil {
@@ -47,7 +47,7 @@ func (r *jsRepository) eject(call goja.FunctionCall) (vm.Operation, error) {
 	return r.changeMembers("remove", call)
 }
 
-// changeMembers adds members to a collection or removes them. It returns the updated master.
+// changeMembers adds members to a collection or removes them from it. It returns the updated master.
 func (r *jsRepository) changeMembers(how string, call goja.FunctionCall) (vm.Operation, error) {
 	a, err := r.readAssociation(call)
 	if err != nil {
@@ -76,15 +76,15 @@ func (r *jsRepository) changeMembers(how string, call goja.FunctionCall) (vm.Ope
 	return r.updateItem(in, after), err
 }
 
-// getMaster returns the current master.
+// getMaster returns an operation that reads the master from the repository.
 func (r *jsRepository) getMaster(a *association) vm.Operation {
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
 		return r.itemResult(r.repo.Get(ctx, a.class, a.master))
 	}}
 }
 
-// isCalculated reports whether the members or their order depend on calculated attributes.
-// An account may be unable to filter and sort by them: such members must be loaded.
+// isCalculated reports whether the conditions or the order of the members use calculated attributes. Some accounts
+// cannot filter and sort by these in the database, so the members must then be loaded and filtered in memory.
 func (a *association) isCalculated() bool {
 	var m engine.Mentions
 	m.Condition(a.collection.Conditions)
@@ -99,9 +99,9 @@ func (a *association) isCalculated() bool {
 	return false
 }
 
-// buildQuery returns a query for the members by the value of their back reference, which the database can count,
-// sort and page. It returns nil if the members are found by links, or
-// if they must be loaded.
+// buildQuery returns a query for the members of a collection with a back reference: the items whose back reference
+// has the id of the master. The database can count, sort and page such a query. buildQuery returns nil if the
+// collection has no back reference or if the members must be loaded; see isCalculated.
 func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
 	p := a.collection
 	if p.Back == nil || a.isCalculated() {
@@ -125,8 +125,8 @@ func (a *association) buildQuery(ctx context.Context, repo engine.Repository) (*
 	return &engine.Query{Class: a.class.TargetOf(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
 }
 
-// filledIn returns the conditions on the members with the values of the master. If the account may not read one of
-// these values, the conditions match no members.
+// filledIn returns the conditions on the members, with the values of the master in place of references to its
+// attributes. If the account may not read one of these attributes, the conditions match no members.
 func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	conditions := a.collection.Conditions
 	if slices.ContainsFunc(conditions.OwnerProperties(), a.class.Hides) {
@@ -135,7 +135,8 @@ func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	return conditions.ForOwner(master)
 }
 
-// loadMembers returns the linked members in the order of the collection.
+// loadMembers loads the members that match the filter of wanted, in the order of the collection. It ignores offset
+// and count.
 func (a *association) loadMembers(ctx context.Context, repo engine.Repository, wanted *engine.Query) ([]*engine.Item, error) {
 	load := &engine.Load{Property: a.collection, Shown: true, Filter: wanted.Filter, Next: wanted.Load}
 	it, err := repo.Get(ctx, a.class, a.master, load)
@@ -145,7 +146,8 @@ func (a *association) loadMembers(ctx context.Context, repo engine.Repository, w
 	return it.Link(a.collection).Items, nil
 }
 
-// queryByIDs returns a query for the members by their ids. Use it to have the database sort them.
+// queryByIDs returns a query for the given members, with the order and page of wanted. It is used to let the database
+// sort members that were found without a query.
 func queryByIDs(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	q := *wanted
 	q.Filter = engine.Never()
@@ -165,7 +167,8 @@ func queryByIDs(items []*engine.Item, wanted *engine.Query) (*engine.Query, erro
 	return &q, err
 }
 
-// findMembers returns the members that match the options. If total is not nil, it also counts all matches.
+// findMembers returns the members that match the options wanted. If total is not nil, it receives the number of
+// matches on all pages.
 func (r *jsRepository) findMembers(ctx context.Context, a *association, wanted *engine.Query, total *int64) ([]*engine.Item, error) {
 	q, err := a.buildQuery(ctx, r.repo)
 	if err != nil {
@@ -200,7 +203,7 @@ func cutPage(items []*engine.Item, q *engine.Query) []*engine.Item {
 	return items
 }
 
-// readMemberOptions reads the options of a list of members.
+// readMemberOptions reads the options of a method that lists or counts members.
 func (r arguments) readMemberOptions(a *association, o *goja.Object) (*engine.Query, error) {
 	q := &engine.Query{Class: a.class.TargetOf(a.collection), Count: -1}
 	if o == nil {

@@ -10,11 +10,11 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// In IONDV, item.base holds the stored form of an item. It contains the ids of the members of each collection
-// without a back reference. restsrv stores these links separately. Services that are based on IONDV's Service class
-// and use base in their text therefore load such collections with every item; other services do not load them.
+// In IONDV, item.base holds the values of an item as they are stored. For a collection without a back reference, that
+// is an array of the ids of its members. restsrv stores these links separately, so it must load them. It does so with
+// every item, but only for services that are based on IONDV's Service class and contain .base in their source text.
 
-// withStored adds the collections that item.base contains to the properties that are loaded with items of a class.
+// withStored adds to load the collections of c that item.base contains.
 func (r arguments) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
 	if !r.h.Service.Legacy || !r.h.scripts.UsesBase() {
 		return load
@@ -31,12 +31,14 @@ func (r arguments) withStored(c *engine.Class, load []*engine.Load) []*engine.Lo
 	return load
 }
 
-// isComputedOption reports whether an option of aggregate requests computed rows instead of the stored objects.
+// isComputedOption reports whether an option makes aggregate return computed rows instead of the stored values of the
+// objects.
 func isComputedOption(f engine.Field) bool {
 	return f.Value != nil && (f.Name == "fields" || f.Name == "aggregates" || f.Name == "distinct")
 }
 
-// storedRows is an aggregation without fields and aggregates. It returns the stored form of each object.
+// storedRows implements aggregate without the options fields, aggregates and distinct. It returns the stored values
+// of each object; see item.base.
 func (r *jsRepository) storedRows(call goja.FunctionCall) (vm.Operation, error) {
 	o := js.ObjectOf(call.Argument(1))
 	q, err := r.newQuery(call.Argument(0), o)

@@ -12,24 +12,22 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// jsItem is an item as scripts see it. Its values are converted to JavaScript
-// when a script reads them, so an item that a handler only returns is never
-// converted.
+// jsItem is the Go value behind an item in a script. It converts a value of the item when the script reads it. So an
+// item that a handler only returns is never converted.
 type jsItem struct {
 	h     *Binding
 	item  *engine.Item
-	extra js.Overlay
-	props *goja.Object
-	base  *goja.Object
-	links map[string]goja.Value // loaded references and collections that were read
+	extra js.Overlay            // properties that a script has added
+	props *goja.Object          // result of the property properties; nil until it is read
+	base  *goja.Object          // result of the property base; nil until it is read
+	links map[string]goja.Value // JavaScript values of the references and collections that were read
 
 	changed bool // a script has called set
 }
 
 var itemType = reflect.TypeFor[*jsItem]()
 
-// ItemObject returns the object for it. The caller must not change it
-// afterwards.
+// ItemObject returns the JavaScript object for an item. The caller must not change the item afterwards.
 func (h *Binding) ItemObject(it *engine.Item) goja.Value {
 	if h.itemProto == nil {
 		h.itemProto = h.newItemProto()
@@ -39,10 +37,10 @@ func (h *Binding) ItemObject(it *engine.Item) goja.Value {
 	return o
 }
 
-// Decoded returns the id of the item.
+// Decoded returns the id of the item: an item that is passed to a method stands for its id.
 func (it *jsItem) Decoded() any { return it.item.ID }
 
-// WriteJSON writes the item without converting it, unless a script has added properties.
+// WriteJSON writes the item directly. It returns false if a script has added properties to the item.
 func (it *jsItem) WriteJSON(w *js.Writer) bool {
 	if len(it.extra.Names) > 0 {
 		return false
@@ -51,10 +49,10 @@ func (it *jsItem) WriteJSON(w *js.Writer) bool {
 	return true
 }
 
-// Stored implements js.StoredObject.
+// Stored marks items for package js; see js.IsStored.
 func (it *jsItem) Stored() {}
 
-// itemOf returns the item of an object, or nil if the object is not an item.
+// itemOf returns the item behind a JavaScript object, or nil if v is not an item.
 func itemOf(v goja.Value) *jsItem {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() != itemType {
@@ -64,11 +62,11 @@ func itemOf(v goja.Value) *jsItem {
 	return it
 }
 
-// itemFields are the fields of items in IONDV.
+// itemFields are the properties that every item has in IONDV.
 var itemFields = []string{"id", "base", "classMeta", "properties", "references", "collections", "files", "permissions"}
 
-// Get implements goja.DynamicObject. It returns one of itemFields, a property
-// that a script added, or an attribute.
+// Get implements goja.DynamicObject. It returns a property that a script has added, one of itemFields, or the value
+// of an attribute.
 func (it *jsItem) Get(name string) goja.Value {
 	if v, ok := it.extra.Values[name]; ok {
 		return v
@@ -95,8 +93,8 @@ func (it *jsItem) Get(name string) goja.Value {
 	panic(it.h.NewError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
 }
 
-// loadedObject returns an object with the loaded values of all properties of
-// type t.
+// loadedObject returns an object with the loaded references or collections of the item by name. t selects references
+// or collections, and value returns the JavaScript value of one of them.
 func (it *jsItem) loadedObject(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
 	o := it.h.JS.NewObject()
 	for _, p := range it.item.Class.Properties {
@@ -107,8 +105,7 @@ func (it *jsItem) loadedObject(t engine.PropertyType, value func(*engine.Propert
 	return o
 }
 
-// Set implements goja.DynamicObject. It adds a property to the object and does
-// not change the item.
+// Set implements goja.DynamicObject. It adds a property to the JavaScript object. It does not change the item.
 func (it *jsItem) Set(name string, v goja.Value) bool {
 	it.extra.Set(name, v)
 	return true
@@ -120,8 +117,7 @@ func (it *jsItem) Has(name string) bool {
 	return ok || slices.Contains(itemFields, name) || it.attributeValue(name) != nil
 }
 
-// Delete implements goja.DynamicObject. It removes a property that a script
-// added.
+// Delete implements goja.DynamicObject. It removes a property that a script has added.
 func (it *jsItem) Delete(name string) bool {
 	it.extra.Remove(name)
 	return true
@@ -151,8 +147,8 @@ func (it *jsItem) baseObject() *goja.Object {
 	return it.base
 }
 
-// valueOf returns a property, or one of the special names that IONDV's get
-// accepts.
+// valueOf returns the value of an attribute, or of one of the names __class and __classTitle. It returns null for an
+// unknown name.
 func (it *jsItem) valueOf(name string) goja.Value {
 	switch name {
 	case "__class":
@@ -167,9 +163,8 @@ func (it *jsItem) valueOf(name string) goja.Value {
 	return it.propertyValue(p)
 }
 
-// setValue changes a value of this object. It does not store the item. If v is
-// an item and the attribute is a reference, v becomes the loaded target of the
-// reference.
+// setValue changes an attribute in this object. It does not store the change. If v is an item and the attribute is a
+// reference, v becomes the loaded target of the reference.
 func (it *jsItem) setValue(name string, v goja.Value) error {
 	c := it.item.Class
 	p := c.Property(name)
@@ -212,7 +207,7 @@ func (it *jsItem) setValue(name string, v goja.Value) error {
 	return nil
 }
 
-// newItemProto returns the prototype of items with their methods.
+// newItemProto returns the prototype of all items, which has their methods.
 func (h *Binding) newItemProto() *goja.Object {
 	proto := h.JS.NewObject()
 	methods := h.MethodsOf(proto)
@@ -263,8 +258,7 @@ func (h *Binding) newItemProto() *goja.Object {
 	return proto
 }
 
-// filesObject returns an object with the files of the item by attribute. Each
-// file has the method getContents.
+// filesObject returns an object with the files of the item by attribute name. Each file has the method getContents.
 func (it *jsItem) filesObject() goja.Value {
 	o := it.h.JS.NewObject()
 	plain := &jsStorage{h: it.h, storage: it.h.Storage}
@@ -294,8 +288,8 @@ func (it *jsItem) filesObject() goja.Value {
 	return o
 }
 
-// jsonObject returns the result of toJSON: the item as crud returns it, and the
-// properties that a script added.
+// jsonObject returns the result of toJSON: an object with the members that the CRUD service returns for the item, and
+// the properties that a script has added.
 func (it *jsItem) jsonObject() goja.Value {
 	o := it.h.envelopeObject(it.item, nil)
 	for _, name := range it.extra.Names {
@@ -306,10 +300,9 @@ func (it *jsItem) jsonObject() goja.Value {
 
 // addAsyncItemMethods adds the asynchronous methods.
 func (h *Binding) addAsyncItemMethods(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
-	// Calculated attributes have their values when an item is read.
-	// calculateProperties computes them again after a call of set, from the
-	// loaded objects. Cached values are computed again only when the item is
-	// written.
+	// Calculated attributes have their values when an item is read. After a script has called set,
+	// calculateProperties computes them again from the loaded objects. Attributes whose calculated value is stored
+	// (cached) change only when the item is written.
 	add("calculateProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value {
 		p, resolve, reject := h.JS.NewPromise()
 		if err := it.computeValues(); err != nil {
@@ -338,9 +331,9 @@ func (it *jsItem) computeValues() error {
 	return nil
 }
 
-// attributeValue returns the value of a property for item.name, a short form of item.get("name"). It returns nil if the
-// class has no such property, if the property is hidden or a password, or if items have a built-in member with this
-// name, which takes precedence. The attribute is not enumerable and not part of JSON.
+// attributeValue returns the value of an attribute for item.name, the short form of item.get("name"). It returns nil
+// if the class has no such attribute, if the attribute is hidden or a password, or if items have a built-in member
+// with this name, which takes precedence. These names are not enumerable and not part of the JSON of an item.
 func (it *jsItem) attributeValue(name string) goja.Value {
 	p := it.item.Class.Property(name)
 	if p == nil || p.Type == engine.Password || it.item.Class.Hides(p) || it.h.itemProto.Get(name) != nil {

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// findClass returns the class with a name that a script uses: name@namespace,
-// or only the name if it is unique among the namespaces.
+// findClass returns the class for a name in a script: name@namespace, or only the name if no other namespace has a
+// class of that name.
 func (h *Binding) findClass(name string) (*engine.Class, error) {
 	meta := h.Service.Env.Meta
 	c, err := meta.Class(name)
@@ -33,10 +33,9 @@ func (h *Binding) findClass(name string) (*engine.Class, error) {
 	return found, nil
 }
 
-// viewFor returns the class as metaRepo returns it: without the attributes that
-// are hidden from the account of the call. If the options of the service
-// contain a repository that does not check permissions, viewFor returns the
-// whole class, because the service can read all items anyway.
+// viewFor returns the view of c that metaRepo shows: the class without the attributes that are hidden from the
+// account of the call. If the options of the service contain a repository that does not check permissions, viewFor
+// returns c itself, because the script can read all items anyway.
 func (h *Binding) viewFor(c *engine.Class) *engine.Class {
 	g := h.Service
 	for _, o := range g.Options {
@@ -54,7 +53,7 @@ func (h *Binding) viewFor(c *engine.Class) *engine.Class {
 	return view
 }
 
-// MetaRepository returns the object metaRepo.
+// MetaRepository returns the JavaScript object metaRepo.
 func (h *Binding) MetaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.JS.NewObject()
 	methods := h.MethodsOf(o)
@@ -98,8 +97,8 @@ func (h *Binding) MetaRepository(meta engine.MetaRepository) goja.Value {
 	return o
 }
 
-// descendantsArray returns an array of the classes below c, either of all
-// levels or of the next level.
+// descendantsArray returns an array of the classes that are derived from c. If direct is true, it contains only the
+// classes of the next level.
 func (h *Binding) descendantsArray(c *engine.Class, direct bool) goja.Value {
 	var list []any
 	for _, d := range c.Descendants {
@@ -117,12 +116,12 @@ func (h *Binding) classOrNull(c *engine.Class) goja.Value {
 	return h.classObject(c)
 }
 
-// maxViews is the maximum number of view objects that a VM keeps. The limit is
-// needed because accounts and permissions change.
+// maxViews is the maximum number of objects for views that a VM keeps. Views are created again when accounts or
+// permissions change, so without a limit their number would grow.
 const maxViews = 1000
 
-// classObject returns the object for a class or a view of it. It makes the
-// object once per VM.
+// classObject returns the JavaScript object for a class or a view of a class. A VM makes one object for each and
+// keeps it.
 func (h *Binding) classObject(c *engine.Class) *goja.Object {
 	if o := h.classes[c]; o != nil {
 		return o
@@ -164,7 +163,8 @@ func (h *Binding) classMethods(o *goja.Object, c *engine.Class, byName *goja.Obj
 	h.Method(o, "getDescendants", func(call goja.FunctionCall) goja.Value {
 		return h.descendantsArray(c, call.Argument(0).ToBoolean())
 	})
-	// IONDV returns the class of that name, which is also true in a condition.
+	// Like IONDV, this also returns true for the name of the class itself. IONDV returns a class, which counts as
+	// true.
 	h.Method(o, "checkAncestor", func(call goja.FunctionCall) goja.Value {
 		name := call.Argument(0).String()
 		return h.JS.ToValue(c.FullName == name || c.Name == name || isDescendant(c, name))
@@ -174,7 +174,7 @@ func (h *Binding) classMethods(o *goja.Object, c *engine.Class, byName *goja.Obj
 		if p := c.Property(name); p != nil {
 			return byName.Get(p.Name)
 		}
-		if way := c.Path(name); len(way) > 1 { // through references and collections
+		if way := c.Path(name); len(way) > 1 { // a path such as "owner.name" leads through references and collections
 			owner := c
 			for _, p := range way[:len(way)-1] {
 				owner = owner.TargetOf(p)
@@ -191,18 +191,17 @@ func (h *Binding) classMethods(o *goja.Object, c *engine.Class, byName *goja.Obj
 	})
 }
 
-// propertyMeta returns the description of a property in its class.
+// propertyMeta returns the object that describes the property p of the class c.
 func (h *Binding) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.classObject(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
-	return h.FromDecoded(p.Describe()) // an attribute of all classes
+	return h.FromDecoded(p.Describe()) // __class and __classTitle, which all classes have
 }
 
-// propertyMetas returns the descriptions of the attributes of a class by name.
-// For references and collections the description contains the full name of the
-// target class, so that getMeta finds it, and the class itself as _refClass,
-// which is not enumerable.
+// propertyMetas returns the objects that describe the attributes of a class, by name. For references and collections,
+// such an object contains the full name of the target class, so that a script can pass it to getMeta, and the target
+// class itself as _refClass, which is not enumerable.
 func (h *Binding) propertyMetas(c *engine.Class) *goja.Object {
 	byName := h.JS.NewObject()
 	for _, said := range c.DescribeProperties() {
@@ -225,8 +224,7 @@ func (h *Binding) propertyMetas(c *engine.Class) *goja.Object {
 	return byName
 }
 
-// valuesArray returns an array of the property values of an object, in their
-// order.
+// valuesArray returns an array of the values of the properties of o, in the order of the properties.
 func (h *Binding) valuesArray(o *goja.Object) goja.Value {
 	var list []any
 	for _, name := range o.Keys() {
@@ -235,8 +233,8 @@ func (h *Binding) valuesArray(o *goja.Object) goja.Value {
 	return h.JS.NewArray(list...)
 }
 
-// dependencyPaths returns the paths to the items whose cached values depend on
-// the items of a class.
+// dependencyPaths returns attribute paths, such as ["orders", "customer"]. They lead from an item of class c to the
+// items with cached values that depend on it. Paths with hidden attributes are left out.
 func dependencyPaths(c *engine.Class) []any {
 	paths := []any{}
 	for _, d := range c.Dependencies {
@@ -247,8 +245,8 @@ func dependencyPaths(c *engine.Class) []any {
 	return paths
 }
 
-// neededPaths returns the paths of the objects that must be loaded, in the
-// format of forceEnrichment.
+// neededPaths returns the paths of the objects that loads describe, in the format of the option forceEnrichment.
+// before is the path from the item to the class c.
 func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	paths := []any{}
 	for _, l := range loads {
@@ -261,8 +259,8 @@ func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	return paths
 }
 
-// semanticNames returns the attributes in the semantic (the display string) of
-// a class, with paths.
+// semanticNames returns the attributes and paths of attributes that the semantic of a class contains. The semantic is
+// the template of the display text of an item, such as "name|owner.name".
 func semanticNames(c *engine.Class) []any {
 	names := []any{}
 	for piece := range strings.SplitSeq(c.Semantic, "|") {
@@ -274,8 +272,7 @@ func semanticNames(c *engine.Class) []any {
 	return names
 }
 
-// isDescendant reports whether a class is below the class with the name
-// ancestor.
+// isDescendant reports whether c is derived from a class with the name ancestor.
 func isDescendant(c *engine.Class, ancestor string) bool {
 	for c = c.Ancestor; c != nil; c = c.Ancestor {
 		if c.FullName == ancestor || c.Name == ancestor {

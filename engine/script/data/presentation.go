@@ -8,37 +8,37 @@ import (
 	"restsrv/engine/service"
 )
 
-// presentedKey identifies an object of the presentation in a VM: the source of
-// the object, and the view of a class in which it is shown.
+// presentedKey is the key under which a VM keeps a presentation object, such as a node or a view model: its
+// definition, and the view of the class for which hidden attributes were left out.
 type presentedKey struct {
 	what any
 	view *engine.Class
 }
 
-// maxPresented is the maximum number of presentation objects that a VM keeps.
-// The limit is needed because views change with accounts and permissions.
+// maxPresented is the maximum number of presentation objects that a VM keeps. Without a limit their number would
+// grow, because views change with accounts and permissions.
 const maxPresented = 5000
 
-// presentationMethods are the methods of metaRepo that need the presentation.
+// presentationMethods are the methods of metaRepo that need the presentation of an application.
 var presentationMethods = [...]string{
 	"getNavigationSections", "getNavigationSection", "getNode", "getNodes", "getNodeForClassname",
 	"getListViewModel", "getCollectionViewModel", "getItemViewModel", "getCreationViewModel", "getDetailViewModel",
 	"getWorkflows", "getWorkflow", "getWorkflowView", "getMask", "getValidators",
 }
 
-// presenter implements the methods of metaRepo for the presentation. Its
-// results leave out everything that is hidden from the account of the call.
+// presenter implements the methods of metaRepo for the presentation of an application: navigation, views, workflows,
+// masks and validators. Its results do not contain anything that is hidden from the account of the call.
 type presenter struct {
 	*Binding
 	service.Presentation
-	class func(name, namespace goja.Value) *engine.Class // throws if there is no such class
+	class func(name, namespace goja.Value) *engine.Class // finds a class; throws if there is no such class
 }
 
-// method is a method of metaRepo.
+// method is the Go code of a method of metaRepo.
 type method = func(goja.FunctionCall) goja.Value
 
-// addPresentation adds the methods for navigation, views, workflows, masks and
-// validators to metaRepo.
+// addPresentation adds the methods for navigation, views, workflows, masks and validators to metaRepo. If the
+// application has no presentation, these methods throw an error.
 func (h *Binding) addPresentation(methods *js.Methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
 	said := h.Service.Env.Presentation
 	if said == nil {
@@ -69,14 +69,14 @@ func (h *Binding) addPresentation(methods *js.Methods, add func(string, method),
 	})
 }
 
-// textOf returns an argument that is a string, or "".
+// textOf returns v if it is a string, otherwise "".
 func textOf(v goja.Value) string {
 	text, _ := v.Export().(string)
 	return text
 }
 
-// codeOf returns the code of a section or node, in the namespace of another
-// argument.
+// codeOf returns the full code of a navigation section or node. Both arguments come from the script; namespace may be
+// missing.
 func codeOf(code, namespace goja.Value) string {
 	return service.NodeCode(textOf(code), textOf(namespace))
 }
@@ -87,8 +87,8 @@ func (p *presenter) throwError(err error) {
 	}
 }
 
-// objectOnce returns an object of the presentation, which it makes once for
-// each view.
+// objectOnce returns the presentation object for the definition what in a view of a class. It calls build only at the
+// first time.
 func (p *presenter) objectOnce(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
 	key := presentedKey{what, view}
 	if o := p.presented[key]; o != nil {
@@ -152,8 +152,8 @@ func (p *presenter) addNavigation(add func(string, method)) {
 	})
 }
 
-// anyView returns the view of any class. When the permissions of an account
-// change, all its views change together.
+// anyView returns the view of an arbitrary class. It serves as a key for objects that do not belong to one class:
+// when the permissions of an account change, all its views change together.
 func (p *presenter) anyView() *engine.Class {
 	if all := p.Service.Env.Meta.Classes(); len(all) > 0 {
 		return p.viewFor(all[0])
@@ -192,9 +192,9 @@ func (p *presenter) nodeObject(n *service.NavigationNode, view *engine.Class) go
 	})
 }
 
-// viewModel returns the method for a kind of view. at is the index of the
-// argument with the navigation node. It follows the class, and for collections
-// also the name of the collection, which has no view of its own.
+// viewModel returns the method of metaRepo for one kind of view. The arguments of such a method are a class, for
+// collections also the name of the collection, and then at the index at a navigation node. The name of the collection
+// is ignored, because views are not defined for single collections.
 func (p *presenter) viewModel(at int, kind service.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))
@@ -242,8 +242,8 @@ func (p *presenter) addWorkflows(add func(string, method)) {
 	})
 }
 
-// workflowObject returns the object of a workflow: its definition, and indexes
-// that find its parts by name.
+// workflowObject returns the object for a workflow: its definition, and indexes with which a script finds states and
+// transitions by name.
 func (p *presenter) workflowObject(w *service.Workflow, c *engine.Class) goja.Value {
 	return p.objectOnce(w, c, func(o *goja.Object) {
 		p.fillObject(o, c.Redact(w.Said))
@@ -254,9 +254,9 @@ func (p *presenter) workflowObject(w *service.Workflow, c *engine.Class) goja.Va
 	})
 }
 
-// addIndex adds a non-enumerable object with the elements of a list by one of
-// their members. If many is true, its values are arrays of the elements with
-// the same member.
+// addIndex adds the property name to o, which is not enumerable. It is an object that contains the elements of the
+// array o[list], keyed by their member by. For example, statesByName maps the name of a state to the state. If many
+// is true, each value is an array of the elements with the same key.
 func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
 	index := p.JS.NewObject()
 	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)

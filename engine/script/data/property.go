@@ -10,7 +10,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// propertiesObject returns the map from name to property. It is created once.
+// propertiesObject returns the object item.properties, which maps names to properties. It is created at the first
+// call.
 func (it *jsItem) propertiesObject() *goja.Object {
 	if it.props == nil {
 		it.props = it.h.JS.NewDynamicObject(&propertyMap{it: it, made: map[string]goja.Value{}})
@@ -18,14 +19,13 @@ func (it *jsItem) propertiesObject() *goja.Object {
 	return it.props
 }
 
-// propertyMap is the result of getProperties.
+// propertyMap is the Go value behind item.properties and the result of getProperties.
 type propertyMap struct {
 	it   *jsItem
-	made map[string]goja.Value
+	made map[string]goja.Value // the entries that a script has read or set
 }
 
-// classProperties are the properties that every class has in addition to its
-// own.
+// classProperties are the properties that every class has in addition to the attributes that it defines.
 var classProperties = [...]*engine.Property{
 	{Name: "__class", Caption: "Class", Type: engine.String, Readonly: true},
 	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
@@ -44,7 +44,7 @@ func (m *propertyMap) findProperty(name string) *engine.Property {
 	return p
 }
 
-// Get implements goja.DynamicObject. It returns the property of that name.
+// Get implements goja.DynamicObject. It returns the property with the given name.
 func (m *propertyMap) Get(name string) goja.Value {
 	if v, ok := m.made[name]; ok {
 		return v
@@ -60,7 +60,7 @@ func (m *propertyMap) Get(name string) goja.Value {
 	return v
 }
 
-// Set implements goja.DynamicObject. It replaces or adds an entry of this map.
+// Set implements goja.DynamicObject. It replaces or adds an entry of the object, without an effect on the item.
 func (m *propertyMap) Set(name string, v goja.Value) bool {
 	if v == nil {
 		v = goja.Undefined()
@@ -75,12 +75,10 @@ func (m *propertyMap) Has(name string) bool {
 	return ok || m.findProperty(name) != nil
 }
 
-// Delete implements goja.DynamicObject. It has no effect, because the
-// properties of a class stay.
+// Delete implements goja.DynamicObject. It has no effect, because the properties of a class cannot be removed.
 func (m *propertyMap) Delete(string) bool { return true }
 
-// Keys implements goja.DynamicObject. It returns the properties in the order of
-// the class.
+// Keys implements goja.DynamicObject. It returns the names of the properties in the order of the class.
 func (m *propertyMap) Keys() []string {
 	var names []string
 	for _, p := range classProperties {
@@ -99,7 +97,7 @@ func (m *propertyMap) Keys() []string {
 	return names
 }
 
-// jsProperty is one property of one item.
+// jsProperty is the Go value behind one property of one item.
 type jsProperty struct {
 	js.Handle
 	it *jsItem
@@ -117,8 +115,7 @@ func (h *Binding) propertyObject(it *jsItem, p *engine.Property) goja.Value {
 	return o
 }
 
-// Get implements goja.DynamicObject. It returns the fields of properties in
-// IONDV.
+// Get implements goja.DynamicObject. It returns one of the members that a property has in IONDV: name, item or meta.
 func (p *jsProperty) Get(name string) goja.Value {
 	switch name {
 	case "name":
@@ -134,11 +131,11 @@ func (p *jsProperty) Get(name string) goja.Value {
 // Has implements goja.DynamicObject.
 func (p *jsProperty) Has(name string) bool { return name == "name" || name == "item" || name == "meta" }
 
-// getValue returns the result of getValue.
+// getValue implements the method getValue.
 func (p *jsProperty) getValue() goja.Value { return p.it.valueOf(p.p.Name) }
 
-// evaluate returns the target item of a reference, the items of a collection,
-// or the value of other properties.
+// evaluate returns the target item if the property is a reference. Otherwise it returns the same as getValue: for a
+// collection its items, for other properties the value.
 func (p *jsProperty) evaluate() goja.Value {
 	if p.p.Type == engine.Reference {
 		return p.it.targetItem(p.p)
@@ -146,7 +143,7 @@ func (p *jsProperty) evaluate() goja.Value {
 	return p.getValue()
 }
 
-// displayText returns the value as text for users.
+// displayText returns the value as a text to show to users.
 func (p *jsProperty) displayText() string {
 	switch p.p {
 	case classProperties[0]:
@@ -157,9 +154,8 @@ func (p *jsProperty) displayText() string {
 	return p.it.item.Display(p.p)
 }
 
-// displayBy does the work of getDisplayValue. If how is a function, it formats
-// dates. If how is a language, it is ignored, because the language of the
-// server is used.
+// displayBy implements getDisplayValue(how). If how is a function, it formats the date. If how is the name of a
+// language, it is ignored: the server has one language.
 func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 	h := p.it.h
 	if f, ok := goja.AssertFunction(how); ok && p.p.Type == engine.DateTime {
@@ -174,8 +170,8 @@ func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 	return h.JS.ToValue(p.displayText())
 }
 
-// selectionList returns the selection list of the property, or null if it has
-// none.
+// selectionList returns the values that the selection list of the property offers for the item, or null if the
+// property has no selection list.
 func (p *jsProperty) selectionList() goja.Value {
 	h := p.it.h
 	offered, err := p.it.item.Offered(context.Background(), p.p, loadedOnly{h})
@@ -192,24 +188,24 @@ func (p *jsProperty) selectionList() goja.Value {
 	return h.FromDecoded(list)
 }
 
-// loadedOnly is the data source for the conditions of a selection list when a
-// script reads it. It does not use the database.
+// loadedOnly is the data source for the conditions in a selection list. A script reads the list inside a turn, which
+// must not wait for the database. Therefore the methods that would read data return an error.
 type loadedOnly struct{ h *Binding }
 
 var errNotLoaded = engine.Errorf(engine.Invalid, "selection", "the selection list looks other objects up: it is only known where the object is read")
 
-// Find returns an error.
+// Find returns errNotLoaded.
 func (loadedOnly) Find(context.Context, *engine.Query) ([]*engine.Item, error) {
 	return nil, errNotLoaded
 }
 
-// Count returns an error.
+// Count returns errNotLoaded.
 func (loadedOnly) Count(context.Context, *engine.Query) (int64, error) { return 0, errNotLoaded }
 
-// Next returns an error.
+// Next returns errNotLoaded.
 func (loadedOnly) Next(context.Context, string) (int64, error) { return 0, errNotLoaded }
 
-// Class finds a class.
+// Class finds a class by its name.
 func (d loadedOnly) Class(name string) (*engine.Class, error) { return d.h.findClass(name) }
 
 // Now returns the current time.

@@ -13,9 +13,8 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// newQuery returns the query for target and the options filter and
-// skipSubClasses. target is a class, or an item whose values are used as
-// conditions.
+// newQuery returns a query for target with the options filter and skipSubClasses of o. target is the name of a class,
+// or an item: then the query finds the items that have the same values as this item.
 func (r arguments) newQuery(target goja.Value, o *goja.Object) (*engine.Query, error) {
 	c, it, err := r.readTarget(target)
 	if err != nil {
@@ -50,8 +49,8 @@ func (r arguments) parseFilter(c *engine.Class, o *goja.Object) (*engine.Filter,
 	return query.ParseFilter(c, decoded, r.h.Service.Now())
 }
 
-// sameValues returns a filter for items of c with the values of an item. It
-// skips values that are hidden in c.
+// sameValues returns a filter for the items of c that have the same values as it. It ignores values that are null,
+// absent or hidden from the account.
 func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	var all []*engine.Filter
 	for i, p := range it.Class.Properties {
@@ -67,7 +66,8 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	return engine.And(all...), nil
 }
 
-// newLoads returns the loads for the options forceEnrichment and nestingDepth.
+// newLoads returns the referenced objects to load with the items, according to the options forceEnrichment (a list of
+// paths) and nestingDepth.
 func (r arguments) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
 	paths, depth := js.OptionOf(o, "forceEnrichment"), js.OptionOf(o, "nestingDepth")
 	l := query.NewLoadSet(c)
@@ -95,7 +95,7 @@ func (r arguments) newLoads(c *engine.Class, o *goja.Object) ([]*engine.Load, er
 	return r.withStored(c, l.Roots), nil
 }
 
-// enrichmentList converts a single path to a list.
+// enrichmentList returns the value of forceEnrichment as a list. A script may pass a single path.
 func enrichmentList(v any) any {
 	if s, ok := v.(string); ok {
 		return []any{s}
@@ -103,8 +103,8 @@ func enrichmentList(v any) any {
 	return v
 }
 
-// readPageOptions reads the options sort, offset, count and distinct, and those
-// of newLoads.
+// readPageOptions sets the fields of q from the options sort, offset, count, forceEnrichment and nestingDepth. It
+// checks the option distinct, which has no effect.
 func (r arguments) readPageOptions(q *engine.Query, o *goja.Object) (err error) {
 	if q.Load, err = r.newLoads(q.Class, o); err != nil || o == nil {
 		return err
@@ -125,7 +125,7 @@ func (r arguments) readPageOptions(q *engine.Query, o *goja.Object) (err error) 
 		return err
 	}
 	if v := js.OptionOf(o, "distinct"); v != nil {
-		if _, ok := v.Export().(bool); !ok { // items are distinct anyway
+		if _, ok := v.Export().(bool); !ok { // true and false have no effect: the items of a list are always distinct
 			return engine.Errorf(engine.Invalid, "distinct", "distinct takes true or false: the different values of attributes are found by aggregate, found %s", js.DescribeValue(v))
 		}
 	}
@@ -156,7 +156,7 @@ func (r *jsRepository) getList(call goja.FunctionCall) (vm.Operation, error) {
 	total := js.OptionOf(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
-		page, n := *q, int64(-1) // do may be called again, so it must not change q
+		page, n := *q, int64(-1) // Do may be called again, so it must not change q
 		if counted {
 			page.Total = &n
 		}
@@ -168,8 +168,8 @@ func (r *jsRepository) getList(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// listItems returns the items, at most Limits.Rows. It copies items into blocks
-// to reduce allocations.
+// listItems returns the items that a query finds. It returns an error if there are more than Limits.Rows. It copies
+// items into blocks to reduce the number of allocations.
 func (r *jsRepository) listItems(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
 	limit := r.h.Limits.Rows
 	bounded := *q
@@ -213,23 +213,23 @@ func (r *jsRepository) getCount(call goja.FunctionCall) (vm.Operation, error) {
 	}}, err
 }
 
-// iteratorPage is the number of items that an iterator fetches at a time.
+// iteratorPage is the number of items that an iterator reads at a time.
 const iteratorPage = 100
 
 // iterator reads the result of a query page by page.
 type iterator struct {
 	r *jsRepository
-	q *engine.Query // After is the position of the next page
+	q *engine.Query // query for the rest; After is the position of the last item that was read
 
-	mu    sync.Mutex // held across turns, because a script may call next again before it is done
+	mu    sync.Mutex // an operation holds it while it reads, because a script may call next again meanwhile
 	page  []*engine.Item
-	left  int // number of remaining items; negative for no limit
+	left  int // number of items that may still be read; negative if there is no limit
 	begun bool
 	ended bool
 }
 
-// getIterator returns an object with the methods next, which returns the next
-// item or null, and count, which returns the total number of items.
+// getIterator returns an object with two methods: next returns the next item or null, and count returns the number of
+// items that the query finds.
 func (r *jsRepository) getIterator(call goja.FunctionCall) (vm.Operation, error) {
 	o := r.readOptions("getIterator", call.Argument(1), listOptions)
 	q, err := r.newQuery(call.Argument(0), o)
@@ -303,9 +303,8 @@ func (it *iterator) fetchPage(ctx context.Context) error {
 	return nil
 }
 
-// advanceStart moves the start of the query behind the items that were found.
-// It does not depend on these items, so they may change before the next page is
-// read.
+// advanceStart makes the query start after the last item that was found. It uses the position of this item in the
+// order, not its id, so the item may change or be deleted before the next page is read.
 func (it *iterator) advanceStart(found []*engine.Item) {
 	if len(found) == 0 {
 		return

@@ -12,25 +12,25 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// Binding provides the objects for data: repositories, items, the metadata of classes, and files.
+// Binding provides the JavaScript objects for data: repositories, items, the metadata of classes, and files.
 type Binding struct {
 	*vm.VM
-	Storage engine.FileStorage // storage of uploaded files; may be nil
-	strict  engine.Handling    // of attributes that a class does not have
+	Storage engine.FileStorage // storage for files that scripts write; may be nil
+	strict  engine.Handling    // how to handle attributes that the class does not have: ignore or refuse them
 	scripts Scripts
 	events  *event.Binding
 
 	itemProto     *goja.Object
 	propertyProto *goja.Object
-	classes       map[*engine.Class]*goja.Object
-	views         int // number of cached views of classes
+	classes       map[*engine.Class]*goja.Object // by class or view of a class
+	views         int                            // number of views in classes
 	presented     map[presentedKey]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
 }
 
-// Scripts describes the scripts that a VM has loaded.
+// Scripts describes the source text of the scripts that a VM has loaded.
 type Scripts interface {
-	// UsesBase reports whether a script uses item.base.
+	// UsesBase reports whether a script contains .base; see base.go.
 	UsesBase() bool
 }
 
@@ -39,7 +39,7 @@ var _ js.Items = (*Binding)(nil)
 // ListObject implements js.Items.
 func (h *Binding) ListObject(items []*engine.Item) goja.Value { return h.listArray(items, -1) }
 
-// New returns the binding of a VM.
+// New returns the binding of a VM. It uses the file storage and the handling in the options of the service.
 func New(v *vm.VM, events *event.Binding, scripts Scripts) *Binding {
 	h := &Binding{
 		VM: v, events: events, scripts: scripts, Storage: v.Service.Env.Files,
@@ -55,8 +55,7 @@ func New(v *vm.VM, events *event.Binding, scripts Scripts) *Binding {
 	return h
 }
 
-// RepositoryObject returns the object dataRepo for repo. It is created once per
-// VM.
+// RepositoryObject returns the JavaScript object dataRepo for repo. A VM makes it once.
 func (h *Binding) RepositoryObject(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
@@ -66,7 +65,7 @@ func (h *Binding) RepositoryObject(repo engine.Repository) goja.Value {
 	return o
 }
 
-// newObject returns a new object with the methods.
+// newObject returns a new JavaScript object with the methods of r.
 func (r *jsRepository) newObject() *goja.Object {
 	h := r.h
 	o := h.JS.NewObject()
@@ -98,10 +97,10 @@ func (r *jsRepository) newObject() *goja.Object {
 	return o
 }
 
-// jsRepository implements dataRepo for scripts with one repository.
+// jsRepository implements the methods of dataRepo for one repository.
 type jsRepository struct {
 	arguments
-	tx *transaction // the transaction that its operations belong to; nil if there is none
+	tx *transaction // transaction in which the methods run; nil if there is none
 }
 
 // arguments reads the arguments of the methods of a repository: classes, items, queries and options.
@@ -110,15 +109,14 @@ type arguments struct {
 	repo engine.Repository
 }
 
-// viewOf returns the view of c that the repository shows to the account of the
-// call.
+// viewOf returns the view of c for the account of the call: the class without hidden attributes.
 func (r arguments) viewOf(c *engine.Class) (*engine.Class, error) {
 	return engine.ViewOf(r.h.Call.Context(), r.repo, c.Base())
 }
 
-// writableClass is like readTarget, but returns an error if the account does not
-// have the permission p for any item of the class. This prevents that such an
-// account learns about errors in its input. p = 0 stands for create or change.
+// writableClass reads a class like readTarget. It returns an error if the account does not have the permission p on
+// any item of the class. The check comes before the input is checked, so that an account without permission does not
+// see errors about its input. p = 0 means that the account must be able to create or to change items.
 func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
 	c, _, err := r.readTarget(v)
 	if err != nil {
@@ -131,8 +129,8 @@ func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Cla
 	return c, engine.Allow(ctx, r.repo, c, p)
 }
 
-// readTarget reads the first argument, a class name or an item. It returns the
-// class in the view of the repository.
+// readTarget reads an argument that is the name of a class or an item. It returns the view of the class, and the item
+// if there is one.
 func (r arguments) readTarget(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
 		c, err = r.viewOf(i.item.Class)
@@ -166,8 +164,8 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (vm.Operation, error) {
 	}}, err
 }
 
-// readItemArguments reads the arguments that identify one item: a class and an
-// id, or an item. ok reports whether there is an id.
+// readItemArguments reads the arguments that identify one item: a class and an id, or an item. ok is false if the id
+// is missing.
 func (r arguments) readItemArguments(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
 	c, it, err := r.readTarget(call.Argument(0))
 	if err != nil {
@@ -180,7 +178,7 @@ func (r arguments) readItemArguments(call goja.FunctionCall) (c *engine.Class, i
 	return c, id, ok, nil
 }
 
-// idOf reads an id. It returns false for null and undefined.
+// idOf returns the id for an argument, which is an item or an id. It returns false for null and undefined.
 func idOf(v goja.Value) (string, bool) {
 	if it := itemOf(v); it != nil {
 		return it.item.ID, true
@@ -198,9 +196,8 @@ func (r *jsRepository) itemResult(it *engine.Item, err error) (func() goja.Value
 	return func() goja.Value { return r.h.ItemObject(it) }, nil
 }
 
-// Options of the operations. ignoredOptions are options of IONDV that have no
-// effect here, because operations always use the account of the request, and
-// values are always computed.
+// Options of the methods. ignoredOptions are options of IONDV that have no effect here, because methods always act
+// for the account of the request, and calculated values are always computed.
 var (
 	ignoredOptions = []string{"user", "uid", "lang", "tz", "log", "needed", "skipCalculations", "skipEnrich", "skipEnrichment", "skipAutoAssign", "reload",
 		"autoAssign", "ignoreIntegrityCheck", "adjustAutoInc", "skipCacheRefresh", "silent", "checkAcl"}
@@ -211,8 +208,8 @@ var (
 	bulkOptions  = slices.Concat(countOptions, []string{"skipResult"})
 )
 
-// readOptions returns an argument with options. It logs unknown options once,
-// so that a misspelt name can be found.
+// readOptions returns the options argument v of a method, or nil if it is not an object. It logs each unknown option
+// once, so that a misspelt name can be found.
 func (r arguments) readOptions(method string, v goja.Value, known []string) *goja.Object {
 	o, _ := v.(*goja.Object)
 	if o == nil {
@@ -226,19 +223,20 @@ func (r arguments) readOptions(method string, v goja.Value, known []string) *goj
 	return o
 }
 
-// logIgnoredOption logs, once, an option that is ignored.
+// logIgnoredOption logs that a method ignores an option. It does so once per load for each method and option.
 func (r arguments) logIgnoredOption(method, option string) {
 	r.h.Service.WarnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.currentLine())
 }
 
-// currentLine returns the current position of the script.
+// currentLine returns the current position of the script as file:line:column.
 func (h *Binding) currentLine() string {
 	f := &vm.Failure{}
 	f.AddFrames(h.VM, h.CallStack())
 	return f.Place()
 }
 
-// addFurtherMembers adds further members of IONDV's repositories.
+// addFurtherMembers adds those members of IONDV's repositories that are not operations. Some of them throw an error,
+// because they are not supported.
 func (r *jsRepository) addFurtherMembers(o *goja.Object, methods *js.Methods) {
 	h := r.h
 	methods.Add("on", r.on)
@@ -256,7 +254,7 @@ func (r *jsRepository) addFurtherMembers(o *goja.Object, methods *js.Methods) {
 	_ = o.DefineAccessorProperty("ds", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// recache computes the cached attributes of an item again and returns the
+// recache implements recache(item). It computes the cached attributes of the item again, stores them, and returns the
 // updated item.
 func (r *jsRepository) recache(call goja.FunctionCall) (vm.Operation, error) {
 	it := itemOf(call.Argument(0))

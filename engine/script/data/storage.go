@@ -15,13 +15,12 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// claims contains the files that a call has stored and that no item holds yet.
-// If a later write of the call contains the id of such a file, the id stands
-// for the file.
+// claims contains the files that a call has stored and that do not belong to an item yet. If the call later writes an
+// item and gives the id of such a file as the value of an attribute, the file is attached to the item.
 type claims struct {
 	mu    sync.Mutex
 	files map[string]engine.StoredFile
-	used  map[string]bool
+	used  map[string]bool // ids of the files that an attribute of this call has received
 }
 
 func (c *claims) add(f engine.StoredFile) {
@@ -40,8 +39,8 @@ func (c *claims) find(id string) (engine.StoredFile, bool) {
 	return f, ok
 }
 
-// takeFile returns a file for an attribute that will hold it. If the file is
-// used already, takeFile returns a copy.
+// takeFile returns the file with the given id for an attribute. If another attribute has already received the file,
+// takeFile returns a copy. It returns false if the call has not stored such a file.
 func (c *claims) takeFile(id string, storage engine.FileStorage) (engine.StoredFile, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *claims) takeFile(id string, storage engine.FileStorage) (engine.StoredF
 	return f, ok
 }
 
-// claimFiles replaces the ids of files that the call has stored by the files.
+// claimFiles replaces the ids of files in v by the files that the call has stored, also in nested records.
 func claimFiles(c *vm.Call, v engine.Values, storage engine.FileStorage) {
 	for _, value := range v {
 		switch value := value.(type) {
@@ -86,13 +85,12 @@ func claimOne(c *vm.Call, u *engine.Upload, storage engine.FileStorage) {
 	}
 }
 
-// FileStorage returns the object FileStorage for a storage.
+// FileStorage returns the JavaScript object FileStorage for a storage.
 func (h *Binding) FileStorage(storage engine.FileStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "fileStorage", storage: storage})
 }
 
-// ImageStorage returns the object ImageStorage, a storage with thumbnails for
-// its files.
+// ImageStorage returns the JavaScript object ImageStorage: a file storage whose files have thumbnails.
 func (h *Binding) ImageStorage(storage engine.ImageStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
 }
@@ -105,19 +103,17 @@ func (h *Binding) storageObject(s *jsStorage) goja.Value {
 	return o
 }
 
-// jsStorage implements a file storage for scripts.
+// jsStorage implements the methods of FileStorage and ImageStorage.
 type jsStorage struct {
 	h       *Binding
 	name    string
 	storage engine.FileStorage
-	images  engine.ImageStorage // the same as storage; nil if the files have no thumbnails
+	images  engine.ImageStorage // the same value as storage; nil if the files have no thumbnails
 }
 
-// accept(content, folder, {name, mimeType}) stores content, which is given as
-// bytes, {buffer, name, mimeType}, {name, mime, body: base64} or base64 text. A
-// storage of images rejects content with another media type. The argument
-// folder is ignored. If the call does not write the file to an item, the file
-// is removed later.
+// accept implements accept(content, folder, {name, mimeType}), which stores a file. content is bytes, {buffer, name,
+// mimeType}, {name, mime, body: base64} or base64 text. An image storage rejects a media type that is not an image.
+// The argument folder is ignored. If the call does not write the file to an item, the file is removed later.
 func (s *jsStorage) accept(call goja.FunctionCall) (vm.Operation, error) {
 	u, err := s.h.readUpload(call.Argument(0))
 	if err == nil && s.images != nil {
@@ -140,8 +136,8 @@ func (s *jsStorage) accept(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// imageType returns an error if the first argument with a media type has one
-// that is not an image.
+// imageType returns an error if the media type is not an image. The media type is taken from the first of the
+// arguments that has one.
 func imageType(arguments ...goja.Value) error {
 	for _, v := range arguments {
 		o, ok := v.(*goja.Object)
@@ -162,7 +158,7 @@ func imageType(arguments ...goja.Value) error {
 	return nil
 }
 
-// readUpload converts content that a script passes.
+// readUpload converts the content argument of accept; see there.
 func (h *Binding) readUpload(v goja.Value) (*engine.Upload, error) {
 	bad := engine.Errorf(engine.Invalid, "file", "a file is bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text, found %s", js.DescribeValue(v))
 	decoded, err := h.ToDecoded(v)
@@ -200,8 +196,8 @@ func (h *Binding) readUpload(v goja.Value) (*engine.Upload, error) {
 	return nil, bad
 }
 
-// fetch returns the files for ids. It leaves out ids that do not exist and
-// files that the account may not read.
+// fetch implements fetch(ids). It returns the files with these ids. It leaves out ids that do not exist and files
+// that the account may not read.
 func (s *jsStorage) fetch(call goja.FunctionCall) (vm.Operation, error) {
 	decoded, err := s.h.ToDecoded(call.Argument(0))
 	if err != nil {
@@ -250,9 +246,8 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// fileObject returns the object of a stored file: its description, with the
-// method getContents. Files of an image storage have thumbnails with the same
-// methods.
+// fileObject returns the JavaScript object of a stored file: its description, with the method getContents. In an
+// image storage, the object also contains thumbnails, which have the same method.
 func (s *jsStorage) fileObject(f engine.StoredFile) goja.Value {
 	open := func(ctx context.Context) (io.ReadCloser, string, error) {
 		if limit := int64(s.h.Limits.Text); f.Size > limit {
@@ -279,10 +274,11 @@ func (s *jsStorage) fileObject(f engine.StoredFile) goja.Value {
 	return s.withContents(o, f, open)
 }
 
-// opener returns content and its media type. The caller must close the content.
+// opener opens the content of a file or thumbnail and returns it with its media type. The caller must close the
+// content.
 type opener func(context.Context) (io.ReadCloser, string, error)
 
-// withContents adds the methods of a file to its description.
+// withContents adds the methods getContents and toString to the description of a file or thumbnail.
 func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open opener) goja.Value {
 	o := described.(*goja.Object)
 	text := o.Get("id")
@@ -304,7 +300,7 @@ func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open
 	return o
 }
 
-// readContent reads a file up to the size limit for scripts.
+// readContent reads the content that open returns, up to the size limit for scripts.
 func (s *jsStorage) readContent(ctx context.Context, open opener) ([]byte, string, error) {
 	r, mimeType, err := open(ctx)
 	if err != nil {
@@ -318,9 +314,8 @@ func (s *jsStorage) readContent(ctx context.Context, open opener) ([]byte, strin
 	return content, mimeType, nil
 }
 
-// remove(id) releases a file that the call has stored, so that it is removed
-// later. If an item holds the file, remove fails, because the file is removed
-// together with the attribute.
+// remove implements remove(id). It releases a file that the call has stored, so that the file is removed later. If
+// the file belongs to an item, remove fails: such a file is removed when the attribute changes.
 func (s *jsStorage) remove(call goja.FunctionCall) (vm.Operation, error) {
 	id := call.Argument(0).String()
 	held, env := vm.LocalOf[claims](s.h.Call), s.h.Service.Env
@@ -340,8 +335,8 @@ func (s *jsStorage) remove(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// dropFile removes a file from the claims. It returns false if the call has no
-// such file or an item holds it.
+// dropFile removes a file from the claims. It returns false if the call has not stored the file or if an attribute
+// has received it.
 func (c *claims) dropFile(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,29 +12,28 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// transaction is one attempt of dataRepo.transaction. Its function is called in
-// a turn. Meanwhile, a goroutine keeps the transaction of the repository open
-// until the result of the function is settled, the time limit is reached, or
-// the call ends.
+// transaction is one attempt of dataRepo.transaction(work). work is called in a turn. Meanwhile, a goroutine keeps
+// the transaction of the repository open until the promise of work settles, the time limit is reached, or the call
+// ends.
 type transaction struct {
 	vm.Scope
-	r     *jsRepository // the repository of the transaction
-	work  goja.Callable
-	ended chan error // receives the error of work, once
+	r     *jsRepository // the repository on which the transaction was started
+	work  goja.Callable // the function of the script
+	ended chan error    // receives nil or an error when work has ended
 
 	// The following fields may be used only inside a turn.
-	result goja.Value // result of work, or the value that it threw
-	busy   bool       // work threw the error of a conflict with another transaction
+	result goja.Value // value that work returned or threw
+	busy   bool       // work threw an error because of a conflict with another transaction
 }
 
-// maxTransactionAttempts is the maximum of the option attempts.
+// maxTransactionAttempts is the maximum value of the option attempts.
 const maxTransactionAttempts = 20
 
-// errThrown ends a transaction if its function threw result.
+// errThrown is the error of a transaction whose function threw a value. The value is in transaction.result.
 var errThrown = errors.New("the function of a transaction failed")
 
-// checkUsable returns an error if the transaction is over or belongs to another
-// call.
+// checkUsable returns an error if r belongs to a transaction that is over, that another call has started, or that is
+// not the innermost open one.
 func (r *jsRepository) checkUsable() error {
 	t, within := r.tx, r.h.Scope
 	switch {
@@ -50,15 +49,15 @@ func (r *jsRepository) checkUsable() error {
 	return nil
 }
 
-// outsideWriteError returns the error for a write outside of the open
-// transaction, because the write would wait for that transaction.
+// outsideWriteError returns the error for a write outside of the open transaction. Such a write would wait for the
+// transaction to end.
 func outsideWriteError() error {
 	return engine.Errorf(engine.Invalid, "transaction",
 		"inside a transaction use tx, the argument of its function: a write of another repository would wait for the transaction to end")
 }
 
-// joinTransaction makes an operation a part of the transaction of the
-// repository, if there is one.
+// joinTransaction returns a prepare function whose operation runs in the transaction of r, if r belongs to one. It
+// sets Operation.Context accordingly.
 func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (vm.Operation, error)) func(goja.FunctionCall) (vm.Operation, error) {
 	return func(call goja.FunctionCall) (vm.Operation, error) {
 		if err := r.checkUsable(); err != nil {
@@ -72,9 +71,9 @@ func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (vm.Opera
 		case op.Writes && r.h.Scope.IsOpen():
 			err = outsideWriteError()
 		case r.h.Scope.IsOpen() && engine.WithinTransaction(r.h.Call.Context()):
-			op.Context = r.h.Scope.Ctx // in the context of the outer transaction it would wait for the inner one to end
+			op.Context = r.h.Scope.Ctx // in the outer transaction, the operation would wait for the inner one to end
 		default:
-			op.Context = r.h.Call.Context() // it reads committed data
+			op.Context = r.h.Call.Context() // outside of transactions, it reads committed data
 			op.Prompt = !op.Writes
 		}
 		return op, err
@@ -130,9 +129,9 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	return h.JS.ToValue(p)
 }
 
-// readAttempts returns how often the function of a transaction may be called.
-// The default is 1, because changes of variables or of the shared store and
-// effects of fetch are not undone with the transaction.
+// readAttempts returns the option attempts: how often the function of a transaction may be called. The default is 1,
+// because some effects are not undone with the transaction: changes of variables and of the shared store, and
+// requests by fetch.
 func (r *jsRepository) readAttempts(options goja.Value) (int, error) {
 	o, ok := options.(*goja.Object)
 	if !ok {
@@ -152,9 +151,8 @@ func (r *jsRepository) readAttempts(options goja.Value) (int, error) {
 	return int(n), nil
 }
 
-// runAttempts runs the transaction, and runs it again if it conflicts with
-// other transactions. It returns the last attempt. Each attempt is a separate
-// transaction: later operations of the function from an earlier attempt fail.
+// runAttempts runs the transaction, and repeats it if it conflicts with other transactions. It returns the last
+// attempt. Each attempt is a new transaction, so operations that the function has started in an earlier attempt fail.
 func (t transaction) runAttempts(ctx context.Context, attempts int) (last *transaction, err error) {
 	for attempt := 1; ; attempt++ {
 		one := t
@@ -167,7 +165,7 @@ func (t transaction) runAttempts(ctx context.Context, attempts int) (last *trans
 	}
 }
 
-// logLost logs that a transaction was undone after its request was answered.
+// logLost logs that a transaction was undone because the handler answered the request before the transaction ended.
 func (t *transaction) logLost(where []goja.StackFrame) {
 	v := t.r.h.VM
 	f := &vm.Failure{Message: "the request was answered before its transaction ended: await it"}
@@ -175,7 +173,8 @@ func (t *transaction) logLost(where []goja.StackFrame) {
 	v.Service.Log.Error("a transaction was undone", v.Service.FailureArgs(f, "request", t.Call.Req.ID)...)
 }
 
-// run calls the function of the transaction and waits until it ends.
+// run is the work of the repository transaction: it calls the function of the script in a turn and waits until it
+// ends.
 func (t *transaction) run(ctx context.Context) error {
 	limit := t.r.h.Limits.Transaction
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -198,11 +197,11 @@ func (t *transaction) run(ctx context.Context) error {
 	return engine.Errorf(engine.Timeout, "transaction-time", "the transaction took longer than %s and was undone", limit)
 }
 
-// start is the turn that calls the function.
+// start is the turn that calls the function of the script.
 func (t *transaction) start() error {
 	h := t.r.h
 	if t.Call.Over.Load() {
-		return nil // its context has ended, which ends the transaction
+		return nil // the context of the transaction has ended, too, which makes run return
 	}
 	h.Scope = &t.Scope
 	tx := (&jsRepository{arguments: arguments{h, t.r.repo}, tx: t}).newObject()
@@ -232,7 +231,7 @@ func (t *transaction) endThrown(err error) error {
 	return nil
 }
 
-// end records the result of the function.
+// end records the result of the function and makes run return. err is nil or errThrown.
 func (t *transaction) end(result goja.Value, err error) {
 	t.Over, t.result = true, result
 	if o, ok := result.(*goja.Object); ok && err != nil {

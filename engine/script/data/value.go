@@ -9,9 +9,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// propertyValue returns the result of getValue for a property: for a reference
-// its id, for a file its description, and for a collection its items, or null
-// if they are not loaded.
+// propertyValue returns the result of getValue for an attribute. For a reference it is the id of the target, for a
+// file its description, and for a collection the array of its items, or null if they are not loaded.
 func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	v := it.item.Values[p.Index]
 	switch {
@@ -25,8 +24,8 @@ func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	return it.h.FromValue(v)
 }
 
-// targetItem returns the item that a reference points to, or null if it is not
-// loaded. It returns the same object each time.
+// targetItem returns the item that a reference points to, or null if it is not loaded. Each call returns the same
+// JavaScript object.
 func (it *jsItem) targetItem(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if link.Item == nil {
@@ -35,8 +34,7 @@ func (it *jsItem) targetItem(p *engine.Property) goja.Value {
 	return it.linkedValue(p, func() goja.Value { return it.h.ItemObject(link.Item) })
 }
 
-// memberList returns an array of the items of a collection, or null if they are
-// not loaded.
+// memberList returns the array of the items in a collection, or null if they are not loaded.
 func (it *jsItem) memberList(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if !link.Loaded {
@@ -57,9 +55,8 @@ func (it *jsItem) linkedValue(p *engine.Property, build func() goja.Value) goja.
 	return v
 }
 
-// getPath implements get(path) of IONDV. The path may lead through loaded
-// objects. If it leads through a collection, the result is an array of the
-// values of its items.
+// getPath implements get(path). The path may lead through references and collections that are loaded, as in
+// "owner.name". If it leads through a collection, the result is an array of the values of all its items.
 func (it *jsItem) getPath(path string) goja.Value {
 	name, rest, dotted := strings.Cut(path, ".")
 	if !dotted {
@@ -90,7 +87,7 @@ func (it *jsItem) getPath(path string) goja.Value {
 	return goja.Null()
 }
 
-// flattenInto appends a value, or the elements of an array.
+// flattenInto appends v to values. If v is an array, it appends the elements.
 func (h *Binding) flattenInto(values []any, v goja.Value) []any {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Array" {
@@ -102,8 +99,8 @@ func (h *Binding) flattenInto(values []any, v goja.Value) []any {
 	return values
 }
 
-// storedValue returns a property in its stored form, for base. For a collection
-// that is an array of ids, or null if it is not loaded.
+// storedValue returns the value of an attribute for item.base. For a collection that is an array of ids, or null if
+// the collection is not loaded.
 func (it *jsItem) storedValue(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if p.Type != engine.Collection || !link.Loaded {
@@ -116,8 +113,8 @@ func (it *jsItem) storedValue(p *engine.Property) goja.Value {
 	return it.h.JS.NewArray(ids...)
 }
 
-// path contains the items around an item, to prevent that an item is written
-// within itself.
+// path is the list of items that contain the current item, innermost first. It is used to detect that an item would
+// be written within itself.
 type path struct {
 	item *engine.Item
 	up   *path
@@ -132,8 +129,8 @@ func (p *path) containsItem(it *engine.Item) bool {
 	return false
 }
 
-// envelopeObject returns an item in the form of crud responses, as a new
-// object.
+// envelopeObject returns a new object with the members that the CRUD service returns for the item. up is the path to
+// the item. If the item is within itself, the object has only an id and a class.
 func (h *Binding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	o := h.JS.NewObject()
 	text := func(name, value string) { h.Put(o, name, h.JS.ToValue(value)) }
@@ -165,8 +162,8 @@ func (h *Binding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	return o
 }
 
-// answerValue returns a property in the form of responses: loaded objects that
-// belong to the response in full, other references as ids.
+// answerValue returns the value of an attribute as it is in responses: a reference or collection as objects if they
+// belong to the response, another reference as an id.
 func (h *Binding) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {
@@ -191,7 +188,8 @@ func (h *Binding) answerValue(it *engine.Item, p *engine.Property, here *path) g
 	return h.FromValue(v)
 }
 
-// rawNumber returns a JSON number that is not exact as a JavaScript number.
+// rawNumber returns a value that JSON.stringify writes as the number text, even if a JavaScript Number cannot
+// represent it exactly.
 func (h *Binding) rawNumber(text string) goja.Value {
 	json := h.JS.Get("JSON")
 	make, _ := goja.AssertFunction(json.(*goja.Object).Get("rawJSON"))

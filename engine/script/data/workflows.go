@@ -12,9 +12,9 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// WorkflowsObject returns the object workflows, which reads and changes the
-// workflow states of objects. It acts for the account of the request on the
-// repository of the option dataRepo, and takes part in an open transaction.
+// WorkflowsObject returns the JavaScript object workflows, which reads and changes the workflow states of items. It
+// acts for the account of the request, uses the repository of the option dataRepo, and takes part in an open
+// transaction.
 func (h *Binding) WorkflowsObject(w engine.Workflows) goja.Value {
 	o := h.JS.NewObject()
 	f := &jsWorkflows{h: h, flows: w, data: h.Service.Data()}
@@ -27,8 +27,8 @@ func (h *Binding) WorkflowsObject(w engine.Workflows) goja.Value {
 	return o
 }
 
-// EventType checks the name of an event, workflow@namespace.state, and returns
-// its type.
+// eventType checks an event name of workflows.on, such as "workflow@namespace.state", and returns the internal type
+// of the event.
 func (f *jsWorkflows) eventType(name string) (string, error) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 || !f.flows.Has(name[:at], name[at+1:]) {
@@ -37,14 +37,14 @@ func (f *jsWorkflows) eventType(name string) (string, error) {
 	return event.EnterEvent(name[:at], name[at+1:]), nil
 }
 
-// jsWorkflows implements engine.Workflows for scripts.
+// jsWorkflows implements the methods of the object workflows.
 type jsWorkflows struct {
 	h     *Binding
 	flows engine.Workflows
 	data  engine.Repository
 }
 
-// itemArgument returns the item of an argument.
+// itemArgument returns the item that v holds. name is the name of the method, for the error if v is not an item.
 func (f *jsWorkflows) itemArgument(name string, v goja.Value) (*engine.Item, error) {
 	if it := itemOf(v); it != nil {
 		return it.item, nil
@@ -52,7 +52,7 @@ func (f *jsWorkflows) itemArgument(name string, v goja.Value) (*engine.Item, err
 	return nil, engine.Errorf(engine.Invalid, "argument", "workflows.%s takes an item of a repository, found %s", name, js.DescribeValue(v))
 }
 
-// getStatus(item) returns the states of the item and the possible transitions.
+// getStatus implements getStatus(item). It returns the workflow states of the item and the possible transitions.
 func (f *jsWorkflows) getStatus(call goja.FunctionCall) (vm.Operation, error) {
 	it, err := f.itemArgument("getStatus", call.Argument(0))
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
@@ -61,9 +61,9 @@ func (f *jsWorkflows) getStatus(call goja.FunctionCall) (vm.Operation, error) {
 	}}, err
 }
 
-// moveFunction returns a function (item, workflow, name) that moves the item
-// and returns it afterwards. It returns null if the account may no longer read
-// the item.
+// moveFunction returns the code of a method (item, workflow, name) that moves the item to another state. set stores
+// the third argument, a transition or a state, in the move. The method returns the moved item, or null if the account
+// may no longer read it.
 func (f *jsWorkflows) moveFunction(name, what string, set func(*engine.Move, string)) func(goja.FunctionCall) (vm.Operation, error) {
 	return func(call goja.FunctionCall) (vm.Operation, error) {
 		it, err := f.itemArgument(name, call.Argument(0))

@@ -10,23 +10,23 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// input contains the bound data of a write.
+// input contains the values of a write after they were checked against the class.
 type input struct {
 	r      *jsRepository
 	class  *engine.Class
-	id     string // id of the item to write, "" for a new one
+	id     string // id of the item to change; "" for a new one
 	values engine.Values
 }
 
-// storeFiles stores the files among the values. It must be called in an
-// operation.
+// storeFiles stores the content of the files in the values. It must be called in an operation, because it waits for
+// the storage.
 func (in *input) storeFiles(ctx context.Context) error {
 	fs := engine.Files{Storage: in.r.h.Storage, Data: in.r.repo, Meta: in.r.h.Service.Env.Meta}
 	return fs.Accept(ctx, in.class, in.id, in.values)
 }
 
-// bindData binds the data of a write, which is an object of attributes or an
-// item.
+// bindData checks and converts the data argument of a write, which is an object of attributes or an item. id is the
+// id of the item to change.
 func (r *jsRepository) bindData(c *engine.Class, id string, data goja.Value) (*input, error) {
 	in := &input{r: r, class: c, id: id}
 	var err error
@@ -52,7 +52,7 @@ func (r *jsRepository) bindData(c *engine.Class, id string, data goja.Value) (*i
 	return in, err
 }
 
-// itemValues returns the values to write for a whole item.
+// itemValues returns the values to write if a script passes the whole item it as data.
 func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	if it.Class.Base() != c.Base() {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
@@ -71,8 +71,8 @@ func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	return v, nil
 }
 
-// heldFiles converts the files of an item to input. If the input is for another
-// item, that item gets copies of the files.
+// heldFiles converts the files that an attribute of an item holds to uploads that name these files by id. If the
+// uploads are written to another item, that item gets copies of the files.
 func heldFiles(value any) any {
 	files := engine.FilesIn(value)
 	if len(files) == 0 {
@@ -88,10 +88,10 @@ func heldFiles(value any) any {
 	return uploads[0]
 }
 
-// after contains the options of a write for its result.
+// after contains the options of a write that concern its result.
 type after struct {
-	load []*engine.Load
-	none bool // skipResult
+	load []*engine.Load // objects to load with the result
+	none bool           // option skipResult: return null
 }
 
 func (r arguments) readAfter(c *engine.Class, v goja.Value) (a after, err error) {
@@ -103,8 +103,8 @@ func (r arguments) readAfter(c *engine.Class, v goja.Value) (a after, err error)
 	return a, err
 }
 
-// writeResult returns the result of a write: the stored item, with the objects
-// to load according to the options.
+// writeResult returns the result of a write: the stored item, with the objects to load according to the options in a.
+// it and err are the result of the repository.
 func (r *jsRepository) writeResult(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
 	if err != nil {
 		return nil, err
@@ -211,7 +211,8 @@ func (r *jsRepository) deleteItem(call goja.FunctionCall) (vm.Operation, error) 
 	}}, nil
 }
 
-// bulkEdit changes all items that a filter finds and returns their number.
+// bulkEdit implements bulkEdit(class, data, options). It changes all items that the filter finds and returns their
+// number.
 func (r *jsRepository) bulkEdit(call goja.FunctionCall) (vm.Operation, error) {
 	if _, err := r.writableClass(call.Argument(0), engine.MayWrite); err != nil {
 		return vm.Operation{}, err
@@ -230,7 +231,8 @@ func (r *jsRepository) bulkEdit(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// bulkDelete removes all items that a filter finds and returns their number.
+// bulkDelete implements bulkDelete(class, options). It deletes all items that the filter finds and returns their
+// number.
 func (r *jsRepository) bulkDelete(call goja.FunctionCall) (vm.Operation, error) {
 	if _, err := r.writableClass(call.Argument(0), engine.MayDelete); err != nil {
 		return vm.Operation{}, err
@@ -242,8 +244,8 @@ func (r *jsRepository) bulkDelete(call goja.FunctionCall) (vm.Operation, error) 
 	}}, err
 }
 
-// wrap returns an item with data, without storing it. Objects for references
-// and in collections become items, too.
+// wrap returns an item with the given data, without storing it. Objects in references and collections become items,
+// too.
 func (r *jsRepository) wrap(call goja.FunctionCall) (*engine.Item, error) {
 	c, _, err := r.readTarget(call.Argument(0))
 	if err != nil {
@@ -285,8 +287,7 @@ func wrapValues(c *engine.Class, v engine.Values) *engine.Item {
 	return it
 }
 
-// wrappedMembers returns the objects of a collection as items. It leaves out
-// plain ids.
+// wrappedMembers returns the new objects in a collection as items. It leaves out members that are given by id.
 func wrappedMembers(c *engine.Class, l *engine.Links) engine.Link {
 	link := engine.Link{Loaded: true, Shown: true}
 	for _, e := range l.Add {

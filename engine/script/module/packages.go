@@ -185,7 +185,7 @@ type exportsOf struct {
 func (f *Files) findExport(e exportsOf, key string, from *Source) (*Source, error) {
 	field := e.field
 	if list, ok := field.(engine.Fields); !ok || len(list) > 0 && !strings.HasPrefix(list[0].Name, ".") {
-		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is short for the export "."
+		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is a short form of {".": target}
 	}
 	for _, c := range conditions {
 		if target, ok := targetOf(field, key, c); ok {

@@ -181,9 +181,8 @@ const preludeProto = `(check) => {
 	Object.defineProperty(Object.prototype, '__proto__', d);
 }`
 
-// checkCycle throws if the prototype chain that starts at proto leads back to o through a Proxy, or if
-// it is too
-// long to check.
+// checkCycle throws if the prototype chain that starts at proto leads back to o through a Proxy, or if it is
+// too long to check.
 func (h limiter) checkCycle(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object

@@ -18,7 +18,7 @@ import (
 
 // Host is the server that tests run against.
 type Host interface {
-	// Request sends a request through the whole server.
+	// Request sends a request through the whole server, like an HTTP client.
 	Request(ctx context.Context, r Request) (*Response, error)
 	// AddAccount creates an account with roles and permissions. grants maps resources to permissions, for example
 	// "c:::note@sample" to "read write".
