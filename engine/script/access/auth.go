@@ -52,7 +52,7 @@ func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	return o
 }
 
-// withCallback adds the method name to o, whose name in error messages is object. The method returns a promise. If
+// withCallback adds the method name to o. Error messages call o by the name object. The method returns a promise. If
 // argument n of a call is a function, the method returns undefined instead and calls that function with (error) or
 // (null, value).
 func (h *Binding) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (vm.Operation, error)) {
@@ -128,7 +128,7 @@ func (a *jsAccounts) signIn(call goja.FunctionCall) (vm.Operation, error) {
 	return a.checkCredentials(engine.AuthPwd, c), nil
 }
 
-// checkCredentials returns an operation whose result is the account that the credentials authenticate, or null.
+// checkCredentials returns an operation that authenticates the credentials. Its result is the account, or null.
 func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials) vm.Operation {
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
 		proven, err := a.accounts.Authenticate(ctx, mode, c)
@@ -139,7 +139,7 @@ func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials
 	}}
 }
 
-// profile implements userProfile(name). It returns the account with this name, or null if there is none.
+// profile implements userProfile(name). It returns the account with this name, or null if it does not exist.
 func (a *jsAccounts) profile(call goja.FunctionCall) (vm.Operation, error) {
 	id := call.Argument(0).String()
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
@@ -202,7 +202,7 @@ func (a *jsAccounts) generateToken(call goja.FunctionCall) (vm.Operation, error)
 	}}, nil
 }
 
-// accountName returns the name of the account in ctx, or "" if there is none.
+// accountName returns the name of the account in ctx, or "" if ctx has no account.
 func accountName(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.ID

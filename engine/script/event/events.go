@@ -13,45 +13,44 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// Events is a Repository that calls the event handlers of scripts (dataRepo.on) for each item that is written
-// through it. A handler before a write can change the values or refuse the write. A handler after a write can set
-// more values. Objects nested in a write cause save events. Handlers can also be called before a list is read.
-// UpdateAll and DeleteAll cause no events.
+// Events is a Repository that calls the event handlers of scripts (dataRepo.on) for each item that is written through
+// it. A handler before a write can change the values or refuse the write. A handler after a write can set more
+// values. Records that are nested in a write cause the events pre-save and save. Handlers can also be called before a
+// list is read. UpdateAll and DeleteAll cause no events.
 //
-// Handlers before a write run in its transaction, after the permissions of the account were checked; see transact.
-// Handlers after a write run when it is committed, or in the transaction that the caller has begun.
+// Handlers before a write run in its transaction, after the permissions of the account have been checked; see
+// transact. Handlers after a write run when it is committed, or in the transaction that the caller has begun.
 //
-// A handler acts for the account of the write, with the permissions of the repository that it was registered on. Its
-// own writes cause events too, up to a maximum depth.
+// A handler acts for the account of the write. It has the permissions that this account has on the repository where
+// the handler was registered. Writes of a handler cause events, too, up to a maximum depth.
 type Events struct {
 	engine.Repository
 	log *slog.Logger
 
 	mu       sync.Mutex
 	services map[string]registered // services with handlers, by name
-	order    []string              // names of the services in the order in which they were added
+	order    []string              // names of services; their handlers are called in this order
 	table    atomic.Pointer[listeners]
 }
 
 var _ engine.Transactor = (*Events)(nil)
 
-// listeners is the set of all handlers.
+// listeners is the set of the handlers of all services.
 type listeners struct {
 	byType map[string][]listener // by the type of the event
-	reads  bool                  // true if some handlers are for lists
-	time   time.Duration         // time limit of a write including the handlers before it
+	reads  bool                  // there are handlers for lists
+	time   time.Duration         // time limit of a write together with the handlers before it
 }
 
-// listener is a handler of one event.
+// listener is a handler for one type of event.
 type listener struct {
 	service *vm.Service
 	event   Handler
-	index   int // index of the handler in each VM of the service
-	typ     string
+	index   int    // index in Binding.Handlers of each VM of the service
+	typ     string // type with which the handler was registered, such as "note@sample.pre-edit"
 }
 
-// NewEvents returns a Repository that adds events to inner. If a handler after a write fails, the error is written to
-// log.
+// NewEvents returns a Repository that adds events to inner. Errors of handlers after a write are logged to log.
 func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
 	return &Events{Repository: inner, log: log, services: map[string]registered{}}
 }
@@ -66,8 +65,8 @@ func (e *Events) Admit(ctx context.Context, a engine.Admission) error {
 	return engine.Admit(ctx, e.Repository, a)
 }
 
-// SetOrder adds services. Their handlers are called in the order of the services, which does not depend on which
-// service is loaded first.
+// SetOrder adds services. If an event has handlers in several services, they are called in the order of the services.
+// This order must not depend on which service is loaded first.
 func (e *Events) SetOrder(services []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,8 +77,8 @@ func (e *Events) SetOrder(services []string) {
 	}
 }
 
-// SetHandlers registers the handlers of a version of a service when it becomes active. They replace those of the
-// previous version.
+// SetHandlers registers the handlers of a new version of the service s. They replace the handlers of the previous
+// version.
 func (e *Events) SetHandlers(s *vm.Service, handlers []Handler) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,7 +115,7 @@ type registered struct {
 	handlers []Handler
 }
 
-// The events of a class.
+// The events of an item of a class. An event type is the name of the class, a dot and one of these.
 const (
 	preCreate = "pre-create"
 	created   = "create"
@@ -128,7 +127,8 @@ const (
 	deleted   = "delete"
 )
 
-// The events of a collection. Its name precedes them.
+// The events of a collection. An event type is the name of the class, the name of the collection and one of these, as
+// in "order@shop.lines.put".
 const (
 	putIn   = "put"
 	ejected = "eject"
@@ -136,7 +136,8 @@ const (
 
 var classEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted, preFetch, preIterate}
 
-// listenersFor returns the listeners to call for a write, or nil if there are none.
+// listenersFor returns the listeners to call for an operation with ctx. It returns nil if there are none, or if the
+// operation must not cause events.
 func (e *Events) listenersFor(ctx context.Context) *listeners {
 	t := e.table.Load()
 	if t == nil || ctx.Value(silentKey{}) != nil {
@@ -145,8 +146,8 @@ func (e *Events) listenersFor(ctx context.Context) *listeners {
 	return t
 }
 
-// of returns the listeners of an event: those of the class first, then those of its ancestors. The type of each
-// listener is the type that it was registered with.
+// of returns the listeners for an event of an item of class c. Listeners of c come first, then those of its
+// ancestors. In the result, listener.typ is the type that the listener was registered with.
 func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	for ; c != nil; c = c.Ancestor {
 		typ := c.FullName + "." + what
@@ -158,7 +159,7 @@ func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	return all
 }
 
-// hasAny reports whether one of the events has a listener. If not, a write needs no preparation.
+// hasAny reports whether one of the events has a listener. If none has, a write needs no preparation.
 func (t *listeners) hasAny(c *engine.Class, what ...string) bool {
 	return slices.ContainsFunc(what, func(w string) bool { return len(t.of(c, w)) > 0 })
 }
@@ -193,7 +194,7 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 	return it, nil
 }
 
-// Update implements engine.Repository. An update of collections alone causes no edit events.
+// Update implements engine.Repository. An update that changes only collections causes no edit events.
 func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	t := e.listenersFor(ctx)
 	if t == nil || !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
@@ -301,7 +302,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 			}
 			r := &records[i]
 			r.Values, given[i] = w.values, slices.Clone(w.values)
-			r.Brief = r.Brief && !t.hasAny(r.Class, saved) // a handler may read the creator of the item
+			r.Brief = r.Brief && !t.hasAny(r.Class, saved) // a brief item has no creator, but a handler may read it
 		}
 		items, err = e.Repository.Save(ctx, records)
 		return err

@@ -12,20 +12,21 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// Handler is a handler that a script registered, in one VM. All VMs of a service register the same types and
-// repositories.
+// Handler is a function that a script registered in one VM with dataRepo.on. All VMs of a service register handlers
+// for the same types and repositories.
 type Handler struct {
-	types    []string
-	repo     engine.Repository
+	types    []string          // types of events
+	repo     engine.Repository // repository on which on was called
 	Function goja.Callable
 }
 
-// SameEvents reports whether two VMs have registered the same handlers. If not, the service cannot use both VMs.
+// SameEvents reports whether two VMs have registered handlers for the same events. If not, the service cannot use
+// both VMs.
 func SameEvents(a, b []Handler) bool {
 	return slices.EqualFunc(a, b, func(a, b Handler) bool { return a.repo == b.repo && slices.Equal(a.types, b.types) })
 }
 
-// Binding has the event handlers that scripts registered in one VM.
+// Binding collects the event handlers that scripts register in one VM.
 type Binding struct {
 	*vm.VM
 	Handlers []Handler
@@ -34,8 +35,9 @@ type Binding struct {
 // New returns the binding of a VM.
 func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 
-// Register registers an event handler. The function typeOf checks and completes the type of an event. Register throws
-// if the service is loaded already.
+// Register implements a method on(type, handler), where type may be an array. If it throws, the message begins with
+// the first argument, the name of the method. typeOf checks a type and returns its full form. Register throws if the
+// service has been loaded already.
 func (h *Binding) Register(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	if h.Load == nil {
 		panic(h.NewError(what+": handlers are registered while the service loads, not later", nil))
@@ -69,7 +71,7 @@ func (h *Binding) Register(what string, call goja.FunctionCall, repo engine.Repo
 	return goja.Undefined()
 }
 
-// EventType checks the type of an event of a repository and completes the name of its class.
+// EventType checks the event type name, such as "note.create", and returns it with the full name of the class.
 func EventType(name string, findClass func(string) (*engine.Class, error)) (string, error) {
 	refuse := func(why string) error {
 		return engine.Errorf(engine.Invalid, "event", "dataRepo.on(%s): %s", engine.Quote(name), why)
@@ -106,25 +108,25 @@ func EventType(name string, findClass func(string) (*engine.Class, error)) (stri
 // eventRun is one call of an event handler.
 type eventRun struct {
 	listener
-	before  bool // true if the handler runs before the write
+	before  bool // the handler runs before the write
 	refuses bool // the handler can refuse the write by returning false
 	class   *engine.Class
 	id      string
-	item    *engine.Item  // the current or deleted item, or the master of a collection; nil if it does not exist or is hidden
-	values  engine.Values // values to write; nil if there are none
+	item    *engine.Item  // the current or deleted item, or the master of a collection; nil if it is missing or hidden
+	values  engine.Values // values to write; nil for events without values
 
-	collection string
-	details    []*engine.Item
+	collection string         // name of the collection, for put and eject
+	details    []*engine.Item // the members that were put in or ejected
 
-	query *engine.Query // the query of a list; nil for a write
+	query *engine.Query // the query of a list; nil for writes
 
-	// The fields below are accessed only inside a turn, until the turn has ended.
-	data      *goja.Object
-	given     map[string]goja.Value // initial values of data
-	cancelled bool
+	// The following fields may be used only inside a turn, and again when the call has ended.
+	data      *goja.Object          // property data of the event object
+	given     map[string]goja.Value // members of data before the handler ran
+	cancelled bool                  // the handler has refused the write
 }
 
-// newEvent returns the event object.
+// newEvent returns the event object, which is the first argument of the handler.
 func (r *eventRun) newEvent(c *vm.Call) goja.Value {
 	h := vm.BindingOf[*Binding](c.VM)
 	o := h.JS.NewObject()
@@ -171,7 +173,7 @@ func (r *eventRun) newEvent(c *vm.Call) goja.Value {
 	return o
 }
 
-// queryOptions returns the options of getList that correspond to a query, except the filter.
+// queryOptions returns the options with which getList would make the query q, without the filter.
 func queryOptions(q *engine.Query) engine.Fields {
 	sort := engine.Fields{}
 	for _, s := range q.Sort {
@@ -192,7 +194,8 @@ func queryOptions(q *engine.Query) engine.Fields {
 	return options
 }
 
-// givenValue converts a value that is written to the form that scripts use. It returns false if the value is absent.
+// givenValue converts a value that is about to be written to a JavaScript value for the handler. It returns false if
+// the value is absent, that is, if the write does not change the attribute.
 func (h *Binding) givenValue(v any) (goja.Value, bool) {
 	switch v := v.(type) {
 	case *engine.Record:
@@ -236,7 +239,8 @@ func (h *Binding) givenValue(v any) (goja.Value, bool) {
 	return nil, false
 }
 
-// readOutcome returns the attributes that the handler changed in data, and those of the object if it returned one.
+// readOutcome returns the attributes that the handler has set: those that it changed in event.data, and those of the
+// object that it returned.
 func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
 	if r.refuses && result != nil && result.StrictEquals(c.VM.JS.ToValue(false)) {
 		r.cancelled = true

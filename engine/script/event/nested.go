@@ -7,14 +7,14 @@ import (
 	"restsrv/engine"
 )
 
-// innerWrite is the write of a record that is nested in another write.
+// innerWrite is the write of a record that is nested in a written item.
 type innerWrite struct {
 	*writing
-	given engine.Values // copy of the values; the write modifies its own
-	item  *engine.Item  // the stored item, as read in the transaction
+	given engine.Values // copy of the values; the repository changes the values themselves
+	item  *engine.Item  // the stored item; set by the repository during the write
 }
 
-// runNested calls the pre-save handlers of the nested records.
+// runNested calls the pre-save handlers of the records nested in the values, and of the records nested in these.
 func (w *writing) runNested() error {
 	for _, value := range w.values {
 		if err := w.nestedIn(value); err != nil {
@@ -65,8 +65,8 @@ func (w *writing) runNestedRecord(r *engine.Record) error {
 	return nil
 }
 
-// runNestedSaved calls the save handlers of the nested records, the innermost first, and the handlers of members
-// that were added to their collections.
+// runNestedSaved calls the save handlers of the nested records, innermost records first, and the handlers for members
+// that were put into their collections.
 func (w *writing) runNestedSaved() {
 	for i := len(w.order) - 1; i >= 0; i-- {
 		in := w.order[i]
@@ -83,7 +83,7 @@ func (w *writing) runNestedSaved() {
 	}
 }
 
-// hasLinkListeners reports whether a listener exists for the changes of a collection in the given values.
+// hasLinkListeners reports whether there is a listener for one of the collections that the values change.
 func (w *writing) hasLinkListeners(given engine.Values) bool {
 	for i, value := range given {
 		if links, ok := value.(*engine.Links); ok && links != nil {
@@ -96,7 +96,7 @@ func (w *writing) hasLinkListeners(given engine.Values) bool {
 	return false
 }
 
-// idsOf returns the ids of members, including members that were created by the same write.
+// idsOf returns the ids of members: strings are ids, and records were created by the same write.
 func (w *writing) idsOf(members []any) (ids []string) {
 	for _, m := range members {
 		switch m := m.(type) {
@@ -111,17 +111,17 @@ func (w *writing) idsOf(members []any) (ids []string) {
 	return ids
 }
 
-// preFetch occurs when a list is about to be read, preIterate when the first page of an iterator is.
+// The events of reading. preFetch occurs before a list is read, preIterate before an iterator reads its first page.
 const (
 	preFetch   = "pre-fetch"
 	preIterate = "pre-iterate"
 )
 
-// pageKey is the context key for a list that is a page of an iterator. Its value is the event to emit, or "" for the
-// pages after the first.
+// pageKey is the context key that marks a list as a page of an iterator. Its value is the event to cause: preIterate
+// for the first page, "" for the following pages.
 type pageKey struct{}
 
-// PageContext returns the context for reading a page of an iterator. The first page causes the event pre-iterate.
+// PageContext returns the context with which an iterator reads a page. The first page causes the event pre-iterate.
 func PageContext(ctx context.Context, first bool) context.Context {
 	event := ""
 	if first {
@@ -130,7 +130,7 @@ func PageContext(ctx context.Context, first bool) context.Context {
 	return context.WithValue(ctx, pageKey{}, event)
 }
 
-// List implements engine.Repository. It calls the handlers of preFetch or preIterate first.
+// List implements engine.Repository. It calls the handlers for preFetch or preIterate before it reads the list.
 func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	if t := e.listenersFor(ctx); t != nil && t.reads {
 		if err := e.runBeforeList(ctx, t, q); err != nil {
@@ -140,8 +140,8 @@ func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 	return e.Repository.List(ctx, q, visit)
 }
 
-// runBeforeList calls the handlers for a list that is about to be read. If a handler returns an error, the list is
-// refused.
+// runBeforeList calls the handlers for a list that is about to be read. If a handler fails, the list is not read and
+// List returns the error.
 func (e *Events) runBeforeList(ctx context.Context, t *listeners, q *engine.Query) error {
 	what, paged := ctx.Value(pageKey{}).(string)
 	if !paged {

@@ -10,18 +10,19 @@ import (
 	"restsrv/engine"
 )
 
-// The limits of retries of a write after a transaction conflict.
+// Limits for repeating a write after a conflict of transactions.
 const (
 	maxWriteAttempts = 5
 	writePause       = 10 * time.Millisecond
 )
 
-// transact runs write, which calls the handlers of an event and then the inner repository. If handlers before the
-// write exist, for the writes or for nested records, transact first checks the permissions of the account. It then
-// runs all in one transaction, so that a refused write also undoes the writes of the handlers.
+// transact calls the function write, which calls the handlers before a write and then the inner repository. If there
+// are such handlers, for the event or for nested records, transact first checks the permissions of the account. It
+// then runs everything in one transaction, so that a refused write also undoes the writes of the handlers. Without
+// such handlers, it only calls write.
 //
-// The function write is called with the context of the transaction. It is called again if the transaction conflicted
-// with another one. The time of the transaction is limited, because on some databases it holds the only writer.
+// write is called with the context of the transaction. If the transaction conflicts with another one, write is called
+// again. The time of the transaction is limited, because on SQLite no other write can run meanwhile.
 func (e *Events) transact(ctx context.Context, writes []*writing, what string, m *engine.Match, write func(ctx context.Context) error) error {
 	i := slices.IndexFunc(writes, func(w *writing) bool { return w != nil && w.heardBefore(what) })
 	if i < 0 {
@@ -64,13 +65,14 @@ func (e *Events) transact(ctx context.Context, writes []*writing, what string, m
 	}
 }
 
-// IsConflict reports whether a transaction failed because of a conflict and should be retried.
+// IsConflict reports whether a transaction failed because it conflicted with another one, so that it should be
+// repeated.
 func IsConflict(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy"
 }
 
-// PauseWrite waits before a retry. It returns false if ctx is done.
+// PauseWrite waits for a short random time before a write is repeated. It returns false if ctx is done.
 func PauseWrite(ctx context.Context) bool {
 	select {
 	case <-time.After(writePause + rand.N(writePause)):
@@ -80,7 +82,8 @@ func PauseWrite(ctx context.Context) bool {
 	}
 }
 
-// admissionOf describes the writes of an event. The event is "" for an update of collections alone.
+// admissionOf describes the writes for the check of permissions. If an update changes only collections, the name of
+// the event is "".
 func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admission {
 	a := engine.Admission{Match: m, May: engine.MayWrite}
 	switch what {
@@ -99,13 +102,13 @@ func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admissi
 	return a
 }
 
-// heardBefore reports whether handlers run before the write: those of the event, if it is not "", or those of nested
-// records.
+// heardBefore reports whether handlers run before the write: handlers for the event, unless its name is "", or
+// handlers for nested records.
 func (w *writing) heardBefore(what string) bool {
 	return what != "" && w.table.hasAny(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
 }
 
-// nestedHeard reports whether handlers run before the records in a value are saved.
+// nestedHeard reports whether there are pre-save handlers for the records that a value contains.
 func (t *listeners) nestedHeard(value any) bool {
 	switch v := value.(type) {
 	case *engine.Record:
@@ -116,7 +119,7 @@ func (t *listeners) nestedHeard(value any) bool {
 	return false
 }
 
-// setContext sets the context of the write, of its handlers and of nested writes.
+// setContext makes the write, its handlers and the nested writes use ctx.
 func (w *writing) setContext(ctx context.Context) {
 	depth := w.ctx.Value(depthKey{})
 	w.asked, w.ctx = ctx, context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth)
@@ -125,7 +128,8 @@ func (w *writing) setContext(ctx context.Context) {
 	}
 }
 
-// cloneValues copies values and the records nested in them, because handlers and the repository modify both.
+// cloneValues copies values and the records nested in them. A repeated write needs the originals, but handlers and
+// the repository modify the values.
 func cloneValues(v engine.Values) engine.Values {
 	v = slices.Clone(v)
 	for i, value := range v {
@@ -157,13 +161,12 @@ func cloneNested(value any) any {
 	return &clone
 }
 
-// EnterEvent returns the type of the event before an object enters a state.
+// EnterEvent returns the internal type of the event that an item enters a state of a workflow.
 func EnterEvent(workflow, state string) string { return "workflow " + workflow + "." + state }
 
-// Entering calls the handlers of workflows.on before an item of c enters a
-// state, in the transaction of that change. Values that they return, or set in
-// data, are written to the item together with v. They may also prevent the
-// change.
+// Entering calls the handlers that workflows.on has registered, before an item of class c enters a state. It runs in
+// the transaction that changes the state. The handlers can set attributes, which are added to v and written to the
+// item, and they can refuse the change.
 func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
 	t := e.listenersFor(ctx)
 	if t == nil {

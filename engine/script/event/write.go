@@ -13,40 +13,41 @@ import (
 	"restsrv/engine/service"
 )
 
-// maxEventDepth limits the nesting of writes in handlers of other writes.
+// maxEventDepth limits the nesting of events: a handler writes, which calls a handler, which writes, and so on.
 const maxEventDepth = 8
 
 type (
-	silentKey struct{} // marks the context of a write that causes no events
-	depthKey  struct{} // marks the context of a write in a handler; the value is the number of enclosing handlers
+	silentKey struct{} // marks the context of an operation that causes no events
+	depthKey  struct{} // marks the context of a handler; the value is the number of handlers that are running around it
 )
 
-// writing is one write and its handlers.
+// writing is one write together with the calls of its handlers.
 type writing struct {
 	events *Events
 	table  *listeners
-	asked  context.Context // context of the write
+	asked  context.Context // context of the caller of the write
 	ctx    context.Context // context of the handlers
 	class  *engine.Class
 	id     string
 	values engine.Values                      // values to write; nil for a deletion
-	was    map[engine.Repository]*engine.Item // the item to delete, as each repository returns it
-	inner  map[*engine.Record]*innerWrite     // writes of the records nested in values
-	order  []*innerWrite                      // the same writes in the order of values
+	was    map[engine.Repository]*engine.Item // item to delete, as each repository with a handler returns it
+	inner  map[*engine.Record]*innerWrite     // writes of the records that are nested in values
+	order  []*innerWrite                      // values of inner, in the order of the attributes
 }
 
-// newWriting returns a write with a context for its handlers. That context has no guard: the repository of a handler
-// decides what the handler may do.
+// newWriting returns a writing with a context for its handlers. The guard that ctx may contain for the write (see
+// engine.WithGuard) does not apply to handlers: the repository of a handler decides which permissions it has.
 func (e *Events) newWriting(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
 	return &writing{events: e, table: t, asked: ctx, ctx: own, class: c, id: id}
 }
 
-// repository returns the repository that a handler was registered on.
+// repository returns the repository on which the handler was registered.
 func (l listener) repository() engine.Repository { return l.event.repo }
 
-// readVisible reads an item from the repository of a handler. It returns nil if the item is hidden from the account.
+// readVisible reads an item from the repository of the handler l. It returns nil if the item does not exist or is
+// hidden from the account.
 func (w *writing) readVisible(l listener, c *engine.Class, id string) (*engine.Item, error) {
 	if id == "" {
 		return nil, nil
@@ -58,7 +59,8 @@ func (w *writing) readVisible(l listener, c *engine.Class, id string) (*engine.I
 	return it, err
 }
 
-// readDeleted reads the item that is about to be deleted, for the handlers of the events.
+// readDeleted reads the item that is about to be deleted, if one of the events has handlers. When they run after the
+// write, the item cannot be read any more.
 func (w *writing) readDeleted(what ...string) error {
 	w.was = map[engine.Repository]*engine.Item{}
 	for _, one := range what {
@@ -76,7 +78,7 @@ func (w *writing) readDeleted(what ...string) error {
 	return nil
 }
 
-// runBefore calls the handlers before the write. They can change the values or refuse the write.
+// runBefore calls the handlers that run before the write. They can change the values or refuse the write.
 func (w *writing) runBefore(what string) error {
 	return w.runHandlers(w.table.of(w.class, what), what == preDelete)
 }
@@ -101,7 +103,7 @@ func (w *writing) runHandlers(all []listener, refuses bool) error {
 	return nil
 }
 
-// mergeValues adds the attributes that a handler returned to the values of the write.
+// mergeValues adds the attributes that a handler has set to the values of the write.
 func (w *writing) mergeValues(l listener, given engine.Fields) error {
 	if len(given) == 0 || w.values == nil {
 		return nil
@@ -115,7 +117,7 @@ func (w *writing) mergeValues(l listener, given engine.Fields) error {
 	return err
 }
 
-// bindAttributes converts the attributes that a handler returned.
+// bindAttributes checks and converts the attributes that a handler has set.
 func (l listener) bindAttributes(c *engine.Class, given engine.Fields) (engine.Values, error) {
 	v, unknown, err := c.Bind(given, engine.Lenient)
 	if err != nil {
@@ -133,8 +135,8 @@ func (l listener) bindAttributes(c *engine.Class, given engine.Fields) (engine.V
 	return v, nil
 }
 
-// runAfter calls the handlers after the write. It also writes the attributes that they return, which causes no events.
-// It returns the current item. If a handler fails, the error is logged and the write stands.
+// runAfter calls the handlers that run after the write. If they set attributes, it writes these without causing
+// events. It returns the current item. Errors of handlers are logged, because the write cannot be undone.
 func (w *writing) runAfter(what string, it *engine.Item) *engine.Item {
 	for _, l := range w.table.of(w.class, what) {
 		changed, err := w.afterOne(l, it)
@@ -169,8 +171,8 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	if _, err := l.repository().Update(silent, it.Class.Base(), it.ID, v, engine.WriteOptions{}); err != nil {
 		return nil, err
 	}
-	// Read the item as the caller of the write does. If the new values hide the item from that account, the caller
-	// keeps the previous item.
+	// Read the item as the caller of the write would. If the new values hide the item from the account, the caller
+	// gets the item as it was before.
 	changed, err = w.events.Repository.Get(w.asked, it.Class.Base(), it.ID)
 	if code := engine.CodeOf(err); err != nil && (code == engine.NotFound || code == engine.Forbidden) {
 		return nil, nil
@@ -178,7 +180,7 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	return changed, err
 }
 
-// readWritten returns a written item as the repository of a handler returns it.
+// readWritten returns the written item as the repository of the handler l shows it to the account.
 func (w *writing) readWritten(l listener, it *engine.Item) (*engine.Item, error) {
 	if _, secured := l.repository().(engine.Warden); secured {
 		return w.readVisible(l, it.Class, it.ID)
@@ -186,7 +188,7 @@ func (w *writing) readWritten(l listener, it *engine.Item) (*engine.Item, error)
 	return it, nil
 }
 
-// runLinked calls the handlers for members that were added to collections or removed from them.
+// runLinked calls the handlers for members that were put into collections or ejected from them.
 func (w *writing) runLinked(it *engine.Item, given engine.Values) {
 	for i, value := range given {
 		links, ok := value.(*engine.Links)
@@ -199,6 +201,8 @@ func (w *writing) runLinked(it *engine.Item, given engine.Values) {
 	}
 }
 
+// tellLinks calls the handlers for one such event: ids are the members that were put into the collection p of the
+// item it, or ejected from it.
 func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, ids []string) {
 	if len(ids) == 0 {
 		return
@@ -215,7 +219,8 @@ func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, id
 	}
 }
 
-// readMembers reads the master and the members from the repository of the handler.
+// readMembers reads the master and the members from the repository of the handler. Members that are hidden from the
+// account are left out.
 func (r *eventRun) readMembers(w *writing, p *engine.Property, it *engine.Item, ids []string) (err error) {
 	if r.item, err = w.readWritten(r.listener, it); err != nil {
 		return err
@@ -238,7 +243,7 @@ func (w *writing) logFailure(l listener, err error) {
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 
-// callHandler calls the handler and returns the attributes that it sets.
+// callHandler calls the handler and returns the attributes that it has set.
 func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	if depth, _ := ctx.Value(depthKey{}).(int); depth > maxEventDepth {
 		return nil, engine.Errorf(engine.Internal, "event", "handlers of events write what causes events again, more than %d deep", maxEventDepth)
@@ -263,7 +268,8 @@ func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	return given, nil
 }
 
-// handlerError returns an error of a handler with the reason event.
+// handlerError returns err with the reason "event" in place of "converter" or "script", which the error of a script
+// has by default.
 func (r *eventRun) handlerError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {

@@ -13,16 +13,16 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Body is the body of a request. It is parsed before the handler runs.
+// Body is the body of a request. It is read and parsed before the handler runs.
 type Body struct {
 	Kind    bodyKind
 	Decoded any     // the parsed JSON or form
 	Raw     []byte  // the received bytes; nil for a form with files
 	parts   []*part // the files of a form
-	leave   func()  // returns the room taken from the intake; may be nil
+	leave   func()  // tells the Intake that the memory of the body is free again; may be nil
 }
 
-// Close removes the temporary files of the body and returns its room to the intake.
+// Close removes the temporary files of the body and calls leave.
 func (b Body) Close() {
 	if b.leave != nil {
 		b.leave()
@@ -37,14 +37,19 @@ type bodyKind int
 const (
 	noBody      bodyKind = iota
 	DecodedBody          // JSON or a form without files
-	formBody
-	TextBody // a body of type text/*
-	RawBody  // any other body
+	formBody             // a multipart form, which may contain files
+	TextBody             // a body of type text/*
+	RawBody              // any other body
 )
 
-// ReadBody reads the whole body. It returns TooLarge if the body exceeds the limit, Invalid if it is not valid JSON
-// or not a valid form as its media type declares, if it is nested too deeply or is a JSON scalar, and Unavailable if
-// too many requests have large bodies. The caller must close the body, even after an error.
+// ReadBody reads the whole body. It returns these errors:
+//
+//   - TooLarge if the body exceeds the limit.
+//   - Invalid if the body is not valid JSON or not a valid form, although its media type declares it as such, or if
+//     the JSON is nested too deeply or is not an object or array.
+//   - Unavailable if too many requests with large bodies are being processed.
+//
+// The caller must close the body, even after an error.
 func ReadBody(ctx context.Context, r *service.Request, limits *limits.Limits, in *Intake) (Body, error) {
 	t := r.MediaType()
 	if r.Body != nil && t == "multipart/form-data" {
@@ -76,7 +81,7 @@ func ReadBody(ctx context.Context, r *service.Request, limits *limits.Limits, in
 	return b, err
 }
 
-// decodeBody parses JSON that is an object or an array.
+// decodeBody parses JSON. It accepts only an object or an array.
 func decodeBody(raw []byte, limits *limits.Limits) (any, error) {
 	if js.TooManyValues(raw, limits.Elements) {
 		return nil, engine.Errorf(engine.TooLarge, "too-many-values", "the body has more than %d values", limits.Elements)
@@ -92,7 +97,7 @@ func decodeBody(raw []byte, limits *limits.Limits) (any, error) {
 	return nil, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
 }
 
-// BodyValue returns req.body.
+// BodyValue returns the value of req.body.
 func (h *Binding) BodyValue(b Body) goja.Value {
 	switch b.Kind {
 	case DecodedBody:
@@ -107,7 +112,8 @@ func (h *Binding) BodyValue(b Body) goja.Value {
 	return h.JS.NewObject()
 }
 
-// rawBodyValue returns req.RawBody, which handlers use to check signatures. It is undefined for forms with files.
+// rawBodyValue returns the value of req.rawBody, which handlers use to check signatures. It is undefined for
+// multipart forms.
 func (h *Binding) rawBodyValue(b Body) goja.Value {
 	if b.Kind == formBody {
 		return goja.Undefined()
@@ -115,7 +121,7 @@ func (h *Binding) rawBodyValue(b Body) goja.Value {
 	return h.NewBytes(append([]byte(nil), b.Raw...))
 }
 
-// newForm returns the object for a multipart form.
+// newForm returns the value of req.body for a multipart form: an object with texts and files.
 func (h *Binding) newForm(fields engine.Fields) goja.Value {
 	o := h.JS.NewObject()
 	for _, f := range fields {

@@ -13,17 +13,17 @@ import (
 	"restsrv/engine/service"
 )
 
-// Binding makes the req objects of a VM and converts the results of handlers to responses.
+// Binding creates the req objects in a VM and converts the results of handlers to responses.
 type Binding struct {
 	*vm.VM
 	requestProto *goja.Object
-	writer       *js.Writer // kept between calls; nil while it is used
+	writer       *js.Writer // reused by each call; nil while it is in use
 }
 
 // New returns the binding of a VM.
 func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 
-// ServeRoute runs a request of one route of a service.
+// ServeRoute serves a request with the handler of the route with index route.
 func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *service.Request, route int) (*service.Response, error) {
 	body, err := ReadBody(ctx, r, &s.Limits, in)
 	if err != nil {
@@ -38,7 +38,7 @@ func ServeRoute(ctx context.Context, s *vm.Service, in *Intake, r *service.Reque
 	return o.Response, o.Err
 }
 
-// routeWork is the work of a request: the handler of a route.
+// routeWork runs the handler of a route for a request.
 type routeWork struct {
 	route int
 	body  Body
@@ -59,12 +59,12 @@ func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
 
 const internalText = "Internal server error"
 
-// devHeader is the response header with the position of a failure in development mode.
+// devHeader is the name of the response header that contains the position of a failure, in development mode.
 const devHeader = "X-Script-Error"
 
-// Fail returns the response or the error for a failure. If the script set a status, the client receives the status
-// and the message. Otherwise it receives an internal error, or the error of the repository if that was unavailable,
-// timed out or rejected too many requests.
+// Fail returns the outcome for a failed handler. If the script has set a status, the client gets this status and the
+// message. If an operation failed because it was unavailable, timed out or was rejected as one of too many requests,
+// the client gets that error. Otherwise the client gets an internal error without details.
 func (w *routeWork) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 	s, r := c.Service, c.Req
 	if f.Status != 0 {
@@ -106,15 +106,16 @@ func text(status int, s string) *service.Response {
 	return r
 }
 
-// Job is work that is not the handler of a route. Its function receives an argument before req.
+// Job runs a function of a script that is not the handler of a route. The function gets two arguments: the result of
+// Argument, and req.
 type Job struct {
 	Function string // name of the function, for the log
-	Body     Body   // body of req
+	Body     Body   // body of the request
 	Handler  func(c *vm.Call) (f goja.Callable, this goja.Value)
 	Argument func(c *vm.Call) goja.Value
 	Result   func(c *vm.Call, result goja.Value) vm.Outcome
-	Failure  func(f *vm.Failure) error // converts a failure; nil for the usual way
-	Prompt   bool                      // the work is urgent
+	Failure  func(f *vm.Failure) error // converts a failure to an error; nil for the default conversion
+	Prompt   bool                      // see vm.Work.Urgent
 }
 
 var _ vm.Work = (*Job)(nil)
@@ -129,7 +130,7 @@ func (j *Job) Start(c *vm.Call) (goja.Value, error) {
 // Finish implements vm.Work.
 func (j *Job) Finish(c *vm.Call, result goja.Value) vm.Outcome { return j.Result(c, result) }
 
-// Fail returns the error of a job. In development mode, it also logs the position of the failure.
+// Fail returns the error for a failed job. In development mode, it also logs the position of the failure.
 func (j *Job) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 	if j.Failure != nil {
 		return vm.Outcome{Err: j.Failure(f)}
@@ -162,7 +163,7 @@ func jobError(f *vm.Failure) error {
 	return &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}
 }
 
-// HandlerOf returns the function of a route and its receiver.
+// HandlerOf returns the Handler of a Job that calls the function registered as VM.Routes[route].
 func HandlerOf(route int) func(*vm.Call) (goja.Callable, goja.Value) {
 	return func(c *vm.Call) (goja.Callable, goja.Value) {
 		r := c.VM.Routes[route]

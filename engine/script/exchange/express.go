@@ -8,7 +8,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// expressMethods adds the Express methods of requests, except get: is, accepts and the methods of a stream.
+// expressMethods adds those methods of req that Express defines: is, accepts, and the methods of a stream. The method
+// get is in newRequestProto.
 func (h *Binding) expressMethods(methods *js.Methods) {
 	add := func(name string, f func(r *requestFields, fc goja.FunctionCall) goja.Value) {
 		methods.Add(name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
@@ -43,7 +44,7 @@ func (h *Binding) expressMethods(methods *js.Methods) {
 		add(name, streaming(name))
 	}
 	if h.Platform == nil {
-		return // without the platform there is no Symbol.asyncIterator, and creating Symbol is slow
+		return // without the platform, Symbol.asyncIterator does not exist, and creating Symbol is slow
 	}
 	if symbol, ok := h.JS.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol); ok {
 		_ = methods.Owner.SetSymbol(symbol, h.NewFunction("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
@@ -58,8 +59,8 @@ func (h *Binding) expressMethods(methods *js.Methods) {
 	}
 }
 
-// bodyStream returns the body of a request as a stream, which it makes at the first call. It throws if the body was
-// parsed.
+// bodyStream returns the body of a request as a stream. It creates the stream at the first call. It throws if the
+// body was parsed as JSON or a form.
 func (h *Binding) bodyStream(r *requestFields) *goja.Object {
 	if r.stream == nil {
 		switch r.body.Kind {

@@ -8,40 +8,38 @@ import (
 	"restsrv/engine"
 )
 
-// Limits for large request bodies. As parsed JSON, and again as values of a
-// script, a body takes many times its size. Therefore requests with large
-// bodies are admitted in order, and only as many at a time as fit. Without this
-// limit, a few clients could fill the heap, and the watchdog would stop scripts
+// Limits for large request bodies. When a body is parsed, and again when it is converted to JavaScript values, it
+// takes many times its size. Therefore only as many requests with large bodies are processed at a time as fit; the
+// others wait in order. Without this limit, a few clients could fill the heap, and the watchdog would stop scripts
 // that did not cause it.
 const (
-	smallBody   = 64 << 10 // bytes; smaller bodies are admitted without waiting
-	intakeShare = 32       // large bodies of all calls together may have 1/intakeShare of the heap
-	intakeQueue = 8        // waiting bodies may have intakeQueue times as much
-	intakeWait  = 10 * time.Second
+	smallBody   = 64 << 10         // bytes; a body up to this size does not wait and is not counted
+	intakeShare = 32               // the large bodies that are processed may have 1/intakeShare of the heap in total
+	intakeQueue = 8                // the waiting bodies may have intakeQueue times that size in total
+	intakeWait  = 10 * time.Second // maximum time that a body waits
 )
 
-// Intake admits the request bodies of all services of a process. It counts
-// bytes.
+// Intake limits the total size of the large request bodies that a process processes at a time, for all services.
 type Intake struct {
 	mu      sync.Mutex
-	most    int
-	inside  int
+	most    int // maximum of inside, in bytes
+	inside  int // bytes of the bodies that are processed
 	outside int // bytes of the waiting bodies
 	waiting []*entrant
 }
 
-// entrant is a waiting body.
+// entrant is a body that waits.
 type entrant struct {
 	bytes int
-	admit chan struct{}
+	admit chan struct{} // closed when the body may be processed
 }
 
-// NewIntake returns an Intake for a process with a heap limit in bytes.
+// NewIntake returns an Intake for a process whose heap limit is heap bytes.
 func NewIntake(heap uint64) *Intake { return &Intake{most: int(heap / intakeShare)} }
 
-// Enter waits until a body may be decoded. The caller must call leave when it
-// does not need the decoded body any more. The error is Unavailable if too many
-// bodies wait, if the wait takes too long, or if ctx ends.
+// Enter waits until a body of the given size may be decoded. The caller must call leave when it does not need the
+// decoded body any more. The error is Unavailable if too many bodies wait, if the wait takes too long, or if ctx
+// ends.
 func (in *Intake) Enter(ctx context.Context, bytes int) (leave func(), err error) {
 	if bytes <= smallBody {
 		return func() {}, nil
@@ -69,8 +67,7 @@ func errCrowded() error {
 	return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second, Message: "too many requests with large bodies are under way"}
 }
 
-// addEntrant adds e to the queue and admits it if there is room. It returns
-// false if the queue is full.
+// addEntrant adds e to the queue, and admits e at once if it fits. It returns false if the queue is full.
 func (in *Intake) addEntrant(e *entrant) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -83,8 +80,8 @@ func (in *Intake) addEntrant(e *entrant) bool {
 	return true
 }
 
-// admitWaiting admits waiting bodies in order while there is room. If no body
-// is inside, it admits the next one of any size. The caller must hold in.mu.
+// admitWaiting admits waiting bodies in order as long as they fit. If no body is being processed, it admits the first
+// one whatever its size. The caller must hold in.mu.
 func (in *Intake) admitWaiting() {
 	for len(in.waiting) > 0 {
 		e := in.waiting[0]
@@ -99,7 +96,7 @@ func (in *Intake) admitWaiting() {
 	}
 }
 
-// giveUp removes e from the queue. It returns false if e was admitted already.
+// giveUp removes e from the queue. It returns false if e has been admitted meanwhile.
 func (in *Intake) giveUp(e *entrant) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -15,12 +15,11 @@ import (
 	"restsrv/engine/service"
 )
 
-// maxParts is the maximum number of parts of a form. The limit for the body
-// applies to the content.
+// maxParts is the maximum number of parts of a form. The size of a part is limited by the limit for the whole body.
 const maxParts = 1000
 
-// keptPart is the maximum size in bytes of a file that stays in memory. Larger
-// files of a form are written to a temporary file.
+// keptPart is the maximum size, in bytes, of a file in a form that stays in memory. A larger file is written to a
+// temporary file.
 const keptPart = 64 << 10
 
 // part is a file of a multipart form.
@@ -31,7 +30,7 @@ type part struct {
 	size           int64
 }
 
-// open returns an independent reader of the content.
+// open returns a new reader of the content. Readers are independent of each other.
 func (p *part) open() io.Reader {
 	if p.rest == nil {
 		return bytes.NewReader(p.head)
@@ -43,7 +42,7 @@ func (p *part) newUpload() *engine.Upload {
 	return &engine.Upload{File: engine.StoredFile{Name: p.name, MimeType: p.mimeType}, Content: p.open()}
 }
 
-// close removes the temporary file. Later reads of the content fail.
+// close removes the temporary file, if there is one. Later reads of the content fail.
 func (p *part) close() {
 	if p.rest != nil {
 		_ = p.rest.Close()
@@ -51,9 +50,8 @@ func (p *part) close() {
 	}
 }
 
-// readForm reads a multipart body. The values of the form are texts, and *part
-// for files. If several parts have the same name, the last one is used. Errors:
-// Invalid, and the errors of the body.
+// readForm reads a multipart body. The values of the form are strings, and *part for files. If several parts have the
+// same name, the last one is used. The error is Invalid for a malformed form, or the error of reading the body.
 func readForm(r *service.Request) (form engine.Fields, parts []*part, err error) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
@@ -63,7 +61,7 @@ func readForm(r *service.Request) (form engine.Fields, parts []*part, err error)
 	reader := multipart.NewReader(r.Stream(), params["boundary"])
 	for n := 0; ; n++ {
 		next, err := reader.NextPart()
-		if err == io.EOF { // the comparison is exact: a wrapped io.EOF means a truncated body
+		if err == io.EOF { // compare exactly: a wrapped io.EOF means that the body is truncated
 			return form, parts, nil
 		}
 		if err != nil {
@@ -83,7 +81,7 @@ func readForm(r *service.Request) (form engine.Fields, parts []*part, err error)
 	}
 }
 
-// sizeOfForm returns the size of a form in memory, in bytes.
+// sizeOfForm returns the size of a form in memory, in bytes. Temporary files do not count.
 func sizeOfForm(form engine.Fields) (n int) {
 	for _, f := range form {
 		switch v := f.Value.(type) {
@@ -106,8 +104,8 @@ func setField(form engine.Fields, name string, value any) engine.Fields {
 	return append(form, engine.Field{Name: name, Value: value})
 }
 
-// malformedForm returns the error to report for err. It keeps the errors of the
-// body, such as the one for its size.
+// malformedForm returns the error to report for err, an error of the multipart reader. It returns an error that
+// reading the body caused, such as TooLarge, unchanged.
 func malformedForm(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -116,8 +114,8 @@ func malformedForm(err error) error {
 	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
 }
 
-// readPart reads a part, which is a text or a file. It may return a file
-// together with an error, so that the caller can remove its temporary file.
+// readPart reads a part. The result is a string, or *part for a file. It may return a *part together with an error,
+// so that the caller can remove its temporary file.
 func readPart(from *multipart.Part) (any, error) {
 	head := &bytes.Buffer{}
 	_, disposition, _ := mime.ParseMediaType(from.Header.Get("Content-Disposition"))
@@ -150,8 +148,8 @@ func readPart(from *multipart.Part) (any, error) {
 	return p, nil
 }
 
-// partSource records errors of the body, which come from the client, so that
-// they can be distinguished from errors of the disk.
+// partSource is a reader that records the errors of r. When a part is copied to a temporary file, this distinguishes
+// errors of the body, which come from the client, from errors of the disk.
 type partSource struct {
 	r   io.Reader
 	err error
@@ -165,15 +163,16 @@ func (s *partSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// jsPart is a file of a form as scripts see it: name, mimeType and buffer. The
-// buffer is read when it is accessed.
+// jsPart is the Go value behind a file of a form in a script. It has the properties name, mimeType and buffer. The
+// buffer is read when a script accesses it.
 type jsPart struct {
 	js.Overlay
 	h    *Binding
 	part *part
 }
 
-// Decoded returns the file, unless a script has changed the object.
+// Decoded returns the file as an upload, so that a script can write the object to an attribute. It returns nil if a
+// script has changed the object.
 func (p *jsPart) Decoded() any {
 	if len(p.Names) > 0 {
 		return nil
@@ -183,8 +182,7 @@ func (p *jsPart) Decoded() any {
 
 var partFields = []string{"name", "mimeType", "buffer"}
 
-// Get implements goja.DynamicObject. It returns one of partFields, or a value
-// that a script has set.
+// Get implements goja.DynamicObject. It returns a value that a script has set, or one of partFields.
 func (p *jsPart) Get(name string) goja.Value {
 	if v, ok := p.Values[name]; ok {
 		return v
@@ -208,7 +206,7 @@ func (p *jsPart) Get(name string) goja.Value {
 	return nil
 }
 
-// Set implements goja.DynamicObject. It sets a value of this object.
+// Set implements goja.DynamicObject. It sets a property of the JavaScript object.
 func (p *jsPart) Set(name string, v goja.Value) bool {
 	if v == nil {
 		v = goja.Undefined()

@@ -9,16 +9,15 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a query string or form. They are the same as in IONDV.
+// Limits for a query string or form. IONDV has the same limits.
 const (
-	maxParameters = 1000
-	maxNesting    = 5
-	maxIndex      = 20 // of a[20]; a greater index is treated as a name
+	maxParameters = 1000 // number of name=value pairs
+	maxNesting    = 5    // number of brackets in a name
+	maxIndex      = 20   // largest index, as in a[20]; a greater index is treated as a name
 )
 
-// parseQuery parses name=value pairs. Repeated names and a[]=x make arrays,
-// a[b]=x makes objects, and all leaves are strings. Invalid escapes are kept as
-// they are.
+// parseQuery parses name=value pairs. Repeated names and a[]=x make arrays, and a[b]=x makes objects. All values are
+// strings. Invalid escape sequences stay as they are.
 func parseQuery(s string) engine.Fields {
 	if fields, ok := parseFlat(s); ok {
 		return fields
@@ -40,12 +39,11 @@ func parseQuery(s string) engine.Fields {
 	return root.fields()
 }
 
-// maxFlat is the maximum number of pairs that parseFlat compares with each
-// other.
+// maxFlat is the maximum number of pairs for parseFlat, which compares each name with all others.
 const maxFlat = 8
 
-// parseFlat parses the usual form of a query, with few distinct names and no
-// brackets. It returns false for other queries.
+// parseFlat parses a query with few names and no brackets, which is the usual case. It returns false for any other
+// query.
 func parseFlat(s string) (engine.Fields, bool) {
 	n := strings.Count(s, "&") + 1
 	if n > maxFlat || strings.Contains(s, "[") || strings.Contains(s, "%5") || strings.Contains(s, "__") {
@@ -75,8 +73,8 @@ func unescape(s string) string {
 	return strings.ReplaceAll(s, "+", " ")
 }
 
-// keyPath splits a[b][c] into a, b, c. Parts that are nested too deep stay
-// together in the last name.
+// keyPath splits a name: a[b][c] becomes a, b, c. If there are more than maxNesting brackets, the rest stays together
+// in the last element.
 func keyPath(key string) []string {
 	open := strings.IndexByte(key, '[')
 	if open <= 0 || !strings.Contains(key[open:], "]") {
@@ -97,12 +95,13 @@ func keyPath(key string) []string {
 	return path
 }
 
-// node is one name of the query. It contains values or child nodes.
+// node is one level of a name in the query: for a[b]=x, a is a node with the child b. A node has values or child
+// nodes.
 type node struct {
-	texts []string
-	names []string
-	below map[string]*node
-	next  int // next index for a[]
+	texts []string         // values
+	names []string         // names of the child nodes, in the order of the query
+	below map[string]*node // child nodes by name
+	next  int              // next index for a[]
 }
 
 func (n *node) set(path []string, value string) {
@@ -133,7 +132,7 @@ func (n *node) child(name string) *node {
 	return child
 }
 
-// value returns the decoded JSON of the node.
+// value returns the parsed value of the node: a string, a list or engine.Fields.
 func (n *node) value() any {
 	if len(n.names) == 0 {
 		if len(n.texts) == 1 {
@@ -159,7 +158,7 @@ func (n *node) fields() engine.Fields {
 	return fields
 }
 
-// isList reports whether all names are small indexes.
+// isList reports whether the names of all child nodes are small indexes, so that the node is an array.
 func (n *node) isList() bool {
 	for _, name := range n.names {
 		i, err := strconv.Atoi(name)

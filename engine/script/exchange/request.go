@@ -17,17 +17,17 @@ type requestPart struct {
 	value goja.Value
 }
 
-// requestFields contains the fields of req, which are computed when they are first read. It is in the prototype chain
-// of req. req itself is an ordinary object.
+// requestFields is the Go value that computes the fields of req when a script first reads them. It is the prototype
+// of req; req itself is an ordinary object.
 type requestFields struct {
 	h      *Binding
 	c      *vm.Call
 	body   Body
-	parts  []requestPart // the fields that were read; a list, because they are few
-	stream *goja.Object  // the body as a stream, if it was read
+	parts  []requestPart // the fields that a script has read; a list, because they are few
+	stream *goja.Object  // the body as a stream; nil until a script reads it
 }
 
-// Call returns the call of the request.
+// Call returns the call that the req object belongs to; see vm.CallOf.
 func (f *requestFields) Call() *vm.Call { return f.c }
 
 var requestKeys = []string{
@@ -152,7 +152,7 @@ func headerText(name string, values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// requestObject returns the object req of a call.
+// requestObject creates the object req for a call.
 func (h *Binding) requestObject(c *vm.Call, b Body) *goja.Object {
 	if h.requestProto == nil {
 		h.requestProto = h.newRequestProto()
@@ -162,7 +162,7 @@ func (h *Binding) requestObject(c *vm.Call, b Body) *goja.Object {
 	return h.JS.CreateObject(fields)
 }
 
-// requestOf returns the fields of a req object.
+// requestOf returns the fields of a req object. It throws if v is not a req object.
 func (h *Binding) requestOf(v goja.Value) *requestFields {
 	if o, ok := v.(*goja.Object); ok {
 		if proto := o.Prototype(); proto != nil {
@@ -183,7 +183,7 @@ func (h *Binding) newRequestProto() *goja.Object {
 		if name == "Referrer" {
 			name = "Referer"
 		}
-		if name == "Host" { // the header Host is not in c.req.Header
+		if name == "Host" { // net/http does not keep the header Host in Req.Header
 			return h.JS.ToValue(c.Req.Host)
 		}
 		if values := c.Req.Header[name]; len(values) > 0 {

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// BuildResponse returns the response for a result and checks its size. It must
-// be called inside Try.
+// BuildResponse converts the result of a handler to a response and checks its size. It must be called inside goja's
+// Try.
 func (h *Binding) BuildResponse(result goja.Value) *service.Response {
 	r := h.responseOf(result)
 	if limit := h.Limits.Response; len(r.Body) > limit {
@@ -60,8 +60,8 @@ func (h *Binding) responseOf(result goja.Value) *service.Response {
 const octetStream = "application/octet-stream"
 const htmlText = "text/html; charset=utf-8"
 
-// legacyResponse converts strings and numbers in the same way as the base class
-// of IONDV. It returns nil for other values.
+// legacyResponse converts a string or number as IONDV's Service class does: a string is HTML, a number is a status.
+// It returns nil for other values.
 func (h *Binding) legacyResponse(result goja.Value) *service.Response {
 	switch {
 	case goja.IsString(result):
@@ -89,13 +89,13 @@ func (h *Binding) jsonResponse(result goja.Value) *service.Response {
 	return service.JSON(body)
 }
 
-// keptScratch is the maximum size of a buffer that a VM keeps between calls.
+// keptScratch is the maximum size of the JSON buffer that a VM keeps for the next call, in bytes.
 const keptScratch = 64 << 10
 
-// toJSON returns the JSON of a value, in newly allocated memory.
+// toJSON returns the JSON of a value in newly allocated memory. It returns false if the value has no JSON.
 func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
 	w := h.writer
-	if w == nil { // a method toJSON of the value may get here again
+	if w == nil { // a method toJSON of the value has called toJSON again
 		w = js.NewWriter(h.Realm, h.Limits.Response, h.Limits.Depth)
 	}
 	h.writer = nil
@@ -110,7 +110,7 @@ func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
 	return append(make([]byte, 0, len(buf)), buf...), ok
 }
 
-// isPayload reports whether a value may be the data of an envelope.
+// isPayload reports whether v may be the member data of an envelope {data, headers, status}.
 func isPayload(v goja.Value) bool {
 	switch {
 	case goja.IsString(v), goja.IsNull(v):
@@ -129,7 +129,7 @@ func hasOwn(o *goja.Object, name string) bool {
 	return false
 }
 
-// envelopeResponse returns the response for {data, headers, status}.
+// envelopeResponse returns the response for a result {data, headers, status}.
 func (h *Binding) envelopeResponse(o *goja.Object, data goja.Value) *service.Response {
 	r := h.payloadResponse(data)
 	for _, k := range o.Keys() {
@@ -168,8 +168,8 @@ func (h *Binding) payloadResponse(data goja.Value) *service.Response {
 	return h.jsonResponse(data)
 }
 
-// setHeaders applies the headers of an envelope, which are an object or a list
-// of lines.
+// setHeaders sets the headers of the response from the member headers of an envelope: an object, or a list of lines
+// "name: value".
 func (h *Binding) setHeaders(r *service.Response, headers goja.Value) {
 	o, ok := headers.(*goja.Object)
 	if !ok {
@@ -199,7 +199,7 @@ func (h *Binding) setHeaders(r *service.Response, headers goja.Value) {
 	}
 }
 
-// connectionHeaders can be set only by the server.
+// connectionHeaders are the headers that only the server can set.
 const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
 
 func (h *Binding) setHeader(r *service.Response, name, value string) {
@@ -223,8 +223,8 @@ func (h *Binding) setHeader(r *service.Response, name, value string) {
 	}
 }
 
-// checkHeader returns an error for characters that could split a header into
-// two (RFC 9110 section 5).
+// checkHeader returns an error if name or value contains characters that are not allowed in a header (RFC 9110
+// section 5). Otherwise, a line break in a value could add another header.
 func checkHeader(name, value string) error {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) {

@@ -222,7 +222,7 @@ func (h *Guards) guardGenerators() {
 // preludeGenerators is an expression for the prototype of all generator objects.
 const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
 
-// guardCode limits the source text that scripts compile at run time, with eval or Function.
+// guardCode limits source text when a script compiles it at run time, with eval or Function.
 func (h *Guards) guardCode() {
 	check := func(args []goja.Value) {
 		for _, a := range args {
@@ -280,7 +280,7 @@ func (h *Guards) guardBuffer(name string) {
 	_ = h.JS.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// guardTyped limits the length of the texts that typed arrays are converted to.
+// guardTyped limits the length of the text when a typed array is converted to text.
 func (h *Guards) guardTyped() {
 	const widest = 26 // characters of a number
 	proto := h.PrototypeOf("Uint8Array").Prototype()

@@ -93,19 +93,19 @@ func (h *Guards) guardRaw(name string) {
 	})
 }
 
-// guardParseFloat limits the number of digits that parseFloat reads.
+// guardParseFloat throws if parseFloat would read too many digits.
 func (h *Guards) guardParseFloat(name string) {
 	h.guardMethod(h.JS.GlobalObject(), name, func(call goja.FunctionCall) {
 		h.TooMuch(float64(js.TextLength(call.Argument(0))), maxNumber, "digits of a number")
 	})
 }
 
-// guardEscape limits the text for functions such as encodeURI.
+// guardEscape throws if the text for a function such as encodeURI is too long.
 func (h *Guards) guardEscape(name string) {
 	h.guardMethod(h.JS.GlobalObject(), name, func(call goja.FunctionCall) { h.checkScan(call.Argument(0), name) })
 }
 
-// guardSplit limits the number of parts that split returns.
+// guardSplit throws if split would return too many parts.
 func (h *Guards) guardSplit(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		limit := h.Limits.Elements
@@ -125,7 +125,7 @@ func (h *Guards) guardSplit(name string) {
 
 func countOccurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
 
-// guardReplace limits the length of the text that replace and replaceAll return.
+// guardReplace throws if replace or replaceAll would return a text that is too long.
 func (h *Guards) guardReplace(name string) {
 	var match goja.Callable
 	if o, ok := h.PrototypeOf("String").Get("match").(*goja.Object); ok {
