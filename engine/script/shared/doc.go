@@ -1,4 +1,5 @@
-// Package shared has the global shared of scripts: a store of a service for all its VMs and versions. Values are copied
-// in both directions. The store has a limit in bytes; if it is full, it removes the entries that were not used for the
-// longest time (store.go). Locks and computations that run only once are gates at which calls wait (gate.go).
+// Package shared implements the JavaScript global shared: a store that all VMs and versions of a service have in
+// common. Values are copied when they are stored and when they are read. The store has a limit in bytes. If it is
+// full, it removes the entries that have not been used for the longest time (store.go). A lock, or a computation that
+// must run only once, is a gate: one call passes, and the others wait for it (gate.go).
 package shared

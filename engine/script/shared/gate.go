@@ -5,26 +5,26 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// gate admits one call at a time, which computes a value or holds a lock. The
-// others wait in the order of their arrival.
+// gate is a lock or a computation. One call at a time passes the gate: it holds the lock or computes the value. The
+// other calls wait in the order in which they arrived.
 type gate struct {
-	holder  *contender
+	holder  *contender // the call that has passed
 	waiting []*contender
 }
 
-// contender is a call at a gate.
+// contender is a call that waits at a gate or has passed it.
 type contender struct {
 	call   *vm.Call
 	vm     *vm.VM
-	forget func()                 // unregisters from the end of the call; protected by the mutex of the store
-	begin  func() error           // a turn of vm: the call passes the gate
-	settle func(result any) error // a turn of vm: another call has produced the result
+	forget func()                 // cancels Call.AtEnd; protected by Store.mu
+	begin  func() error           // runs as a turn when the call passes the gate
+	settle func(result any) error // runs as a turn when another call has computed the value; not used for locks
 }
 
-// join adds c to a gate. If the gate is free, c passes at once. When the call
-// of c ends, c leaves the gate.
+// join makes c wait at the gate with the given name. If the gate is free, c passes at once. When the call of c ends,
+// c leaves the gate.
 func (s *Store) join(name string, c *contender) {
-	s.mu.Lock() // the lock is held before AtEnd, because the call may end at any time and leave must find c
+	s.mu.Lock() // lock before AtEnd: the call may end at any time, and leave must then find c
 	c.forget = c.call.AtEnd(func() { s.leave(name, c) })
 	g := s.gates[name]
 	if g == nil {
@@ -34,15 +34,15 @@ func (s *Store) join(name string, c *contender) {
 	}
 	s.mu.Unlock()
 	switch {
-	case c.call.Over.Load(): // it may have ended before AtEnd
+	case c.call.Over.Load(): // the call may have ended before AtEnd
 		s.leave(name, c)
 	case g == nil:
 		js.Must(c.begin())
 	}
 }
 
-// leave removes c from a gate. If c was the holder, the next contender passes.
-// leave reports whether c was at the gate.
+// leave removes c from a gate. If c had passed, the next contender passes. leave returns false if c was not at the
+// gate.
 func (s *Store) leave(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,15 +61,14 @@ func (s *Store) leave(name string, c *contender) bool {
 	return true
 }
 
-// giveUp removes c from the queue of a gate. It returns false if c has passed
-// already.
+// giveUp removes c from those that wait at a gate. It returns false if c has passed already.
 func (s *Store) giveUp(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gates[name].removeWaiting(c)
 }
 
-// removeWaiting removes c from the queue and reports whether it was there.
+// removeWaiting removes c from the queue. It returns false if c is not in the queue. g may be nil.
 func (g *gate) removeWaiting(c *contender) bool {
 	if g == nil {
 		return false
@@ -83,8 +82,8 @@ func (g *gate) removeWaiting(c *contender) bool {
 	return false
 }
 
-// settleAll passes the result of c to all contenders that wait at its gate and
-// removes the gate. It reports whether c was still the holder.
+// settleAll passes the result that c has computed to all contenders that wait, and removes the gate. It returns false
+// if c is no longer the holder, for example because its call has ended.
 func (s *Store) settleAll(name string, c *contender, result any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,9 +100,8 @@ func (s *Store) settleAll(name string, c *contender, result any) bool {
 	return true
 }
 
-// postTurn runs f in a turn of c's VM. It never runs f inside the current turn,
-// which may belong to another VM. If that VM no longer exists, the call of c
-// ends and c leaves the gate.
+// postTurn queues f as a turn of c's VM. f does not run inside the current turn, which may belong to another VM. If
+// the VM of c has been discarded, f does not run; the end of the call then makes c leave the gate.
 func (c *contender) postTurn(f func() error) {
 	go c.vm.Do(vm.Task{Call: c.call, Run: func() error {
 		if c.call.Over.Load() {

@@ -10,21 +10,19 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// maxSharedKey is the maximum length of a key of the shared store, in
-// characters.
+// maxSharedKey is the maximum length of a key in the shared store, in UTF-16 units.
 const maxSharedKey = 512
 
-// Binding provides the global shared, and the caches among the components, in one VM.
+// Binding provides the global shared, and the cache components such as innerCache, in one VM.
 type Binding struct {
 	*vm.VM
 	store *Store
 }
 
-// New returns the binding of a VM to the store of its service.
+// New returns the binding of a VM. s is the store of its service.
 func New(v *vm.VM, s *Store) *Binding { return &Binding{VM: v, store: s} }
 
-// Object returns the global "shared", the store of the service for all
-// its VMs. Values are copied in both directions.
+// Object returns the global shared. Its methods use the store of the service.
 func (h *Binding) Object() goja.Value {
 	o := h.JS.NewObject()
 	s := h.store
@@ -80,8 +78,8 @@ func (h *Binding) Object() goja.Value {
 	return o
 }
 
-// onceKeys is the prefix of the keys for results of once. Scripts cannot use
-// such keys.
+// onceKeys is the prefix of the keys under which the results of shared.once are stored. Scripts cannot use keys with
+// this prefix.
 const onceKeys = "\x00once\x00"
 
 func (h *Binding) sharedKey(call goja.FunctionCall) string {
@@ -96,7 +94,7 @@ func (h *Binding) sharedKey(call goja.FunctionCall) string {
 	return key
 }
 
-// checkStored throws if a value was not stored.
+// checkStored throws a RangeError if failed is not nil, because a value was not stored.
 func (h *Binding) checkStored(failed *errTooLarge) {
 	switch {
 	case failed == nil:
@@ -122,17 +120,16 @@ func (h *Binding) sharedIncr(s *Store, call goja.FunctionCall) goja.Value {
 	return h.JS.ToValue(sum)
 }
 
-// computation contains the arguments of getOrCompute and once.
+// computation contains the arguments of getOrCompute or once.
 type computation struct {
-	what, key string
+	what, key string // name of the method; key in the store
 	ttl       time.Duration
-	pinned    bool
+	pinned    bool // never evict the result
 }
 
-// computeShared returns a promise of a value in the store. If there is no
-// value, one call of the service computes it with f and the others wait. If
-// that call ends without a value, the next one computes it. An error rejects
-// the promises of all waiting calls and is not stored.
+// computeShared returns a promise of the value under a key. If the store has no value, one call of the service
+// computes it with the function f, and other calls wait. If that call ends without a value, the next one computes it.
+// If f fails, the promises of all waiting calls are rejected, and the error is not stored.
 func (h *Binding) computeShared(s *Store, what computation, f goja.Value) goja.Value {
 	call := h.ActiveCall(what.what)
 	run, ok := goja.AssertFunction(f)
@@ -154,7 +151,7 @@ func (h *Binding) computeShared(s *Store, what computation, f goja.Value) goja.V
 		return resolve(h.unshareValue(result))
 	}
 	c.begin = func() error {
-		if v, there := s.get(what.key); there { // another call has just stored it
+		if v, there := s.get(what.key); there { // another call has stored the value meanwhile
 			s.settleAll(gate, c, v)
 			return resolve(h.unshareValue(v))
 		}
@@ -179,8 +176,8 @@ func (h *Binding) computeShared(s *Store, what computation, f goja.Value) goja.V
 	return h.JS.ToValue(p)
 }
 
-// runFor calls f and passes its result, or the result of its promise, to
-// fulfilled or rejected. It returns an error that scripts cannot catch.
+// runFor calls f on behalf of the call c. When the promise that f returns settles, runFor calls fulfilled or
+// rejected; a plain result counts as fulfilled. runFor returns only errors that scripts cannot catch.
 func (h *Binding) runFor(c *vm.Call, f goja.Callable, fulfilled, rejected func(goja.Value) error) error {
 	h.Call = c
 	ret, err := f(goja.Undefined())
@@ -202,15 +199,14 @@ func (h *Binding) runFor(c *vm.Call, f goja.Callable, fulfilled, rejected func(g
 	return h.Then(p, func(v goja.Value) { js.Must(fulfilled(v)) }, func(v goja.Value) { js.Must(rejected(v)) })
 }
 
-// sharedFailure is an Error in a form that can be passed to other VMs.
+// sharedFailure contains the parts of a JavaScript Error that can be passed to other VMs.
 type sharedFailure struct {
 	message string
 	code    any
 	cause   error
 }
 
-// sharedFailure returns the parts of a thrown value that can be passed to other
-// VMs.
+// sharedFailure returns the parts of reason, a thrown value, that can be passed to other VMs.
 func (h *Binding) sharedFailure(reason goja.Value) *sharedFailure {
 	f := &sharedFailure{message: "the computation failed"}
 	_ = h.JS.Try(func() {
@@ -241,8 +237,9 @@ func (f *sharedFailure) toError(h *Binding) goja.Value {
 	return o
 }
 
-// lockShared returns a promise of the result of f. Calls for the same key do
-// not run f at the same time. A call that ends releases its locks.
+// lockShared implements shared.lock. It runs f while the call holds the lock of the key, so f does not run in two
+// calls at the same time. It returns a promise of the result of f. If the call does not get the lock within patience,
+// the promise is rejected; 0 means no limit. The lock is released when f has ended or when the call ends.
 func (h *Binding) lockShared(s *Store, key string, f goja.Value, patience time.Duration) goja.Value {
 	call := h.ActiveCall("shared.lock")
 	run, ok := goja.AssertFunction(f)
@@ -276,14 +273,14 @@ func (h *Binding) lockShared(s *Store, key string, f goja.Value, patience time.D
 	return h.JS.ToValue(p)
 }
 
-// cacheKeys is the prefix of the keys of components such as innerCache in the shared store. Scripts cannot use such
-// keys directly.
+// cacheKeys is the prefix of the keys under which cache components store values. Scripts cannot use keys with this
+// prefix in shared.
 const cacheKeys = "\x00cache\x00"
 
-// CacheObject returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return
-// promises; get resolves to null if the key does not exist. The values are in the shared store of the service, so
-// that each service has its own. If the store is full, the values that were not used for the longest time are
-// removed.
+// CacheObject returns a cache component such as innerCache, with get(key) and set(key, value, seconds). Both methods
+// return promises; get resolves to null if the key does not exist. The values are in the shared store of the service,
+// so each service has its own cache. If the store is full, the values that have not been used for the longest time
+// are removed.
 func (h *Binding) CacheObject() goja.Value {
 	o := h.JS.NewObject()
 	s := h.store

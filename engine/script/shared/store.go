@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// Store contains the entries that all VMs of a service share, in all its
-// versions, and the state of computations and locks. It stores copies in Go and
-// never values of a VM. If space is needed, the least recently used entries are
-// removed.
+// Store contains the entries that all VMs and versions of a service share, and the state of its locks and
+// computations. The values are copies in Go; values of a VM are never stored. If space is needed, the least recently
+// used entries are removed.
 type Store struct {
 	mu      sync.Mutex
-	limit   int
-	bytes   int
+	limit   int                      // bytes
+	bytes   int                      // size of all entries
 	entries map[string]*list.Element // values are *entry
 	used    *list.List               // most recently used first
-	gates   map[string]*gate         // for getOrCompute, once and lock
+	gates   map[string]*gate         // by name; for getOrCompute, once and lock
 }
 
-// entry is one value. A pinned entry is the result of once and is not evicted.
+// entry is one value in the store.
 type entry struct {
 	key    string
-	value  any // see sharedvalue.go
+	value  any // see value.go
 	bytes  int
-	ends   time.Time // zero for no expiry
-	pinned bool
+	ends   time.Time // time at which it expires; zero if it does not
+	pinned bool      // result of once; not evicted
 }
 
-// entryBytes is the approximate size of an entry without key and value.
+// entryBytes is the approximate size of an entry without its key and value.
 const entryBytes = 160
 
-// largestShare limits one entry to 1/largestShare of the store.
+// largestShare limits the size of one entry: it may take at most 1/largestShare of the store.
 const largestShare = 4
 
 // NewStore returns an empty store with a limit in bytes.
@@ -39,9 +38,8 @@ func NewStore(limit int) *Store {
 	return &Store{limit: limit, entries: map[string]*list.Element{}, used: list.New(), gates: map[string]*gate{}}
 }
 
-// Grow raises the limit of the store to at least limit bytes. It is used for a
-// version that is being loaded: as this version may never become active, it
-// must not reduce the limit of the active one.
+// Grow raises the limit of the store to at least limit bytes. It is called while a new version of the service is
+// loaded. The new version may never become active, so it must not lower the limit for the active version.
 func (s *Store) Grow(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +54,14 @@ func (s *Store) Resize(limit int) {
 	s.evict()
 }
 
-// Size returns the number of entries and their bytes.
+// Size returns the number of entries and their total size in bytes.
 func (s *Store) Size() (entries, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.entries), s.bytes
 }
 
-// get returns a value. The caller must not change it.
+// get returns the value under a key. The caller must not change it.
 func (s *Store) get(key string) (any, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +72,7 @@ func (s *Store) get(key string) (any, bool) {
 	return e.value, true
 }
 
-// find returns an entry that has not expired, or nil. The caller must hold
-// s.mu.
+// find returns the entry under a key, or nil if there is none or if it has expired. The caller must hold s.mu.
 func (s *Store) find(key string) *entry {
 	at := s.entries[key]
 	if at == nil {
@@ -98,17 +95,17 @@ func (s *Store) drop(at *list.Element) {
 	s.bytes -= e.bytes
 }
 
-// errTooLarge is the reason why a value is not stored.
+// errTooLarge is the reason why a value was not stored. limit is 0 if results of once fill the store.
 type errTooLarge struct{ bytes, limit int }
 
-// put stores a value with a size of bytes.
+// put stores a value of the given size in bytes. The entry expires after ttl, or never if ttl is 0.
 func (s *Store) put(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set(key, value, bytes, ttl, pinned)
 }
 
-// set does the work of put. The caller must hold s.mu.
+// set is put for callers that hold s.mu.
 func (s *Store) set(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
 	bytes += entryBytes + 2*len(key)
 	if bytes > s.limit/largestShare {
@@ -125,14 +122,14 @@ func (s *Store) set(key string, value any, bytes int, ttl time.Duration, pinned 
 	s.entries[key] = at
 	s.bytes += bytes
 	s.evict()
-	if s.entries[key] != at { // all others are pinned
+	if s.entries[key] != at { // the new entry was evicted, because all others are pinned
 		return &errTooLarge{bytes, 0}
 	}
 	return nil
 }
 
-// evict removes the least recently used entries until the rest fits. It keeps
-// pinned entries, except the most recently used one. The caller must hold s.mu.
+// evict removes the least recently used entries until the others fit. It does not remove pinned entries, except the
+// most recently used one, which was just added. The caller must hold s.mu.
 func (s *Store) evict() {
 	for at := s.used.Back(); at != nil && s.bytes > s.limit; {
 		before := at.Prev()
@@ -143,7 +140,7 @@ func (s *Store) evict() {
 	}
 }
 
-// Sweep removes expired entries.
+// Sweep removes the entries that have expired.
 func (s *Store) Sweep(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +153,7 @@ func (s *Store) Sweep(now time.Time) {
 	}
 }
 
-// remove removes an entry and reports whether it existed.
+// remove removes the entry under a key. It returns false if there was none.
 func (s *Store) remove(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +164,7 @@ func (s *Store) remove(key string) bool {
 	return true
 }
 
-// clear removes all entries except the results of once.
+// clear removes all entries, except results of once.
 func (s *Store) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,8 +177,8 @@ func (s *Store) clear() {
 	}
 }
 
-// keys lists the keys of entries except the results of once, the most recently
-// used first.
+// keys returns the keys of the entries, most recently used first. Keys of results of once and of cache components are
+// left out.
 func (s *Store) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,8 +192,8 @@ func (s *Store) keys() []string {
 	return keys
 }
 
-// add adds to a number, or to 0 if there is no entry. An existing entry keeps
-// its expiry. ok is false if its value is not a number.
+// add adds by to the number under a key and returns the sum. If there is no entry, it stores by with the lifetime
+// ttl; an existing entry keeps its expiry time. ok is false if the existing value is not a number.
 func (s *Store) add(key string, by float64, ttl time.Duration) (sum float64, ok bool, failed *errTooLarge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +210,7 @@ func (s *Store) add(key string, by float64, ttl time.Duration) (sum float64, ok 
 	return sum, true, nil
 }
 
-// swap replaces a value if it equals expected. expected is absent{} if there
-// must be no entry.
+// swap stores value if the current value equals expected. If expected is absent{}, there must be no entry.
 func (s *Store) swap(key string, expected, value any, bytes int, ttl time.Duration) (done bool, failed *errTooLarge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

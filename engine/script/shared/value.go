@@ -14,16 +14,16 @@ import (
 	"restsrv/engine/wire"
 )
 
-// A shared value is an immutable tree of Go values: nil for null, absent, bool,
-// float64, string, *big.Int, moment, []byte, []any and engine.Fields.
+// A shared value is an immutable tree of these Go values: nil for null, absent, bool, float64, string, *big.Int,
+// moment, []byte, []any and engine.Fields.
 
-// absent represents undefined.
+// absent stands for undefined.
 type absent struct{}
 
-// moment is a Date, in milliseconds; NaN if it is invalid.
+// moment is a Date in milliseconds since 1970; NaN if the Date is invalid.
 type moment float64
 
-// copier converts a value of a script to a shared value.
+// copier converts a JavaScript value to a shared value.
 type copier struct {
 	h     *Binding
 	bytes int // approximate size of the copy
@@ -33,8 +33,8 @@ type copier struct {
 
 const maxSharedDepth = 64
 
-// shareValue copies a value. It must be called inside a turn. If a part cannot
-// be stored, it throws a TypeError that names the part.
+// shareValue converts a JavaScript value to a shared value and returns its approximate size. It must be called inside
+// a turn. If a part of the value cannot be stored, it throws a TypeError that names the part.
 func (h *Binding) shareValue(v goja.Value) (value any, bytes int) {
 	c := copier{h: h}
 	value = c.copyValue(v)
@@ -108,7 +108,7 @@ func (c *copier) copyObject(o *goja.Object) any {
 	return nil
 }
 
-// copyItems copies items in the JSON form of responses.
+// copyItems converts an item or an array of items. The result has the members that the item has in JSON.
 func (c *copier) copyItems(o *goja.Object) any {
 	w := js.NewWriter(c.h.Realm, c.h.Limits.Shared, maxSharedDepth)
 	defer func() {
@@ -129,8 +129,8 @@ func withArticle(name string) string {
 	return "a " + name
 }
 
-// copyPlain copies an object that is not an instance of a class. If the object
-// has a method toJSON, its result is stored.
+// copyPlain converts an object that is not an instance of a class. If the object has a method toJSON, the result of
+// that method is stored.
 func (c *copier) copyPlain(o *goja.Object) any {
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
 		v, err := f(o)
@@ -161,8 +161,7 @@ func (c *copier) copyPlain(o *goja.Object) any {
 	return fields
 }
 
-// unshareValue converts a shared value to a value of the VM. Later changes of
-// that value do not affect the store.
+// unshareValue converts a shared value to a new JavaScript value. Changes of that value do not affect the store.
 func (h *Binding) unshareValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
@@ -193,7 +192,8 @@ func (h *Binding) unshareValue(v any) goja.Value {
 	return h.JS.ToValue(v)
 }
 
-// sameValue compares shared values deeply, with the rules of Object.is.
+// sameValue reports whether two shared values are equal. It compares all their parts; numbers follow the rules of
+// Object.is, except that 0 equals -0.
 func sameValue(a, b any) bool {
 	switch a := a.(type) {
 	case float64:
@@ -234,12 +234,11 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// readTTL returns the lifetime of an entry from an argument: milliseconds, or
-// {ttl: milliseconds}.
+// readTTL reads an argument with the lifetime of an entry: a number of milliseconds, or {ttl: milliseconds}.
 func (h *Binding) readTTL(v goja.Value) time.Duration { return h.readMilliseconds(v, "ttl") }
 
-// readMilliseconds reads the last argument of the methods of shared. It returns
-// 0 if the argument is not given.
+// readMilliseconds reads an argument with a duration: a number of milliseconds, or an object with the member name. It
+// returns 0 if the argument is missing.
 func (h *Binding) readMilliseconds(v goja.Value, name string) time.Duration {
 	if o, ok := v.(*goja.Object); ok {
 		for _, k := range o.Keys() {

@@ -10,11 +10,11 @@ import (
 	"github.com/go-sourcemap/sourcemap"
 )
 
-// Map translates positions in the compiled text, which the engine reports, into positions in the source file.
+// Map is a source map. It translates positions in compiled text, which goja reports, to positions in the source file.
 type Map struct{ *sourcemap.Consumer }
 
-// Origin translates a position that the engine does not translate itself. It returns 0, 0 if the position is not in
-// the source file.
+// Origin translates a position that goja does not translate itself, such as that of a syntax error. ours is the file
+// name that the map uses for code that is not in the source file; for such positions, Origin returns 0, 0.
 func (m Map) Origin(ours string, line, column int) (int, int) {
 	source, _, line, column, ok := m.Source(line, column)
 	if !ok || source == ours {
@@ -30,9 +30,9 @@ type rawMap struct {
 	Mappings string   `json:"mappings"`
 }
 
-// mapOf returns the map of Output.Text from the source map of the compiler. Output.Text has one line more, the head,
-// at its beginning. Code that the compiler added stands before the first position that the source map contains; the
-// result places that code in the file in.Ours.
+// mapOf converts text, the source map of the compiler, to the map for Output.Text. Output.Text has one line more at
+// its beginning: the head. Before the first position in the source map, there may also be code that the compiler
+// added. The result places this code in the file in.Ours.
 func mapOf(text []byte, in Input) (Map, error) {
 	var m rawMap
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -48,9 +48,9 @@ func mapOf(text []byte, in Input) (Map, error) {
 	return newMap(in.Ours, in.File, ";"+strings.Join(lines, ";")+";AAAA")
 }
 
-// shiftColumns adds 1 to the columns of a line of mappings: the engine counts columns from 1, source maps from 0. The
-// first mapping of a file also selects the second source, because mappings are relative to firstOfOurs, which is in
-// the first.
+// shiftColumns adds 1 to the columns of one line of mappings, because goja counts columns from 1 and source maps
+// count from 0. The first mapping of a file must also select the second source: mappings are relative to the previous
+// one, and firstOfOurs selects the first source.
 func shiftColumns(line string, first bool) string {
 	column, rest := cutVLQ(line)
 	b := appendVLQ(nil, column+1)
@@ -64,8 +64,8 @@ func shiftColumns(line string, first bool) string {
 	return string(b) + rest
 }
 
-// FirstLine returns a map for a text that begins on the same line as head. It maps the first line only; the other lines
-// have the same positions in both texts. Columns count bytes, as those of the engine do.
+// FirstLine returns a map for a text in which the source file begins after head, on the same line. Only the first
+// line needs mappings; on the other lines, positions are the same in both texts. Columns count bytes, as in goja.
 func FirstLine(ours, file, head, text string) (Map, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	b := make([]byte, 0, 5*len(line)+32)
@@ -82,7 +82,7 @@ func FirstLine(ours, file, head, text string) (Map, error) {
 		segment(i-last, 0, i-last)
 		last = i
 	}
-	segment(1<<24, 0, 0) // the engine uses a position that it does not find as it is
+	segment(1<<24, 0, 0) // goja uses a position as it is if the map does not contain it
 	return newMap(ours, file, string(b))
 }
 
@@ -90,11 +90,12 @@ func inWord(c byte) bool {
 	return c == '_' || c == '$' || c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// firstOfOurs is the mapping of column 1 in source 0. The engine would ignore column 0 of the first line.
+// firstOfOurs is the mapping of column 1 to the first source (ours). goja would ignore a mapping of column 0 of the
+// first line.
 const firstOfOurs = "AAAC"
 
-// newMap returns a map from mappings. They must be relative to column 1 of the source ours, which becomes the first
-// mapping.
+// newMap returns a map with two sources: ours and file. mappings must be relative to firstOfOurs, which newMap adds
+// before them.
 func newMap(ours, file, mappings string) (Map, error) {
 	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: firstOfOurs + mappings})
 	if err != nil {
@@ -106,11 +107,11 @@ func newMap(ours, file, mappings string) (Map, error) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_./@+~,=-]+$`)
 
-// oddName is the prefix of file names that the engine would parse as URLs.
+// oddName is the prefix of file names that goja would otherwise parse as URLs.
 const oddName = "file:"
 
-// sourceName returns the name of a file in a map. The engine resolves it as a URL relative to the name of the file
-// itself.
+// sourceName returns the name of a file for use in a map. goja resolves it as a URL relative to the name of the file,
+// so for a plain name the last element is enough.
 func sourceName(file string) string {
 	if plainName.MatchString(file) {
 		return path.Base(file)
@@ -118,10 +119,10 @@ func sourceName(file string) string {
 	return oddName + file
 }
 
-// FileName returns the original name of a file from the name that the engine reports.
+// FileName returns the original name of a file for the name that goja reports. It undoes sourceName.
 func FileName(name string) string { return strings.TrimPrefix(name, oddName) }
 
-// Units converts a byte offset within a line into UTF-16 units, which editors use to count columns.
+// Units converts a byte offset within a line to UTF-16 units, in which editors count columns.
 func Units(line string, offset int) int {
 	if offset > len(line) {
 		return Units(line, len(line)) + offset - len(line)

@@ -7,11 +7,14 @@ import (
 	"unicode"
 )
 
-// Pattern rewrites a regular expression that the engine would match wrongly, and returns any other one unchanged.
-// The engine has two faults, both only if the flag u is set. It takes the property escapes \p{..} and \P{..} for
-// letters; Pattern replaces them by character classes. And the matcher that the engine prefers loses named groups if
-// the text is not ASCII; Pattern prepends an empty lookahead, which makes the engine use its other matcher. The
-// error names a property that cannot be expressed.
+// Pattern rewrites a regular expression that goja would match wrongly. It returns any other expression unchanged.
+// goja has two faults, both only if the flag u is set:
+//
+//   - It takes the property escapes \p{..} and \P{..} for letters. Pattern replaces them by character classes.
+//   - The matcher that goja prefers loses named groups if the text is not ASCII. Pattern prepends
+//     an empty lookahead, which makes goja use its other matcher.
+//
+// The error names a property that Pattern cannot replace.
 func Pattern(pattern, flags string) (string, error) {
 	if !strings.Contains(flags, "u") {
 		return pattern, nil
@@ -25,7 +28,7 @@ func Pattern(pattern, flags string) (string, error) {
 
 var namedGroup = regexp.MustCompile(`\(\?<[^=!]`)
 
-// MayBeWrong reports whether a text may contain a regular expression that Pattern changes.
+// MayBeWrong reports whether a source text may contain a regular expression that Pattern changes.
 func MayBeWrong(text string) bool { return hasProperties(text) || strings.Contains(text, "(?<") }
 
 func hasProperties(text string) bool {
@@ -81,7 +84,7 @@ func cutBraces(s string) (name string, ok bool) {
 // runeRange is an inclusive range of characters.
 type runeRange struct{ lo, hi rune }
 
-// runeSet is a sorted list of ranges. Ranges neither overlap nor touch.
+// runeSet is a set of characters: a sorted list of ranges that neither overlap nor touch.
 type runeSet []runeRange
 
 func unionOf(tables ...*unicode.RangeTable) runeSet {
@@ -128,7 +131,8 @@ func (s runeSet) without(o runeSet) runeSet {
 	return out.sorted().inverted()
 }
 
-// write appends s as a character class, or as a part of one if inClass is true.
+// write appends s as a character class such as [a-z]. If inClass is true, it appends only the ranges, because the
+// class has already begun.
 func (s runeSet) write(b *strings.Builder, inClass bool) {
 	if !inClass {
 		b.WriteByte('[')

@@ -1,7 +1,7 @@
-// Package transpile compiles TypeScript, ES modules and syntax that the JavaScript engine lacks into the text of a
-// CommonJS module that the engine can run. It wraps the compiler (esbuild), maps positions in compiled code back to
-// the source file, and rewrites the property escapes of regular expressions. Package engine/script finds the files
-// and decides which of them to compile.
+// Package transpile compiles TypeScript, ES modules and syntax that goja does not have to the text of a CommonJS
+// module that goja can run. It wraps the compiler (esbuild), maps positions in compiled code back to the source file,
+// and rewrites property escapes of regular expressions. Package module finds the files and decides which of them to
+// compile.
 package transpile
 
 import (
@@ -16,11 +16,11 @@ import (
 
 // Input is one source file.
 type Input struct {
-	File string // shown in messages; uses forward slashes
-	Text string // without byte order mark and #! line
-	Head string // inserted before the code, on a line of its own
-	Tail string // appended to the code
-	Ours string // reported as the file of code that the compiler added
+	File string // name for messages, with forward slashes
+	Text string // content without byte order mark and #! line
+	Head string // text to insert before the code, on a line of its own
+	Tail string // text to append to the code
+	Ours string // file name to report for code that the compiler added
 }
 
 // Output is a compiled file.
@@ -29,7 +29,7 @@ type Output struct {
 	Map  Map // from positions in Text to positions in the source file
 }
 
-// Fault is the error for a file that cannot be compiled. Column counts UTF-16 units, from 1.
+// Fault is the error for a file that cannot be compiled. Column counts UTF-16 units from 1.
 type Fault struct {
 	Line, Column int
 	Message      string
@@ -38,8 +38,8 @@ type Fault struct {
 // Error returns the message without the position.
 func (f *Fault) Error() string { return f.Message }
 
-// Always reports whether a file with this name is always compiled. Other files are compiled only if the engine
-// cannot parse them.
+// Always reports whether a file with this name must be compiled. Other files are compiled only if goja cannot parse
+// them.
 func Always(file string) bool { return typeScript(file) || path.Ext(file) == ".mjs" }
 
 func typeScript(file string) bool {
@@ -50,19 +50,20 @@ func typeScript(file string) bool {
 	return false
 }
 
-// lowered lists syntax beside ES2022: the compiler must rewrite the syntax with the value false. Unsupported syntax
-// of regular expressions has the value true and stays as it is, so that the engine reports it with its position.
-// Otherwise, the compiler would replace it by a call that fails at run time.
+// lowered lists syntax that is an exception from the target ES2022. If the value is false, the compiler rewrites the
+// syntax, because goja does not have it. If the value is true, the syntax stays as it is. That is used for regular
+// expressions that goja does not support: goja then reports them with their position, whereas the compiler would
+// replace them by a call that fails at run time.
 var lowered = map[string]bool{
 	"async-generator": false, "for-await": false, "using": false, "decorators": false, "dynamic-import": false,
 	"import-attributes": false, "hashbang": false,
 	"regexp-set-notation": true, "regexp-match-indices": true, "regexp-unicode-property-escapes": true,
 }
 
-// config replaces the tsconfig.json of all files. No such file is read from disk.
+// config is used as the tsconfig.json for all files. No such file is read from disk.
 const config = `{"compilerOptions":{"target":"ES2022","useDefineForClassFields":true}}`
 
-// Transform compiles a file into a CommonJS module. The error is a *Fault.
+// Transform compiles a file to a CommonJS module. The error is a *Fault.
 func Transform(in Input) (Output, error) {
 	r, err := runCompiler(in)
 	if err != nil {
@@ -79,11 +80,11 @@ func Transform(in Input) (Output, error) {
 	return Output{Text: head + "\n" + string(r.Code) + in.Tail, Map: m}, nil
 }
 
-// patience is the time limit for one file. A few milliseconds are usual.
+// patience is the time limit for compiling one file, which usually takes a few milliseconds.
 const patience = 5 * time.Second
 
-// runCompiler calls the compiler, which cannot be stopped. If it exceeds the time limit, its goroutine goes on and the
-// result is discarded.
+// runCompiler calls the compiler with a time limit. The compiler cannot be stopped: if it exceeds the limit, its
+// goroutine continues and the result is discarded.
 func runCompiler(in Input) (api.TransformResult, error) {
 	loader := api.LoaderJS
 	if typeScript(in.File) {
@@ -113,8 +114,8 @@ func runCompiler(in Input) (api.TransformResult, error) {
 
 var moduleSyntax = regexp.MustCompile(`(?m)^[ \t]*(import\b[^(.\n]|export\b)`)
 
-// ModuleSyntax returns the offset of the first line that looks like an import or export, or -1. A line inside a long
-// string may match by mistake.
+// ModuleSyntax returns the offset of the first line that begins like an import or export statement, or -1. It does
+// not parse the text, so a line inside a long string may match by mistake.
 func ModuleSyntax(text string) int {
 	if at := moduleSyntax.FindStringIndex(text); at != nil {
 		return at[0]
@@ -122,7 +123,7 @@ func ModuleSyntax(text string) int {
 	return -1
 }
 
-// metaOf returns the replacements for the properties of import.meta.
+// metaOf returns the replacements for import.meta.url and the other properties of import.meta.
 func metaOf(in Input) map[string]string {
 	if !strings.Contains(in.Text, "import.meta") {
 		return nil
@@ -134,7 +135,7 @@ func metaOf(in Input) map[string]string {
 	}
 }
 
-// awaitText begins the compiler's message for an await outside of functions.
+// awaitText is the beginning of the compiler's message if there is an await outside of functions.
 const awaitText = "Top-level await"
 
 func faultOf(m api.Message) *Fault {

@@ -21,8 +21,8 @@ func (s runeSet) sorted() runeSet {
 	return out
 }
 
-// propertySet returns the characters with a property. The name is the text between the braces. It returns an error
-// if the property does not exist or is not supported.
+// propertySet returns the characters with a Unicode property. name is the text between the braces of \p{..}. It
+// returns an error if the property does not exist or is not supported.
 func propertySet(name string) (runeSet, error) {
 	key, value, ok := strings.Cut(name, "=")
 	switch {
@@ -50,8 +50,8 @@ func propertySet(name string) (runeSet, error) {
 	return nil, errors.New(`\p{` + name + `}: there is no such property, or it is not supported`)
 }
 
-// categorySet returns the characters of a general category, given by its short or long name, or nil if it does not
-// exist.
+// categorySet returns the characters of a general category such as Lu or Uppercase_Letter, or nil if there is no such
+// category.
 func categorySet(name string) runeSet {
 	if long, ok := unicode.CategoryAliases[name]; ok {
 		name = long
@@ -64,12 +64,13 @@ func categorySet(name string) runeSet {
 
 func allRunes() runeSet { return runeSet{{0, unicode.MaxRune}} }
 
-// tableSet returns a function that makes the union of the tables.
+// tableSet returns a function that returns the characters of all tables in list.
 func tableSet(list ...*unicode.RangeTable) func() runeSet {
 	return func() runeSet { return unionOf(list...) }
 }
 
-// rangeSet returns a function that makes the set of the ranges in pairs.
+// rangeSet returns a function that returns the characters in the given ranges. pairs contains the first and the last
+// character of each range.
 func rangeSet(pairs ...rune) func() runeSet {
 	return func() runeSet {
 		var s runeSet
@@ -80,7 +81,7 @@ func rangeSet(pairs ...rune) func() runeSet {
 	}
 }
 
-// binary lists the boolean properties by the names that ECMAScript gives them.
+// binary contains the properties that are true or false for a character, by the names that ECMAScript defines.
 var binary = withShortNames(map[string]func() runeSet{
 	"Any":                     allRunes,
 	"ASCII":                   rangeSet(0, 0x7F),
@@ -143,7 +144,8 @@ func withShortNames(all map[string]func() runeSet, short map[string]string) map[
 	return all
 }
 
-// scriptCodes maps the short names of common scripts to their long names. Other scripts have long names only.
+// scriptCodes maps the short names of common scripts (writing systems) to their long names. Other scripts are known
+// by their long names only.
 var scriptCodes = map[string]string{
 	"Arab": "Arabic", "Armn": "Armenian", "Beng": "Bengali", "Bopo": "Bopomofo", "Brai": "Braille", "Cher": "Cherokee", "Copt": "Coptic",
 	"Cyrl": "Cyrillic", "Deva": "Devanagari", "Ethi": "Ethiopic", "Geor": "Georgian", "Glag": "Glagolitic", "Goth": "Gothic", "Grek": "Greek",

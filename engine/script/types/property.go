@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// itemMember reports whether items have a built-in member with this name. Such a member takes precedence over an
-// attribute with the same name.
+// itemMember reports whether items have a built-in member with this name, which takes precedence over an attribute
+// with the same name.
 func itemMember(name string) bool {
 	return slices.Contains([]string{
 		"id", "base", "classMeta", "properties", "references", "collections", "files", "calculateProperties",
@@ -20,7 +20,7 @@ func itemMember(name string) bool {
 	}, name)
 }
 
-// valueType returns the type that item.get returns for a property.
+// valueType returns the TypeScript type of the value that item.get returns for a property.
 func (w *writer) valueType(p *engine.Property) string {
 	t := w.bareType(p)
 	if p.Nullable || p.Type == engine.Collection || p.Formula != nil || p.Back != nil {
@@ -70,12 +70,12 @@ func scalarType(t engine.PropertyType) string {
 	return "any"
 }
 
-// inputType returns the type that a write accepts for a property.
+// inputType returns the TypeScript type of the values that a write accepts for a property.
 func (w *writer) inputType(p *engine.Property) string {
 	t := writtenType(p)
 	switch {
 	case p.Type == engine.Reference && p.Nullable, p.Type == engine.Collection:
-		return t // includes null already, or never accepts it
+		return t // the type contains null already, or a write does not accept null
 	case p.Nullable || optionalMark(p) != "":
 		return t + " | null"
 	}
@@ -108,8 +108,8 @@ func writtenType(p *engine.Property) string {
 	return "any"
 }
 
-// selectionType returns the union of the keys of a selection list. It returns "" if the property has no list or if a key
-// cannot be written as a literal type.
+// selectionType returns the union of the keys in the selection list of a property, such as "a" | "b". It returns ""
+// if the property has no list, or if a key cannot be written as a literal type.
 func selectionType(p *engine.Property) string {
 	if p.Selection == nil || p.Type == engine.Reference {
 		return ""

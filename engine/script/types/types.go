@@ -1,6 +1,6 @@
-// Package types generates the TypeScript declarations of an application: its classes, and the objects and functions
-// that restsrv provides to scripts. Editors use them to complete attributes and to mark misspelt names. Package
-// engine/script runs scripts, package engine/script/transpile compiles TypeScript.
+// Package types generates TypeScript declarations for an application: of its classes, and of the objects and
+// functions that restsrv provides to scripts. Editors use them to complete the names of attributes and to mark
+// misspelt ones. The declarations are not used when scripts run.
 package types
 
 import (
@@ -22,8 +22,7 @@ const heading = `// Written by restsrv types: what scripts of this application c
 
 `
 
-// Declarations returns the declarations of an application with these classes. The result depends only on the
-// classes.
+// Declarations returns the text of the declarations for the given classes. The same classes give the same text.
 func Declarations(classes []*engine.Class) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(heading)
@@ -40,10 +39,10 @@ func Declarations(classes []*engine.Class) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writer writes the declarations of classes.
+// writer writes the declarations for classes.
 type writer struct {
 	b     *bytes.Buffer
-	names map[*engine.Class]string // the names of the interfaces
+	names map[*engine.Class]string // names of the interfaces
 }
 
 func (w *writer) writeLine(format string, args ...any) { fmt.Fprintf(w.b, format+"\n", args...) }
@@ -71,7 +70,8 @@ func (w *writer) writeApplication(classes []*engine.Class) {
 	w.writeLine("}")
 }
 
-// writeEntry writes the entry of a class in the interface Classes, which the generic declarations refer to.
+// writeEntry writes the member for a class in the interface Classes. The generic declarations, such as that of
+// getList, look classes up there by name.
 func (w *writer) writeEntry(c *engine.Class) {
 	var links, collections []string
 	for _, p := range c.Properties {
@@ -125,7 +125,7 @@ func (w *writer) writeClass(c *engine.Class) {
 	w.writeLine("  }")
 }
 
-// writeComment writes a JSDoc comment of the texts that are not empty.
+// writeComment writes a JSDoc comment with those texts that are not empty.
 func (w *writer) writeComment(indent string, texts ...string) {
 	var parts []string
 	for _, t := range texts {
@@ -139,7 +139,7 @@ func (w *writer) writeComment(indent string, texts ...string) {
 	}
 }
 
-// optionalMark returns "?" if createItem does not require a value of the property.
+// optionalMark returns "?" if createItem does not require a value for the property, otherwise "".
 func optionalMark(p *engine.Property) string {
 	if p.Nullable || p.Optional || p.Autoassigned || p.Default != nil || p.Computed != nil || p.Type == engine.Collection || p.Back != nil {
 		return "?"
@@ -147,7 +147,7 @@ func optionalMark(p *engine.Property) string {
 	return ""
 }
 
-// propertyNote returns a remark for the facts about a property that its type does not express.
+// propertyNote returns a remark about a property that its type does not express, such as "Calculated.", or "".
 func propertyNote(p *engine.Property) string {
 	switch {
 	case p.Formula != nil:
@@ -162,7 +162,8 @@ func propertyNote(p *engine.Property) string {
 	return ""
 }
 
-// structNames returns the names of structs: the part before the $ in the names of their attributes.
+// structNames returns the names of the struct attributes of a class. The name of a part of a struct is the name of
+// the struct, a $ and the name of the part, as in address$street.
 func structNames(c *engine.Class) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -200,7 +201,7 @@ func unionType(types []string) string {
 	return strings.Join(types, " | ")
 }
 
-// memberName returns a name as a member of an interface, quoted if it is not an identifier.
+// memberName returns a name for use as a member of an interface. It is quoted if it is not an identifier.
 func memberName(name string) string {
 	for i, r := range name {
 		if !isLetter(r) && (i == 0 || r < '0' || r > '9') {
@@ -217,8 +218,8 @@ func isLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '$'
 }
 
-// interfaceName returns the name of the interface of a class. It is different from all names in taken, and is added to
-// them.
+// interfaceName returns a name for the interface of a class. The name differs from all names in taken, to which it is
+// added.
 func interfaceName(name string, taken map[string]bool) string {
 	mapped := strings.Map(func(r rune) rune {
 		if isLetter(r) || r >= '0' && r <= '9' {
@@ -226,7 +227,8 @@ func interfaceName(name string, taken map[string]bool) string {
 		}
 		return '_'
 	}, name)
-	// The names of the generic declarations begin with a capital letter, and so may the name of a class.
+	// The prefix is needed because a class may have the same name as one of the generic declarations. These begin
+	// with a capital letter.
 	id := "class_" + mapped
 	for n := 2; taken[id] || taken[id+"_values"] || taken[id+"_input"]; n++ {
 		id = "class_" + mapped + "_" + strconv.Itoa(n)
