@@ -15,14 +15,15 @@ import (
 	"restsrv/engine/service"
 )
 
-// optionValue returns the JavaScript value of an option: plain data, or the component that the option names.
+// optionValue returns the JavaScript value of an option of a service: plain data, or a component such as a
+// repository. name is the name of the option.
 func (h *host) optionValue(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
 		return h.data.RepositoryObject(value)
 	case engine.MetaRepository:
 		return h.data.MetaRepository(value)
-	case engine.ImageStorage: // must be tested before FileStorage, which it also implements
+	case engine.ImageStorage: // before FileStorage, which an ImageStorage also implements
 		return h.data.ImageStorage(value)
 	case engine.FileStorage:
 		return h.data.FileStorage(value)
@@ -66,14 +67,14 @@ func (h *host) optionValue(name string, value any) goja.Value {
 	return goja.Undefined()
 }
 
-// lacking stands for a component that restsrv does not have. Each use throws.
+// lacking is the Go value behind a component that restsrv does not have. If a script uses it, it throws an error.
 type lacking struct {
 	h    *host
 	name string
 }
 
-// Get throws, except for names that the language looks up on any value, for example when the value is returned from
-// an async function or logged.
+// Get throws, except for those names that JavaScript itself looks up, for example when the value is returned from an
+// async function or logged.
 func (l *lacking) Get(name string) goja.Value {
 	switch name {
 	case "then", "toJSON", "constructor":
@@ -97,7 +98,7 @@ func (l *lacking) Delete(string) bool { return true }
 // Keys returns nil.
 func (l *lacking) Keys() []string { return nil }
 
-// newSettings returns the read-only object settings.
+// newSettings returns the JavaScript object settings, which is read-only.
 func (h *host) newSettings(s service.Settings) goja.Value {
 	o := h.JS.NewObject()
 	h.Method(o, "get", func(call goja.FunctionCall) goja.Value {
@@ -111,7 +112,8 @@ func (h *host) newSettings(s service.Settings) goja.Value {
 	return o
 }
 
-// newSequences returns the object sequenceProvider.
+// newSequences returns the JavaScript object sequenceProvider, with the methods next, reset and snapshot. Each method
+// takes the name of a counter.
 func (h *host) newSequences(s service.Sequences) goja.Value {
 	o := h.JS.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
@@ -147,8 +149,8 @@ func (h *host) newSequences(s service.Sequences) goja.Value {
 	return o
 }
 
-// sequenceName reads the name of a counter. For snapshot, undefined or null returns "", which means all counters.
-// Names with "#" are reserved for the counters of keys.
+// sequenceName reads the name of a counter from an argument. For snapshot, the argument may be undefined or null; the
+// result "" means all counters. Names with "#" are reserved for counters that generate keys of items.
 func sequenceName(method string, v goja.Value) (string, error) {
 	if method == "snapshot" && (goja.IsUndefined(v) || goja.IsNull(v)) {
 		return "", nil
@@ -160,10 +162,12 @@ func sequenceName(method string, v goja.Value) (string, error) {
 	return counter, nil
 }
 
-// maxSequenceName is the maximum length of a counter's name in bytes. Databases have an index on the name.
+// maxSequenceName is the maximum length of a counter's name in bytes. It is needed because databases have an index on
+// the name.
 const maxSequenceName = 1000
 
-// wholeNumber reads an integer from -2^53 to 2^53; undefined is 0.
+// wholeNumber converts an argument to an integer from -2^53 to 2^53. undefined counts as 0. ok is false for other
+// values.
 func wholeNumber(v goja.Value) (n int64, ok bool) {
 	if goja.IsUndefined(v) {
 		return 0, true
@@ -172,7 +176,7 @@ func wholeNumber(v goja.Value) (n int64, ok bool) {
 	return int64(f), f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
-// keyProvider returns the object keyProvider.
+// keyProvider returns the JavaScript object keyProvider.
 func (h *host) keyProvider() goja.Value {
 	o, err := h.JS.New(h.EnsurePlatform().Module("core/impl/meta/keyProvider"))
 	js.Must(err)

@@ -13,28 +13,28 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// maxLogged is the limit of the lines that a script logs for one request, in bytes. Each line counts lineCost bytes
-// in addition to its text.
+// maxLogged is the maximum size, in bytes, of the lines that a script logs during one request. Each line counts
+// lineCost bytes in addition to its text.
 const (
 	maxLogged = 64 << 10
 	lineCost  = 64
 )
 
-// consoleState is the state of console between calls.
+// consoleState is the state of the object console during one request.
 type consoleState struct {
-	groups int
-	counts map[string]int
-	starts map[string]time.Time
-	logged int // bytes, see maxLogged
+	groups int                  // number of open groups
+	counts map[string]int       // counters of console.count, by label
+	starts map[string]time.Time // start times of console.time, by label
+	logged int                  // size of the logged lines in bytes; see maxLogged
 }
 
-// maxLabels is the limit of the counters of console, of its timers, and of nested groups.
+// maxLabels is the maximum number of counters, of timers, and of nested groups of one console.
 const maxLabels = 100
 
 // console provides the globals console and log.
 type console struct {
 	*vm.VM
-	outside consoleState // used outside of requests
+	outside consoleState // state of the VM, used outside of requests
 }
 
 // state returns the state of the current request, or the state of the VM outside of requests.
@@ -45,15 +45,16 @@ func (h *console) state() *consoleState {
 	return &h.outside
 }
 
-// object returns the object for the globals console and log. Each line contains the service, the request and the
-// position of the call. If a request exceeds maxLogged, a final warning is logged and its further lines are dropped.
+// object returns the JavaScript object for the globals console and log. Each line in the log contains the service,
+// the request and the position of the call in the script. If a request logs more than maxLogged bytes, object logs a
+// final warning and drops further lines of the request.
 func (h *console) object() goja.Value {
 	o := h.JS.NewObject()
 	methods := h.MethodsOf(o)
 	for _, m := range []struct {
 		name  string
 		level slog.Level
-		write func(goja.FunctionCall) string // returns the text; nil to print the arguments
+		write func(goja.FunctionCall) string // returns the text of the line; nil to log the arguments
 	}{
 		{"log", slog.LevelInfo, nil}, {"info", slog.LevelInfo, nil}, {"warn", slog.LevelWarn, nil}, {"error", slog.LevelError, nil},
 		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.trace},
@@ -85,7 +86,7 @@ func (h *console) object() goja.Value {
 	return o
 }
 
-// logLine writes a text and then values to the log.
+// logLine logs a text, followed by values.
 func (h *console) logLine(level slog.Level, text string, values ...goja.Value) {
 	log, c, s := h.Service.Log, h.Call, h.state()
 	if c != nil {
@@ -110,7 +111,7 @@ func (h *console) logLine(level slog.Level, text string, values ...goja.Value) {
 	log.Log(context.Background(), level, text, "from", "script", "at", h.callerPosition())
 }
 
-// callerPosition returns the position in the script of the current call.
+// callerPosition returns the position of the current call of console in the script.
 func (h *console) callerPosition() string {
 	frames := h.JS.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
 	var f vm.Failure
@@ -122,7 +123,7 @@ func (h *console) callerPosition() string {
 	return f.Place()
 }
 
-// logText formats values for the log. The result has line breaks only in strings and stacks.
+// logText formats values for the log. The result is one line, except for line breaks in strings and stack traces.
 func (h *console) logText(args []goja.Value) string {
 	switch {
 	case len(args) == 0:
@@ -143,7 +144,7 @@ func (h *console) tryText(f func() string) (text string) {
 	return text
 }
 
-// trace returns the values and the current call stack.
+// trace returns the text for console.trace: the arguments and the current call stack.
 func (h *console) trace(call goja.FunctionCall) string {
 	f := vm.Failure{Message: "Trace"}
 	if len(call.Arguments) > 0 {
@@ -190,7 +191,7 @@ func (h *console) groupEnd(goja.FunctionCall) {
 	}
 }
 
-// labelOf returns the first argument, or "default" if it is undefined.
+// labelOf returns the label of a counter or timer: the first argument, or "default" if it is undefined.
 func labelOf(call goja.FunctionCall) string {
 	if v := call.Argument(0); !goja.IsUndefined(v) {
 		return v.String()

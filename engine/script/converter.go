@@ -13,24 +13,24 @@ import (
 	"restsrv/engine/service"
 )
 
-// The functions that the script of a converter may export.
+// The names of the functions that the script of a converter may export.
 const (
 	parseFunction   = "parse"
 	respondFunction = "respond"
 )
 
-// converter is an engine.Converter written in JavaScript. The function parse(data, req) returns the records of a
-// request, and respond(items, req) returns the response. Both are optional and may be async.
+// converter is a service.Converter written in JavaScript. The function parse(data, req) returns the records of a
+// request, and respond(items, req) returns the response. The script may leave out either, and both may be async.
 type converter struct {
 	name string
-	live atomic.Pointer[Generation] // nil until a version could be loaded
+	live atomic.Pointer[Generation] // nil until a version of the script could be loaded
 }
 
 var _ service.Converter = (*converter)(nil)
 
-// AddConverter loads the script of a converter. The Manager reloads it when the script changes, as it does for
-// services. If the script cannot be loaded, AddConverter returns a *LoadError together with a converter that returns
-// errors until a valid version is loaded.
+// AddConverter loads the script of a converter. The Manager loads it again when the script changes, as it does for
+// services. If the script cannot be loaded, AddConverter returns a *LoadError together with a converter. The
+// converter returns errors until a valid version is loaded.
 func (m *Manager) AddConverter(s Service) (service.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
@@ -43,7 +43,7 @@ func (m *Manager) AddConverter(s Service) (service.Converter, error) {
 	return one.converter, nil
 }
 
-// Parse implements engine.Converter.
+// Parse implements service.Converter. If the script has no function parse, it returns data.
 func (c *converter) Parse(ctx context.Context, r *service.Request, data any) (any, error) {
 	b := exchange.Body{Kind: exchange.DecodedBody, Decoded: data}
 	switch data := data.(type) {
@@ -66,7 +66,7 @@ func (c *converter) Parse(ctx context.Context, r *service.Request, data any) (an
 	return o.Data, err
 }
 
-// Respond implements engine.Converter.
+// Respond implements service.Converter.
 func (c *converter) Respond(ctx context.Context, r *service.Request, items []*engine.Item) (*service.Response, error) {
 	var b exchange.Body
 	if g := c.live.Load(); g != nil {
@@ -92,7 +92,7 @@ func (c *converter) Respond(ctx context.Context, r *service.Request, items []*en
 	return o.Response, nil
 }
 
-// call runs an exported function of the script. The result done is false if the script does not export it.
+// call runs the function j.Function that the script exports. done is false if the script does not export it.
 func (c *converter) call(ctx context.Context, r *service.Request, j *exchange.Job) (o vm.Outcome, done bool, err error) {
 	g := c.live.Load()
 	if g == nil {
@@ -108,8 +108,8 @@ func (c *converter) call(ctx context.Context, r *service.Request, j *exchange.Jo
 	return vm.Outcome{}, false, nil
 }
 
-// registerConverter finds the functions of a converter in the exports of the module, or in the object that the
-// exported class constructs.
+// registerConverter registers the functions parse and respond from the exports of the module. If the module exports a
+// class, the functions are methods of an instance of it.
 func (h *host) registerConverter(exports goja.Value) error {
 	if construct, ok := goja.AssertConstructor(exports); ok {
 		instance, err := construct(nil, h.options())

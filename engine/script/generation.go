@@ -15,17 +15,17 @@ import (
 	"restsrv/engine/service"
 )
 
-// Generation is one loaded version of a script service. It is immutable: when a file changes, a new Generation is
-// loaded. It still answers requests after Close.
+// Generation is one loaded version of a service. It does not change: when a file changes, a new Generation is loaded.
+// After Close it still answers requests.
 type Generation struct {
 	*vm.Service
 	rt      *Runtime
-	lasting *lasting
-	entry   string // absolute path of the configured file
+	lasting *lasting // data that all versions of the service share
+	entry   string   // absolute path of the main file
 	scope   map[string]any
 
 	routes    []service.Route
-	events    []event.Handler // the registered event handlers
+	events    []event.Handler // event handlers that the script has registered
 	converter bool
 	tests     *suite.Suite // nil if the file is not a test file
 	closed    atomic.Bool
@@ -33,11 +33,12 @@ type Generation struct {
 
 var _ service.Service = (*Generation)(nil)
 
-// Load loads a service: it reads the script and the files that it requires, runs it and collects its routes. The
-// error is a *LoadError.
+// Load loads a service: it reads the main file, runs it together with the files that it requires, and collects the
+// routes. The error is a *LoadError.
 func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
 
-// loadFrom is Load with files that another generation of the service has read. If read is nil, it reads them.
+// loadFrom is Load with the files that another generation of the service has read. If read is nil, it reads the
+// files.
 func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 	g := newGeneration(r, s)
 	if read != nil {
@@ -89,8 +90,8 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	return g
 }
 
-// loadFailure returns the error of a failed load together with the files that were read, so that a watcher can retry
-// when one of them changes.
+// loadFailure returns the error for a failed load. It includes the paths of the files that were read, so that a
+// watcher can load the service again when one of them changes.
 func (g *Generation) loadFailure(err error) (*Generation, error) {
 	var e *module.LoadError
 	if !errors.As(err, &e) {
@@ -99,7 +100,7 @@ func (g *Generation) loadFailure(err error) (*Generation, error) {
 	return nil, &failedLoad{LoadError: e, files: g.Service.Files}
 }
 
-// failedLoad is a LoadError with the files that were read.
+// failedLoad is a LoadError together with the files that were read during the load.
 type failedLoad struct {
 	*module.LoadError
 	files *module.Files
@@ -117,15 +118,15 @@ func (g *Generation) routeHandler(route int) service.Handler {
 // Routes returns the routes in the order of their registration.
 func (g *Generation) Routes() []service.Route { return g.routes }
 
-// Errors returns engine.TextErrors: script services return errors as plain text.
+// Errors returns service.TextErrors: services in JavaScript return errors as plain text.
 func (g *Generation) Errors() service.ErrorForm { return service.TextErrors }
 
-// Files returns the absolute paths that were read or looked for so far. The service should be loaded again when one
-// of them changes.
+// Files returns the absolute paths that were read or looked for so far. When one of these files changes, the service
+// should be loaded again.
 func (g *Generation) Files() []string { return g.Service.Files.AllPaths() }
 
-// Close retires the generation. Running calls continue, and new calls are still answered. Each VM is released when
-// no call uses it.
+// Close marks the generation as replaced. Running calls continue, and new calls are still answered. Each VM is
+// disposed of when no call uses it.
 func (g *Generation) Close() {
 	if g.closed.Swap(true) {
 		return
@@ -144,8 +145,8 @@ func (g *Generation) newLoadedVM() (*host, error) {
 	return h, nil
 }
 
-// anotherVM creates a further VM of this generation. It returns an error if the routes or event handlers differ from
-// those of the first VM.
+// anotherVM creates another VM of this generation. It returns an error if the script registers other routes or event
+// handlers in it than in the first VM.
 func (g *Generation) anotherVM() (*vm.VM, error) {
 	h, err := g.newLoadedVM()
 	if err == nil && !sameRoutes(g.routes, h.Routes) {
@@ -174,12 +175,12 @@ func sameRoutes(routes []service.Route, other []vm.Route) bool {
 	return true
 }
 
-// exclusive is the value of the option "isolation" with which each VM takes one
-// call at a time. Use it for scripts that store data of a request in variables
-// of the module. Module variables are separate in each VM in either case.
+// exclusive is the value of the option "isolation" with which each VM takes only one call at a time. It is for
+// scripts that store data of a request in variables of the module. With either value, VMs do not share such
+// variables.
 const exclusive = "exclusive"
 
-// checkIsolation returns an error if the option has another value.
+// checkIsolation returns an error if the option "isolation" has an unknown value.
 func checkIsolation(o service.Options) error {
 	switch o["isolation"] {
 	case nil, "", exclusive, "shared":

@@ -18,7 +18,7 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// host is the contents of one VM: its bindings, the globals that they provide, and the modules that it has run.
+// host adds to a VM the bindings, the globals that they provide, and the modules that it has run.
 type host struct {
 	*vm.VM
 	gen      *Generation
@@ -28,18 +28,18 @@ type host struct {
 	exchange *exchange.Binding
 	shared   *shared.Binding
 	events   *event.Binding
-	tests    *suite.Binding // nil if the file contains no tests
+	tests    *suite.Binding // nil if the main file contains no tests
 	console  *console
 
-	modules    map[string]*goja.Object      // by absolute path
-	legacyBase *goja.Object                 // the Service class of IONDV; nil until required
-	own        map[string]func() goja.Value // globals of restsrv, made when first read
-	watched    *goja.Object                 // compares the variables of modules; only in development mode
-	probed     []*module.Source             // the modules that it compares
-	watching   *vm.Call                     // call of the turn after which they are compared
+	modules    map[string]*goja.Object      // JavaScript objects "module", by absolute path of the file
+	legacyBase *goja.Object                 // IONDV's Service class; nil until a script requires it
+	own        map[string]func() goja.Value // functions that create the globals of restsrv at the first use
+	watched    *goja.Object                 // result of newWatcher; nil if not in development mode
+	probed     []*module.Source             // modules with compared variables
+	watching   *vm.Call                     // call of the turn that is being compared
 }
 
-// newHost creates a VM for a generation, with its bindings.
+// newHost creates a VM for a generation, together with its bindings.
 func newHost(g *Generation) *host {
 	v := vm.New(g.Service)
 	h := &host{VM: v, gen: g, modules: map[string]*goja.Object{}}
@@ -58,7 +58,7 @@ func newHost(g *Generation) *host {
 	return h
 }
 
-// install defines the globals. It must be called in the first turn.
+// install defines the globals of the VM. It must be called in the first turn.
 func (h *host) install() {
 	h.FindBuiltins()
 	h.own = map[string]func() goja.Value{
@@ -86,7 +86,7 @@ func (h *host) install() {
 //go:embed service.js
 var serviceSource string
 
-// serviceClass returns a new Service class.
+// serviceClass returns the class Service, from which services can be derived. It creates a new class at each call.
 func (h *host) serviceClass() *goja.Object {
 	make, _ := goja.AssertFunction(h.RunPrelude(serviceSource))
 	class, err := make(goja.Undefined(), h.NewFunction("addHandler", h.addHandler))
@@ -102,7 +102,7 @@ func (h *host) addHandler(call goja.FunctionCall) goja.Value {
 	return h.Settled(goja.Undefined())
 }
 
-// addRoute registers a route. It returns an error if the module is loaded already.
+// addRoute registers a route. It returns an error if the module has been loaded already.
 func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 	if h.Load == nil {
 		return errLate
@@ -133,8 +133,8 @@ func (lateError) Error() string { return "routes are registered while the servic
 
 var errLate = lateError{}
 
-// newRouter returns the router that _route receives. Routes are registered with addHandler; the methods of Express
-// routers throw an error that explains this.
+// newRouter returns the router argument of _route. It has the methods of an Express router, but each throws an error
+// that explains addHandler, with which routes are registered.
 func (h *host) newRouter() *goja.Object {
 	o := h.JS.NewObject()
 	methods := h.MethodsOf(o)

@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// loadModule is the turn that loads the module and registers its routes.
+// loadModule is the turn in which a new VM runs the main file and registers its routes.
 func (h *host) loadModule(l *vm.Loading) error {
 	h.install()
 	resume := h.Clock.Pause()
@@ -38,8 +38,8 @@ func (h *host) loadModule(l *vm.Loading) error {
 	return nil
 }
 
-// registerExports registers the routes that the module exports. The returned
-// value may be the promise of an async _route.
+// registerExports registers the routes, the functions of a converter, or the tests that the main file exports. It
+// returns a promise if the service has an async _route, otherwise another value.
 func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
 	if h.tests != nil {
 		return goja.Undefined(), h.tests.RegisterTests()
@@ -66,7 +66,7 @@ func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
 	return nil, errors.New("module.exports must be a Service class, or an object such as {'GET /': async (req) => ...}")
 }
 
-// registerService calls the method route or _route of a service object.
+// registerService registers the routes of a service object by calling its method route or _route.
 func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 	var route, plain goja.Value
 	if ex := h.JS.Try(func() { route, plain = instance.Get("route"), instance.Get("_route") }); ex != nil {
@@ -79,12 +79,12 @@ func (h *host) registerService(instance *goja.Object) (goja.Value, error) {
 		}
 	}
 	if g := h.Service; !g.Legacy && h.legacyBase != nil && h.JS.InstanceOf(instance, h.legacyBase) {
-		g.Legacy = true // no lock is needed while the first VM loads
+		g.Legacy = true // the first VM is loading, so no other goroutine reads it
 	}
 	return h.callInitialization(instance, func() (goja.Value, error) { return f(instance, h.newRouter()) })
 }
 
-// registerTable registers the routes of an object that maps routes to handlers.
+// registerTable registers the routes of an object such as {'GET /path': handler}.
 func (h *host) registerTable(table *goja.Object) error {
 	var failed error
 	ex := h.JS.Try(func() {
@@ -106,7 +106,7 @@ func (h *host) registerTable(table *goja.Object) error {
 	return failed
 }
 
-// settleLoad finishes the loading when the promise of an async _route is settled.
+// settleLoad finishes the loading. If pending is the promise of an async _route, it waits until the promise settles.
 func (h *host) settleLoad(l *vm.Loading, pending goja.Value) error {
 	v := h.VM
 	p, ok := js.PromiseOf(pending)
@@ -127,9 +127,8 @@ func (h *host) settleLoad(l *vm.Loading, pending goja.Value) error {
 	return v.Then(p, func(goja.Value) { l.Finish(nil) }, reject)
 }
 
-// callInitialization calls the method _initialization(scope) of an IONDV
-// service, if it has one, and then registers the routes. The returned value may
-// be a promise.
+// callInitialization calls the method _initialization(scope) of a service that is based on IONDV's Service class, if
+// it has this method. After that it calls register. The result is that of register, or a promise of it.
 func (h *host) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
 	if !h.Service.Legacy {
 		return register()
@@ -165,15 +164,14 @@ func (h *host) callInitialization(instance *goja.Object, register func() (goja.V
 	return h.JS.ToValue(done), err
 }
 
-// serviceScope is the argument of _initialization. It contains the components by name,
-// and creates each when it is read.
+// serviceScope is the Go value behind the argument of _initialization: an object with the components of the service
+// by name. A component is created when a script first reads it.
 type serviceScope struct {
 	h    *host
 	made map[string]goja.Value
 }
 
-// Get implements goja.DynamicObject. It creates the component if it does not
-// exist yet.
+// Get implements goja.DynamicObject. It creates the component at the first call.
 func (s *serviceScope) Get(name string) goja.Value {
 	if v := s.made[name]; v != nil {
 		return v
@@ -186,7 +184,7 @@ func (s *serviceScope) Get(name string) goja.Value {
 	return s.made[name]
 }
 
-// Set implements goja.DynamicObject. It replaces or adds a member.
+// Set implements goja.DynamicObject. It replaces a component or adds a member.
 func (s *serviceScope) Set(name string, v goja.Value) bool {
 	s.made[name] = v
 	return true
@@ -198,14 +196,13 @@ func (s *serviceScope) Has(name string) bool {
 	return ok || s.made[name] != nil
 }
 
-// Delete implements goja.DynamicObject. It has no effect, because components
-// stay.
+// Delete implements goja.DynamicObject. It has no effect, because the components of a service stay.
 func (s *serviceScope) Delete(string) bool { return true }
 
 // Keys implements goja.DynamicObject.
 func (s *serviceScope) Keys() []string { return js.SortedNames(s.h.gen.scope) }
 
-// newRoute checks a method and a path.
+// newRoute checks the method and the path of a route and returns the route.
 func newRoute(method, path string) (vm.Route, error) {
 	r := vm.Route{Method: strings.ToUpper(method), Path: path}
 	if !service.IsMethod(r.Method) {
@@ -219,8 +216,7 @@ func newRoute(method, path string) (vm.Route, error) {
 	return r, nil
 }
 
-// checkRoutes returns an error if there is no route, or if two routes match the
-// same requests.
+// checkRoutes returns an error if there are no routes, or if two routes match the same requests.
 func checkRoutes(routes []vm.Route) error {
 	if len(routes) == 0 {
 		return fmt.Errorf("the service registers no route")

@@ -20,61 +20,60 @@ import (
 	"restsrv/engine/service"
 )
 
-// Mount replaces the version of a service atomically. If it returns an error,
-// the previous version stays.
+// Mount makes s the active version of the service name. The replacement is atomic. If Mount returns an error, the
+// previous version stays active.
 type Mount func(name string, s service.Service) error
 
-// Manager keeps the script services of a server up to date. If a new version
+// Manager loads the script services of a server, and loads them again when their files change. If a new version
 // cannot be loaded, the previous version stays active.
 type Manager struct {
 	rt    *Runtime
 	mount Mount
 	log   *slog.Logger
 
-	telling  sync.Mutex // held while a reload is reported
+	telling  sync.Mutex // held while a reload is reported, so that reports do not overlap
 	mu       sync.Mutex // protects the following fields and the fields of each managed; not held while scripts run
 	services []*managed
-	before   map[string]lastGood // last good versions of the previous Manager
+	before   map[string]lastGood // last good versions of the services in the previous Manager; see Follow
 	reloaded func(Report)
 	closed   bool
 	events   *event.Events // nil if writes cause no events
 }
 
-// managed is one service with its active version.
+// managed is one service or converter with its active version.
 type managed struct {
 	Service
 	converter *converter // nil for a service
-	loading   sync.Mutex // held during a load; locked before Manager.mu
+	loading   sync.Mutex // held while the service is loaded; must be locked before Manager.mu
 
-	live  *Generation       // nil if no version could be loaded yet
-	err   *module.LoadError // error of the last load
-	files []string          // files of the last failed load
+	live  *Generation       // active version; nil if no version could be loaded yet
+	err   *module.LoadError // error of the last load; nil if it succeeded
+	files []string          // files that the last load has read, if it failed
 }
 
-// lastGood describes the source of an active version.
+// lastGood is the content of the files of an active version, with which the version can be loaded again.
 type lastGood struct {
 	file      string
 	converter bool
 	files     *module.Files
 }
 
-// NewManager returns a Manager without services. Its methods are safe for
-// concurrent use.
+// NewManager returns a Manager without services. The methods of a Manager are safe for concurrent use.
 func NewManager(rt *Runtime, mount Mount) *Manager {
 	return &Manager{rt: rt, mount: mount, log: rt.log}
 }
 
-// OnReload sets a function that is called after each Reload, before the next
-// report. If no function is set, reloads that loaded a service are logged.
+// OnReload sets a function that is called with the report of each Reload. Calls do not overlap. If no function is
+// set, reloads that have loaded a service are logged.
 func (m *Manager) OnReload(f func(Report)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reloaded = f
 }
 
-// Follow makes this Manager use the last good versions of the previous Manager
-// for services with the same name and file, as long as their files are broken.
-// Call it before Add. The previous Manager stays active until it is closed.
+// Follow makes this Manager replace the Manager before, for example after the settings have changed. If the files of
+// a service cannot be loaded, this Manager loads the content that the last good version in before has used, provided
+// that name and main file are the same. Call Follow before Add. The previous Manager stays active until it is closed.
 func (m *Manager) Follow(before *Manager) {
 	before.mu.Lock()
 	defer before.mu.Unlock()
@@ -86,9 +85,9 @@ func (m *Manager) Follow(before *Manager) {
 	}
 }
 
-// Add loads and mounts services, several at a time. If a service cannot be
-// loaded, Add mounts a placeholder that answers 503 until a good version
-// replaces it, and the returned error includes its *LoadError.
+// Add loads and mounts services, several at the same time. If a service cannot be loaded, Add mounts a placeholder
+// that answers 503 until a good version replaces it. The error that Add returns then includes the *LoadError of the
+// service.
 func (m *Manager) Add(services ...Service) error {
 	var added []*managed
 	for _, s := range services {
@@ -109,7 +108,7 @@ func (m *Manager) Add(services ...Service) error {
 	return errors.Join(errs...)
 }
 
-// addServices loads services for the first time.
+// addServices adds services to m and loads them.
 func (m *Manager) addServices(services ...*managed) {
 	m.mu.Lock()
 	m.services = append(m.services, services...)
@@ -120,10 +119,9 @@ func (m *Manager) addServices(services ...*managed) {
 	m.forEachService(services, m.loadService)
 }
 
-// Lost returns an error that lists the services that were active in the
-// previous Manager and are not in this one, because neither their current files
-// nor their last good version could be loaded. It returns nil if there are
-// none.
+// Lost returns an error that lists the lost services: those that were active in the previous Manager and have no
+// active version in this one, because neither their current files nor the content of their last good version could be
+// loaded. It returns nil if no service is lost.
 func (m *Manager) Lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,12 +134,10 @@ func (m *Manager) Lost() error {
 	return errors.Join(errs...)
 }
 
-// Reload loads the services again that read one of the changed files, or all
-// services if changed is nil. A changed folder stands for all files in it. If a
-// service fails, the error is logged and its last good version stays active.
-// Each new version is active as soon as it is loaded. Reload returns when all
-// are loaded, but several calls may run at the same time, so a slow script does
-// not delay other services.
+// Reload loads those services again that have read one of the changed files, or all services if changed is nil. A
+// changed folder stands for all files in it. If a service cannot be loaded, the error is logged and its last good
+// version stays active. Each new version becomes active as soon as it is loaded. Reload returns when all services are
+// loaded. It may be called again before that, so that one slow script does not delay other services.
 func (m *Manager) Reload(changed []string) {
 	started, touched := time.Now(), newPathSet(changed)
 	var mu sync.Mutex
@@ -158,9 +154,8 @@ func (m *Manager) Reload(changed []string) {
 	m.reportReload(changed, started, loaded)
 }
 
-// concernedServices returns the services that read or looked for a changed
-// file, or all services if changed is nil. The content of the files may be
-// unchanged.
+// concernedServices returns the services that have read or looked for one of the changed files, or all services if
+// changed is nil. It does not check whether the content of the files has changed.
 func (m *Manager) concernedServices(changed []string, touched pathSet) []*managed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +168,7 @@ func (m *Manager) concernedServices(changed []string, touched pathSet) []*manage
 	return all
 }
 
-// reportReload reports a reload to the function of OnReload or to the log.
+// reportReload passes the report of a reload to the function of OnReload, or logs it.
 func (m *Manager) reportReload(changed []string, started time.Time, loaded []*managed) {
 	m.telling.Lock()
 	defer m.telling.Unlock()
@@ -203,7 +198,7 @@ func names(services []*managed) []string {
 	return names
 }
 
-// Files returns the files that the services have read or looked for.
+// Files returns the absolute paths of the files that the services have read or looked for.
 func (m *Manager) Files() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +216,7 @@ func (m *Manager) Files() []string {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// Faults returns the errors of the services that could not be loaded the last time, by name.
+// Faults returns the errors of the services that could not be loaded at the last attempt, by name of the service.
 func (m *Manager) Faults() map[string]error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -246,7 +241,7 @@ func (m *Manager) Close() {
 	}
 }
 
-// pathSet contains changed paths, as given and with resolved links.
+// pathSet contains changed paths, as given and with symbolic links resolved.
 type pathSet map[string]bool
 
 func newPathSet(paths []string) pathSet {
@@ -261,8 +256,7 @@ func newPathSet(paths []string) pathSet {
 	return set
 }
 
-// containsAny reports whether the set contains one of the files or a folder
-// above one.
+// containsAny reports whether the set contains one of the files, or a folder that contains one of them.
 func (s pathSet) containsAny(files []string) bool {
 	for _, f := range files {
 		for {
@@ -279,21 +273,19 @@ func (s pathSet) containsAny(files []string) bool {
 	return false
 }
 
-// broken is the placeholder for a service that has no good version yet.
+// broken is the placeholder for a service that has no good version. It answers every request with 503.
 type broken struct{ name, why string }
 
-// Unavailable returns a service that answers every request with 503 and the
-// reason why.
+// Unavailable returns a service that answers every request with 503. why is the reason for the client.
 func Unavailable(name, why string) service.Service { return broken{name, why} }
 
 var _ service.Service = broken{}
 
-// brokenMethods are the methods of the routes of a broken service. The router
-// handles OPTIONS.
+// brokenMethods are the methods of the routes of a broken service. OPTIONS is missing, because the router answers it.
 const brokenMethods = "GET HEAD POST PUT PATCH DELETE SEARCH COPY LOCK UNLOCK MOVE MKCOL PROPFIND PROPPATCH REPORT MERGE " +
 	"PURGE NOTIFY SUBSCRIBE UNSUBSCRIBE LINK UNLINK BIND REBIND UNBIND ACL CHECKOUT MKACTIVITY MKCALENDAR QUERY TRACE"
 
-// Routes implements engine.Service.
+// Routes implements service.Service.
 func (b broken) Routes() []service.Route {
 	unavailable := func(context.Context, *service.Request) (*service.Response, error) {
 		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: %s", b.name, b.why)
@@ -305,12 +297,12 @@ func (b broken) Routes() []service.Route {
 	return routes
 }
 
-// Errors implements engine.Service. Scripts use TextErrors, too.
+// Errors implements service.Service. Services in JavaScript have the same form of errors.
 func (b broken) Errors() service.ErrorForm { return service.TextErrors }
 
-// forEachService calls do for every service. Calls for the same service do not
-// overlap. The number of concurrent calls is the number of processors plus one,
-// so that a slow service does not delay the others.
+// forEachService calls do for every service, several at the same time. Calls for the same service do not overlap. The
+// number of concurrent calls is the number of processors plus one, so that one slow service does not delay the
+// others.
 func (m *Manager) forEachService(services []*managed, do func(*managed)) {
 	locked := func(one *managed) {
 		one.loading.Lock()
@@ -334,8 +326,8 @@ func (m *Manager) forEachService(services []*managed, do func(*managed)) {
 	done.Wait()
 }
 
-// isAffected reports whether loading the service again would read other files
-// or contents.
+// isAffected reports whether the service must be loaded again, because the content of its files has changed or
+// because its last load failed.
 func (m *Manager) isAffected(one *managed, touched pathSet) bool {
 	m.mu.Lock()
 	live, failed, files := one.live, one.err != nil, one.files
@@ -346,19 +338,20 @@ func (m *Manager) isAffected(one *managed, touched pathSet) bool {
 	return live != nil && touched.containsAny(live.Files()) && (failed || live.Service.Files.IsStale())
 }
 
-// maxLoads is the maximum number of attempts to load a service if its files
-// change while it is loaded. The failure of the last attempt is reported.
+// maxLoads is the maximum number of attempts to load a service while its files keep changing. The last attempt counts
+// even if it fails.
 const maxLoads = 3
 
-// clockLag is how much the modification time of a file may be before the actual
+// clockLag is the resolution of file times: the modification time of a file may be this much before the actual
 // change.
 const clockLag = 10 * time.Millisecond
 
-// settling is the time after the last change of a file during which a failed
-// load is not final, because a file may be incomplete.
+// settling is the time after the last change of a file during which a failed load is repeated, because the file may
+// not have been written completely.
 const settling = 50 * time.Millisecond
 
-// reloadService loads a service after its files have changed.
+// reloadService loads a service after its files have changed. It waits until they have not changed for the time
+// settling.
 func (m *Manager) reloadService(one *managed) {
 	m.loadRetrying(one, func(f *module.Files, began time.Time) bool {
 		last := f.LastChange()
@@ -369,16 +362,14 @@ func (m *Manager) reloadService(one *managed) {
 	})
 }
 
-// loadService loads one version of a service and activates it. If that fails,
-// it records and logs the error.
+// loadService loads a service and makes the version active. If that fails, it records and logs the error.
 func (m *Manager) loadService(one *managed) {
 	m.loadRetrying(one, func(f *module.Files, began time.Time) bool { return f.LastChange().After(began) })
 }
 
-// loadRetrying does the work of loadService and reloadService. It loads again while a failure
-// may come from files that were being written, which doubtful reports. It also
-// discards a version if its files changed during the load, because it may have
-// read the old content.
+// loadRetrying loads a service for loadService or reloadService. If the load fails and doubtful returns true, files
+// may have been incomplete, and loadRetrying loads the service again. It also loads it again if a file changed during
+// a successful load, because the version may have read the old content.
 func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
@@ -401,9 +392,8 @@ func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.T
 	}
 }
 
-// loadFallback returns the last good version of the previous Manager for a
-// service that has no good version in this one. It returns nil if there is
-// none.
+// loadFallback loads a service with the content that its last good version in the previous Manager has used. It
+// returns nil if there is no such content, or if the service already has an active version.
 func (m *Manager) loadFallback(one *managed) *Generation {
 	m.mu.Lock()
 	last, needless := m.before[one.Name], one.live != nil
@@ -413,13 +403,12 @@ func (m *Manager) loadFallback(one *managed) *Generation {
 	}
 	g, err := m.rt.loadFrom(one.Service, last.files)
 	if err != nil {
-		return nil // the error of the current files is reported instead
+		return nil // the error for the current files is reported instead
 	}
 	return g
 }
 
-// adoptVersion activates g, if it is not nil, and records the error of the
-// load.
+// adoptVersion makes the version g active, if g is not nil, and records the error of the load.
 func (m *Manager) adoptVersion(one *managed, g *Generation, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -441,13 +430,12 @@ func (m *Manager) adoptVersion(one *managed, g *Generation, err error) {
 		return
 	}
 	if m.closed {
-		g.Close() // Close of the Manager has already run
+		g.Close() // Manager.Close has already run
 	}
 	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(g.routes))
 }
 
-// recordFailure records why a service could not be loaded. The caller must hold
-// m.mu.
+// recordFailure records and logs why a service could not be loaded. The caller must hold m.mu.
 func (m *Manager) recordFailure(one *managed, err error) {
 	var failed *failedLoad
 	if errors.As(err, &failed) {
@@ -463,7 +451,7 @@ func (m *Manager) recordFailure(one *managed, err error) {
 	m.logFault(text, one)
 }
 
-// activateVersion activates a version.
+// activateVersion makes g the active version of a service or converter. The caller must hold m.mu.
 func (m *Manager) activateVersion(one *managed, g *Generation) error {
 	if m.events == nil && len(g.events) > 0 {
 		return &module.LoadError{File: g.Asked, Message: "dataRepo.on: events are not available here"}
@@ -479,9 +467,8 @@ func (m *Manager) activateVersion(one *managed, g *Generation) error {
 	return nil
 }
 
-// MissingModules finds calls of require in the files of the services that name
-// missing modules, including calls that only a request would execute. It
-// reports at most one call per line, the first.
+// MissingModules looks for calls of require with a module that does not exist, in all files that the services have
+// read. That includes calls that only a request would execute. It reports only the first such call on a line.
 func (m *Manager) MissingModules() []*module.LoadError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -516,5 +503,5 @@ func (m *Manager) Sources() int {
 	return len(seen)
 }
 
-// Observe connects the services of m to e. It must be called before Add.
+// Observe makes m register the event handlers of its services in e. It must be called before Add.
 func (m *Manager) Observe(e *event.Events) { m.events = e }

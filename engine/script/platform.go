@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// platformHost gives the platform access to its VM.
+// platformHost implements platform.Host: it gives the platform access to the VM.
 type platformHost struct{ h *host }
 
 var _ platform.Host = platformHost{}
@@ -19,12 +19,12 @@ var _ platform.Host = platformHost{}
 // JS implements platform.Host.
 func (p platformHost) JS() *goja.Runtime { return p.h.JS }
 
-// Program implements platform.Host. It compiles source text of restsrv.
+// Program implements platform.Host. It compiles JavaScript source text that is part of restsrv.
 func (p platformHost) Program(text string) *goja.Program {
 	return p.h.Program(text)
 }
 
-// Context implements platform.Host. It returns the context of the current call.
+// Context implements platform.Host. It returns the context of the current call, or false if there is none.
 func (p platformHost) Context() (context.Context, bool) {
 	c := p.h.Call
 	if c == nil || c.Over.Load() {
@@ -33,7 +33,7 @@ func (p platformHost) Context() (context.Context, bool) {
 	return c.Context(), true
 }
 
-// Promise implements platform.Host. It runs work as an operation.
+// Promise implements platform.Host. It runs work as a vm.Operation.
 func (p platformHost) Promise(what string, work func(ctx context.Context) func() goja.Value) goja.Value {
 	run := p.h.AsyncFunction(what, func(goja.FunctionCall) (vm.Operation, error) {
 		return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) { return work(ctx), nil }}, nil
@@ -41,7 +41,7 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 	return run(goja.FunctionCall{})
 }
 
-// Later implements platform.Host. It starts a timer.
+// Later implements platform.Host. It starts a timer that calls f.
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.Timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
@@ -57,16 +57,16 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	return func() { t.Stop(id) }
 }
 
-// Describe implements platform.Host. It returns the text of a failure.
+// Describe implements platform.Host. It returns the message and the stack of an Error.
 func (p platformHost) Describe(err *goja.Object) string {
 	return p.h.DescribeThrown(err, nil).Error()
 }
 
-// Log implements platform.Host. It writes a line in the same way as console.
+// Log implements platform.Host. It logs a line as console does.
 func (p platformHost) Log(level slog.Level, text string) { p.h.console.logLine(level, text) }
 
-// Provide implements platform.Host. It prepares the VM for source text of
-// restsrv.
+// Provide implements platform.Host. It installs the built-ins and guards that text, JavaScript that is part of
+// restsrv, needs.
 func (p platformHost) Provide(text string) {
 	p.h.guards.ProvideBuiltins(p.h.Service.Compile.NeedsOf(text))
 }
@@ -74,8 +74,7 @@ func (p platformHost) Provide(text string) {
 // Settings implements platform.Host. It returns the settings of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.gen.rt.settings }
 
-// Own implements platform.Host. It returns the exports of the module restsrv,
-// or the base class of IONDV services.
+// Own implements platform.Host. It returns the exports of the module "restsrv", or the base class Service of IONDV.
 func (p platformHost) Own(name string) goja.Value {
 	class := p.h.serviceClass()
 	if name == "Service" {
@@ -87,10 +86,9 @@ func (p platformHost) Own(name string) goja.Value {
 	return exports
 }
 
-// globals contains the globals that no script has read yet. It is in the
-// prototype chain of the global object, so a VM does not need memory for
-// globals that its scripts never use. When a global is first read, it becomes
-// an ordinary property of the global object.
+// globals is the Go value that creates globals when a script first reads them. It is in the prototype chain of the
+// global object. A created global becomes an ordinary property of the global object. This saves memory, because most
+// scripts use few of the globals.
 type globals struct{ h *host }
 
 func (g *globals) findGlobal(name string) func() goja.Value {
@@ -103,7 +101,7 @@ func (g *globals) findGlobal(name string) func() goja.Value {
 	return nil
 }
 
-// Get implements goja.DynamicObject. It creates the global.
+// Get implements goja.DynamicObject. It creates the global and defines it as a property of the global object.
 func (g *globals) Get(name string) goja.Value {
 	build := g.findGlobal(name)
 	if build == nil {
@@ -128,7 +126,7 @@ func (g *globals) Delete(string) bool { return true }
 // globals are not enumerable.
 func (g *globals) Keys() []string { return nil }
 
-// installGlobals inserts globals before the prototype of the global object.
+// installGlobals inserts globals between the global object and its prototype.
 func (h *host) installGlobals() {
 	global := h.JS.GlobalObject()
 	o := h.JS.NewDynamicObject(&globals{h})

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// registry contains the state that all Runtimes of a process share: the open
-// generations, and the data of services that outlives their generations.
+// registry contains the state that all Runtimes of a process share: the open generations, and the data of services
+// that outlives a generation.
 type registry struct {
 	mu          sync.Mutex
 	generations map[*Generation]struct{}
@@ -39,14 +39,14 @@ func (r *registry) list() []*Generation {
 	return slices.Collect(maps.Keys(r.generations))
 }
 
-// lasting contains the data of a service that outlives its versions.
+// lasting contains the data of a service that all its versions share.
 type lasting struct {
 	counters vm.Counters
 	store    *shared.Store
 }
 
-// lastingOf returns the data of the service with that name. If it has no data
-// yet, its new store has a limit of bytes.
+// lastingOf returns the data of the service name. It creates the data at the first call; bytes is then the limit of
+// the shared store.
 func (r *registry) lastingOf(name string, bytes int) *lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,21 +64,21 @@ func (r *registry) forget(name string) {
 	delete(r.services, name)
 }
 
-// all returns the data of all services by name.
+// all returns the data of all services, by name of the service.
 func (r *registry) all() map[string]*lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.services)
 }
 
-// lastingOf returns the data of the service with that name.
+// lastingOf returns the data of the service name.
 func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lastingOf(name, r.limits.Shared) }
 
 // Forget removes the metrics and the shared store of a service that no longer
 // exists.
 func (r *Runtime) Forget(name string) { r.registry.forget(name) }
 
-// Metrics returns the metrics of all services that were ever loaded, by name.
+// Metrics returns the metrics of all services that were ever loaded and not forgotten, by name of the service.
 func (r *Runtime) Metrics() map[string]vm.Metrics {
 	services := r.registry.all()
 	all := make(map[string]vm.Metrics, len(services))
@@ -96,5 +96,5 @@ func (r *Runtime) Metrics() map[string]vm.Metrics {
 	return all
 }
 
-// Metrics returns the metrics of all services, by name.
+// Metrics returns the metrics of all services, by name of the service.
 func (m *Manager) Metrics() map[string]vm.Metrics { return m.rt.Metrics() }

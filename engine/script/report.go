@@ -8,20 +8,19 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// Report is the result of one reload. Each reload has a report, even if it
-// loaded no service.
+// Report describes one reload. There is a report for each reload, even if no service had to be loaded.
 type Report struct {
-	Changed []string                     // changed paths that were passed to Reload, nil for all
-	Took    time.Duration                // time until the new versions were active
+	Changed []string                     // paths that were passed to Reload; nil for all
+	Took    time.Duration                // time until all new versions were active
 	Loaded  []string                     // services and converters with a new version, sorted
 	Failed  map[string]*module.LoadError // services and converters that could not be loaded; they keep their last good version or answer 503
-	Down    []string                     // names in Failed that answer 503, sorted
+	Down    []string                     // those of Failed that answer 503, because they have no good version; sorted
 }
 
-// Idle reports whether the reload loaded no service.
+// Idle reports whether no service had to be loaded.
 func (r Report) Idle() bool { return len(r.Loaded) == 0 && len(r.Failed) == 0 }
 
-// newReport returns the report for the services that were loaded.
+// newReport returns the report about the services in loaded, whether or not their load has succeeded.
 func newReport(changed []string, started time.Time, loaded []*managed) Report {
 	r := Report{Changed: changed, Took: time.Since(started), Failed: map[string]*module.LoadError{}}
 	for _, one := range loaded {
@@ -39,7 +38,8 @@ func newReport(changed []string, started time.Time, loaded []*managed) Report {
 	return r
 }
 
-// logFault logs the load error of a service, unless reports are used.
+// logFault logs the load error of a service. If OnReload has set a function, it logs nothing, because the report
+// contains the error.
 func (m *Manager) logFault(text string, one *managed) {
 	if m.reloaded != nil {
 		return

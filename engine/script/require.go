@@ -11,9 +11,8 @@ import (
 	"restsrv/engine/script/module"
 )
 
-// runModule runs a file as a CommonJS module, once per VM, and returns its
-// exports. If modules require each other in a cycle, the exports are incomplete
-// as long as the module is running.
+// runModule runs a file as a CommonJS module and returns its exports. A VM runs each file once. If modules require
+// each other in a cycle, a module that is still running has incomplete exports.
 func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	if m := h.modules[src.Path]; m != nil {
 		return h.GetProperty(m, "exports")
@@ -50,7 +49,7 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	return h.GetProperty(m, "exports")
 }
 
-// requireFunction returns the require function of one file.
+// requireFunction returns the function require for the file from.
 func (h *host) requireFunction(from *module.Source) goja.Value {
 	f := h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)
@@ -69,8 +68,8 @@ func (h *host) requireFunction(from *module.Source) goja.Value {
 	return f
 }
 
-// findRequired returns the file, or the name of the built-in module, for a call
-// of require. It throws if the module is missing.
+// findRequired returns the file that a call of require stands for. If it stands for a built-in module, findRequired
+// returns nil and the name of that module. It throws if the module is missing.
 func (h *host) findRequired(call goja.FunctionCall, from *module.Source) (*module.Source, string) {
 	name, ok := call.Argument(0).Export().(string)
 	if !ok || name == "" {
@@ -85,8 +84,8 @@ func (h *host) findRequired(call goja.FunctionCall, from *module.Source) (*modul
 	return src, builtin
 }
 
-// extendRequire adds further members of require in Node.js, for files that use
-// them.
+// extendRequire adds to a function require the members that it has in Node.js, such as resolve. It is called only for
+// files that use them.
 func (h *host) extendRequire(f *goja.Object, from *module.Source) {
 	h.Method(f, "resolve", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)
@@ -103,9 +102,9 @@ func (h *host) extendRequire(f *goja.Object, from *module.Source) {
 	}
 }
 
-// loadFault returns the error that require throws if a file cannot be loaded.
-// If the fault is in another file, the error has the position in that file.
-// Otherwise, the file is missing and the error has the position of the call.
+// loadFault returns the error that require throws if a module cannot be loaded. If another file has a fault, the
+// error contains the position in that file. Otherwise, the module is missing, and the error has the position of the
+// call.
 func (h *host) loadFault(err error, from *module.Source) goja.Value {
 	var e *module.LoadError
 	if errors.As(err, &e) && e.File != from.File {
@@ -119,12 +118,11 @@ func (h *host) loadFault(err error, from *module.Source) goja.Value {
 	return h.NewError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
 }
 
-// builtinModule returns the exports of a built-in module, or nil if there is no
-// module of that name.
+// builtinModule returns the exports of a built-in module, or nil if no such module exists.
 func (h *host) builtinModule(name string) goja.Value { return h.EnsurePlatform().Module(name) }
 
-// defaultExport returns the default export of an ES module, or all exports if
-// it has none or is not an ES module.
+// defaultExport returns the default export of an ES module. If the module has no default export or is not an ES
+// module, it returns all exports.
 func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
 	o, ok := exports.(*goja.Object)
 	if !ok {

@@ -17,22 +17,21 @@ import (
 // Config contains the settings of a Runtime.
 type Config struct {
 	Dir    string           // application directory; scripts outside of it are not read
-	Limits limits.Limits    // defaults for the limits of services
+	Limits limits.Limits    // limits of services that do not set their own
 	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load for all services, default 10 s; the first New of a process sets it
-	Heap   int64            // maximum size of the Go heap in bytes; above it the longest turn is stopped; default 70 % of GOMEMLIMIT, or 512 MiB
-	Held   func() int64     // bytes of request bodies and answers in the heap; nil if they are not known
-	Dev    bool             // send the source position of a failing script in the header X-Script-Error
+	Heap   int64            // maximum bytes of the Go heap, see vm.Watchdog; default 70 % of GOMEMLIMIT, or 512 MiB
+	Held   func() int64     // returns the bytes of bodies and responses, which do not count for Heap; may be nil
+	Dev    bool             // development mode: send X-Script-Error with the position of a failure, watch module variables
 	Log    *slog.Logger     // default slog.Default()
-	Now    func() time.Time // the current time for filters, default time.Now
+	Now    func() time.Time // returns the current time, for filters; default time.Now
 
-	Platform    platform.Settings // access of scripts to resources outside of the application
+	Platform    platform.Settings // rules for access to resources outside of the application, such as hosts
 	NodeModules bool              // require finds packages in node_modules of the application directory
 	Namespace   string            // namespace of the application, for paths that begin with applications/<namespace>/; "" if there is none
 }
 
-// Runtime loads script services and supervises their VMs. A process should have
-// one Runtime, and the copies that With makes of it, because the limit for
-// regular expressions is shared.
+// Runtime loads script services and supervises their VMs. A process should have only one Runtime, and the copies that
+// With returns, because the timeout of regular expressions is the same for the whole process.
 type Runtime struct {
 	app    *module.Application
 	limits limits.Limits
@@ -48,8 +47,7 @@ type Runtime struct {
 	registry *registry
 }
 
-// New starts a Runtime. Use Close to stop it. It returns an error if the
-// directory cannot be used.
+// New starts a Runtime. Use Close to stop it. It returns an error if c.Dir cannot be used.
 func New(c Config) (*Runtime, error) {
 	dir, root, err := resolveDirectory(c.Dir)
 	if err != nil {
@@ -80,8 +78,7 @@ func New(c Config) (*Runtime, error) {
 	return r, nil
 }
 
-// resolveDirectory returns the absolute path of a directory, and the path with
-// resolved links.
+// resolveDirectory returns the absolute path of a directory, as given and with symbolic links resolved.
 func resolveDirectory(dir string) (abs, real string, err error) {
 	if abs, err = filepath.Abs(dir); err == nil {
 		real, err = filepath.EvalSymlinks(abs)
@@ -89,10 +86,9 @@ func resolveDirectory(dir string) (abs, real string, err error) {
 	return abs, real, err
 }
 
-// With returns a Runtime with the fields Platform, NodeModules and Namespace of
-// c. It resolves Dir again, because Dir may be a link that has changed. It
-// shares all other state with r, including the data that outlives versions of
-// services, and is closed with r.
+// With returns a Runtime that uses the fields Dir, Platform, NodeModules and Namespace of c. Even if Dir is the same
+// path, it may be a link that now leads elsewhere. The new Runtime shares all other state with r, including the data
+// that versions of a service share. Close of either closes both.
 func (r *Runtime) With(c Config) (*Runtime, error) {
 	n := *r
 	dir, root, err := resolveDirectory(c.Dir)
@@ -117,8 +113,8 @@ func (r *Runtime) Close() {
 	r.dog.Close()
 }
 
-// reap removes the idle VMs of all generations and the expired entries of all
-// stores.
+// reap removes idle VMs of all generations and expired entries of all shared stores. The watchdog calls it
+// periodically.
 func (r *Runtime) reap() {
 	now := time.Now()
 	for _, g := range r.registry.list() {
@@ -131,19 +127,19 @@ func (r *Runtime) reap() {
 
 // Service describes a service to load.
 type Service struct {
-	Name    string          // registered name, for logs
-	File    string          // relative to the application directory, extension optional
+	Name    string          // name of the service, for logs
+	File    string          // path relative to the application directory; the extension may be left out
 	Env     *service.Env    // Meta and Data must be set
-	Options service.Options // argument of the constructor
-	Scope   map[string]any  // components by name, argument of _initialization
-	Limits  limits.Limits   // zero fields are taken from the Runtime
+	Options service.Options // argument of the constructor of the service
+	Scope   map[string]any  // components by name: the argument of _initialization
+	Limits  limits.Limits   // fields that are zero have the value of Config.Limits
 
 	Converter bool // the script is a converter, which exports parse and respond
 
 	tests *suite.Suite // collects the tests that the script registers; nil if the file contains no tests
 }
 
-// LoadTests loads a file of tests. The error is a *LoadError.
+// LoadTests loads a file of tests. host is the server to which the tests send requests. The error is a *LoadError.
 func (r *Runtime) LoadTests(s Service, host suite.Host) (*suite.Suite, error) {
 	tests := suite.New(host)
 	s.tests = tests

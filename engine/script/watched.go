@@ -16,7 +16,7 @@ import (
 //go:embed probe.js
 var probeSource string
 
-// newWatcher returns the object that compares the variables of modules.
+// newWatcher returns the JavaScript object that compares the variables of modules; see probe.js.
 func (h *host) newWatcher() *goja.Object {
 	make, _ := goja.AssertFunction(h.RunPrelude(probeSource))
 	watcher, err := make(goja.Undefined(), h.NewFunction("changed", func(call goja.FunctionCall) goja.Value {
@@ -28,9 +28,9 @@ func (h *host) newWatcher() *goja.Object {
 	return watcher.(*goja.Object)
 }
 
-// compareModules compares the variables of modules at the end of a turn. It
-// reports changes only for turns of a request, because a module may change its
-// own variables while it loads and in timers.
+// compareModules compares the variables of modules with their values before the turn. It is called after each turn.
+// It reports changes only in turns of a request, because a module may change its own variables while it loads and in
+// timers.
 func (h *host) compareModules(c *vm.Call) error {
 	h.watching = c
 	compare, _ := goja.AssertFunction(h.watched.Get("compare"))
@@ -41,7 +41,7 @@ func (h *host) compareModules(c *vm.Call) error {
 	return err
 }
 
-// moduleChanged logs the change of a variable, once for each load.
+// moduleChanged logs that a request has changed the variable d of a module. Each variable is logged once per load.
 func moduleChanged(g *vm.Service, c *vm.Call, src *module.Source, d module.Declared) {
 	text := fmt.Sprintf("module variable %s of %s:%d was changed during a request: each VM has its own copy, and a reload loses it; what all requests share belongs in shared", d.Name, src.File, d.Line)
 	if _, given := g.WarnOnce.LoadOrStore(text, true); given {
@@ -58,8 +58,9 @@ func moduleChanged(g *vm.Service, c *vm.Call, src *module.Source, d module.Decla
 	log.Log(context.Background(), slog.LevelWarn, text, args...)
 }
 
-// newProbe returns the function that receives the variables of a module. It has
-// no effect if the module is not watched or if the file contains tests.
+// newProbe returns the function that a module calls to pass its variables (see package module, probe.go). The
+// function has no effect if each VM takes only one call at a time, because such a service may use module variables,
+// or if the file contains tests.
 func (h *host) newProbe(src *module.Source) goja.Value {
 	if src.Declared == nil || h.tests != nil || h.Service.Options["isolation"] == exclusive {
 		return h.NewFunction("probe", func(goja.FunctionCall) goja.Value { return goja.Undefined() })
