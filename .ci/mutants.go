@@ -53,6 +53,8 @@ var targets = []target{
 	{dir: "engine/oauth"},
 	{dir: "engine/store", files: []string{"admit.go", "admission.go", "hide.go", "owned.go"}, tests: []string{"engine/store", "engine/store/sqlite"},
 		skip: "|TestInTransactions|TestJournaled|TestRandomQueries|UnderLoad|TestKill|TestScan", split: "TestRepository"},
+	{dir: "engine/store/table", files: []string{"admit.go"}, tests: []string{"engine/store", "engine/store/sqlite"},
+		skip: "|TestInTransactions|TestJournaled|TestRandomQueries|UnderLoad|TestKill|TestScan", split: "TestRepository"},
 	{dir: "engine/store/rights", tests: []string{"engine/store", "engine/store/sqlite"},
 		skip: "|TestInTransactions|TestJournaled|TestRandomQueries|UnderLoad|TestKill|TestScan", split: "TestRepository"},
 }

@@ -50,24 +50,12 @@ var siblings = map[string]map[string]string{
 	"engine/store/storetest/journal": {"engine/wire": "reads the records", "engine/journal": "makes the class of the records"},
 	"engine/store/dbtest": {"engine/store": "opens databases", "engine/store/sqldb": "returns them", "engine/store/sqlite": "of this kind",
 		"engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
-	"engine/store":          under("engine/quota", "engine/share", "engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema"),
-	"engine/store/schema":   under("engine/store/sqldb", "engine/store/layout", "engine/store/conns"),
-	"engine/store/sqlquery": under("engine/store/sqldb", "engine/store/layout", "engine/store/rights"),
-	"engine/store/conns":    under("engine/share", "engine/store/sqldb", "engine/store/layout", "engine/store/rights"),
-	"engine/store/rights":   under("engine/store/layout"),
-	"engine/store/layout":   under("engine/store/sqldb"),
+	"engine/store/conns":    {"engine/share": "shares the connections and the queue among accounts"},
+	"engine/store/read":     {"engine/share": "notes which accounts read"},
+	"engine/store":          {"engine/quota": "names the owner of a file"},
 	"engine/store/sqlite":   {"engine/store/sqldb": "is a dialect"},
 	"engine/store/postgres": {"engine/store/sqldb": "is a dialect"},
 	"builtin":               {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/meta": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
-}
-
-// under lists the layers below a package of the store.
-func under(layers ...string) map[string]string {
-	all := map[string]string{}
-	for _, name := range layers {
-		all[name] = "is a layer below"
-	}
-	return all
 }
 
 // rooms lists the packages of a room, from the lowest to the highest. A package may import the packages of its room
@@ -76,6 +64,8 @@ var rooms = [][]string{
 	{"engine/script/limits", "engine/script/js", "engine/script/transpile", "engine/script/platform", "engine/script/sandbox",
 		"engine/script/module", "engine/script/vm", "engine/script/access", "engine/script/exchange", "engine/script/event",
 		"engine/script/data", "engine/script/shared", "engine/script/suite", "engine/script"},
+	{"engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema",
+		"engine/store/read", "engine/store/table", "engine/store"},
 	{"engine/store/storetest", "engine/store/storetest/read", "engine/store/storetest/write", "engine/store/storetest/guard",
 		"engine/store/storetest/journal", "engine/store/storetest/suite"},
 }

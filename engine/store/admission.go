@@ -7,14 +7,16 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/rights"
+	"restsrv/engine/store/table"
 )
 
 var _ engine.Admitter = (*Store)(nil)
 
 // Admit implements engine.Admitter.
 func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
-	ad := &admission{store: s, guard: s.guardOf(ctx), asked: a}
+	ad := &admission{store: s, guard: s.reader.GuardOf(ctx), asked: a}
 	err := s.pool.Writer.Do(ctx, func(w *conns.Session) error {
 		ad.w = w
 		for i := range a.Records {
@@ -58,7 +60,7 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 		}
 		stored, err := ad.checkExisting(p, r.ID, key)
 		if err != nil {
-			return hideMissing(ad.guard, p.Class, err)
+			return table.HideMissing(ad.guard, p.Class, err)
 		}
 		return ad.checkNested(p, r.Values, stored)
 	case engine.MayUse:
@@ -76,18 +78,18 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 
 // checkExisting checks a record of an item that must exist, and returns that item.
 func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engine.Item, error) {
-	if err := ad.store.admitNamed(ad.w, ad.guard, check{p, ad.asked.May}, slices.Clone(key)); err != nil {
+	if err := ad.store.table.AdmitNamed(ad.w, ad.guard, table.Check{Plan: p, May: ad.asked.May}, slices.Clone(key)); err != nil {
 		return nil, err
 	}
 	it := &engine.Item{}
-	found, err := readOne(ad.w, ad.w.Ctx, p.SQL().Lock, p, it, slices.Clone(key))
+	found, err := read.One(ad.w, ad.w.Ctx, p.SQL().Lock, p, it, slices.Clone(key))
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, ad.store.missingError(ad.w, p, id, nil)
+		return nil, ad.store.table.MissingError(ad.w, p, id, nil)
 	case !ad.asked.Match.Allows(it.Revision):
-		return nil, unmatchedError(p.Class, id)
+		return nil, table.UnmatchedError(p.Class, id)
 	}
 	return it, nil
 }
@@ -107,7 +109,7 @@ func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any
 	if e.key != nil {
 		root := ad.store.layout.Plans[p.Table.Classes[0]]
 		it := &engine.Item{}
-		found, err := readOne(ad.w, ad.w.Ctx, root.SQL().Lock, root, it, slices.Clone(e.key))
+		found, err := read.One(ad.w, ad.w.Ctx, root.SQL().Lock, root, it, slices.Clone(e.key))
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +123,7 @@ func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any
 		}
 		return nil, nil
 	}
-	return stored, ad.store.admitKeys(ad.w, ad.guard, check{ad.store.layout.Plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
+	return stored, ad.store.table.AdmitKeys(ad.w, ad.guard, table.Check{Plan: ad.store.layout.Plans[stored.Class], May: engine.MayWrite}, []any{table.KeyOf(stored)})
 }
 
 // checkNested checks the records in the values of an item of p. stored is the item in the database, or

@@ -5,101 +5,17 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
-	"restsrv/engine/store/rights"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
-
-// check is a permission that the account needs for items of a class.
-type check struct {
-	plan *layout.Plan
-	may  engine.Permission
-}
 
 // setsRestricted reports whether an entry gives a value to a reference with a restricted target.
 func (sv *permits) setsRestricted(e *entry) bool {
 	return slices.ContainsFunc(sv.guard.RestrictedReferences(e.plan), func(p *engine.Property) bool {
 		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
 	})
-}
-
-// wish is a set of alternative permissions for items of a class. The account needs one of them.
-type wish struct {
-	plan *layout.Plan
-	of   []engine.Permission
-	lock string // ends the statement; set it to lock items that are about to change
-}
-
-// findAdmitted returns the ids, among keys, of the items for which the account has one of the wanted
-// permissions.
-func (s *Store) findAdmitted(w *conns.Session, g *rights.Guard, want wish, keys []any) (found map[string]bool, err error) {
-	p := want.plan
-	found = make(map[string]bool, len(keys))
-	id := p.Table.Quoted + "." + p.Table.ID.Quoted
-	for chunk := range slices.Chunk(keys, bulkRows) {
-		b := s.queries.GuardedBuilder(g)
-		b.Add("SELECT ", id, " FROM ", p.Table.Quoted, " WHERE ")
-		sqldb.WriteIn(s.db.Dialect, &b.Builder, id, p.Table.ID.Type, chunk)
-		b.Add(sqlquery.AndCondition(sqlquery.TopSource(p).OfClass()), sqlquery.AndCondition(sqlquery.AnyPermission(b, p, want.of)), " ORDER BY ", id, want.lock)
-		if err := b.Finish(s.traits); err != nil {
-			return nil, err
-		}
-		err := w.VisitRows(&b.Builder, 1, func(row []any) { found[engine.ValueText(sqldb.ReadValue(p.Table.ID.Type, row[0]))] = true })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// admitKeys denies a change of items unless the account has the permission for all of them in their
-// present state.
-func (s *Store) admitKeys(w *conns.Session, g *rights.Guard, c check, keys []any) error {
-	if g.RowFilter(c.may, c.plan.Class) == nil || len(keys) == 0 {
-		return nil
-	}
-	if g.NeverAllows(c.may, c.plan.Class) {
-		return engine.Denied()
-	}
-	keys = distinctValues(keys)
-	locking := wish{c.plan, []engine.Permission{c.may}, s.lockClause(c.may)}
-	for range conns.MaxAttempts {
-		found, err := s.findAdmitted(w, g, locking, keys)
-		if err != nil || len(found) == len(keys) {
-			return err
-		}
-		if locking.lock == "" {
-			break
-		}
-		// The statement may have waited for a transaction that deleted an item and created it
-		// again. It does not find the new item. The next statement finds it and does not wait.
-		if found, err = s.findAdmitted(w, g, wish{plan: c.plan, of: locking.of}, keys); err != nil {
-			return err
-		}
-		if len(found) < len(keys) {
-			break
-		}
-	}
-	return engine.Denied()
-}
-
-// lockClause returns the end of a SELECT that locks items for a write with the permission.
-func (s *Store) lockClause(may engine.Permission) string {
-	if may&engine.MayDelete != 0 {
-		return s.traits.LockGone
-	}
-	return s.traits.Lock
-}
-
-// admitNamed is like admitKeys, for an item that the caller names and that may not exist.
-func (s *Store) admitNamed(w *conns.Session, g *rights.Guard, c check, key []any) error {
-	err := s.admitKeys(w, g, c, key)
-	if engine.CodeOf(err) == engine.Forbidden {
-		return s.absentError(w, c.plan, g, c.may, keyText(key))
-	}
-	return err
 }
 
 // admitEntry denies a record if the account may not write the stored item or, when there is none,
@@ -109,9 +25,9 @@ func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	case g == nil || e.admitted && before != nil:
 		return nil
 	case e.how == modify:
-		return sv.store.admitNamed(sv.w, g, check{e.plan, engine.MayWrite}, e.key)
+		return sv.store.table.AdmitNamed(sv.w, g, table.Check{Plan: e.plan, May: engine.MayWrite}, e.key)
 	case before != nil:
-		return sv.store.admitKeys(sv.w, g, check{sv.store.layout.Plans[before.Class], engine.MayWrite}, e.key)
+		return sv.store.table.AdmitKeys(sv.w, g, table.Check{Plan: sv.store.layout.Plans[before.Class], May: engine.MayWrite}, e.key)
 	case !g.MayCreate(e.plan.Class):
 		return engine.Denied()
 	}
@@ -133,7 +49,7 @@ func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string
 		}
 	}
 	for _, c := range p.Table.Classes {
-		if err := sv.store.admitKeys(sv.w, sv.guard, check{sv.store.layout.Plans[c], engine.MayWrite}, keys[c.FullName]); err != nil {
+		if err := sv.store.table.AdmitKeys(sv.w, sv.guard, table.Check{Plan: sv.store.layout.Plans[c], May: engine.MayWrite}, keys[c.FullName]); err != nil {
 			return err
 		}
 	}
@@ -143,7 +59,7 @@ func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string
 // upsertMet writes upserts of one class when it matters whether their items exist. It writes the
 // updates first, then the inserts.
 func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
-	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
+	for chunk := range slices.Chunk(group, min(table.BulkRows, sv.store.traits.MaxVariables)) {
 		existing, err := sv.existingClasses(p, chunk)
 		if err != nil {
 			return err
@@ -180,11 +96,11 @@ func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	}
 	for _, it := range items {
 		if sv.guard.RowFilter(may, it.Class) != nil {
-			key := keyOf(it)
+			key := table.KeyOf(it)
 			if text, ok := key.(string); ok {
 				key = strings.Clone(text) // key is part of the text read for the row, and would keep all of it in memory
 			}
-			sv.deferKeyChecks(check{sv.store.layout.Plans[it.Class], may}, key)
+			sv.deferKeyChecks(table.Check{Plan: sv.store.layout.Plans[it.Class], May: may}, key)
 		}
 	}
 }
@@ -200,9 +116,9 @@ func (sv *permits) deferChecks(group []entry) {
 	}
 }
 
-func (sv *permits) deferKeyChecks(c check, keys ...any) {
+func (sv *permits) deferKeyChecks(c table.Check, keys ...any) {
 	if sv.deferred == nil {
-		sv.deferred = map[check][]any{}
+		sv.deferred = map[table.Check][]any{}
 	}
 	sv.deferred[c] = append(sv.deferred[c], keys...)
 }
@@ -211,13 +127,13 @@ func (sv *permits) deferKeyChecks(c check, keys ...any) {
 // state. An item that has changed its class since then has an entry for the new class too.
 func (sv *permits) checkDeferred() error {
 	for c, keys := range sv.deferred {
-		f := sv.guard.RowFilter(c.may, c.plan.Class)
+		f := sv.guard.RowFilter(c.May, c.Plan.Class)
 		if f == nil {
 			continue
 		}
-		p := c.plan
+		p := c.Plan
 		id := p.Table.Quoted + "." + p.Table.ID.Quoted
-		for chunk := range slices.Chunk(distinctValues(keys), bulkRows) {
+		for chunk := range slices.Chunk(table.Distinct(keys), table.BulkRows) {
 			b := sv.store.queries.GuardedBuilder(sv.guard)
 			b.Add("SELECT 1 FROM ", p.Table.Quoted, " WHERE ")
 			sqldb.WriteIn(sv.store.db.Dialect, &b.Builder, id, p.Table.ID.Type, chunk)
@@ -243,7 +159,7 @@ func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permis
 	if len(keys) == 0 || sv.guard.RowFilter(engine.MayRead, p.Class) == nil {
 		return keys, nil
 	}
-	found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: p, of: of}, keys)
+	found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, table.Wish{Plan: p, Of: of}, keys)
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
@@ -256,11 +172,11 @@ func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard.Hides(engine.MayWrite, p.Back) {
 		return engine.Denied()
 	}
-	c := check{sv.store.layout.Plans[p.Target], engine.MayWrite}
-	if err := sv.store.admitKeys(sv.w, sv.guard, c, ids); err != nil {
+	c := table.Check{Plan: sv.store.layout.Plans[p.Target], May: engine.MayWrite}
+	if err := sv.store.table.AdmitKeys(sv.w, sv.guard, c, ids); err != nil {
 		return err
 	}
-	if sv.guard.RowFilter(c.may, p.Target) != nil {
+	if sv.guard.RowFilter(c.May, p.Target) != nil {
 		sv.deferKeyChecks(c, ids...)
 	}
 	return nil
@@ -273,8 +189,8 @@ func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.RowFilter(engine.MayRead, p.Target) == nil {
 		return nil
 	}
-	known := wish{plan: sv.store.layout.Plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayWrite}}
-	found, err := sv.store.findAdmitted(sv.w, sv.guard, known, ids)
+	known := table.Wish{Plan: sv.store.layout.Plans[p.Target], Of: []engine.Permission{engine.MayRead, engine.MayWrite}}
+	found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, known, ids)
 	if err == nil && len(found) < len(ids) {
 		err = engine.Denied()
 	}

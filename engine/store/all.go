@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"restsrv/engine"
@@ -10,6 +9,7 @@ import (
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // UpdateAll implements engine.Repository.
@@ -23,7 +23,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err != nil {
 		return 0, err
 	}
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if err := g.CheckWrite(p.Class, v, engine.MayWrite); err != nil {
 		return 0, err
 	}
@@ -40,7 +40,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		return 0, err
 	}
 	if !hasValues(v) {
-		return s.countFor(ctx, p, q, engine.MayRead|engine.MayWrite)
+		return s.reader.CountFor(ctx, p, q, engine.MayRead|engine.MayWrite)
 	}
 	sv := s.newWrite(ctx, g, 1)
 	if err := s.hashValues(ctx, p, v); err != nil {
@@ -57,7 +57,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		}
 		switch {
 		case err != nil:
-			return s.writeError(p, err, func(name string) any { return written[p.Class.Property(name).Index] })
+			return s.table.WriteError(p, err, func(name string) any { return written[p.Class.Property(name).Index] })
 		case n == 0:
 			return nil
 		}
@@ -81,7 +81,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 		}
 	}
 	sv.former = append(sv.former, before...)
-	if err := sv.numbers.raiseCounters(p, []engine.Values{v}); err != nil {
+	if err := sv.store.table.RaiseCounters(sv.w, p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	b := sv.store.queries.GuardedBuilder(sv.guard)
@@ -90,7 +90,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 	// Update only these items: the former values of others would be unknown.
 	if before != nil {
 		b.Add(" WHERE ")
-		sqldb.WriteIn(sv.store.db.Dialect, &b.Builder, p.Table.ID.Quoted, p.Table.ID.Type, keysOf(before))
+		sqldb.WriteIn(sv.store.db.Dialect, &b.Builder, p.Table.ID.Quoted, p.Table.ID.Type, table.KeysOf(before))
 	} else if err := sv.store.whereFound(b, p, q); err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	if !words && !p.Caching.Any && !checked && !p.Duties.Journaled && !p.SetsShared(v) {
 		return sv.w.Execute(b)
 	}
-	items, err := runReturning(sv.w, b, p)
+	items, err := table.RunReturning(sv.w, b, p)
 	if err != nil {
 		return 0, err
 	}
@@ -121,25 +121,7 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	if err := sv.journaling.journalWrites(before, items); err != nil {
 		return 0, err
 	}
-	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
-}
-
-// runReturning runs a statement that changes or deletes rows of p. It returns the items after the
-// change or, if they were deleted, the former items.
-func runReturning(s *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine.Item, error) {
-	b.Add(" RETURNING ", p.SQL().Selected.List)
-	scan := s.NewScanner(p.SQL().Selected)
-	var items []*engine.Item
-	err := s.EachRow(s.Ctx, b.Text(), b.Args, func(rows *sql.Rows) error {
-		if err := scan(rows); err != nil {
-			return err
-		}
-		it := &engine.Item{}
-		p.LoadRow(it, s.Raw)
-		items = append(items, it)
-		return nil
-	})
-	return items, err
+	return int64(len(items)), sv.store.table.KeepWords(sv.w, p, items...)
 }
 
 // whereFound writes the condition that an item is one of those that q finds. The condition locks the
@@ -148,7 +130,7 @@ func runReturning(s *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine
 func (s *Store) whereFound(b *sqlquery.Builder, p *layout.Plan, q *engine.Query) error {
 	b.Add(" WHERE ", layout.SeqColumn, " IN (")
 	b.WriteFind(p, p.Table.Quoted+"."+layout.SeqColumn, q)
-	if lock := s.lockClause(b.May); lock != "" {
+	if lock := s.table.LockClause(b.May); lock != "" {
 		// An outer join may produce nulls, which cannot be locked.
 		b.Add(" ORDER BY ", p.Table.Quoted, ".", p.Table.ID.Quoted, lock, " OF ", p.Table.Quoted)
 	}
@@ -171,7 +153,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if err := g.CheckWrite(p.Class, engine.NewValues(p.Class), engine.MayDelete); err != nil {
 		return 0, err
 	}
@@ -207,11 +189,11 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 // deleteAll runs a statement that deletes items, and then deletes or updates the data that depends
 // on them.
 func (s *Store) deleteAll(ctx context.Context, w *conns.Session, p *layout.Plan, b *sqldb.Builder) (int64, error) {
-	items, err := runReturning(w, b, p)
+	items, err := table.RunReturning(w, b, p)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.forgetItems(ctx, w, p.Table, keysOf(items)); err != nil {
+	if err := s.forgetItems(ctx, w, p.Table, table.KeysOf(items)); err != nil {
 		return 0, err
 	}
 	return int64(len(items)), s.afterDelete(ctx, w, p, items)
@@ -228,7 +210,7 @@ func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 		}
 	}
 	b.Add(layout.RevColumn, " = ")
-	b.Bind(newRevision())
+	b.Bind(table.NewRevision())
 	b.Add(", ", layout.EditorColumn, " = ")
 	b.Bind(layout.OrNull(sv.editorID(p)))
 }

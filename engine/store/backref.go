@@ -8,6 +8,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // ownerValue returns the value by which the members of a collection refer to its owner.
@@ -15,7 +16,7 @@ func ownerValue(owner pending, p *engine.Property) any {
 	if p.Binding != nil {
 		return owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
 	}
-	return keyOf(owner.item)
+	return table.KeyOf(owner.item)
 }
 
 // relateBack changes a collection that is stored as references from its members to the owner.
@@ -67,7 +68,7 @@ func (sv *relations) relateBack(m memberChange) error {
 	}
 	var joining, staying []any
 	absent := map[string]bool{}
-	for _, key := range distinctValues(ids) {
+	for _, key := range table.Distinct(ids) {
 		here, there := pointing[engine.ValueText(key)]
 		key = sv.moves.presentKey(before, t, key)
 		switch {
@@ -88,7 +89,7 @@ func (sv *relations) relateBack(m memberChange) error {
 	if err := sv.setBack(p, nil, ownerValue(sv.owner, p), joining); err != nil || !sv.owner.item.Class.Journaling {
 		return err
 	}
-	joined := slices.DeleteFunc(distinctValues(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
+	joined := slices.DeleteFunc(table.Distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
 	for i := range joined {
 		joined[i] = sv.moves.presentKey(before, t, joined[i])
 	}
@@ -144,7 +145,7 @@ func (sv *relations) findReferring(p *engine.Property, value any, asked []any, a
 			return nil, err
 		}
 	}
-	for chunk := range slices.Chunk(asked, bulkRows) {
+	for chunk := range slices.Chunk(asked, table.BulkRows) {
 		if err := look(func(b *sqldb.Builder) {
 			sqldb.WriteIn(sv.store.db.Dialect, b, target.Table.ID.Quoted, target.Table.ID.Type, chunk)
 		}); err != nil {
@@ -204,7 +205,7 @@ func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) err
 	if target.Table.Column(p.Back).Key {
 		return sv.setKeyBack(p, value, ids)
 	}
-	for chunk := range slices.Chunk(ids, bulkRows) {
+	for chunk := range slices.Chunk(ids, table.BulkRows) {
 		before, err := sv.noteItems(target, chunk, &sv.former)
 		if err != nil {
 			return err
@@ -221,7 +222,7 @@ func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) err
 		n, err := sv.w.Execute(b)
 		if err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
-			return withinAttribute(p.Name, sv.store.writeError(target, err, given))
+			return withinAttribute(p.Name, sv.store.table.WriteError(target, err, given))
 		}
 		if n < int64(len(chunk)) {
 			return conns.MarkAgain(danglingError(p, engine.ValueText(chunk[0])))
@@ -271,7 +272,7 @@ func (sv *relations) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item
 	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil
 	}
-	found, err := sv.store.readLocked(sv.w, p.Table, keys)
+	found, err := sv.store.table.ReadLocked(sv.w, p.Table, keys)
 	if p.Caching.Any {
 		*items = append(*items, found...)
 	}

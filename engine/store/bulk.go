@@ -10,11 +10,8 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
-
-// bulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
-// so that few different statements are needed.
-const bulkRows = 512
 
 // run writes the entries in order. Entries that can share a statement are written together. run may
 // be called again if the transaction failed, so it does not modify entries.
@@ -67,37 +64,7 @@ func (sv *save) lockAll(entries []entry) error {
 			keys[e.plan.Table] = append(keys[e.plan.Table], e.key[0])
 		}
 	}
-	return sv.lockItems(keys, sv.store.traits.Lock, nil)
-}
-
-// lockItems locks the items with these keys, in the order of tables and keys. lock ends the
-// statements. If lock is "", lockItems does nothing. If found is not nil, lockItems adds the keys of
-// the items that exist to it.
-func (sv *save) lockItems(keys map[*layout.Table][]any, lock string, found map[itemKey]bool) error {
-	for _, t := range sv.store.layout.Tables {
-		if len(keys[t]) == 0 || lock == "" {
-			continue
-		}
-		b := sqldb.NewBuilder(sv.store.traits)
-		b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ")
-		sqldb.WriteIn(sv.store.db.Dialect, b, t.ID.Quoted, t.ID.Type, keys[t])
-		b.Add(" ORDER BY ", t.ID.Quoted, lock)
-		err := sv.w.VisitRows(b, 1, func(row []any) {
-			if found != nil {
-				found[itemKey{t, engine.ValueText(sqldb.ReadValue(t.ID.Type, row[0]))}] = true
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// itemKey is the table of an item and its key as text.
-type itemKey struct {
-	table *layout.Table
-	key   string
+	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.Lock, nil)
 }
 
 // begin resets sv for a new transaction.
@@ -160,12 +127,12 @@ func (sv *save) groupLength(entries []entry) int {
 }
 
 func (sv *save) updateEntry(e *entry) error {
-	if err := sv.numbers.raiseCounters(e.plan, []engine.Values{e.given}); err != nil {
+	if err := sv.store.table.RaiseCounters(sv.w, e.plan, []engine.Values{e.given}); err != nil {
 		return err
 	}
 	it := &engine.Item{}
-	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editorID(e.plan)}
-	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
+	c := table.Change{Key: e.key, Values: sv.stampedUpdate(e.plan, e.given), KeepKey: true, Version: &e.version, Editor: sv.editorID(e.plan)}
+	found, err := sv.store.table.Update(sv.w, e.plan, it, c)
 	if err == nil && !found {
 		err = engine.NoItem(e.plan.Class, e.plan.Class.ID(e.given))
 	}
@@ -202,12 +169,12 @@ func (sv *save) insertAll(group []entry) error {
 		}
 	}
 	tr, arrays := sv.store.traits, sv.store.bindsArrays()
-	most := min(bulkRows, (tr.MaxVariables-1)/p.RowVariables())
+	most := min(table.BulkRows, (tr.MaxVariables-1)/p.RowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
 			return conns.TimeoutError(err)
 		}
-		n, write := powerOfTwo(min(len(group), most)), sv.writeChunk
+		n, write := table.PowerOfTwo(min(len(group), most)), sv.writeChunk
 		switch {
 		case tr.Copy > 0 && group[0].how == insert && len(group) >= tr.Copy:
 			n, write = len(group), sv.rows.copyRows
@@ -274,11 +241,11 @@ func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 			}
 		}
 		e := &group[i]
-		if errors.Is(err, errSameID) {
+		if errors.Is(err, table.ErrSameID) {
 			return atRecord(e.index, err)
 		}
 		value := func(name string) any { return e.full[p.Class.Property(name).Index] }
-		if d := sv.store.duplicateError(p, err, value); d != nil {
+		if d := sv.store.table.DuplicateError(p, err, value); d != nil {
 			if e.sought {
 				return sv.rows.duplicateError(atRecord(e.index, d))
 			}
@@ -362,7 +329,7 @@ func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) erro
 	if err != nil || n == len(group) {
 		return err
 	}
-	return otherKey(p, group[0].full)
+	return table.OtherKey(p, group[0].full)
 }
 
 // returnedColumns returns the columns that the statement must return for entries like this one, or nil if
@@ -386,7 +353,7 @@ func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.Class, ID: p.Class.ID(e.full), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
+		*it = engine.Item{Class: p.Class, ID: p.Class.ID(e.full), Revision: uint64(table.NewRevision()), Version: e.version, Creator: sv.creatorID(p), Values: e.full}
 		sv.items[e.index], list[i] = it, it
 	}
 	return list

@@ -7,6 +7,8 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
+	"restsrv/engine/store/table"
 )
 
 // Recalculate computes and stores the cached attributes of all items of a class and of the classes
@@ -36,7 +38,7 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 
 // recalculateKeys is Recalculate for the items with the keys. It returns the number of items.
 func (s *Store) recalculateKeys(w *conns.Session, p *layout.Plan, keys []any) (int, error) {
-	items, err := s.readLocked(w, p.Table, keys)
+	items, err := s.table.ReadLocked(w, p.Table, keys)
 	if err != nil {
 		return 0, err
 	}
@@ -78,8 +80,8 @@ func (s *Store) allKeys(ctx context.Context, p *layout.Plan) (keys []any, err er
 		return nil, err
 	}
 	defer s.pool.Readers.GiveBack(r)
-	err = eachItem(r, ctx, p, l, func(it *engine.Item) error {
-		keys = append(keys, keyOf(it))
+	err = read.Each(r, ctx, p, l, func(it *engine.Item) error {
+		keys = append(keys, table.KeyOf(it))
 		return nil
 	})
 	return keys, s.pool.EngineError(ctx, r, err)

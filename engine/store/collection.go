@@ -7,6 +7,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // pending is an item with collections that must be changed.
@@ -69,11 +70,11 @@ func (sv *relations) lockLinks(entries []entry) error {
 	if owners == nil {
 		return nil
 	}
-	sv.locked = map[itemKey]bool{}
-	if err := sv.lockItems(owners, sv.store.traits.LockGone, sv.locked); err != nil {
+	sv.locked = map[table.ItemKey]bool{}
+	if err := sv.store.table.LockItems(sv.w, owners, sv.store.traits.LockGone, sv.locked); err != nil {
 		return err
 	}
-	return sv.lockItems(members, sv.store.traits.LockKey, nil)
+	return sv.store.table.LockItems(sv.w, members, sv.store.traits.LockKey, nil)
 }
 
 // lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another
@@ -86,20 +87,20 @@ func (sv *relations) lockOwner() error {
 	for _, all := range [][]pending{{sv.owner}, sv.later, sv.waiting} {
 		for _, p := range all {
 			if replacesLinks(p.entry) && !sv.isLocked(p) {
-				keys[p.entry.plan.Table] = append(keys[p.entry.plan.Table], keyOf(p.item))
+				keys[p.entry.plan.Table] = append(keys[p.entry.plan.Table], table.KeyOf(p.item))
 			}
 		}
 	}
 	if sv.locked == nil {
-		sv.locked = map[itemKey]bool{}
+		sv.locked = map[table.ItemKey]bool{}
 	}
-	return sv.lockItems(keys, sv.store.traits.LockGone, sv.locked)
+	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.LockGone, sv.locked)
 }
 
 // isLocked reports whether other transactions cannot change the links of an owner. They cannot see
 // an item that sv has inserted.
 func (sv *relations) isLocked(p pending) bool {
-	return p.entry.how == insert || sv.locked[itemKey{p.entry.plan.Table, engine.ValueText(keyOf(p.item))}]
+	return p.entry.how == insert || sv.locked[table.ItemKey{Table: p.entry.plan.Table, Key: engine.ValueText(table.KeyOf(p.item))}]
 }
 
 // replacesLinks reports whether an entry replaces all members of a mirrored collection.
@@ -207,7 +208,7 @@ func (sv *relations) changeCollection(m memberChange) error {
 	}
 	l, t := sv.store.layout.LinkNames.Of(m.property), sv.ordering.tableOf(m.property.Target)
 	owner := sv.owner.item
-	self := keyOf(owner)
+	self := table.KeyOf(owner)
 	change := sv.journaling.watchMembers(owner, m.property)
 	if m.replace {
 		if m.property.Mirror != nil {
@@ -219,7 +220,7 @@ func (sv *relations) changeCollection(m memberChange) error {
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(m.remove, bulkRows) {
+	for chunk := range slices.Chunk(m.remove, table.BulkRows) {
 		ids := make([]any, 0, len(chunk))
 		for _, id := range chunk {
 			if key, ok := m.property.Target.KeyValues(id); ok {
@@ -277,9 +278,9 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 			return nil, withinAttribute(memberPlace(m.property, i), err)
 		}
 		if m.property.Back == nil && sv.guard.RestrictsTarget(m.property.Target) {
-			sv.references.expectTarget(e, m.property, keyOf(it))
+			sv.references.expectTarget(e, m.property, table.KeyOf(it))
 		}
-		keys, since = append(keys, keyOf(it)), append(since, sv.moves.count)
+		keys, since = append(keys, table.KeyOf(it)), append(since, sv.moves.count)
 	}
 	if sv.moves.count > before { // a later record may have changed the key of an earlier one
 		for i := range keys {
@@ -292,7 +293,7 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 // keepPrefix removes the links of an owner that do not begin the new list of members, and returns
 // the members that must be added. Members that keep their order are not touched.
 func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
-	members = distinctValues(members)
+	members = table.Distinct(members)
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", l.Item, " FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
@@ -324,21 +325,10 @@ func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, 
 // read: their items may have new keys.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: conns.RetryBusy, Message: "other writes were in the way of this one"}
 
-// distinctValues returns members without repeated values.
-func distinctValues(members []any) []any {
-	seen := make(map[string]bool, len(members))
-	return slices.DeleteFunc(slices.Clone(members), func(v any) bool {
-		text := engine.ValueText(v)
-		twice := seen[text]
-		seen[text] = true
-		return twice
-	})
-}
-
 // unlinkMembers removes members and returns how many were removed.
 func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
-	for chunk := range slices.Chunk(members, bulkRows) {
+	for chunk := range slices.Chunk(members, table.BulkRows) {
 		b := sqldb.NewBuilder(sv.store.traits)
 		b.Add("DELETE FROM ", l.Quoted, " WHERE ", l.Owner, " = ")
 		b.Bind(owner)
@@ -368,7 +358,7 @@ func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property,
 // linkPairs adds pairs of owner and member to a collection.
 func (sv *relations) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, change *membership) error {
 	for len(pairs) > 0 {
-		n := powerOfTwo(min(len(pairs), bulkRows))
+		n := table.PowerOfTwo(min(len(pairs), table.BulkRows))
 		b := sqldb.NewBuilder(sv.store.traits)
 		b.Add("INSERT INTO ", l.Quoted, " (", l.Owner, ", ", l.Item, ") VALUES ")
 		for i, pair := range pairs[:n] {

@@ -2,13 +2,12 @@ package store
 
 import (
 	"errors"
-	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
-	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // An account must not learn from a write which ids and unique values hidden items
@@ -22,23 +21,6 @@ import (
 // more is refused.
 const maxConflicts = 3
 
-// conflict is the error of the database for a violated unique index, with the
-// values of the write in that index.
-type conflict struct {
-	error
-	plan   *layout.Plan
-	index  sqldb.Index
-	values []any // of the columns of the index; nil if they are not known
-}
-
-// ofKey reports whether another item has the key.
-func (c *conflict) ofKey() bool {
-	return len(c.index.Columns) == 1 && c.index.Columns[0] == c.plan.Table.ID.Name
-}
-
-// Unwrap returns the error of the database.
-func (c *conflict) Unwrap() error { return c.error }
-
 // errSettled rolls back a write that was repeated only to check whether it is permitted.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
@@ -48,16 +30,16 @@ func (sv *permits) settleError(err error, work func(w *conns.Session) error) err
 	if sv.guard == nil {
 		return err
 	}
-	var removed []*conflict
+	var removed []*table.Conflict
 	for failure := err; ; {
-		var c *conflict
+		var c *table.Conflict
 		if !errors.As(failure, &c) {
 			return failure
 		}
-		if sv.guard.RowFilter(engine.MayRead, sv.store.rootPlan(c.plan).Class) == nil {
+		if sv.guard.RowFilter(engine.MayRead, sv.store.table.RootPlan(c.Plan).Class) == nil {
 			return failure
 		}
-		if len(removed) == maxConflicts || c.values == nil {
+		if len(removed) == maxConflicts || c.Values == nil {
 			return engine.Denied()
 		}
 		removed = append(removed, c)
@@ -91,16 +73,16 @@ func (sv *permits) settleError(err error, work func(w *conns.Session) error) err
 
 // removeHidden removes the item that conflicts with a write. It returns false if
 // the account may read that item, or if the write itself has created it.
-func (sv *permits) removeHidden(c *conflict) (bool, error) {
-	root := sv.store.rootPlan(c.plan)
+func (sv *permits) removeHidden(c *table.Conflict) (bool, error) {
+	root := sv.store.table.RootPlan(c.Plan)
 	where := func(b *sqldb.Builder) {
 		b.Add(" FROM ", root.Table.Quoted, " WHERE ")
-		for i, column := range c.index.Columns {
+		for i, column := range c.Index.Columns {
 			if i > 0 {
 				b.Add(" AND ")
 			}
 			b.Add(root.Table.Quoted, ".", sv.store.traits.Quote(column), " = ")
-			b.Bind(c.values[i])
+			b.Bind(c.Values[i])
 		}
 	}
 	b := sv.store.queries.GuardedBuilder(sv.guard)
@@ -119,70 +101,4 @@ func (sv *permits) removeHidden(c *conflict) (bool, error) {
 	where(remove)
 	n, err := sv.w.Execute(remove)
 	return n > 0, err
-}
-
-// rootPlan returns the plan of the topmost class of a table.
-func (s *Store) rootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
-
-// writeError returns the error of a failed write: the error for a duplicate if a unique index was
-// violated, else err.
-func (s *Store) writeError(p *layout.Plan, err error, value func(property string) any) error {
-	if d := s.duplicateError(p, err, value); d != nil {
-		return d
-	}
-	return err
-}
-
-// duplicateError returns the error for a violated unique index, or nil if err is another error. value
-// returns the value that the write gave to a property.
-func (s *Store) duplicateError(p *layout.Plan, err error, value func(property string) any) *engine.Error {
-	index, ok := s.db.Dialect.Duplicate(err, p.Table.Unique)
-	if !ok {
-		return nil
-	}
-	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.Class.FullName)
-	met := &conflict{error: err, plan: p, index: index}
-	e.Class, e.Err = p.Class.FullName, met
-	var parts []string
-	var values []any
-	for _, name := range index.Columns {
-		property := p.PropertyIn(name)
-		if name == layout.IDColumn {
-			if met.values = p.IDOf(value); met.values != nil {
-				e.Message = "class " + p.Class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.values[0]))
-			}
-		}
-		if property == nil { // the id of several properties, or a property of a class below
-			return e
-		}
-		v := value(property.Name)
-		if values = append(values, v); v == engine.Absent || v == nil {
-			values = nil
-		}
-		if v == engine.Absent || v == nil || property.Type == engine.Password {
-			parts = append(parts, "this "+property.Name)
-			continue
-		}
-		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
-	}
-	if len(values) == len(index.Columns) {
-		met.values = values
-	}
-	e.Attribute = p.PropertyIn(index.Columns[0]).Name
-	e.Message = "class " + p.Class.FullName + " already has an object with " + strings.Join(parts, ", ")
-	return e
-}
-
-// errSameID is the cause of the error for two different keys that join to the same id.
-var errSameID = errors.New("the object with that id has another key")
-
-// otherKey returns the error for values whose key joins to the id of an item with another key.
-func otherKey(p *layout.Plan, v engine.Values) *engine.Error {
-	c := p.Class
-	id := c.ID(v)
-	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with the id %s, and the parts of its key are others: two keys that join to one id cannot both be stored",
-		c.FullName, engine.Quote(id))
-	e.Class, e.ID = c.FullName, id
-	e.Err = &conflict{error: errSameID, plan: p, index: p.Table.Unique[0], values: []any{id}}
-	return e
 }

@@ -7,6 +7,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // TestDuplicateOfKey checks a write that did not find its item, and then conflicts with the key of
@@ -18,7 +19,7 @@ func TestDuplicateOfKey(t *testing.T) {
 		for attempts := 1; attempts <= conns.MaxAttempts; attempts++ {
 			for _, broken := range []string{id, "code"} {
 				d := engine.Errorf(engine.Invalid, "duplicate", "class %s already has such an object", "c@test")
-				d.Err = &conflict{plan: p, index: sqldb.Index{Columns: []string{broken}}}
+				d.Err = &table.Conflict{Plan: p, Index: sqldb.Index{Columns: []string{broken}}}
 				sv := &save{attempts: attempts}
 				sv.makeSteps()
 				got := conns.IsMarked(sv.rows.duplicateError(atRecord(1, d)))

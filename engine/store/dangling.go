@@ -8,6 +8,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // expectation is a reference that was written. Its target is checked at the end of the transaction,
@@ -83,7 +84,7 @@ func (sv *references) checkReferences() error {
 			continue
 		}
 		var err error
-		if classes[t], err = sv.lockTargets(t, distinctValues(wanted[t])); err != nil {
+		if classes[t], err = sv.lockTargets(t, table.Distinct(wanted[t])); err != nil {
 			return err
 		}
 	}
@@ -113,8 +114,8 @@ func (sv *references) checkPointed() error {
 		}
 	}
 	for p, values := range wanted { // the order does not matter: the items are locked already
-		values = distinctValues(values)
-		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
+		values = table.Distinct(values)
+		found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, table.Wish{Plan: p, Of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
 		if err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]strin
 // classesOf returns the class names of the items with these keys, by id. lock ends the statement.
 func (sv *references) classesOf(t *layout.Table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
-	most := bulkRows
+	most := table.BulkRows
 	if lock != "" {
 		most = len(keys) // a single statement, so that items are locked in order
 	}

@@ -7,7 +7,9 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // Delete implements engine.Repository.
@@ -16,8 +18,8 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if err != nil {
 		return err
 	}
-	g, may := s.guardOf(ctx), check{p, engine.MayDelete}
-	if g.NeverAllows(may.may, p.Class) {
+	g, may := s.reader.GuardOf(ctx), table.Check{Plan: p, May: engine.MayDelete}
+	if g.NeverAllows(may.May, p.Class) {
 		return engine.Denied()
 	}
 	key, ok := c.KeyValues(id)
@@ -25,12 +27,12 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return g.NoItem(p.Class, id)
 	}
 	do, undone := s.pool.Writer.DoTo, false
-	single := s.deletesSingly(ctx, p) && g.RowFilter(may.may, p.Class) == nil && inStatement(m) && !p.Table.HasDependents() && !p.Caching.Any && !p.Duties.Journaled
+	single := s.deletesSingly(ctx, p) && g.RowFilter(may.May, p.Class) == nil && table.InStatement(m) && !p.Table.HasDependents() && !p.Caching.Any && !p.Duties.Journaled
 	if single {
 		do = s.pool.Writer.DoStatement
 	}
 	work := func(w *conns.Session) error {
-		if err := s.admitNamed(w, g, may, key); err != nil {
+		if err := s.table.AdmitNamed(w, g, may, key); err != nil {
 			return err
 		}
 		before, err := s.readWatched(w, p, key)
@@ -44,7 +46,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		case m == nil || m.Any:
 		case len(m.Revisions) == 1:
 			b.Add(" AND ", layout.RevColumn, " = ")
-			b.Bind(storedRevision(m.Revisions[0]))
+			b.Bind(table.StoredRevision(m.Revisions[0]))
 		default:
 			if err := s.checkMatch(w, p, id, m); err != nil {
 				return err
@@ -61,7 +63,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			undone = n == 0
 			return nil
 		case n == 0:
-			return s.missingError(w, p, id, m)
+			return s.table.MissingError(w, p, id, m)
 		case isWatched(p) && len(before) == 0: // a concurrent transaction has created the item since it was looked for
 			return conns.MarkAgain(engine.NoItem(p.Class, id))
 		}
@@ -74,7 +76,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		single = false
 		err = s.pool.Writer.DoTo(ctx, p.Table, work)
 	}
-	return hideMissing(g, p.Class, err)
+	return table.HideMissing(g, p.Class, err)
 }
 
 // afterDelete does the work after items were deleted in the transaction of w: it journals the deletion and
@@ -98,7 +100,7 @@ func (s *Store) readWatched(w *conns.Session, p *layout.Plan, key []any) ([]*eng
 		return nil, nil
 	}
 	it := &engine.Item{}
-	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, it, slices.Clone(key))
+	found, err := read.OneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, it, slices.Clone(key))
 	if err != nil || !found {
 		return nil, err
 	}
@@ -112,14 +114,14 @@ func isWatched(p *layout.Plan) bool { return p.Caching.Watched || p.Duties.Journ
 func (s *Store) checkMatch(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
 	key, _ := p.Class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := oneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, stored, key)
+	found, err := read.OneHeld(w, w.Ctx, p.SQL().Get, s.traits.LockGone, p, stored, key)
 	switch {
 	case err != nil:
 		return err
 	case !found:
 		return engine.NoItem(p.Class, id)
 	case !m.Allows(stored.Revision):
-		return unmatchedError(p.Class, id)
+		return table.UnmatchedError(p.Class, id)
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func (s *Store) checkMatch(w *conns.Session, p *layout.Plan, id string, m *engin
 // forgetItems deletes the data of deleted items: links on both sides, stages, grants on the items, and
 // the rows of their files. References to the items stay unchanged.
 func (s *Store) forgetItems(ctx context.Context, w *conns.Session, t *layout.Table, keys []any) error {
-	for chunk := range slices.Chunk(keys, bulkRows) {
+	for chunk := range slices.Chunk(keys, table.BulkRows) {
 		for _, p := range t.Pointers {
 			if p.Other == "" {
 				continue

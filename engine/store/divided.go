@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // A property is divided if a class below declares it with a type of different storage, so that its
@@ -144,7 +145,7 @@ func (sv *relations) refuseDivided(p *engine.Property, keys []any) error {
 	if len(others) == 0 {
 		return nil
 	}
-	for chunk := range slices.Chunk(keys, bulkRows) {
+	for chunk := range slices.Chunk(keys, table.BulkRows) {
 		b := sqldb.NewBuilder(sv.store.traits)
 		b.Add("SELECT ", layout.ClassColumn, " FROM ", target.Table.Quoted, " WHERE ", layout.ClassColumn, " IN (")
 		for i, name := range others {

@@ -9,9 +9,10 @@
 //   - conns runs reads and writes on connections, with their queues and transactions
 //   - sqlquery writes statements that find items
 //   - schema creates and changes the tables
+//   - read reads items with what belongs to them
+//   - table reads, locks and changes rows for a write
 //
-// This package reads items (read.go) with what belongs to them (load.go, calculate.go), and writes them. A write is a
-// save: its steps are prepared (save.go), ordered (order.go), checked (admit.go) and run (bulk.go, record.go) with
-// nested records and collections (nested.go, collection.go, backref.go). all.go and parts.go write many items by a
-// filter. dump.go and import.go export and import.
+// This package writes items. A write is a save: its steps are prepared (save.go), ordered (order.go), checked (admit.go)
+// and run (bulk.go, record.go) with nested records and collections (nested.go, collection.go, backref.go). all.go and
+// parts.go write many items by a filter. dump.go and import.go export and import.
 package store

@@ -21,7 +21,7 @@ func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*en
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
+	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.reader.GuardOf(engine.WithGuard(context.Background(), g)), q)
 	return l.Text, l.Args, err
 }
 
@@ -84,17 +84,17 @@ func (w *Session) Lose() { w.store.pool.LoseConnection(w.Session) }
 // ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
 // the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.guardOf(ctx), q)
+	l, err := s.queries.NewListing(s.layout.Plans[q.Class], s.reader.GuardOf(ctx), q)
 	return l.Text, l.Args, err
 }
 
 func (s *Store) CountStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	return s.queries.CountStatement(s.layout.Plans[q.Class], s.guardOf(ctx), q, engine.MayRead)
+	return s.queries.CountStatement(s.layout.Plans[q.Class], s.reader.GuardOf(ctx), q, engine.MayRead)
 }
 
 func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (string, []any, error) {
 	key, _ := c.KeyValues(id)
-	return s.queries.SelectByKey(s.layout.Plans[c], s.guardOf(ctx), engine.MayRead, key)
+	return s.queries.SelectByKey(s.layout.Plans[c], s.reader.GuardOf(ctx), engine.MayRead, key)
 }
 
 // Scanning returns how many long readings run, and how many wait for a place.

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // held lists the files that an attribute of an item holds after a write.
@@ -42,7 +43,7 @@ func (sv *filing) updateAllFiles(it *engine.Item) error {
 	if !t.Filed {
 		return nil
 	}
-	if err := sv.store.forgetFiles(sv.w, t, []any{keyOf(it)}); err != nil {
+	if err := sv.store.forgetFiles(sv.w, t, []any{table.KeyOf(it)}); err != nil {
 		return err
 	}
 	var all []held
@@ -91,7 +92,7 @@ func (sv *filing) dropFiles(t *layout.Table, attribute string, list []held) erro
 	}
 	p := sv.store.layout.Plans[sv.store.cfg.FileClass]
 	var gone []any
-	for chunk := range slices.Chunk(distinctValues(items), bulkRows) {
+	for chunk := range slices.Chunk(table.Distinct(items), table.BulkRows) {
 		b := sqldb.NewBuilder(sv.store.traits)
 		b.Add("SELECT ", p.Table.ID.Quoted, `, "attribute" FROM `, p.Table.Quoted, t.OwnedBy())
 		if attribute != "" {
@@ -109,7 +110,7 @@ func (sv *filing) dropFiles(t *layout.Table, attribute string, list []held) erro
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(gone, bulkRows) {
+	for chunk := range slices.Chunk(gone, table.BulkRows) {
 		b := sqldb.NewBuilder(sv.store.traits)
 		b.Add("DELETE FROM ", p.Table.Quoted, " WHERE ")
 		sqldb.WriteIn(sv.store.db.Dialect, b, p.Table.ID.Quoted, engine.String, chunk)
@@ -161,7 +162,7 @@ func (sv *filing) fileRow(h held, f engine.StoredFile) *engine.Item {
 	if p := c.Property("account"); p != nil {
 		v[p.Index] = layout.OrNull(quota.OwnerOf(sv.ctx))
 	}
-	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(newRevision()), Values: v}
+	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(table.NewRevision()), Values: v}
 }
 
 // insertFiles inserts rows, or updates existing ones. A row of a file that another item or another
@@ -174,7 +175,7 @@ func (sv *filing) insertFiles(rows []*engine.Item) error {
 	}
 	tail += " WHERE " + p.Table.Quoted + `."item" = excluded."item" AND ` + p.Table.Quoted + `."attribute" = excluded."attribute"`
 	for len(rows) > 0 {
-		n := powerOfTwo(min(len(rows), bulkRows))
+		n := table.PowerOfTwo(min(len(rows), table.BulkRows))
 		seen := map[string]bool{}
 		for _, row := range rows[:n] {
 			if seen[row.ID] { // one statement cannot write a row twice

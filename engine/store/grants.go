@@ -10,6 +10,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // Grants on single items are rows of Config.PermissionClass. The resource of such a row names the
@@ -146,7 +147,7 @@ func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) erro
 		names = append(names, s.itemResources(t, key)...)
 	}
 	gone := int64(0)
-	for chunk := range slices.Chunk(names, bulkRows) {
+	for chunk := range slices.Chunk(names, table.BulkRows) {
 		b := sqldb.NewBuilder(s.traits)
 		b.Add("DELETE FROM ", s.permissionTable(), " WHERE ")
 		sqldb.WriteIn(s.db.Dialect, b, `"resource"`, engine.String, chunk)
@@ -228,7 +229,7 @@ func (sv *renaming) moveGrants(from, to string) error {
 	b.Add(", ", p.Table.ID.Quoted, ` = "subject" || `)
 	b.Bind("\t" + to + "\t")
 	b.Add(` || "permission", `, layout.RevColumn, " = ")
-	b.Bind(newRevision())
+	b.Bind(table.NewRevision())
 	b.Add(` WHERE "resource" = `)
 	b.Bind(from)
 	_, err := sv.w.Execute(b)
@@ -240,7 +241,7 @@ func (sv *renaming) moveGrants(from, to string) error {
 func (s *Store) changePolicy(w *conns.Session) error {
 	b := sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", s.layout.Plans[s.cfg.PolicyClass].Table.Quoted, " SET ", layout.RevColumn, " = ")
-	b.Bind(newRevision())
+	b.Bind(table.NewRevision())
 	if _, err := w.Execute(b); err != nil {
 		return err
 	}

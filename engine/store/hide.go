@@ -7,17 +7,9 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/store/conns"
 	"restsrv/engine/store/rights"
+	"restsrv/engine/store/table"
 )
-
-// hideMissing replaces the error of engine.NoItem by that of NoItem.
-func hideMissing(g *rights.Guard, c *engine.Class, err error) error {
-	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.RowFilter(engine.MayRead, c) != nil {
-		return conns.KeepMark(err, engine.Denied())
-	}
-	return err
-}
 
 // ownError replaces an error about a calculated attribute of an item that the account has not written, if the account
 // may not read all items of the class. The error would reveal data of the item.
@@ -52,7 +44,7 @@ func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) er
 		if value == nil || value == engine.Absent || target == nil {
 			continue
 		}
-		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayUse}}, []any{value})
+		found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, table.Wish{Plan: target, Of: []engine.Permission{engine.MayRead, engine.MayUse}}, []any{value})
 		if err != nil {
 			return err
 		}
@@ -76,7 +68,7 @@ func (s *Store) hideError(ctx context.Context, err error) error {
 	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == rights.UnknownReason {
 		return err
 	}
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if g == nil {
 		return err
 	}
@@ -93,9 +85,4 @@ func (s *Store) hideError(ctx context.Context, err error) error {
 		}
 	}
 	return err
-}
-
-// guardOf returns the guard of a call.
-func (s *reader) guardOf(ctx context.Context) *rights.Guard {
-	return rights.Of(ctx, s.layout.RowsRead)
 }

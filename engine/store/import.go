@@ -9,6 +9,7 @@ import (
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/schema"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // Import stores items exactly as they are given, all or none: class, version, creator, editor and
@@ -35,7 +36,7 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 				given.Values[n] = nil
 			}
 		}
-		given.Revision = uint64(newRevision())
+		given.Revision = uint64(table.NewRevision())
 		if given.ID = it.Class.ID(given.Values); given.ID == "" {
 			return atRecord(i, it.Class.Check(given.Values))
 		}
@@ -66,7 +67,7 @@ type importing struct {
 func (im *importing) groupLength(items []*engine.Item) int {
 	seen := map[string]bool{}
 	for n, it := range items {
-		if it.Class != items[0].Class || seen[it.ID] || n == bulkRows {
+		if it.Class != items[0].Class || seen[it.ID] || n == table.BulkRows {
 			return n
 		}
 		seen[it.ID] = true
@@ -86,10 +87,10 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 			fresh = append(fresh, it)
 			continue
 		}
-		if err := im.rows.overwriteRow(keyOf(it), it); err != nil {
+		if err := im.store.table.Overwrite(im.w, table.KeyOf(it), it); err != nil {
 			return err
 		}
-		if err := im.store.keepWords(im.w, p, it); err != nil {
+		if err := im.store.table.KeepWords(im.w, p, it); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	for i, it := range items {
 		rows[i] = it.Values
 	}
-	if err := im.numbers.raiseCounters(p, rows); err != nil {
+	if err := im.store.table.RaiseCounters(im.w, p, rows); err != nil {
 		return err
 	}
 	if err := im.writeLinks(p, items); err != nil {
@@ -112,7 +113,7 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 // existingIDs returns the ids of items that exist in the table of a plan. It returns an error if an
 // existing item has the same id but another key.
 func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[string]bool, error) {
-	keys := keysOf(items)
+	keys := table.KeysOf(items)
 	found := map[string]bool{}
 	b := sqldb.NewBuilder(im.store.traits)
 	b.Add("SELECT ", p.Table.ID.Quoted)
@@ -137,7 +138,7 @@ func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[stri
 		}
 	})
 	if err == nil && other != nil {
-		err = otherKey(p, other.Values)
+		err = table.OtherKey(p, other.Values)
 	}
 	return found, err
 }
@@ -146,7 +147,7 @@ func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[stri
 func (im *importing) insertNew(p *layout.Plan, items []*engine.Item) error {
 	most := max(1, (im.store.traits.MaxVariables-1)/p.RowVariables())
 	for len(items) > 0 {
-		n := powerOfTwo(min(len(items), most))
+		n := table.PowerOfTwo(min(len(items), most))
 		var args []any
 		for _, it := range items[:n] {
 			args = p.RowArgs(args, it)
@@ -156,9 +157,9 @@ func (im *importing) insertNew(p *layout.Plan, items []*engine.Item) error {
 			return err
 		}
 		if _, err := st.ExecContext(im.w.Ctx, args...); err != nil {
-			return im.store.writeError(p, err, items[0].Get)
+			return im.store.table.WriteError(p, err, items[0].Get)
 		}
-		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
+		if err := im.store.table.KeepWords(im.w, p, items[:n]...); err != nil {
 			return err
 		}
 		if err := im.setEditors(p, items[:n]); err != nil {
@@ -174,7 +175,7 @@ func (im *importing) setEditors(p *layout.Plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
 		if it.Editor != "" {
-			byEditor[it.Editor] = append(byEditor[it.Editor], keyOf(it))
+			byEditor[it.Editor] = append(byEditor[it.Editor], table.KeyOf(it))
 		}
 	}
 	for editor, keys := range byEditor {
@@ -205,7 +206,7 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 				continue
 			}
 			if given.Replace {
-				cleared = append(cleared, keyOf(it))
+				cleared = append(cleared, table.KeyOf(it))
 			}
 			for _, member := range given.Add {
 				id, _ := member.(string)
@@ -213,7 +214,7 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 				if !ok {
 					return notAnID(property, id)
 				}
-				pairs = append(pairs, [2]any{keyOf(it), key[0]})
+				pairs = append(pairs, [2]any{table.KeyOf(it), key[0]})
 			}
 		}
 		if err := im.clearLinks(l, p.Table.ID.Type, cleared); err != nil {

@@ -10,10 +10,11 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // journalRows is the number of journal records that are collected in memory before they are stored.
-const journalRows = bulkRows
+const journalRows = table.BulkRows
 
 // journalWrite journals the write of an item. was is the former item, nil if the item is new; is is the
 // present item, nil if it was deleted. Call it for every written item of a journaled class, or of a

@@ -1,19 +1,19 @@
 package store
 
 import (
-	"math/bits"
 	"slices"
 
 	"restsrv/engine"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // lookUpGroup finds out which items of the group exist. It updates these and inserts the others, in
 // order.
 func (sv *save) lookUpGroup(group []entry) error {
 	p := group[0].plan
-	step := min(bulkRows, sv.store.traits.MaxVariables)
+	step := min(table.BulkRows, sv.store.traits.MaxVariables)
 	for len(group) > 0 {
 		n := min(step, len(group))
 		existing, err := sv.existingClasses(p, group[:n])
@@ -70,7 +70,7 @@ func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := sv.numbers.assignNumbers(p, rows); err != nil {
+	if err := sv.store.table.AssignNumbers(sv.w, p, rows); err != nil {
 		return err
 	}
 	for i := range group {
@@ -120,10 +120,7 @@ func (sv *save) existingClasses(p *layout.Plan, group []entry) (map[string]strin
 		}
 	})
 	if err == nil && other != nil {
-		err = atRecord(other.index, otherKey(p, other.given))
+		err = atRecord(other.index, table.OtherKey(p, other.given))
 	}
 	return found, err
 }
-
-// powerOfTwo returns the largest power of two that is not above n. n must be positive.
-func powerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

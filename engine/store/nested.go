@@ -9,6 +9,8 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
+	"restsrv/engine/store/table"
 )
 
 // deep holds the parts of a record that are not values of its own row.
@@ -249,7 +251,7 @@ func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Valu
 		if !n.property.Allows(it.Class) {
 			return nil, withinAttribute(n.property.Name, notAllowed(n.property, it.Class, it.ID))
 		}
-		v[n.property.Index] = keyOf(it)
+		v[n.property.Index] = table.KeyOf(it)
 	}
 	if e.nest != nil && e.nest.place != nil { // applied last, so records nested in a member cannot move it to another owner
 		e.nest.place(v, e.plan.Class)
@@ -267,22 +269,6 @@ func pointedKey(p *engine.Property, it *engine.Item) []any {
 	return []any{it.Values[at.Index]}
 }
 
-// keyOf returns the value by which other items refer to an item.
-func keyOf(it *engine.Item) any {
-	if key := it.Class.KeyProperties(); len(key) == 1 {
-		return it.Values[key[0].Index]
-	}
-	return it.ID
-}
-
-func keysOf(items []*engine.Item) []any {
-	keys := make([]any, len(items))
-	for i, it := range items {
-		keys[i] = keyOf(it)
-	}
-	return keys
-}
-
 // readBefore reads the stored item of a record if the item determines how the record is saved. It returns nil if there
 // is no item that the record could change.
 func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
@@ -292,17 +278,17 @@ func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	// The root class finds the item regardless of its class.
 	p := sv.store.layout.Plans[e.plan.Table.Classes[0]]
 	it := &engine.Item{}
-	found, err := readOne(sv.w, sv.w.Ctx, p.SQL().Lock, p, it, slices.Clone(e.key))
+	found, err := read.One(sv.w, sv.w.Ctx, p.SQL().Lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
-			err = sv.store.missingError(sv.w, e.plan, keyText(e.key), nil)
+			err = sv.store.table.MissingError(sv.w, e.plan, keyText(e.key), nil)
 		}
 		return nil, err
 	}
 	if e.how == lookup && e.plan.Table.HasIDColumn() {
 		key := it.Class.KeyProperties()
 		if !e.plan.HasKey(e.given, func(part int) any { return it.Values[key[part].Index] }) {
-			return nil, otherKey(e.plan, e.given)
+			return nil, table.OtherKey(e.plan, e.given)
 		}
 	}
 	switch {
@@ -318,7 +304,7 @@ func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 
 // mustInspect reports whether an update must read the stored item first.
 func (sv *nesting) mustInspect(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.permits.setsRestricted(e) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !table.InStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.permits.setsRestricted(e) {
 		return true
 	}
 	if e.deep == nil {

@@ -8,6 +8,7 @@ import (
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
@@ -74,7 +75,7 @@ func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	sv.shaken = true
 	old := engine.ValueText(from)
 	for c, keys := range sv.deferred {
-		if c.plan.Table != t {
+		if c.Plan.Table != t {
 			continue
 		}
 		for i, key := range keys {
@@ -307,28 +308,28 @@ type innerItem struct {
 // touchItems records items that were written separately from the records of the call.
 func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
-		sv.touched = map[identity]bool{}
+		sv.touched = map[table.Identity]bool{}
 	}
 	for _, key := range keys {
-		sv.touched[identity{root, engine.ValueText(key)}] = true
+		sv.touched[table.Identity{Root: root, ID: engine.ValueText(key)}] = true
 	}
 }
 
 // isDisturbed reports whether an item may have changed since the current record began.
 func (sv *ordering) isDisturbed(it *engine.Item) bool {
-	return sv.moves.count > 0 || sv.touched[identityOf(it)]
+	return sv.moves.count > 0 || sv.touched[table.IdentityOf(it)]
 }
 
 // touchRepeated marks the items that several records of the call have written.
 func (sv *ordering) touchRepeated() {
-	seen := make(map[identity]bool, len(sv.items))
+	seen := make(map[table.Identity]bool, len(sv.items))
 	for _, it := range sv.items {
 		if it == nil {
 			continue
 		}
-		at := identityOf(it)
+		at := table.IdentityOf(it)
 		if seen[at] {
-			sv.touchItems(at.root, at.id)
+			sv.touchItems(at.Root, at.ID)
 		}
 		seen[at] = true
 	}
@@ -337,9 +338,9 @@ func (sv *ordering) touchRepeated() {
 // rereadWritten reads the items again for which cached attributes must be computed, if they may have changed in the
 // meantime.
 func (sv *ordering) rereadWritten() error {
-	seen := make(map[identity]bool, len(sv.written))
+	seen := make(map[table.Identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
-		at := identityOf(it)
+		at := table.IdentityOf(it)
 		twice := seen[at]
 		seen[at] = true
 		return twice
@@ -349,8 +350,8 @@ func (sv *ordering) rereadWritten() error {
 	}
 	sv.shaken = true // the returned items are no longer the ones that recache updates
 	sv.written = nil
-	for chunk := range slices.Chunk(once, bulkRows) {
-		items, err := sv.store.rereadLocked(sv.w, chunk)
+	for chunk := range slices.Chunk(once, table.BulkRows) {
+		items, err := sv.store.table.RereadLocked(sv.w, chunk)
 		if err != nil {
 			return err
 		}
@@ -379,7 +380,7 @@ func (sv *ordering) refreshItems() error {
 func (sv *ordering) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {
-		if *it != nil && (sv.shaken || sv.touched[identityOf(*it)]) {
+		if *it != nil && (sv.shaken || sv.touched[table.IdentityOf(*it)]) {
 			stale = append(stale, it)
 		}
 	}
@@ -392,18 +393,18 @@ func (sv *ordering) rereadStale() error {
 	keys := map[*layout.Table][]any{}
 	for _, it := range stale {
 		t := sv.tableOf((*it).Class)
-		keys[t] = append(keys[t], keyOf(*it))
+		keys[t] = append(keys[t], table.KeyOf(*it))
 	}
-	fresh := make(map[identity]*engine.Item, len(stale))
+	fresh := make(map[table.Identity]*engine.Item, len(stale))
 	for t, all := range keys {
-		for chunk := range slices.Chunk(distinctValues(all), bulkRows) {
+		for chunk := range slices.Chunk(table.Distinct(all), table.BulkRows) {
 			if err := sv.readInto(fresh, sv.store.layout.Plans[t.Classes[0]], chunk); err != nil {
 				return err
 			}
 		}
 	}
 	for _, it := range stale {
-		if now := fresh[identityOf(*it)]; now != nil {
+		if now := fresh[table.IdentityOf(*it)]; now != nil {
 			*it = now.Clone()
 		}
 	}
@@ -411,7 +412,7 @@ func (sv *ordering) rereadStale() error {
 }
 
 // readInto reads the items of a table with the given keys, with the columns that a write returns.
-func (sv *ordering) readInto(items map[identity]*engine.Item, root *layout.Plan, keys []any) error {
+func (sv *ordering) readInto(items map[table.Identity]*engine.Item, root *layout.Plan, keys []any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", root.SQL().Selected.List, " FROM ", root.Table.Quoted, " WHERE ")
 	sqldb.WriteIn(sv.store.db.Dialect, b, root.Table.ID.Quoted, root.Table.ID.Type, keys)
@@ -423,7 +424,7 @@ func (sv *ordering) readInto(items map[identity]*engine.Item, root *layout.Plan,
 		}
 		it := &engine.Item{}
 		root.LoadRow(it, sv.w.Raw)
-		items[identityOf(it)] = it
+		items[table.IdentityOf(it)] = it
 		return nil
 	})
 }

@@ -7,9 +7,11 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/rights"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // selectRowNumbers returns the row numbers of the items that q finds and that the account may access with the
@@ -21,7 +23,7 @@ func (s *Store) selectRowNumbers(w *conns.Session, g *rights.Guard, may engine.P
 	if err := s.whereFound(b, p, q); err != nil {
 		return nil, err
 	}
-	b.Add(s.lockClause(may))
+	b.Add(s.table.LockClause(may))
 	err = w.VisitRows(&b.Builder, 1, func(row []any) { all = append(all, row[0]) })
 	return all, err
 }
@@ -29,7 +31,7 @@ func (s *Store) selectRowNumbers(w *conns.Session, g *rights.Guard, may engine.P
 // inEach calls do for the items with these row numbers, a part at a time, and adds up the results. among writes the
 // condition for a part.
 func (s *Store) inEach(all []any, do func(among func(*sqldb.Builder)) (int64, error)) (n int64, err error) {
-	for part := range slices.Chunk(all, bulkRows) {
+	for part := range slices.Chunk(all, table.BulkRows) {
 		done, err := do(func(b *sqldb.Builder) {
 			b.Add(" WHERE ")
 			sqldb.WriteIn(s.db.Dialect, b, layout.SeqColumn, engine.Int, part)
@@ -49,14 +51,14 @@ func (sv *filtered) updateParts(p *layout.Plan, q *engine.Query, v engine.Values
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	if err := sv.numbers.raiseCounters(p, []engine.Values{v}); err != nil {
+	if err := sv.store.table.RaiseCounters(sv.w, p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	return s.inEach(all, func(among func(*sqldb.Builder)) (int64, error) {
 		b := sqldb.NewBuilder(s.traits)
 		b.Add("SELECT ", p.SQL().Listed.List, " FROM ", p.Table.Quoted)
 		among(b)
-		before, err := cloneItems(sv.w, sv.w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
+		before, err := read.Clone(sv.w, sv.w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 		if err != nil {
 			return 0, err
 		}

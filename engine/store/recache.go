@@ -7,9 +7,11 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/rights"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // maxRounds limits how far a change of a cached attribute spreads: from an item to its dependents, from these to
@@ -26,7 +28,7 @@ const recacheRows = 500
 func (s *Store) recacheItems(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
-		r.written[identityOf(it)] = it
+		r.written[table.IdentityOf(it)] = it
 	}
 	for chunk := range slices.Chunk(written, recacheRows) {
 		if _, err := r.computeItems(chunk, true); err != nil {
@@ -37,7 +39,7 @@ func (s *Store) recacheItems(w *conns.Session, written, before []*engine.Item) e
 }
 
 func (s *Store) newRecaching(w *conns.Session) *recaching {
-	return &recaching{store: s, ctx: w.Ctx, w: w, data: s.writerLookups(w), written: map[identity]*engine.Item{}}
+	return &recaching{store: s, ctx: w.Ctx, w: w, data: s.reader.WriterLookups(w), written: map[table.Identity]*engine.Item{}}
 }
 
 // spreadChanges computes the dependents of changed items, and the dependents of these.
@@ -49,7 +51,7 @@ func (r *recaching) spreadChanges(changed []*engine.Item) error {
 		}
 		changed = nil
 		for chunk := range slices.Chunk(next, recacheRows) {
-			if chunk, err = r.store.rereadLocked(r.w, chunk); err != nil {
+			if chunk, err = r.store.table.RereadLocked(r.w, chunk); err != nil {
 				return err
 			}
 			more, err := r.computeItems(chunk, false)
@@ -67,23 +69,8 @@ type recaching struct {
 	store   *Store
 	ctx     context.Context
 	w       *conns.Session
-	data    *lookups
-	written map[identity]*engine.Item
-}
-
-// identity identifies an item.
-type identity struct {
-	root *engine.Class
-	id   string
-}
-
-func identityOf(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
-
-// withoutLinks returns a copy of an item without its loaded links.
-func withoutLinks(it *engine.Item) *engine.Item {
-	c := it.Clone()
-	c.Links = nil
-	return c
+	data    *read.Lookups
+	written map[table.Identity]*engine.Item
 }
 
 // computeItems computes the cached attributes of items, and returns the items that have changed. fresh is set if the
@@ -92,13 +79,13 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 	var work, changed []*engine.Item
 	for _, it := range items {
 		if len(r.store.layout.Plans[it.Class].Caching.Cached) > 0 {
-			work = append(work, withoutLinks(it))
+			work = append(work, read.WithoutLinks(it))
 		}
 	}
 	if len(work) == 0 {
 		return nil, nil
 	}
-	if err := r.store.loadAll(r.ctx, r.w, work, nil, implicitDepth); err != nil {
+	if err := r.store.reader.LoadAll(r.ctx, r.w, work, nil, read.ImplicitDepth); err != nil {
 		return nil, err
 	}
 	for _, it := range work {
@@ -107,7 +94,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 			if link.Item != nil {
 				loaded = []*engine.Item{link.Item}
 			}
-			if err := r.store.computeItems(r.ctx, loaded, r.data); err != nil {
+			if err := r.store.reader.ComputeItems(r.ctx, loaded, r.data); err != nil {
 				return nil, err
 			}
 		}
@@ -127,7 +114,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 
 // updateWritten copies the new values to the item of the caller, if it was written.
 func (r *recaching) updateWritten(it *engine.Item) {
-	mine := r.written[identityOf(it)]
+	mine := r.written[table.IdentityOf(it)]
 	if mine == nil || mine.Class != it.Class {
 		return
 	}
@@ -160,7 +147,7 @@ func (s *Store) storeCached(w *conns.Session, it *engine.Item, old engine.Values
 		return false, nil
 	}
 	if !fresh {
-		it.Revision = uint64(newRevision())
+		it.Revision = uint64(table.NewRevision())
 		b.Add(", ", layout.RevColumn, " = ")
 		b.Bind(int64(it.Revision))
 	}
@@ -173,9 +160,9 @@ func (s *Store) storeCached(w *conns.Session, it *engine.Item, old engine.Values
 		return false, err
 	}
 	if _, err := w.Execute(b); err != nil {
-		return false, s.writeError(p, err, it.Get)
+		return false, s.table.WriteError(p, err, it.Get)
 	}
-	return true, s.keepWords(w, p, it)
+	return true, s.table.KeepWords(w, p, it)
 }
 
 // findDependents returns the items that depend on the given items, each once.
@@ -189,14 +176,14 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 		if byClass[it.Class] == nil {
 			classes = append(classes, it.Class)
 		}
-		byClass[it.Class] = append(byClass[it.Class], withoutLinks(it))
+		byClass[it.Class] = append(byClass[it.Class], read.WithoutLinks(it))
 	}
-	seen := map[identity]bool{}
+	seen := map[table.Identity]bool{}
 	var found []*engine.Item
 	for _, c := range classes {
 		for chunk := range slices.Chunk(byClass[c], recacheRows) {
 			for _, d := range r.store.layout.Plans[c].Caching.Dependencies {
-				if err := r.store.loadAll(r.ctx, r.w, chunk, []*engine.Load{d.Load}, 0); err != nil {
+				if err := r.store.reader.LoadAll(r.ctx, r.w, chunk, []*engine.Load{d.Load}, 0); err != nil {
 					return nil, err
 				}
 				for _, it := range chunk {
@@ -206,42 +193,6 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 		}
 	}
 	return found, nil
-}
-
-// rereadLocked reads items with a lock, so that no other transaction changes them or their cached attributes until this
-// transaction ends. Values computed from the result include earlier changes of other transactions.
-func (s *Store) rereadLocked(w *conns.Session, items []*engine.Item) ([]*engine.Item, error) {
-	keys := map[*layout.Table][]any{}
-	var tables []*layout.Table
-	for _, it := range items {
-		t := s.layout.Plans[it.Class].Table
-		if keys[t] == nil {
-			tables = append(tables, t)
-		}
-		keys[t] = append(keys[t], keyOf(it))
-	}
-	var found []*engine.Item
-	for _, t := range tables {
-		items, err := s.readLocked(w, t, keys[t])
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, items...)
-	}
-	return found, nil
-}
-
-// readLocked reads and locks the items with the given keys.
-func (s *Store) readLocked(w *conns.Session, t *layout.Table, keys []any) ([]*engine.Item, error) {
-	p := s.layout.Plans[t.Classes[0]]
-	b := sqldb.NewBuilder(s.traits)
-	b.Add("SELECT ", p.SQL().Listed.List, " FROM ", t.Quoted, " WHERE ")
-	sqldb.WriteIn(s.db.Dialect, b, t.Quoted+"."+t.ID.Quoted, t.ID.Type, keys)
-	if p.ClassCondition() != "" {
-		b.Add(" AND ", p.ClassCondition())
-	}
-	b.Add(" ORDER BY ", t.Quoted, ".", t.ID.Quoted, s.traits.Lock) // a fixed order of locks avoids deadlocks
-	return cloneItems(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 }
 
 // readAffected returns the items that q finds and that the account may change, in the state before the change. Cached
@@ -254,14 +205,14 @@ func (s *Store) readAffected(w *conns.Session, g *rights.Guard, p *layout.Plan, 
 		return nil, err
 	}
 	b.Add(s.traits.Lock)
-	return cloneItems(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
+	return read.Clone(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 }
 
 // appendLeaves appends the items at the end of a loaded path to found.
-func appendLeaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
+func appendLeaves(it *engine.Item, path []string, seen map[table.Identity]bool, found []*engine.Item) []*engine.Item {
 	if len(path) == 0 {
-		if !seen[identityOf(it)] {
-			seen[identityOf(it)] = true
+		if !seen[table.IdentityOf(it)] {
+			seen[table.IdentityOf(it)] = true
 			found = append(found, it)
 		}
 		return found
@@ -293,13 +244,13 @@ func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Prope
 			draft.Values[i] = value
 		}
 	}
-	data := s.writerLookups(w)
+	data := s.reader.WriterLookups(w)
 	sv.guard.HideValues(draft)
-	if err := s.loadAll(w.Ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
+	if err := s.reader.LoadAll(w.Ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
 		return nil, err
 	}
 	sv.guard.HideLoaded(draft)
-	if err := data.computeAgain(w.Ctx, []*engine.Item{draft}); err != nil {
+	if err := data.ComputeAgain(w.Ctx, []*engine.Item{draft}); err != nil {
 		return nil, err
 	}
 	result, err := p.Computed.Eval(w.Ctx, draft, data)

@@ -5,6 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/table"
 )
 
 // meetExisting checks that the account may write entries of one class to the items that exist, and sets the stored
@@ -28,7 +29,7 @@ func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[stri
 
 // recallItems sets the stored state of the entries.
 func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error {
-	items, err := sv.store.readLocked(sv.w, p.Table, keys)
+	items, err := sv.store.table.ReadLocked(sv.w, p.Table, keys)
 	if err != nil {
 		return err
 	}
@@ -68,11 +69,11 @@ func (sv *permits) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 		case f == nil:
 			all[it.ID] = true
 		case f.Op != engine.OpConst:
-			keys[it.Class] = append(keys[it.Class], keyOf(it))
+			keys[it.Class] = append(keys[it.Class], table.KeyOf(it))
 		}
 	}
 	for c, some := range keys {
-		found, err := sv.store.findAdmitted(sv.w, sv.guard, wish{plan: sv.store.layout.Plans[c], of: []engine.Permission{engine.MayRead}}, some)
+		found, err := sv.store.table.FindAdmitted(sv.w, sv.guard, table.Wish{Plan: sv.store.layout.Plans[c], Of: []engine.Permission{engine.MayRead}}, some)
 		if err != nil {
 			return nil, err
 		}

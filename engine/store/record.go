@@ -8,13 +8,14 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // insertOne completes v and inserts it as a new item.
 func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
 	if e.full == nil {
-		if err := sv.numbers.numberOne(p, v); err != nil {
+		if err := sv.store.table.AssignNumbers(sv.w, p, []engine.Values{v}); err != nil {
 			return nil, err
 		}
 		if err := sv.completeValues(p, v); err != nil {
@@ -24,13 +25,13 @@ func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
-	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(newRevision()), Version: e.version, Creator: sv.creatorID(p), Values: v}
+	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(table.NewRevision()), Version: e.version, Creator: sv.creatorID(p), Values: v}
 	st, err := sv.w.Prepare(p.SQL().Insert)
 	if err != nil {
 		return nil, err
 	}
 	if _, err = st.ExecContext(sv.w.Ctx, p.RowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
-		if d := sv.store.duplicateError(p, err, it.Get); d != nil {
+		if d := sv.store.table.DuplicateError(p, err, it.Get); d != nil {
 			if e.how == lookup {
 				return nil, sv.duplicateError(d)
 			}
@@ -49,8 +50,8 @@ const duplicateAttempts = 3
 // it belongs to another item. A duplicate key belongs to an item that the next attempt finds, unless its class is in
 // another branch of the class tree.
 func (sv *rows) duplicateError(err error) error {
-	var met *conflict
-	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.ofKey() {
+	var met *table.Conflict
+	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.OfKey() {
 		return conns.MarkAgain(err)
 	}
 	return err
@@ -75,26 +76,26 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 		match = nil
 	}
 	if len(e.plan.Duties.Numbers) > 0 {
-		if err := sv.numbers.raiseCounters(e.plan, []engine.Values{v}); err != nil {
+		if err := sv.store.table.RaiseCounters(sv.w, e.plan, []engine.Values{v}); err != nil {
 			return nil, err
 		}
 	}
 	if e.plan.Duties.HasTrackers() {
 		e.plan.Class.Stamp(v, sv.newGenerate(), false)
 	}
-	c := change{key: e.key, values: v, keepKey: e.how == lookup, match: match, editor: sv.editorID(e.plan)}
+	c := table.Change{Key: e.key, Values: v, KeepKey: e.how == lookup, Match: match, Editor: sv.editorID(e.plan)}
 	if e.how != modify && e.nest == nil && before.Class == e.plan.Class {
-		c.version = &e.version
+		c.Version = &e.version
 	}
 	it := &engine.Item{}
-	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
+	found, err := sv.store.table.Update(sv.w, e.plan, it, c)
 	switch {
 	case err != nil:
 		return nil, err
 	case found:
 		return it, sv.renaming.followMove(e, it)
 	case e.how == modify:
-		return nil, sv.store.missingError(sv.w, e.plan, keyText(e.key), sv.match)
+		return nil, sv.store.table.MissingError(sv.w, e.plan, keyText(e.key), sv.match)
 	}
 	return nil, engine.NoItem(e.plan.Class, e.plan.Class.ID(v))
 }
@@ -103,7 +104,7 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
-		return unmatchedError(c, stored.ID)
+		return table.UnmatchedError(c, stored.ID)
 	}
 	if e.handling != engine.Strict || !e.plan.Duties.Readonly {
 		return nil
@@ -157,7 +158,7 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 		}
 	}
 	p.Class.Stamp(v, sv.newGenerate(), false)
-	if err := sv.numbers.numberOne(p, v); err != nil {
+	if err := sv.store.table.AssignNumbers(sv.w, p, []engine.Values{v}); err != nil {
 		return nil, err
 	}
 	if err := sv.fillValues(p, v); err != nil {
@@ -166,9 +167,9 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
-	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(newRevision()), Version: e.version,
+	it := &engine.Item{Class: p.Class, ID: p.Class.ID(v), Revision: uint64(table.NewRevision()), Version: e.version,
 		Creator: before.Creator, Editor: sv.editorID(p), Values: v}
-	if err := sv.overwriteRow(e.key[0], it); err != nil {
+	if err := sv.store.table.Overwrite(sv.w, e.key[0], it); err != nil {
 		return nil, err
 	}
 	if err := sv.renaming.followMove(e, it); err != nil {
@@ -188,7 +189,7 @@ func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*e
 			if q != nil && layout.IsLinked(q) && sv.store.layout.LinkNames.Of(q).Name == sv.store.layout.LinkNames.Of(p).Name {
 				continue
 			}
-			some, err := sv.hasLinks(p, keyOf(it))
+			some, err := sv.hasLinks(p, table.KeyOf(it))
 			if err != nil || some {
 				return p, err
 			}
@@ -216,37 +217,6 @@ func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	return found, err
 }
 
-// overwriteRow replaces all columns of the row with the key by those of an item.
-func (sv *rows) overwriteRow(key any, it *engine.Item) error {
-	p := sv.store.layout.Plans[it.Class]
-	b := sqldb.NewBuilder(sv.store.traits)
-	b.Add("UPDATE ", p.Table.Quoted, " SET ", layout.ClassColumn, " = ", sqldb.QuoteText(p.Class.FullName))
-	set := func(quoted string, value any) {
-		b.Add(", ", quoted, " = ")
-		b.Bind(value)
-	}
-	set(layout.VersionColumn, layout.OrNull(it.Version))
-	set(layout.RevColumn, int64(it.Revision))
-	set(layout.CreatorColumn, layout.OrNull(it.Creator))
-	set(layout.EditorColumn, layout.OrNull(it.Editor))
-	for _, col := range p.Table.Columns {
-		var value any
-		if property := p.Table.PropertyOf(p.Class, col); property != nil {
-			value = it.Values[property.Index]
-		}
-		set(col.Quoted, value)
-	}
-	if p.Table.HasIDColumn() {
-		set(p.Table.ID.Quoted, it.ID)
-	}
-	b.Add(" WHERE ", p.Table.ID.Quoted, " = ")
-	b.Bind(key)
-	if _, err := sv.w.Execute(b); err != nil {
-		return sv.store.writeError(p, err, it.Get)
-	}
-	return nil
-}
-
 // afterWrite records the work that follows the write of a row: collections and checks are done at the end of the
 // transaction.
 func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
@@ -269,5 +239,5 @@ func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error
 	if err := sv.journaling.journalWrite(e.was, it); err != nil {
 		return err
 	}
-	return sv.store.keepWords(sv.w, e.plan, it)
+	return sv.store.table.KeepWords(sv.w, e.plan, it)
 }

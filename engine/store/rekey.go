@@ -6,8 +6,10 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // rekeyDepth limits how far a change of a key continues through keys that are references.
@@ -76,12 +78,12 @@ func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
 	}
-	key := keyOf(it)
+	key := table.KeyOf(it)
 	if err := sv.followAll(e.plan.Table, e.key[0], key, rekeyDepth); err != nil {
 		return err
 	}
 	p := sv.store.layout.Plans[it.Class]
-	_, err := readOne(sv.w, sv.w.Ctx, p.SQL().Get, p, it, []any{key})
+	_, err := read.One(sv.w, sv.w.Ctx, p.SQL().Get, p, it, []any{key})
 	return err
 }
 
@@ -128,7 +130,7 @@ func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to 
 func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
-	items, err := runReturning(sv.w, b, p.Plan)
+	items, err := table.RunReturning(sv.w, b, p.Plan)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Build
 	b.Add("UPDATE ", p.Table, " SET ", p.Column, " = ")
 	b.Bind(to)
 	b.Add(", ", layout.RevColumn, " = ")
-	b.Bind(newRevision())
+	b.Bind(table.NewRevision())
 	b.Add(" WHERE ", p.Column, " = ")
 	b.Bind(from)
 	b.Add(p.Classes)
@@ -224,26 +226,26 @@ func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth in
 	var before []*engine.Item
 	if p.Duties.Journaled {
 		var err error
-		if before, err = sv.store.readLocked(sv.w, t, []any{key}); err != nil {
+		if before, err = sv.store.table.ReadLocked(sv.w, t, []any{key}); err != nil {
 			return nil, err
 		}
 	}
 	it := &engine.Item{}
 	v := engine.NewValues(p.Class)
 	v[p.Class.Property(name).Index] = to
-	c := change{key: []any{key}, values: v, editor: sv.editorID(p)}
-	found, err := sv.store.updateOne(sv.w, p, it, c)
+	c := table.Change{Key: []any{key}, Values: v, Editor: sv.editorID(p)}
+	found, err := sv.store.table.Update(sv.w, p, it, c)
 	if err != nil || !found || it.ID == engine.ValueText(key) {
 		return key, err
 	}
-	if err := sv.store.keepWords(sv.w, p, it); err != nil {
+	if err := sv.store.table.KeepWords(sv.w, p, it); err != nil {
 		return nil, err
 	}
-	now := keyOf(it)
+	now := table.KeyOf(it)
 	if err := sv.followAll(t, key, now, depth-1); err != nil || len(before) == 0 {
 		return now, err
 	}
-	after, err := sv.store.readLocked(sv.w, t, []any{now}) // read again, because it may refer to itself
+	after, err := sv.store.table.ReadLocked(sv.w, t, []any{now}) // read again, because it may refer to itself
 	if err != nil || len(after) == 0 {
 		return now, err
 	}

@@ -9,6 +9,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/rights"
+	"restsrv/engine/store/table"
 )
 
 // Save implements engine.Repository.
@@ -65,7 +66,7 @@ func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 
 // newSave prepares a save of the records.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
-	sv := s.newWrite(ctx, s.guardOf(ctx), len(records))
+	sv := s.newWrite(ctx, s.reader.GuardOf(ctx), len(records))
 	sv.bulk = true
 	entries := make([]entry, len(records))
 	for i := range records {
@@ -99,29 +100,29 @@ type save struct {
 	grants   bool          // grants or the policy are written
 	match    *engine.Match // of an Update
 	items    []*engine.Item
-	later    []pending        // collections of the current record
-	waiting  []pending        // collections of earlier records; the rows of these records are written
-	owner    pending          // owner of the collections that are being written
-	locked   map[itemKey]bool // owners that are locked against changes of their links from the other side
+	later    []pending              // collections of the current record
+	waiting  []pending              // collections of earlier records; the rows of these records are written
+	owner    pending                // owner of the collections that are being written
+	locked   map[table.ItemKey]bool // owners that are locked against changes of their links from the other side
 	expected []expectation
 	written  []*engine.Item              // items for which cached attributes, their own or those of dependents, must be computed
-	deferred map[check][]any             // keys of items; the account must have permission for their final state
+	deferred map[table.Check][]any       // keys of items; the account must have permission for their final state
 	former   []*engine.Item              // previous states of items that others depend on
 	records  []engine.Values             // of the journal, not stored yet
 	unseen   []engine.Change             // changes of mirrored collections in members that do not exist yet
 	defaults map[*engine.Property]string // hashes of default passwords
 
-	record   int                  // index of the current record
-	moves    moves                // changes of keys in the current record
-	groups   int                  // number of groups of records that were written together
-	shaken   bool                 // any item may have changed after it was written
-	touched  map[identity]bool    // items that may have changed after they were written
-	asked    []innerItem          // nested items that callers want back
-	awaited  []*awaited           // in the order in which they were named
-	awaiting map[place][]*awaited // by member
-	holding  map[place][]*awaited // by collection
-	arrived  []*awaited           // written, but not yet added to their collections
-	only     [1]*engine.Item      // items, if the call has one record
+	record   int                     // index of the current record
+	moves    moves                   // changes of keys in the current record
+	groups   int                     // number of groups of records that were written together
+	shaken   bool                    // any item may have changed after it was written
+	touched  map[table.Identity]bool // items that may have changed after they were written
+	asked    []innerItem             // nested items that callers want back
+	awaited  []*awaited              // in the order in which they were named
+	awaiting map[place][]*awaited    // by member
+	holding  map[place][]*awaited    // by collection
+	arrived  []*awaited              // written, but not yet added to their collections
+	only     [1]*engine.Item         // items, if the call has one record
 	args     []any
 	mask     []byte // buffer for a mask
 	last     string // mask of the previous record; most records have the same mask

@@ -5,6 +5,7 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
 )
 
 // Rows of StageClass record which stages items have reached in workflows. The id of a row consists of the root class of
@@ -38,7 +39,7 @@ func (sv *renaming) followStages(t *layout.Table, from, to any) error {
 	b.Add(", ", p.Table.ID.Quoted, " = ")
 	b.Bind(t.Classes[0].FullName + "\t" + engine.ValueText(to) + "\t")
 	b.Add(` || "workflow", `, layout.RevColumn, " = ")
-	b.Bind(newRevision())
+	b.Bind(table.NewRevision())
 	b.Add(t.OwnedBy(), ` AND "item" = `)
 	b.Bind(engine.ValueText(from))
 	_, err := sv.w.Execute(b)

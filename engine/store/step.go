@@ -14,8 +14,6 @@ type (
 	nesting struct{ *save }
 	// rows is the rows of single items.
 	rows struct{ *save }
-	// numbers is the autoassigned numbers.
-	numbers struct{ *save }
 	// renaming is the changes that follow a changed key.
 	renaming struct{ *save }
 	// journaling is the journal of changes.
@@ -34,7 +32,6 @@ type steps struct {
 	ordering   ordering
 	nesting    nesting
 	rows       rows
-	numbers    numbers
 	renaming   renaming
 	journaling journaling
 	filing     filing
@@ -43,5 +40,5 @@ type steps struct {
 
 // makeSteps connects the steps with their save.
 func (sv *save) makeSteps() {
-	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, numbers{sv}, renaming{sv}, journaling{sv}, filing{sv}, filtered{sv}}
+	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, renaming{sv}, journaling{sv}, filing{sv}, filtered{sv}}
 }

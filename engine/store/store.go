@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -13,9 +12,11 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/schema"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
+	"restsrv/engine/store/table"
 )
 
 // Config configures a Store.
@@ -61,13 +62,14 @@ type Config struct {
 
 // Store implements engine.Repository with SQL.
 type Store struct {
-	*reader
 	cfg     Config
 	db      *sqldb.Database
 	traits  sqldb.Traits
 	pool    *conns.Pool
 	layout  *layout.Layout
 	queries *sqlquery.Queries
+	reader  *read.Reader
+	table   *table.Writer
 	fresh   bool // no Seed has succeeded yet; changed only by Open and Seed
 }
 
@@ -80,7 +82,7 @@ func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.MaxLoaded <= 0 {
-		cfg.MaxLoaded = defaultMaxLoaded
+		cfg.MaxLoaded = read.DefaultMaxLoaded
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
@@ -111,7 +113,8 @@ func (s *Store) layOut(classes []*engine.Class) (err error) {
 	s.layout, err = layout.New(s.db.Dialect, layout.Config{Classes: classes, Files: s.cfg.FileClass, Stages: s.cfg.StageClass,
 		Permissions: s.cfg.PermissionClass, Policy: s.cfg.PolicyClass, Journaled: s.cfg.Journal != nil})
 	s.queries = sqlquery.New(s.layout, s.cfg.StageClass, s.cfg.Now)
-	s.reader = &reader{pool: s.pool, layout: s.layout, queries: s.queries, db: s.db, traits: s.traits, maxLoaded: s.cfg.MaxLoaded, now: s.cfg.Now}
+	s.reader = read.New(read.Config{Pool: s.pool, Layout: s.layout, Queries: s.queries, MaxLoaded: s.cfg.MaxLoaded, Now: s.cfg.Now})
+	s.table = table.New(s.reader, s.layout, s.queries)
 	return err
 }
 
@@ -231,6 +234,26 @@ func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) err
 	return s.pool.Snapshot(ctx, work)
 }
 
+// Get implements engine.Repository.
+func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
+	return s.reader.Get(ctx, c, id, load...)
+}
+
+// List implements engine.Repository. It holds a connection while it calls visit, so visit must not call the repository.
+func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	return s.reader.List(ctx, q, visit)
+}
+
+// Count implements engine.Repository.
+func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
+	return s.reader.Count(ctx, q)
+}
+
+// Aggregate implements engine.Repository.
+func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
+	return s.reader.Aggregate(ctx, a, visit)
+}
+
 // Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns
 // nil.
 func (s *Store) Ping(ctx context.Context) error {
@@ -285,9 +308,6 @@ const momentaryLock = 300 * time.Millisecond
 func (s *Store) Close() error {
 	return s.pool.Close()
 }
-
-// newRevision returns a new random revision. No earlier content of an item has the same one.
-func newRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
 // accountID returns the id of the account of ctx, or "" if there is none.
 func accountID(ctx context.Context) string {

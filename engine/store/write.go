@@ -2,15 +2,14 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"math"
 	"slices"
 
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
-	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/read"
+	"restsrv/engine/store/table"
 )
 
 // Create implements engine.Repository.
@@ -24,7 +23,7 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 	if err != nil {
 		return nil, err
 	}
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if err := g.CheckWrite(p.Class, v, engine.MayUse); err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values
 	if err := s.hashValues(ctx, p, v); err != nil {
 		return nil, err
 	}
-	rev := newRevision()
+	rev := table.NewRevision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: accountID(ctx), Values: v}
 	args := p.RowArgs(make([]any, 0, 5+len(v)), it)
 	err := s.pool.Writer.DoStatement(ctx, p.Table, func(w *conns.Session) error {
@@ -76,7 +75,7 @@ func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values
 			return err
 		}
 		if _, err = st.ExecContext(w.Ctx, args...); err != nil {
-			return s.writeError(p, err, it.Get)
+			return s.table.WriteError(p, err, it.Get)
 		}
 		return nil
 	})
@@ -138,14 +137,14 @@ func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
 }
 
 func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if !slices.ContainsFunc(items, func(it *engine.Item) bool {
 		return s.layout.Plans[it.Class].Needy || g.ComputesFor(s.layout.Plans[it.Class])
 	}) {
 		return
 	}
 	g.Withhold(items)
-	if err := s.enrichItems(ctx, items, nil); err != nil {
+	if err := s.reader.EnrichItems(ctx, items, nil); err != nil {
 		s.cfg.Log.Warn("an object was saved, but the data for the response could not be loaded", "class", items[0].Class.FullName, "error", err)
 	}
 }
@@ -248,8 +247,8 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 		if !p.Linked() || sv.guard.Hides(engine.MayRead, p) {
 			continue
 		}
-		for chunk := range slices.Chunk(items, bulkRows) {
-			if _, err := sv.store.loadOne(sv.w.Ctx, sv.w, chunk, &engine.Load{Property: p}); err != nil {
+		for chunk := range slices.Chunk(items, table.BulkRows) {
+			if _, err := sv.store.reader.LoadOne(sv.w.Ctx, sv.w, chunk, &engine.Load{Property: p}); err != nil {
 				return err
 			}
 		}
@@ -302,7 +301,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 		return nil, err
 	}
 	c, id, v, o := p.Class, u.id, u.values, u.options
-	g := s.guardOf(ctx)
+	g := s.reader.GuardOf(ctx)
 	if err := g.CheckWrite(c, v, engine.MayWrite); err != nil {
 		return nil, err
 	}
@@ -329,7 +328,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 		return nil, err
 	}
 	it, err := sv.writeAlone(e)
-	return it, hideMissing(g, c, err)
+	return it, table.HideMissing(g, c, err)
 }
 
 func hasValues(v engine.Values) bool {
@@ -343,24 +342,15 @@ func hasValues(v engine.Values) bool {
 
 // answerUntouched returns the result of an update that sets no value.
 func (s *Store) answerUntouched(ctx context.Context, p *layout.Plan, id string, m *engine.Match) (*engine.Item, error) {
-	it, err := s.getFor(ctx, p, id, getting{may: engine.MayWrite})
+	it, err := s.reader.GetFor(ctx, p, id, read.Getting{May: engine.MayWrite})
 	if err != nil {
 		return nil, err
 	}
 	if !m.Allows(it.Revision) {
-		return nil, unmatchedError(p.Class, id)
+		return nil, table.UnmatchedError(p.Class, id)
 	}
 	return it, nil
 }
-
-func unmatchedError(c *engine.Class, id string) *engine.Error {
-	e := engine.Errorf(engine.Unmatched, "unmatched", "object %s of class %s has been changed meanwhile", engine.Quote(id), c.FullName)
-	e.Class, e.ID = c.FullName, id
-	return e
-}
-
-// inStatement reports whether the condition of a write can be part of its statement.
-func inStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
 func setsReadonly(p *layout.Plan, v engine.Values) bool {
 	for i, property := range p.Class.Properties {
@@ -369,121 +359,6 @@ func setsReadonly(p *layout.Plan, v engine.Values) bool {
 		}
 	}
 	return false
-}
-
-// missingError returns the error of a write that found no item with the key and the revisions: NotFound if there is no
-// item with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
-// repeated: it has waited for a transaction that deleted the item, and another item has received the key since.
-func (s *Store) missingError(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
-	key, _ := p.Class.KeyValues(id)
-	found, err := existsKey(w, p, key)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return engine.NoItem(p.Class, id)
-	case m == nil || m.Any:
-		return conns.MarkAgain(engine.NoItem(p.Class, id))
-	}
-	return unmatchedError(p.Class, id)
-}
-
-func existsKey(s *conns.Session, p *layout.Plan, key []any) (found bool, err error) {
-	for i := range key {
-		key[i] = sqldb.Encode(key[i])
-	}
-	err = s.EachRow(s.Ctx, p.SQL().Find, key, func(*sql.Rows) error {
-		found = true
-		return nil
-	})
-	return found, err
-}
-
-// change describes the change that updateOne makes to one item.
-type change struct {
-	key     []any
-	values  engine.Values // the properties that are not Absent
-	keepKey bool          // the key among values is the present key
-	match   *engine.Match // at most one revision
-	version *string       // the new version if not nil
-	editor  string
-}
-
-// updateOne changes an item and loads the result into it. found is false if no item has the key and the revision.
-func (s *Store) updateOne(w *conns.Session, p *layout.Plan, it *engine.Item, c change) (found bool, err error) {
-	b := sqldb.NewBuilder(s.traits)
-	b.Add("UPDATE ", p.Table.Quoted, " SET ")
-	rekeyed := false
-	for _, property := range p.Stored {
-		col, value := p.Table.Column(property), c.values[property.Index]
-		if value != engine.Absent && !(c.keepKey && col.Key) {
-			b.Add(col.Quoted, " = ")
-			b.Bind(value)
-			b.Add(", ")
-			rekeyed = rekeyed || col.Key
-		}
-	}
-	if rekeyed && p.Table.HasIDColumn() {
-		id, err := newID(w, p, c)
-		if err != nil || id == "" {
-			return false, err
-		}
-		b.Add(p.Table.ID.Quoted, " = ")
-		b.Bind(id)
-		b.Add(", ")
-	}
-	if c.version != nil {
-		b.Add(layout.VersionColumn, " = ")
-		b.Bind(layout.OrNull(*c.version))
-		b.Add(", ")
-	}
-	b.Add(layout.RevColumn, " = ")
-	b.Bind(newRevision())
-	b.Add(", ", layout.EditorColumn, " = ")
-	b.Bind(layout.OrNull(c.editor))
-	p.WhereKey(b, c.key)
-	if c.match != nil && !c.match.Any {
-		b.Add(" AND ", layout.RevColumn, " = ")
-		b.Bind(storedRevision(c.match.Revisions[0]))
-	}
-	b.Add(" RETURNING ", p.SQL().Selected.List)
-	st, err := w.Prepare(b.Text())
-	if err != nil {
-		return false, err
-	}
-	found, err = fetchOne(w, w.Ctx, st, p, it, b.Args)
-	if err != nil {
-		return false, s.writeError(p, err, func(name string) any { return c.values[p.Class.Property(name).Index] })
-	}
-	if found {
-		err = s.layout.CheckSharedSizes(p, c.values, it)
-	}
-	return found, err
-}
-
-// newID returns the id of an item with a key of several properties after some of these change. It is "" if there is no
-// such item.
-func newID(s *conns.Session, p *layout.Plan, c change) (string, error) {
-	before := &engine.Item{}
-	found, err := readOne(s, s.Ctx, p.SQL().Lock, p, before, append([]any(nil), c.key...))
-	if err != nil || !found {
-		return "", err
-	}
-	for _, property := range p.Class.KeyProperties() {
-		if v := c.values[property.Index]; v != engine.Absent {
-			before.Values[before.Class.Property(property.Name).Index] = v
-		}
-	}
-	return before.Class.ID(before.Values), nil
-}
-
-// storedRevision converts a revision to its database form. The result is 0, which no item has, if the number cannot be
-// a revision of this store.
-func storedRevision(revision uint64) int64 {
-	if revision > math.MaxInt64 {
-		return 0
-	}
-	return int64(revision)
 }
 
 // needsSharedCheck reports whether CheckSharedSizes must check the item after an update.

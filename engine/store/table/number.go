@@ -1,19 +1,15 @@
-package store
+package table
 
 import (
 	"restsrv/engine"
+	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/schema"
 	"restsrv/engine/store/sqldb"
 )
 
-// numberOne assigns the autoassigned ints of a new item.
-func (sv *numbers) numberOne(p *layout.Plan, v engine.Values) error {
-	return sv.assignNumbers(p, []engine.Values{v})
-}
-
-// raiseCounters moves counters past the given numbers, so that these are not assigned again.
-func (sv *numbers) raiseCounters(p *layout.Plan, rows []engine.Values) error {
+// RaiseCounters moves counters past the given numbers, so that these are not assigned again.
+func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	for _, property := range p.Duties.Numbers {
 		highest := int64(0)
 		for _, v := range rows {
@@ -22,7 +18,7 @@ func (sv *numbers) raiseCounters(p *layout.Plan, rows []engine.Values) error {
 			}
 		}
 		if highest > 0 {
-			if err := schema.RaiseCounter(sv.w, schema.CounterName(p.Table, property), highest); err != nil {
+			if err := schema.RaiseCounter(w, schema.CounterName(p.Table, property), highest); err != nil {
 				return err
 			}
 		}
@@ -30,9 +26,9 @@ func (sv *numbers) raiseCounters(p *layout.Plan, rows []engine.Values) error {
 	return nil
 }
 
-// assignNumbers assigns the autoassigned ints of new items.
-func (sv *numbers) assignNumbers(p *layout.Plan, rows []engine.Values) error {
-	if err := sv.raiseCounters(p, rows); err != nil {
+// AssignNumbers assigns the autoassigned ints of new items.
+func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
+	if err := s.RaiseCounters(w, p, rows); err != nil {
 		return err
 	}
 	for _, property := range p.Duties.Numbers {
@@ -48,7 +44,7 @@ func (sv *numbers) assignNumbers(p *layout.Plan, rows []engine.Values) error {
 		if lacking == 0 {
 			continue
 		}
-		next, err := sv.takeNumbers(p, property, rows, lacking)
+		next, err := s.takeNumbers(w, p, property, rows, lacking)
 		if err != nil {
 			return err
 		}
@@ -64,13 +60,13 @@ func (sv *numbers) assignNumbers(p *layout.Plan, rows []engine.Values) error {
 
 // takeNumbers reserves the next n numbers of a property and returns the first of them. Up to farthest, the counter is
 // past all given numbers. Beyond farthest, takeNumbers checks whether the numbers are in use if they must be unique.
-func (sv *numbers) takeNumbers(p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
+func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := schema.CounterName(p.Table, property)
 	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
-		first, ok, err := schema.NextNumbers(sv.w, name, n)
+		first, ok, err := schema.NextNumbers(w, name, n)
 		if err == nil && !ok {
-			if err = sv.restartCounter(p, property, rows); err == nil {
-				first, ok, err = schema.NextNumbers(sv.w, name, n)
+			if err = s.restartCounter(w, p, property, rows); err == nil {
+				first, ok, err = schema.NextNumbers(w, name, n)
 			}
 		}
 		switch {
@@ -82,7 +78,7 @@ func (sv *numbers) takeNumbers(p *layout.Plan, property *engine.Property, rows [
 			return first, nil
 		}
 		last := first + n - 1
-		lowest, highest, err := sv.takenRange(p, property, first, first+min(reach-1, schema.LastNumber-first))
+		lowest, highest, err := s.takenRange(w, p, property, first, first+min(reach-1, schema.LastNumber-first))
 		free := lowest > last || highest == 0
 		for _, v := range rows {
 			if given, ok := v[property.Index].(int64); ok && given >= first && given <= last {
@@ -92,7 +88,7 @@ func (sv *numbers) takeNumbers(p *layout.Plan, property *engine.Property, rows [
 		if err != nil || free {
 			return first, err
 		}
-		if err := schema.RaiseCounter(sv.w, name, highest); err != nil {
+		if err := schema.RaiseCounter(w, name, highest); err != nil {
 			return 0, err
 		}
 	}
@@ -100,20 +96,20 @@ func (sv *numbers) takeNumbers(p *layout.Plan, property *engine.Property, rows [
 
 // restartCounter handles a counter that has reached its end: it continues after the greatest number that is at most
 // farthest. Earlier versions let clients move counters to the end.
-func (sv *numbers) restartCounter(p *layout.Plan, property *engine.Property, rows []engine.Values) error {
-	_, highest, err := sv.takenRange(p, property, 1, schema.Farthest)
+func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values) error {
+	_, highest, err := s.takenRange(w, p, property, 1, schema.Farthest)
 	if err != nil {
 		return err
 	}
-	if err := schema.SetCounter(sv.w, schema.CounterName(p.Table, property), highest); err != nil {
+	if err := schema.SetCounter(w, schema.CounterName(p.Table, property), highest); err != nil {
 		return err
 	}
-	return sv.raiseCounters(p, rows)
+	return s.RaiseCounters(w, p, rows)
 }
 
 // takenRange returns the least and the greatest number between from and to that items have. It returns 0 if there are
 // none.
-func (sv *numbers) takenRange(p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
+func (s *Writer) takenRange(w *conns.Session, p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
 	column := p.Table.Column(property).Quoted
 	bounded := func(b *sqldb.Builder, what string) {
 		b.Add("(SELECT ", what, "(", column, ") FROM ", p.Table.Quoted, " WHERE ", column, " >= ")
@@ -122,12 +118,12 @@ func (sv *numbers) takenRange(p *layout.Plan, property *engine.Property, from, t
 		b.Bind(to)
 		b.Add(")")
 	}
-	b := sqldb.NewBuilder(sv.store.traits)
+	b := sqldb.NewBuilder(s.traits)
 	b.Add("SELECT ")
 	bounded(b, "min") // separate subqueries, since the index answers each of them at once
 	b.Add(", ")
 	bounded(b, "max")
-	err = sv.w.VisitRows(b, 2, func(row []any) {
+	err = w.VisitRows(b, 2, func(row []any) {
 		lowest, _ = sqldb.ReadValue(engine.Int, row[0]).(int64)
 		highest, _ = sqldb.ReadValue(engine.Int, row[1]).(int64)
 	})

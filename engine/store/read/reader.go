@@ -1,4 +1,9 @@
-package store
+// Package read reads items from the database: one by its key, lists, counts and aggregations. An item comes with
+// the items that it refers to (load.go) and with calculated attributes (calculate.go). Values that the account may not
+// see are left out (withhold.go).
+//
+// A write uses the same functions in its transaction, for the items that it depends on and for formulas.
+package read
 
 import (
 	"context"
@@ -14,38 +19,56 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// reader reads items with all that belongs to them: links, formulas, and what the account may see of them.
-type reader struct {
+// Config configures a Reader.
+type Config struct {
+	Pool      *conns.Pool
+	Layout    *layout.Layout
+	Queries   *sqlquery.Queries
+	MaxLoaded int              // approximate bytes that a read may load with its items
+	Now       func() time.Time // returns the present time
+}
+
+// Reader reads items with their links and formulas, without values that the account may not see. It
+// implements the methods of engine.Repository that read.
+type Reader struct {
 	pool      *conns.Pool
 	layout    *layout.Layout
 	queries   *sqlquery.Queries
-	db        *sqldb.Database
+	dialect   sqldb.Dialect
 	traits    sqldb.Traits
-	maxLoaded int              // approximate bytes that a read may load with its items
-	now       func() time.Time // returns the present time
+	maxLoaded int
+	now       func() time.Time
 }
 
+// New returns a Reader.
+func New(c Config) *Reader {
+	return &Reader{pool: c.Pool, layout: c.Layout, queries: c.Queries, dialect: c.Layout.Dialect, traits: c.Layout.Traits, maxLoaded: c.MaxLoaded, now: c.Now}
+}
+
+// GuardOf returns the guard of a call.
+func (s *Reader) GuardOf(ctx context.Context) *rights.Guard { return rights.Of(ctx, s.layout.RowsRead) }
+
 // Get implements engine.Repository.
-func (s *reader) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
+func (s *Reader) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	p, err := s.layout.PlanOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.getFor(ctx, p, id, getting{engine.MayRead, load})
+	return s.GetFor(ctx, p, id, Getting{engine.MayRead, load})
 }
 
-// getting describes the purpose of reading one item, and the links to load with it.
-type getting struct {
-	may  engine.Permission
-	load []*engine.Load
+// Getting describes the purpose of reading one item, and the links to load with it.
+type Getting struct {
+	May  engine.Permission
+	Load []*engine.Load
 }
 
-// getFor reads an item if the account has the permission how.may for it.
-func (s *reader) getFor(ctx context.Context, p *layout.Plan, id string, how getting) (*engine.Item, error) {
+// GetFor reads an item if the account has the permission how.May for it.
+func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Getting) (*engine.Item, error) {
 	if p.Class.FullName[0] != '#' {
 		s.pool.Readers.Others.Note(share.Key(ctx))
 	}
-	g, load := s.guardOf(ctx), how.load
+	g, load := s.GuardOf(ctx), how.Load
 	if err := g.CheckLoads(p.Class, load); err != nil {
 		return nil, err
 	}
@@ -53,7 +76,7 @@ func (s *reader) getFor(ctx context.Context, p *layout.Plan, id string, how gett
 	if !ok {
 		return nil, g.NoItem(p.Class, id)
 	}
-	text, args, err := s.queries.SelectByKey(p, g, how.may, key)
+	text, args, err := s.queries.SelectByKey(p, g, how.May, key)
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +90,9 @@ func (s *reader) getFor(ctx context.Context, p *layout.Plan, id string, how gett
 	}
 	it := &engine.Item{}
 	work := func(r *conns.Session) error {
-		found, err := oneHeld(r, ctx, text, held, p, it, args)
+		found, err := OneHeld(r, ctx, text, held, p, it, args)
 		if err == nil && !found {
-			return s.absentError(r, p, g, how.may, id)
+			return s.AbsentError(r, p, g, how.May, id)
 		}
 		if err != nil || !enriched {
 			return err
@@ -91,10 +114,10 @@ func (s *reader) getFor(ctx context.Context, p *layout.Plan, id string, how gett
 	return it, nil
 }
 
-// absentError returns the error for an item that a guarded statement did not find: Denied if the account may read the
+// AbsentError returns the error for an item that a guarded statement did not find: Denied if the account may read the
 // whole class but has no permission for this item, otherwise the error for a missing item. If the account has
 // permission for the item now, the item was created after the statement, so it counts as missing.
-func (s *reader) absentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
+func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
 	f := g.RowFilter(may, p.Class)
 	if f == nil || g.RowFilter(engine.MayRead, p.Class) != nil {
 		return g.NoItem(p.Class, id)
@@ -117,8 +140,8 @@ func (s *reader) absentError(r *conns.Session, p *layout.Plan, g *rights.Guard, 
 	return g.NoItem(p.Class, id)
 }
 
-// readOne loads the item with the key by a statement such as sql().get.
-func readOne(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
+// One loads the item with the key by a statement such as sql().get.
+func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = sqldb.Encode(key[i])
 	}
@@ -127,33 +150,33 @@ func readOne(r *conns.Session, ctx context.Context, text string, p *layout.Plan,
 		return false, err
 	}
 	if !r.Interrupt.Spends {
-		return fetchOne(r, context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
+		return Fetch(r, context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
 	}
 	ctx, unwatch := r.WatchContext(ctx)
 	defer func() { err = unwatch(err) }()
-	return fetchOne(r, ctx, st, p, it, key)
+	return Fetch(r, ctx, st, p, it, key)
 }
 
-// oneHeld is like readOne, with a lock clause at the end of the statement. lock is "" if there is none.
-func oneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
+// OneHeld is like One, with a lock clause at the end of the statement. lock is "" if there is none.
+func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
-		return readOne(r, ctx, text, p, it, key)
+		return One(r, ctx, text, p, it, key)
 	}
 	for range conns.MaxAttempts {
-		if found, err = readOne(r, ctx, text+lock, p, it, key); found || err != nil {
+		if found, err = One(r, ctx, text+lock, p, it, key); found || err != nil {
 			break
 		}
 		// The statement may have waited for a transaction that gave the key to another item, which the statement does
 		// not find. The next statement finds it without waiting.
-		if found, err = readOne(r, ctx, text, p, it, key); !found || err != nil {
+		if found, err = One(r, ctx, text, p, it, key); !found || err != nil {
 			break
 		}
 	}
 	return found, err
 }
 
-// fetchOne runs a statement that returns at most one row of sql().selected.
-func fetchOne(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Plan, it *engine.Item, args []any) (bool, error) {
+// Fetch runs a statement that returns at most one row of sql().selected.
+func Fetch(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
 		return false, err
@@ -170,12 +193,12 @@ func fetchOne(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Pla
 }
 
 // List implements engine.Repository. It holds a connection while it calls visit, so visit must not call the repository.
-func (s *reader) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+func (s *Reader) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	p, err := s.layout.PlanOf(q.Class)
 	if err != nil {
 		return err
 	}
-	g := s.guardOf(ctx)
+	g := s.GuardOf(ctx)
 	if q, err = s.locatePosition(ctx, p, g, q); err != nil {
 		return err
 	}
@@ -184,7 +207,7 @@ func (s *reader) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 	case err != nil:
 		return err
 	case q.Count == 0 && q.Total != nil:
-		*q.Total, err = s.countFor(ctx, p, sqlquery.UnpagedQuery(q), engine.MayRead)
+		*q.Total, err = s.CountFor(ctx, p, sqlquery.UnpagedQuery(q), engine.MayRead)
 		return err
 	case q.Count == 0:
 		return nil
@@ -202,7 +225,7 @@ func (s *reader) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 			r.Guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
-		return eachItem(r, ctx, p, l, func(it *engine.Item) error {
+		return Each(r, ctx, p, l, func(it *engine.Item) error {
 			r.MarkDelivered()
 			return visit(it)
 		})
@@ -229,7 +252,7 @@ type countedList struct {
 
 // listCounted reads a list and counts its items. The statement of the list also counts, unless it returns no row of a
 // later page or would have too many values.
-func (s *reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
+func (s *Reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.Total == nil
 	for {
@@ -258,7 +281,7 @@ func (s *reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l
 }
 
 // countOn counts the items of q on all pages.
-func (s *reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g *rights.Guard, q *engine.Query) (int64, error) {
+func (s *Reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g *rights.Guard, q *engine.Query) (int64, error) {
 	text, args, err := s.queries.CountStatement(p, g, sqlquery.UnpagedQuery(q), engine.MayRead)
 	if err != nil {
 		return 0, err
@@ -269,8 +292,8 @@ func (s *reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, 
 }
 
 // eachLoaded reads all items before it loads their links.
-func (s *reader) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Plan, l sqlquery.Listing, q *engine.Query, visit func(*engine.Item) error) error {
-	items, err := cloneItems(r, ctx, p, l)
+func (s *Reader) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Plan, l sqlquery.Listing, q *engine.Query, visit func(*engine.Item) error) error {
+	items, err := Clone(r, ctx, p, l)
 	if err != nil {
 		return err
 	}
@@ -286,7 +309,8 @@ func (s *reader) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Pla
 	return nil
 }
 
-func eachItem(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing, visit func(*engine.Item) error) error {
+// Each runs the statement of a listing and calls visit with each item. The item is valid only during the call.
+func Each(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing, visit func(*engine.Item) error) error {
 	columns := len(l.Types)
 	if l.Total != nil {
 		columns++
@@ -313,9 +337,9 @@ func eachItem(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.
 	})
 }
 
-// cloneItems returns the items of a listing.
-func cloneItems(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing) (items []*engine.Item, err error) {
-	err = eachItem(r, ctx, p, l, func(it *engine.Item) error {
+// Clone returns the items of a listing.
+func Clone(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing) (items []*engine.Item, err error) {
+	err = Each(r, ctx, p, l, func(it *engine.Item) error {
 		items = append(items, it.Clone())
 		return nil
 	})
@@ -323,17 +347,17 @@ func cloneItems(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquer
 }
 
 // Count implements engine.Repository.
-func (s *reader) Count(ctx context.Context, q *engine.Query) (int64, error) {
+func (s *Reader) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	p, err := s.layout.PlanOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
-	return s.countFor(ctx, p, q, engine.MayRead)
+	return s.CountFor(ctx, p, q, engine.MayRead)
 }
 
-// countFor counts the items of q for which the account has the permission.
-func (s *reader) countFor(ctx context.Context, p *layout.Plan, q *engine.Query, may engine.Permission) (int64, error) {
-	g := s.guardOf(ctx)
+// CountFor counts the items of q for which the account has the permission.
+func (s *Reader) CountFor(ctx context.Context, p *layout.Plan, q *engine.Query, may engine.Permission) (int64, error) {
+	g := s.GuardOf(ctx)
 	q, err := s.locatePosition(ctx, p, g, q)
 	if err != nil {
 		return 0, err
@@ -355,7 +379,7 @@ func (s *reader) countFor(ctx context.Context, p *layout.Plan, q *engine.Query, 
 
 // heldClause returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
 // changing the rows before it ends. It is "" if the database has only one writer.
-func (s *reader) heldClause(ctx context.Context, p *layout.Plan) string {
+func (s *Reader) heldClause(ctx context.Context, p *layout.Plan) string {
 	if s.traits.Lock == "" || s.pool.TransactionOf(ctx) == nil {
 		return ""
 	}

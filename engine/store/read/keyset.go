@@ -1,4 +1,4 @@
-package store
+package read
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // locatePosition returns the query with the position of its first usable landmark. A landmark that the
 // account may not read counts as deleted.
-func (s *reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
+func (s *Reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil
 	}
@@ -39,7 +39,7 @@ func (s *reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.G
 
 // landmarkPositions returns the present positions of the landmarks in the list of q, by their sequence
 // numbers.
-func (s *reader) landmarkPositions(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (map[int64]engine.Position, error) {
+func (s *Reader) landmarkPositions(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (map[int64]engine.Position, error) {
 	b := s.queries.GuardedBuilder(g)
 	b.Add("SELECT 1")
 	at := len(b.SQL)
@@ -53,7 +53,7 @@ func (s *reader) landmarkPositions(ctx context.Context, p *layout.Plan, g *right
 		numbers[i] = l.Sequence
 	}
 	b.Add(word)
-	sqldb.WriteIn(s.db.Dialect, &b.Builder, src.Alias+"."+layout.SeqColumn, engine.Int, numbers)
+	sqldb.WriteIn(s.dialect, &b.Builder, src.Alias+"."+layout.SeqColumn, engine.Int, numbers)
 	columns := make([]string, len(q.Sort))
 	for i, sort := range q.Sort {
 		columns[i] = b.PathValue(src, sort.Path())

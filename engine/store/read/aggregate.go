@@ -1,4 +1,4 @@
-package store
+package read
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 )
 
 // Aggregate implements engine.Repository.
-func (s *reader) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
+func (s *Reader) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	p, err := s.layout.PlanOf(a.Class)
 	if err != nil {
 		return err
 	}
-	b := s.queries.GuardedBuilder(s.guardOf(ctx))
+	b := s.queries.GuardedBuilder(s.GuardOf(ctx))
 	sqlquery.WriteAggregation(b, p, a)
 	if err := b.Finish(s.traits); err != nil || a.Count == 0 {
 		return err

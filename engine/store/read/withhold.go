@@ -1,4 +1,4 @@
-package store
+package read
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 // maxAgain is the maximum depth of nested lookups at which withheld attributes of the found items are computed.
 const maxAgain = 3
 
-// computeAgain computes the withheld attributes of items that a formula has found or loaded, and which have the stored
+// ComputeAgain computes the withheld attributes of items that a formula has found or loaded, and which have the stored
 // values at first. If the lookup is nested more than maxAgain levels deep, they are set to null. Each item is computed
 // only once, even in a transaction, because there are no writes in the meantime.
-func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error {
+func (l *Lookups) ComputeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.Guard
 	if g == nil || len(g.RowsRead) == 0 {
 		return nil
@@ -39,15 +39,15 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 			l.setWithheld(it, values)
 			continue
 		}
-		missing, work = append(missing, it), append(work, withoutLinks(it))
+		missing, work = append(missing, it), append(work, WithoutLinks(it))
 	}
-	if err := l.store.loadAll(ctx, l.r, work, nil, implicitDepth); err != nil {
+	if err := l.reader.LoadAll(ctx, l.r, work, nil, ImplicitDepth); err != nil {
 		return err
 	}
 	for i, it := range work {
 		values, ok := l.kept.again[l.againOf(it)] // the item may have been found twice
 		if !ok {
-			err := l.store.computeItems(ctx, work[i:i+1], l)
+			err := l.reader.ComputeItems(ctx, work[i:i+1], l)
 			if err != nil && engine.CodeOf(err) != engine.Invalid {
 				return err
 			}
@@ -67,10 +67,10 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 	return nil
 }
 
-func (l *lookups) againOf(it *engine.Item) againKey { return againKey{l.depth, it.Class, it.ID} }
+func (l *Lookups) againOf(it *engine.Item) againKey { return againKey{l.depth, it.Class, it.ID} }
 
 // setWithheld sets the withheld attributes of an item.
-func (l *lookups) setWithheld(it *engine.Item, values engine.Values) {
+func (l *Lookups) setWithheld(it *engine.Item, values engine.Values) {
 	for i, p := range l.r.Guard.WithheldIn(it.Class) {
 		it.Values[p.Index] = values[i]
 	}
@@ -89,4 +89,11 @@ func withLoaded(items []*engine.Item, all map[*engine.Item]bool) map[*engine.Ite
 		}
 	}
 	return all
+}
+
+// WithoutLinks returns a copy of an item without its loaded links.
+func WithoutLinks(it *engine.Item) *engine.Item {
+	c := it.Clone()
+	c.Links = nil
+	return c
 }

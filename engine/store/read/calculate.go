@@ -1,4 +1,4 @@
-package store
+package read
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"restsrv/engine/store/schema"
 )
 
-// computeItems computes the calculated attributes of the items and of all items loaded with them. Each
+// ComputeItems computes the calculated attributes of the items and of all items loaded with them. Each
 // item is computed once, after the items that were loaded with it.
-func (s *reader) computeItems(ctx context.Context, items []*engine.Item, data *lookups) error {
+func (s *Reader) ComputeItems(ctx context.Context, items []*engine.Item, data *Lookups) error {
 	if !s.layout.Computing && (data.r.Guard == nil || len(s.layout.RowsRead) == 0) {
 		return nil
 	}
-	c := calculation{ctx: ctx, store: s, data: data, done: map[*engine.Item]bool{}}
+	c := calculation{ctx: ctx, reader: s, data: data, done: map[*engine.Item]bool{}}
 	for _, it := range items {
 		if err := c.computeItem(it); err != nil {
 			return err
@@ -28,10 +28,10 @@ func (s *reader) computeItems(ctx context.Context, items []*engine.Item, data *l
 }
 
 type calculation struct {
-	ctx   context.Context
-	store *reader
-	data  *lookups
-	done  map[*engine.Item]bool
+	ctx    context.Context
+	reader *Reader
+	data   *Lookups
+	done   map[*engine.Item]bool
 }
 
 func (c *calculation) computeItem(it *engine.Item) error {
@@ -56,7 +56,7 @@ func (c *calculation) computeItem(it *engine.Item) error {
 			return err
 		}
 	}
-	if p := c.store.layout.Plans[it.Class]; p == nil || !p.Computed {
+	if p := c.reader.layout.Plans[it.Class]; p == nil || !p.Computed {
 		return nil
 	}
 	return it.Compute(c.ctx, c.data)
@@ -74,10 +74,10 @@ func whenRead(err error) error {
 	return failure
 }
 
-// lookups implements engine.FormulaData over a connection. The items that formulas find have stored
+// Lookups implements engine.FormulaData over a connection. The items that formulas find have stored
 // values only, except for withheld attributes, which are computed again.
-type lookups struct {
-	store   *reader
+type Lookups struct {
+	reader  *Reader
 	r       *conns.Session
 	writing bool // inside a transaction: the data may change, and counters may be increased
 	now     engine.Instant
@@ -125,21 +125,22 @@ func (r *results) reserveRoom(n int) bool {
 
 // readerLookups returns the lookups of formulas for a reader. The result of a lookup is kept for further
 // items, so a formula that does not depend on its item costs one statement for a whole list.
-func (s *reader) readerLookups(r *conns.Session) *lookups {
-	return &lookups{store: s, r: r, now: engine.InstantOf(s.now()), kept: newResults()}
+func (s *Reader) readerLookups(r *conns.Session) *Lookups {
+	return &Lookups{reader: s, r: r, now: engine.InstantOf(s.now()), kept: newResults()}
 }
 
-// writerLookups returns the lookups of formulas inside a transaction.
-func (s *reader) writerLookups(w *conns.Session) *lookups {
-	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.now())}
+// WriterLookups returns the lookups of formulas inside a transaction.
+func (s *Reader) WriterLookups(w *conns.Session) *Lookups {
+	return &Lookups{reader: s, r: w, writing: true, now: engine.InstantOf(s.now())}
 }
 
-func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
-	p, err := l.store.layout.PlanOf(q.Class)
+// Find implements engine.FormulaData.
+func (l *Lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
+	p, err := l.reader.layout.PlanOf(q.Class)
 	if err != nil || q.Count == 0 {
 		return nil, err
 	}
-	list, err := l.store.queries.NewListing(p, l.r.Guard, q)
+	list, err := l.reader.queries.NewListing(p, l.r.Guard, q)
 	if err != nil {
 		return nil, l.ignoreHidden(err)
 	}
@@ -149,18 +150,18 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 			return items, nil
 		}
 	}
-	items, err := cloneItems(l.r, ctx, p, list)
+	items, err := Clone(l.r, ctx, p, list)
 	if err == nil && len(q.Load) > 0 {
-		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
+		err = l.reader.LoadAll(ctx, l.r, items, q.Load, 0)
 	}
 	if err != nil {
-		return nil, l.store.pool.EngineError(ctx, l.r, err)
+		return nil, l.reader.pool.EngineError(ctx, l.r, err)
 	}
 	for _, it := range items {
 		l.r.Guard.HideLoaded(it)
 	}
-	if err := l.computeAgain(ctx, items); err != nil {
-		return nil, l.store.pool.EngineError(ctx, l.r, err)
+	if err := l.ComputeAgain(ctx, items); err != nil {
+		return nil, l.reader.pool.EngineError(ctx, l.r, err)
 	}
 	if key.name != "" && l.kept.reserveRoom(len(items)+1) {
 		l.kept.found[key] = items
@@ -170,7 +171,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 
 // ignoreHidden returns nil if a lookup failed because it uses attributes that are hidden from the
 // reader. The lookup then finds no items, because the reader did not ask for it.
-func (l *lookups) ignoreHidden(err error) error {
+func (l *Lookups) ignoreHidden(err error) error {
 	var e *engine.Error
 	if l.r.Guard != nil && errors.As(err, &e) && (e.Reason == rights.UnknownReason || e.Reason == rights.WithheldReason) {
 		return nil
@@ -204,12 +205,13 @@ func writeLoads(b *strings.Builder, loads []*engine.Load) bool {
 	return true
 }
 
-func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := l.store.layout.PlanOf(q.Class)
+// Count implements engine.FormulaData.
+func (l *Lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
+	p, err := l.reader.layout.PlanOf(q.Class)
 	if err != nil {
 		return 0, err
 	}
-	text, args, err := l.store.queries.CountStatement(p, l.r.Guard, q, engine.MayRead)
+	text, args, err := l.reader.queries.CountStatement(p, l.r.Guard, q, engine.MayRead)
 	if err != nil {
 		return 0, l.ignoreHidden(err)
 	}
@@ -221,7 +223,7 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n, err := l.r.QueryNumber(ctx, text, args)
 	if err != nil {
-		return 0, l.store.pool.EngineError(ctx, l.r, err)
+		return 0, l.reader.pool.EngineError(ctx, l.r, err)
 	}
 	if l.kept.reserveRoom(1) {
 		l.kept.counts[name] = n
@@ -229,13 +231,16 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, nil
 }
 
-func (l *lookups) Next(_ context.Context, counter string) (int64, error) {
+// Next implements engine.FormulaData.
+func (l *Lookups) Next(_ context.Context, counter string) (int64, error) {
 	if !l.writing {
 		return 0, engine.Errorf(engine.Invalid, "formula", "next takes a number when an object is written, not when it is read: make the attribute cached, or the formula its default")
 	}
 	return schema.NextNumber(l.r, counter)
 }
 
-func (l *lookups) Class(name string) (*engine.Class, error) { return l.store.layout.ClassNamed(name) }
+// Class implements engine.FormulaData.
+func (l *Lookups) Class(name string) (*engine.Class, error) { return l.reader.layout.ClassNamed(name) }
 
-func (l *lookups) Now() engine.Instant { return l.now }
+// Now implements engine.FormulaData.
+func (l *Lookups) Now() engine.Instant { return l.now }

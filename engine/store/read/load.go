@@ -1,4 +1,4 @@
-package store
+package read
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// implicitDepth is the maximum depth to which the references that classes need are followed.
+// ImplicitDepth is the maximum depth to which the references that classes need are followed.
 // Without a limit, labels that refer to each other would never end.
-const implicitDepth = 3
+const ImplicitDepth = 3
 
-// defaultMaxLoaded is the default of Config.MaxLoaded. The limit is needed because a few items may
+// DefaultMaxLoaded is the default of Config.MaxLoaded. The limit is needed because a few items may
 // have very many members.
-const defaultMaxLoaded = 256 << 20
+const DefaultMaxLoaded = 256 << 20
 
 // The estimated bytes of a loaded row besides its texts, and of each link from an item to it.
 const (
@@ -48,13 +48,13 @@ func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 	return nil
 }
 
-// enrichItems loads the relations that the classes of the items need and those of load, with one
+// EnrichItems loads the relations that the classes of the items need and those of load, with one
 // statement for each path.
-func (s *reader) enrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
+func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
 	}
-	g := s.guardOf(ctx)
+	g := s.GuardOf(ctx)
 	return s.pool.RunRead(ctx, func(r *conns.Session) error {
 		r.Guard = g
 		return s.enrichOn(ctx, r, items, load)
@@ -62,22 +62,22 @@ func (s *reader) enrichItems(ctx context.Context, items []*engine.Item, load []*
 }
 
 // enrichRead is enrichOn for a reader. It limits the size of the loaded data.
-func (s *reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
+func (s *Reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.maxLoaded
 	r.Loadable = &loadable
 	defer func() { r.Loadable = nil }()
 	return s.enrichOn(ctx, r, items, load)
 }
 
-func (s *reader) enrichOn(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
-	if err := s.loadAll(ctx, r, items, load, implicitDepth); err != nil {
+func (s *Reader) enrichOn(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
+	if err := s.LoadAll(ctx, r, items, load, ImplicitDepth); err != nil {
 		return err
 	}
-	return whenRead(s.computeItems(ctx, items, s.readerLookups(r)))
+	return whenRead(s.ComputeItems(ctx, items, s.readerLookups(r)))
 }
 
-// loadAll loads the relations of load and, down to depth, those that the classes of the items need.
-func (s *reader) loadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
+// LoadAll loads the relations of load and, down to depth, those that the classes of the items need.
+func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
 	r.Guard.Withhold(items)
 	var merged []*engine.Load
 	for _, l := range load {
@@ -98,7 +98,7 @@ func (s *reader) loadAll(ctx context.Context, r *conns.Session, items []*engine.
 		if r.Guard.Hides(engine.MayRead, l.Property) {
 			continue // only needed for a computation, where it counts as null
 		}
-		loaded, err := s.loadOne(ctx, r, items, l)
+		loaded, err := s.LoadOne(ctx, r, items, l)
 		if err != nil || len(loaded) == 0 {
 			if err != nil {
 				return err
@@ -107,9 +107,9 @@ func (s *reader) loadAll(ctx context.Context, r *conns.Session, items []*engine.
 		}
 		below := depth - 1
 		if l.Shown {
-			below = implicitDepth // shown items are complete at any depth
+			below = ImplicitDepth // shown items are complete at any depth
 		}
-		if err := s.loadAll(ctx, r, loaded, l.Next, below); err != nil {
+		if err := s.LoadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err
 		}
 	}
@@ -240,8 +240,8 @@ func (o *owners) attachItem(value any, loaded *engine.Item) int {
 	return len(all)
 }
 
-// loadOne loads one property of the items with one statement and returns the loaded items.
-func (s *reader) loadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
+// LoadOne loads one property of the items with one statement and returns the loaded items.
+func (s *Reader) LoadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
 	o := collectOwners(items, l)
 	if len(o.values) == 0 {
 		return nil, nil
@@ -254,7 +254,7 @@ func (s *reader) loadOne(ctx context.Context, r *conns.Session, items []*engine.
 
 // loadMembers loads a property of groups of owners with one statement. Two owners may have the same
 // leading value only if they are in the same group.
-func (s *reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
+func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
 		return nil, err
@@ -286,9 +286,9 @@ func (s *reader) loadMembers(ctx context.Context, r *conns.Session, groups []*ow
 // The statement compares each row with all of them.
 const maxOwned = 64
 
-// loadOwned loads a collection whose conditions depend on values of the owner. Owners with the same
+// loadOwned loads a collection with conditions that depend on values of the owner. Owners with the same
 // values form a group.
-func (s *reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
+func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
 	found := map[string]*owners{}
@@ -351,7 +351,7 @@ type selection struct {
 
 // memberStatement returns the statement that loads a property of the owners. Each group of owners
 // may have its own conditions.
-func (s *reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
+func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.queries.GuardedBuilder(g)
 	o, property := groups[0], l.Property
 	st := selection{result: p.SQL().Listed}
@@ -441,7 +441,7 @@ func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st sele
 
 // neededTable returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with
 // them, this table, otherwise that of p.
-func (s *reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
+func (s *Reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
 	l := s.pool.Readers.Locks
 	if l == nil || !l.Some.Load() {
 		return p.Table

@@ -1,0 +1,93 @@
+package table
+
+import (
+	"errors"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+)
+
+// Conflict is the error of the database for a violated unique index, with the
+// values of the write in that index.
+type Conflict struct {
+	error
+	Plan   *layout.Plan
+	Index  sqldb.Index
+	Values []any // of the columns of the index; nil if they are not known
+}
+
+// OfKey reports whether another item has the key.
+func (c *Conflict) OfKey() bool {
+	return len(c.Index.Columns) == 1 && c.Index.Columns[0] == c.Plan.Table.ID.Name
+}
+
+// Unwrap returns the error of the database.
+func (c *Conflict) Unwrap() error { return c.error }
+
+// RootPlan returns the plan of the topmost class of a table.
+func (s *Writer) RootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
+
+// WriteError returns the error of a failed write: the error for a duplicate if a unique index was
+// violated, else err.
+func (s *Writer) WriteError(p *layout.Plan, err error, value func(property string) any) error {
+	if d := s.DuplicateError(p, err, value); d != nil {
+		return d
+	}
+	return err
+}
+
+// DuplicateError returns the error for a violated unique index, or nil if err is another error. value
+// returns the value that the write gave to a property.
+func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property string) any) *engine.Error {
+	index, ok := s.dialect.Duplicate(err, p.Table.Unique)
+	if !ok {
+		return nil
+	}
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.Class.FullName)
+	met := &Conflict{error: err, Plan: p, Index: index}
+	e.Class, e.Err = p.Class.FullName, met
+	var parts []string
+	var values []any
+	for _, name := range index.Columns {
+		property := p.PropertyIn(name)
+		if name == layout.IDColumn {
+			if met.Values = p.IDOf(value); met.Values != nil {
+				e.Message = "class " + p.Class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.Values[0]))
+			}
+		}
+		if property == nil { // the id of several properties, or a property of a class below
+			return e
+		}
+		v := value(property.Name)
+		if values = append(values, v); v == engine.Absent || v == nil {
+			values = nil
+		}
+		if v == engine.Absent || v == nil || property.Type == engine.Password {
+			parts = append(parts, "this "+property.Name)
+			continue
+		}
+		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
+	}
+	if len(values) == len(index.Columns) {
+		met.Values = values
+	}
+	e.Attribute = p.PropertyIn(index.Columns[0]).Name
+	e.Message = "class " + p.Class.FullName + " already has an object with " + strings.Join(parts, ", ")
+	return e
+}
+
+// ErrSameID is the cause of the error for two different keys that join to the same id.
+var ErrSameID = errors.New("the object with that id has another key")
+
+// OtherKey returns the error for values whose key joins to the id of an item with another key.
+func OtherKey(p *layout.Plan, v engine.Values) *engine.Error {
+	c := p.Class
+	id := c.ID(v)
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with the id %s, and the parts of its key are others: two keys that join to one id cannot both be stored",
+		c.FullName, engine.Quote(id))
+	e.Class, e.ID = c.FullName, id
+	e.Err = &Conflict{error: ErrSameID, Plan: p, Index: p.Table.Unique[0], Values: []any{id}}
+	return e
+}

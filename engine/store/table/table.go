@@ -1,0 +1,86 @@
+// Package table reads, locks and changes rows in the transaction of a write. Its functions do one thing to the rows of
+// one table, in one statement where possible; the package store decides which of them a write needs, and in which order.
+package table
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/sqlquery"
+)
+
+// Writer changes rows of the tables of a layout.
+type Writer struct {
+	reader  *read.Reader
+	layout  *layout.Layout
+	queries *sqlquery.Queries
+	dialect sqldb.Dialect
+	traits  sqldb.Traits
+}
+
+// New returns a Writer.
+func New(reader *read.Reader, l *layout.Layout, queries *sqlquery.Queries) *Writer {
+	return &Writer{reader: reader, layout: l, queries: queries, dialect: l.Dialect, traits: l.Traits}
+}
+
+// BulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
+// so that few different statements are needed.
+const BulkRows = 512
+
+// PowerOfTwo returns the largest power of two that is not above n. n must be positive.
+func PowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
+
+// Distinct returns members without repeated values.
+func Distinct(members []any) []any {
+	seen := make(map[string]bool, len(members))
+	return slices.DeleteFunc(slices.Clone(members), func(v any) bool {
+		text := engine.ValueText(v)
+		twice := seen[text]
+		seen[text] = true
+		return twice
+	})
+}
+
+// KeyOf returns the value by which other items refer to an item.
+func KeyOf(it *engine.Item) any {
+	if key := it.Class.KeyProperties(); len(key) == 1 {
+		return it.Values[key[0].Index]
+	}
+	return it.ID
+}
+
+// KeysOf is KeyOf for several items.
+func KeysOf(items []*engine.Item) []any {
+	keys := make([]any, len(items))
+	for i, it := range items {
+		keys[i] = KeyOf(it)
+	}
+	return keys
+}
+
+// Identity identifies an item.
+type Identity struct {
+	Root *engine.Class
+	ID   string
+}
+
+// IdentityOf returns the identity of an item.
+func IdentityOf(it *engine.Item) Identity { return Identity{it.Class.Root(), it.ID} }
+
+// NewRevision returns a new random revision. No earlier content of an item has the same one.
+func NewRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
+
+// StoredRevision converts a revision to its database form. The result is 0, which no item has, if the number cannot be
+// a revision of this store.
+func StoredRevision(revision uint64) int64 {
+	if revision > math.MaxInt64 {
+		return 0
+	}
+	return int64(revision)
+}
