@@ -41,10 +41,11 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 	return v, b.unknown, nil
 }
 
-// BindFitting is a lenient Bind that leaves out values that cannot be cast. It calls
-// misfit with the error of each such value, and the value stays Absent. Keys must fit: if
-// a key value cannot be cast, its object is left out, and for the outermost object the
-// error is returned. An error is also returned if there are too many values.
+// BindFitting casts an input object like Bind, in lenient handling, but leaves out values
+// that cannot be cast. It calls misfit with the error of each such value, and the value
+// stays Absent. Keys must fit: if a key value cannot be cast, its object is left out, and
+// for the outermost object the error is returned. An error is also returned if there are
+// too many values.
 func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
 	b := binding{handling: Lenient, misfit: misfit}
 	s := scope{binding: &b, class: c}
@@ -170,7 +171,7 @@ func (s *scope) bindProperty(p *Property, in any) error {
 	return nil
 }
 
-// castInput is Cast, except that it turns input for files into uploads.
+// castInput casts in to a value of the property. Input for files becomes an upload.
 func (p *Property) castInput(in any) (any, error) {
 	if !p.Type.IsFile() || in == nil {
 		return p.Cast(in)

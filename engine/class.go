@@ -354,9 +354,10 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns the values by which the item with that id can be found: the value of
-// the key property, or the id itself if the key has several properties, since a part may
-// contain the separator. ok is false if no item can have that id.
+// KeyValues returns the values by which the item with that id can be found. This is the
+// value of the key property or, if the key has several properties, the whole id, because
+// an id cannot be split safely: a part may contain the separator. ok is false if no item
+// can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	if len(c.key) > 1 {
 		return []any{id}, id != ""

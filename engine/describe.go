@@ -246,8 +246,8 @@ var partLists = map[string]bool{
 	"tabs": true, "columns": true, "fields": true, "fullFields": true, "shortFields": true, "commands": true, "states": true, "transitions": true,
 }
 
-// plainMembers are the members that do not name attributes, are captions, or are
-// checked elsewhere. They are kept, whatever words they contain.
+// plainMembers are the members of descriptions that do not name attributes, are captions,
+// or are checked elsewhere. They are kept, whatever words they contain.
 var plainMembers = map[string]bool{
 	"caption": true, "hint": true, "title": true, "description": true, "confirmMessage": true, "name": true, "id": true, "code": true,
 	"type": true, "itemType": true, "section": true, "namespace": true, "classname": true, "className": true, "path": true, "url": true,
@@ -266,8 +266,8 @@ func (c *Class) Redact(said Fields) Fields {
 	return redactFields(c, c, said)
 }
 
-// redactFields is Redact for one object of a description of c. inner is the class
-// whose attributes the parts nested in this object name.
+// redactFields returns said, one object of a description of c, without the attributes that
+// are hidden in c. inner is the class whose attributes the parts nested in said name.
 func redactFields(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
 	for i, f := range said {

@@ -5,7 +5,7 @@ import "time"
 // Expr is a value computed from an item: an attribute, a constant, or a function of other
 // values. It has been checked: every attribute exists, and every argument has the type
 // that its function takes. A function of null is null unless its comment says otherwise.
-// Numbers are computed exactly, as decimals. The value of a real is the number in its
+// Numbers are computed exactly, as decimals. A real counts as the decimal number in its
 // JSON.
 type Expr struct {
 	Op    Op

@@ -181,9 +181,9 @@ func (it *Item) computeProperty(ctx context.Context, p *Property, data FormulaDa
 	return nil
 }
 
-// castComputed is Cast for the result of a formula. Numbers for an int lose their
-// fraction. A value that does not fit becomes null, because a reader of the item
-// could not correct it.
+// castComputed casts the result of a formula to a value of the property. Numbers for
+// an int lose their fraction. A value that does not fit becomes null, because a reader
+// of the item could not correct it.
 func (p *Property) castComputed(v any) any {
 	switch target := v.(type) {
 	case *Item:

@@ -298,8 +298,9 @@ func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	return nil
 }
 
-// AllowSave is Allow for an item that is updated if it exists and created if it
-// does not. One of the two permissions is sufficient.
+// AllowSave returns Denied if r allows the account of ctx neither to change an item of c
+// nor to create one. It is used for a write that updates the item if it exists and
+// creates it if it does not.
 func AllowSave(ctx context.Context, r Repository, c *Class) error {
 	if err := Allow(ctx, r, c, MayWrite); CodeOf(err) != Forbidden || err == nil {
 		return err

@@ -48,8 +48,7 @@ func (p *Projection) add(c *Class, name string) error {
 	return next.add(c.TargetOf(property), rest)
 }
 
-// anyProperty returns the property with that name of the class or of a
-// descendant.
+// anyProperty returns the property with that name that the class or a descendant has.
 func (c *Class) anyProperty(name string) *Property {
 	if p := c.byName[name]; p != nil {
 		return p
@@ -101,13 +100,13 @@ const MaxAnswer = 64 << 20
 // than that, the caller must not send it.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
-// AppendFields is AppendJSON with only the attributes of a projection.
+// AppendFields appends the item like AppendJSON, with only the attributes of a projection.
 func (it *Item) AppendFields(b []byte, only *Projection) []byte {
 	return it.appendJSON(b, only, nil, MaxAnswer)
 }
 
-// AppendWithin is AppendFields with the limit most instead of MaxAnswer. If the
-// result is longer than most, the item is incomplete.
+// AppendWithin appends the item like AppendFields, with the limit most instead of
+// MaxAnswer. If the result is longer than most, the item is incomplete.
 func (it *Item) AppendWithin(b []byte, only *Projection, most int) []byte {
 	return it.appendJSON(b, only, nil, most)
 }
@@ -235,12 +234,12 @@ func appendFiles(b []byte, v any) []byte {
 	return append(b, ']')
 }
 
-// FileAnswer returns the value of a file attribute or of a list of files in the
-// form of answers, with the members that clients need to fetch the content.
+// FileAnswer returns the value of a file attribute or of a list of files as answers
+// contain it, with the members that clients need to fetch the content.
 func FileAnswer(v any) JSONText { return JSONText(appendFiles(nil, v)) }
 
-// FileAnswer returns the value of the property in the form of answers. The
-// property is a file, an image or a list of files.
+// FileAnswer returns the value v of the property as answers contain it. The property is a
+// file, an image or a list of files.
 func (p *Property) FileAnswer(v any) JSONText {
 	if p.Type == Image {
 		return ImageAnswer(v, p.Thumbnails)

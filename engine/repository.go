@@ -59,10 +59,10 @@ type Repository interface {
 
 	// Save inserts or updates all records, or none of them. They take effect in their order, each
 	// with its nested records and collections. A collection may name items that later records
-	// create. If the class of a record is above the class of the item, the item keeps its class. The
-	// result has the items in the order of the records, as they are stored in the end. Errors:
-	// Invalid as for Create, with Index set to the record, and Invalid with reason class if an item
-	// would lose values by a change of its class.
+	// create. If the class of a record is an ancestor of the class of the item, the item keeps its
+	// class. The result has the items in the order of the records, as they are stored in the end.
+	// Errors: Invalid as for Create, with Index set to the record, and Invalid with reason class if
+	// an item would lose values by a change of its class.
 	Save(ctx context.Context, records []Record) ([]*Item, error)
 }
 

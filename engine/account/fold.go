@@ -10,7 +10,7 @@ import (
 )
 
 // foldName returns the key under which account names are found regardless of the
-// letter case of the login. The case of the type counts.
+// letter case of the login. The letter case of the type, after the @, counts.
 func foldName(id string) string {
 	login, kind, _ := strings.Cut(id, "@")
 	return strings.Map(foldLetter, login) + "@" + kind

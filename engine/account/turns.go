@@ -210,8 +210,8 @@ func (h *Hasher) enter(ctx context.Context, from engine.Caller) error {
 	return h.turns.enter(ctx, networkOf(from.Address), false)
 }
 
-// enterFirst is enter for a request that a flood of others must not delay. It
-// needs no room in the queue, and its turn is the next.
+// enterFirst waits for a slot on behalf of a request that a flood of others must not
+// delay. The request needs no room in the queue, and its turn is the next.
 func (h *Hasher) enterFirst(ctx context.Context) error {
 	return h.turns.enter(ctx, netip.Prefix{}, true)
 }

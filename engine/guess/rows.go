@@ -158,7 +158,7 @@ func (k *Keeper) pendingRecords(events map[event]uint16, renewed map[key]struct{
 	return records, nil
 }
 
-// restorePending adds counts that could not be written to the pending ones.
+// restorePending makes counts pending again, because they could not be written.
 func (k *Keeper) restorePending(events map[event]uint16, renewed map[key]struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

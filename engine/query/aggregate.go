@@ -161,7 +161,8 @@ func (p aggregationParser) parseAggregateArgument(f engine.AggregateFunction, v 
 	return e, nil
 }
 
-// sortRows reads the order of the rows, which refers to values by name.
+// sortRows reads the sort order of the rows: an object with the names of columns and
+// aggregates.
 func sortRows(a *engine.Aggregation, v any) error {
 	order, ok := v.(engine.Fields)
 	if !ok {

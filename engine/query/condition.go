@@ -29,27 +29,27 @@ func ParseFilter(c *engine.Class, v any, now time.Time) (*engine.Filter, error) 
 	return parser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseOwnFilter is ParseFilter for a condition that a file, such as a workflow, sets for
-// an item. "now" means the time of each query. In a list of conditions, a value $attribute
-// stands for an attribute of the same item.
+// ParseOwnFilter reads a condition like ParseFilter, from a file such as a workflow that
+// sets it for an item. "now" means the time of each query. In a list of conditions, a
+// value $attribute stands for an attribute of the same item.
 func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 	return parser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseAccountFilter is ParseOwnFilter with variables of an account. $$name stands for
-// the result of variable for the name, and in a list of conditions $name does too if the
-// class has no such attribute. If the account lacks a variable, a comparison with it in a
-// list makes the filter behave as if the comparison were unset, or its negation below a
-// not; in function style, the error is Invalid. Unset is false for conditions that permit
-// something and true for those that restrict.
+// ParseAccountFilter reads a condition like ParseOwnFilter, with variables of an account.
+// $$name stands for the result of variable for the name, and in a list of conditions $name
+// does too if the class has no such attribute. If the account lacks a variable, a
+// comparison with it in a list makes the filter behave as if the comparison were unset, or
+// its negation below a not; in function style, the error is Invalid. Unset is false for
+// conditions that permit something and true for those that restrict.
 func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (value any, ok bool), unset bool) (*engine.Filter, error) {
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseMemberFilter is ParseFilter for the conditions of a class file on the members of a
-// collection of class owner. In a list of conditions, $name stands for an attribute of
-// the owner, and the filter is Owned. Attributes that do not exist or cannot be compared
-// count as null; missing lists them.
+// ParseMemberFilter reads the conditions of a class file on the members of a collection
+// that class owner has. c is the class of the members. In a list of conditions, $name
+// stands for an attribute of the owner, and the filter is Owned. Attributes that do not
+// exist or cannot be compared count as null; missing lists them.
 func ParseMemberFilter(c, owner *engine.Class, v any) (f *engine.Filter, missing []error, err error) {
 	p := parser{class: c, owner: owner, missing: &missing, nodes: new(int), patterns: new(int)}
 	f, err = p.parse(v)

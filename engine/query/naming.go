@@ -17,8 +17,9 @@ func NamesOneOf(c *engine.Class, path string, subjects []any) (*engine.Filter, e
 	return ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }
 
-// Naming is NamesOneOf for any number of subjects. It ignores subjects that are
-// not values of the attribute's type. The error is Invalid if the path does not exist.
+// Naming returns the same filter as NamesOneOf, for any number of subjects. It ignores
+// subjects that are not values of the attribute's type. The error is Invalid if the path
+// does not exist.
 func Naming(c *engine.Class, path string, subjects []string) (*engine.Filter, error) {
 	if _, err := NamesOneOf(c, path, nil); err != nil {
 		return engine.Never(), err

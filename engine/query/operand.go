@@ -97,7 +97,8 @@ func (p operandParser) constantDate(v any) (any, error) {
 	return nil, badFilter("a list takes values, found %s", describeOperand(o))
 }
 
-// parseDate reads {"date":[..]}: the time of the query, "today", or a date.
+// parseDate reads {"date":[v]}. v is "today", "now" or a date; without v, it is the time of
+// the query.
 func (p operandParser) parseDate(args []any, depth int) (*engine.Expr, error) {
 	if len(args) == 0 {
 		return p.queryTime(nil), nil

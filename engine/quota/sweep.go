@@ -11,7 +11,7 @@ import (
 )
 
 // sweepEvery is the interval at which a Sweeper removes expired items, and the
-// time limit for that.
+// time limit for each removal.
 const sweepEvery = 10 * time.Minute
 
 // Sweeper removes expired items of system classes, by their property "expires".

@@ -102,8 +102,9 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 	return p.AcquireWithin(ctx, key, units, p.cfg.PerKey)
 }
 
-// AcquireWithin is Acquire with the limit most instead of PerKey, if that is lower: the
-// request is granted units only while its key, with these units, holds no more than most.
+// AcquireWithin waits for units like Acquire, with the limit most instead of PerKey if most
+// is lower: the request is granted units only while its key, with these units, holds no
+// more than most.
 func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64) (Grant, error) {
 	most = max(min(most, p.cfg.PerKey), 1)
 	if err := ctx.Err(); err != nil {
@@ -128,8 +129,8 @@ func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64)
 	return p.waitForTurn(ctx, h, w, p.cfg.MaxWait)
 }
 
-// TryAcquire is Acquire for a caller that cannot wait. It reports whether the
-// units were granted.
+// TryAcquire grants units of the resource if that is possible without waiting, and
+// reports whether it was. The caller must Release the grant.
 func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	units = max(min(units, p.cfg.PerKey), 0)
 	p.mu.Lock()

@@ -141,8 +141,9 @@ func (t *tree) inTree(path string) bool {
 	return isInside(t.top, path)
 }
 
-// lookExtra does the work of lookAt for a followed file. Events for the file
-// come from its links and from the first part of its path that does not exist.
+// lookExtra compares a followed file with its known state, updates that state and adds the
+// path to changed if it differs. Events for the file come from its links and from the
+// first part of its path that does not exist.
 func (t *tree) lookExtra(path string, changed map[string]bool) {
 	e := t.extra[path]
 	info, err := os.Stat(path)

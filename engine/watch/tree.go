@@ -80,8 +80,9 @@ func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 	return found
 }
 
-// lookTouched does the work of lookAt for a path with an event. It adds the
-// path even if the file looks the same.
+// lookTouched compares a path that had an event with its known state, as lookAt and
+// lookExtra do. It adds the path of a file even if the file looks the same. It returns
+// false if nothing was added.
 func (t *tree) lookTouched(path string, changed map[string]bool) bool {
 	before := len(changed)
 	if t.extra[path] != nil {
