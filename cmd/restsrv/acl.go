@@ -12,6 +12,8 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
 	"restsrv/engine/meta"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 )
 
 const aclUsage = `restsrv acl manages roles, grants and declared resources, also while the server runs.
@@ -55,7 +57,7 @@ type aclRun struct {
 	io                      stdio
 	policy                  *acl.Store
 	accounts                *account.Store
-	app                     *app             // nil if it cannot be read
+	app                     *appdata.App     // nil if it cannot be read
 	broken                  error            // why app cannot be read
 	meta                    *meta.Repository // classes of app; nil if app is nil
 }
@@ -111,15 +113,15 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
-	r.policy, r.accounts = d.policy, d.accounts
-	app, err := loadApplication(first(r.config, "deploy.json"), false)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	r.policy, r.accounts = d.Policy, d.Accounts
+	app, err := server.LoadApplication(first(r.config, "deploy.json"), false)
 	if r.broken = err; err == nil {
-		r.app, r.meta = app, app.meta
+		r.app, r.meta = app, app.Meta
 	} else if name != "explain" {
 		r.warn("the classes cannot be read: names of resources are not checked")
 	}
-	return plainError(sub.run(ctx, r, names))
+	return appdata.PlainError(sub.run(ctx, r, names))
 }
 
 // unknownACL handles an unknown subcommand: a request for help, or a mistake.

@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/access"
+	"restsrv/engine/server/appdata"
 )
 
 // aclExplain prints the permissions of an account on a resource, and their
@@ -23,9 +24,9 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	if err != nil {
 		return err
 	}
-	of := access.Config{Policy: r.policy, Meta: r.meta, RoleMap: rules.roles}
-	if r.app.workflows.Any() {
-		of.Stages = r.app.workflows
+	of := access.Config{Policy: r.policy, Meta: r.meta, RoleMap: rules.Roles}
+	if r.app.Workflows.Any() {
+		of.Stages = r.app.Workflows
 	}
 	checker := access.NewChecker(of)
 	x, err := checker.Explain(ctx, a, args[1])
@@ -41,30 +42,30 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 // signedInAccount returns an account as the server sees it after the sign-in, with the
 // additions from the data. It opens the data only if the application has rules
 // that use them.
-func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Account, _ rules, err error) {
+func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Account, _ appdata.Rules, err error) {
 	a := engine.Anonymous
 	if id != a.ID {
 		stored, err := r.accounts.Get(ctx, id)
 		if err != nil {
-			return nil, rules{}, err
+			return nil, appdata.Rules{}, err
 		}
 		if stored.Disabled {
 			r.warn("the account is disabled, so it has none of these permissions now (restsrv user enable %s)", tableCell(stored.ID))
 		}
 		a = &engine.Account{ID: stored.ID, Name: stored.Name, Roles: stored.Roles}
 	}
-	c := r.app.config
+	c := r.app.Config
 	log := slog.New(slog.DiscardHandler)
 	if c.MetaMap == nil || a == engine.Anonymous {
-		found, _ := readRules(c, r.meta, ruleData{log: log}) // its faults were reported with those of the file
+		found, _ := appdata.ReadRules(c, r.meta, appdata.RuleData{Log: log}) // its faults were reported with those of the file
 		return a, found, nil
 	}
 	url := first(r.db, r.io.Env("RESTSRV_DB"), c.DB)
-	d, err := openDatabase(ctx, c, url, opening{classes: r.meta.Classes(), log: log})
+	d, err := appdata.Open(ctx, c, url, appdata.Options{Classes: r.meta.Classes(), Log: log})
 	if err != nil {
-		return nil, rules{}, err
+		return nil, appdata.Rules{}, err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
-	found, _ := readRules(c, r.meta, ruleData{d.store, d.accounts.RolesOf, log})
-	return a, found, found.enrich(ctx, a)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	found, _ := appdata.ReadRules(c, r.meta, appdata.RuleData{Data: d.Store, RolesOf: d.Accounts.RolesOf, Log: log})
+	return a, found, found.Enrich(ctx, a)
 }

@@ -255,14 +255,14 @@ func TestGrantsMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer running.store.Close()
-		before, err := running.policy.Grants(t.Context())
+		defer running.Store.Close()
+		before, err := running.Policy.Grants(t.Context())
 		if err != nil || before.Known("c:::person@hr") {
 			t.Fatalf("empty database: got a known resource or the error %v, want neither", err)
 		}
 		b.run("import " + file)
 		time.Sleep(500 * time.Millisecond)
-		after, err := running.policy.Grants(t.Context())
+		after, err := running.Policy.Grants(t.Context())
 		if err != nil || after.On("c:::person@hr", "clerk") != engine.MayRead || !after.Known("a:::person@hr.phone") {
 			t.Errorf("half a second after the import: got no imported grants or the error %v, want the grants", err)
 		}

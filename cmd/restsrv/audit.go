@@ -10,6 +10,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/audit"
+	"restsrv/engine/server/appdata"
 )
 
 const auditUsage = `restsrv audit lists the events in the database: sign-ins, changes of accounts,
@@ -43,9 +44,9 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	n := 0
-	err = audit.List(ctx, d.store, d.system.events, selection, func(e audit.Entry) error {
+	err = audit.List(ctx, d.Store, d.System.Events, selection, func(e audit.Entry) error {
 		n++
 		_, err := fmt.Fprintln(s.Out, strings.TrimRight(strings.Join([]string{
 			e.At.Format("2006-01-02T15:04:05.000Z"), e.Kind, orDash(e.Account), orDash(e.Address), orDash(e.Request), orDash(e.Service), e.Details,
@@ -53,10 +54,10 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	})
 	if err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
-	if n == 0 && !c.app.config.Audit.On {
-		fmt.Fprintf(s.Err, "%s does not switch \"audit\" on: events are in the server's log only\n", c.app.config.File)
+	if n == 0 && !c.app.Config.Audit.On {
+		fmt.Fprintf(s.Err, "%s does not switch \"audit\" on: events are in the server's log only\n", c.app.Config.File)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"restsrv/engine/journal"
+	"restsrv/engine/server/appdata"
 )
 
 const changesUsage = `restsrv changes lists what writes have changed of the objects of classes with
@@ -56,7 +56,7 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	if selection.Since.IsZero() && selection.ID == "" {
 		selection.Since = time.Now().Add(-24 * time.Hour)
 	}
@@ -66,24 +66,24 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	out, n := bufio.NewWriter(s.Out), 0
 	var line []byte
-	err = journal.List(ctx, d.store, d.system.changes, selection, func(r journal.Record) error {
+	err = journal.List(ctx, d.Store, d.System.Changes, selection, func(r journal.Record) error {
 		n++
 		line = append(write(line[:0], r), '\n')
 		_, err := out.Write(line)
 		return err
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
-	if n == 0 && !c.app.hasJournal() {
-		fmt.Fprintf(s.Err, "no class of %s has \"journaling\": true\n", c.app.config.File)
+	if n == 0 && !hasJournal(c.app) {
+		fmt.Fprintf(s.Err, "no class of %s has \"journaling\": true\n", c.app.Config.File)
 	}
 	return nil
 }
 
 // hasJournal reports whether any class has a journal.
-func (a *app) hasJournal() bool {
-	for _, c := range a.meta.Classes() {
+func hasJournal(a *appdata.App) bool {
+	for _, c := range a.Meta.Classes() {
 		if c.Journaling {
 			return true
 		}
@@ -128,41 +128,4 @@ func escapeControls(json string) string {
 		}
 	}
 	return b.String()
-}
-
-// forgetEvery is the interval in which old records of the journal are removed.
-const forgetEvery = time.Hour
-
-// forgetChanges removes old records of the journal in the background, until the
-// returned function is called. It uses the maximum age in the current
-// deploy.json.
-func (s *server) forgetChanges() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		hourly := time.NewTicker(forgetEvery)
-		defer hourly.Stop()
-		for {
-			if keep := s.current.Load().config.ChangesKept; keep > 0 {
-				forgetBefore(ctx, s.db, time.Now().Add(-keep), s.log)
-			}
-			select {
-			case <-hourly.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() { cancel(); <-ended }
-}
-
-func forgetBefore(ctx context.Context, d *database, before time.Time, log *slog.Logger) {
-	n, err := journal.Forget(ctx, d.core, d.system.changes, before)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		log.Warn("deleting old records of changes failed: the next try is in an hour", "error", err)
-	case n > 0:
-		log.Info("old records of changes removed", "count", n, "before", before.UTC().Format(time.RFC3339))
-	}
 }

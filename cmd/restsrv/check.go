@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/script"
 	"restsrv/engine/script/module"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 )
 
 const checkUsage = `restsrv check looks at everything that a server would read, and starts nothing: the
@@ -58,7 +59,7 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	if err != nil {
 		return err
 	}
-	all := found.sortUnique(a.config)
+	all := found.sortUnique(a.Config)
 	if *asJSON {
 		return printFindings(s.Out, all)
 	}
@@ -69,8 +70,8 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 			mistakes++
 		}
 	}
-	if a.meta != nil {
-		fmt.Fprintf(s.Out, "%s, %s, %s\n", countText(len(a.meta.Classes()), "class"), countText(len(a.config.Services), "service"), countText(found.scripts, "script"))
+	if a.Meta != nil {
+		fmt.Fprintf(s.Out, "%s, %s, %s\n", countText(len(a.Meta.Classes()), "class"), countText(len(a.Config.Services), "service"), countText(found.scripts, "script"))
 	}
 	for _, text := range found.notes {
 		fmt.Fprintln(s.Out, text)
@@ -91,42 +92,42 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 
 // checkApplication examines an application. It returns an error only if the check itself
 // fails.
-func checkApplication(ctx context.Context, config string, strict bool, s stdio) (found findings, a *app, err error) {
-	a, err = loadApplication(config, strict)
+func checkApplication(ctx context.Context, config string, strict bool, s stdio) (found findings, a *appdata.App, err error) {
+	a, err = server.LoadApplication(config, strict)
 	found.addFatal(err)
-	found.addFaults(a.warnings)
+	found.addFaults(a.Warnings)
 	if err != nil {
-		found.addFaults(a.unusedSettings(a.scriptFiles()))
+		found.addFaults(unusedSettings(a, scriptFiles(a)))
 		return found, a, nil
 	}
 	if !strict {
-		found.addFaults(a.checkPresentation())
+		found.addFaults(a.CheckPresentation())
 	}
-	b, err := openSandbox(ctx, a, "", slog.New(slog.DiscardHandler))
+	b, err := server.OpenSandbox(ctx, a, server.SandboxConfig{})
 	if err != nil {
 		return found, a, err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	done, err := b.fill(ctx, true)
+	defer func() { err = errors.Join(err, b.Close()) }()
+	done, err := b.Fill(ctx, true)
 	found.addFatal(err)
-	found.addFilling(a.config, done)
-	found.addFatal(b.load(ctx))
-	found.addFaults(a.missingScripts())
-	e := b.current.Load()
-	if e == nil {
-		found.addFaults(a.unusedSettings(a.scriptFiles()))
+	found.addFilling(a.Config, done)
+	found.addFatal(b.Load(ctx))
+	found.addFaults(missingScripts(a))
+	scripts := b.Scripts()
+	if scripts == nil {
+		found.addFaults(unusedSettings(a, scriptFiles(a)))
 		return found, a, nil
 	}
-	found.addFaults(e.refused)
-	found.addFaults(a.unusedSettings(e.scripts.Files()))
-	for _, text := range scriptFaults(e.scripts, a.withoutScripts(), useColours(s, s.Out)) {
+	found.addFaults(b.Refused())
+	found.addFaults(unusedSettings(a, scripts.Files()))
+	for _, text := range scriptFaults(scripts, withoutScripts(a), useColours(s, s.Out)) {
 		found.addText(engine.Warning, text)
 	}
-	for _, missing := range e.scripts.MissingModules() {
+	for _, missing := range scripts.MissingModules() {
 		found.addText(engine.Warning, missing.Error())
 	}
-	found.scripts = e.scripts.Sources()
-	err = found.addPartlyRead(ctx, e)
+	found.scripts = scripts.Sources()
+	err = found.addPartlyRead(ctx, b)
 	return found, a, err
 }
 

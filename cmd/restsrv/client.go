@@ -13,6 +13,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/oauth"
+	"restsrv/engine/server/appdata"
 )
 
 const clientUsage = `restsrv client manages the OAuth2 clients of an application, also while its
@@ -38,7 +39,7 @@ type clientRun struct {
 	public, remember          bool
 	given                     map[string]bool // names of the given flags
 	io                        stdio
-	d                         *database
+	d                         *appdata.Database
 }
 
 func clientSubcommands() map[string]func(ctx context.Context, r *clientRun, id string) error {
@@ -86,8 +87,8 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.d.close()) }()
-	return plainError(command(ctx, r, id))
+	defer func() { err = errors.Join(err, r.d.Close()) }()
+	return appdata.PlainError(command(ctx, r, id))
 }
 
 // newClientLine returns the command line of a subcommand.
@@ -155,11 +156,11 @@ func withoutField(fields engine.Fields, name string) (rest engine.Fields) {
 }
 
 func clientAdd(ctx context.Context, r *clientRun, id string) error {
-	old, err := r.d.accounts.Get(ctx, id)
+	old, err := r.d.Accounts.Get(ctx, id)
 	if err == nil {
 		properties, err := r.applyFlags(id, old.Properties)
 		if err == nil {
-			err = r.d.accounts.SetProperties(ctx, id, properties)
+			err = r.d.Accounts.SetProperties(ctx, id, properties)
 		}
 		if err == nil {
 			r.reportChange(ctx, id, "changed")
@@ -173,14 +174,14 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	if err != nil {
 		return err
 	}
-	if all, err := r.d.accounts.List(ctx); err != nil {
+	if all, err := r.d.Accounts.List(ctx); err != nil {
 		return err
 	} else if len(all) == 0 { // the first account must be the administrator
 		return errors.New("there are no accounts yet: start the server once, or add one with restsrv user add")
 	}
 	login, _, _ := strings.Cut(id, "@")
 	secret := newClientSecret()
-	if err := r.d.accounts.Add(ctx, account.Account{ID: id, Name: first(r.name, login), Properties: properties}, secret); err != nil {
+	if err := r.d.Accounts.Add(ctx, account.Account{ID: id, Name: first(r.name, login), Properties: properties}, secret); err != nil {
 		return err
 	}
 	r.reportChange(ctx, id, "added")
@@ -209,13 +210,13 @@ func (r *clientRun) reportChange(ctx context.Context, id, change string) {
 }
 
 func (r *clientRun) auditChange(ctx context.Context, id, change string) {
-	r.d.guards.audit.Audit(ctx, engine.Event{Kind: engine.ClientChanged,
+	r.d.Audit.Audit(ctx, engine.Event{Kind: engine.ClientChanged,
 		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
 }
 
 // existingClient returns the client, or an error if the account is not a client.
 func (r *clientRun) existingClient(ctx context.Context, id string) (*oauth.Client, error) {
-	a, err := r.d.accounts.Get(ctx, id)
+	a, err := r.d.Accounts.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func clientSecret(ctx context.Context, r *clientRun, id string) error {
 		return fmt.Errorf("the secret of %s is somebody's password: restsrv user passwd changes it", id)
 	}
 	secret := newClientSecret()
-	if err := r.d.accounts.SetPassword(ctx, id, secret); err != nil {
+	if err := r.d.Accounts.SetPassword(ctx, id, secret); err != nil {
 		return err
 	}
 	r.auditChange(ctx, id, "secret")
@@ -253,7 +254,7 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 	if err := r.removeAccount(ctx, id); err != nil {
 		return err
 	}
-	err := oauth.EndClient(ctx, r.d.store, r.d.system.grants, id)
+	err := oauth.EndClient(ctx, r.d.Store, r.d.System.Grants, id)
 	if err == nil {
 		r.reportChange(ctx, id, "removed")
 	}
@@ -264,17 +265,17 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 // account is not of type system, it stays and only stops being a client.
 func (r *clientRun) removeAccount(ctx context.Context, id string) error {
 	if !strings.HasSuffix(id, "@system") {
-		a, err := r.d.accounts.Get(ctx, id)
+		a, err := r.d.Accounts.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		return r.d.accounts.SetProperties(ctx, id, withoutField(a.Properties, "oauth"))
+		return r.d.Accounts.SetProperties(ctx, id, withoutField(a.Properties, "oauth"))
 	}
-	return r.d.accounts.Remove(ctx, id)
+	return r.d.Accounts.Remove(ctx, id)
 }
 
 func clientList(ctx context.Context, r *clientRun, _ string) error {
-	all, err := r.d.accounts.List(ctx)
+	all, err := r.d.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}

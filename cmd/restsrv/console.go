@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"restsrv/engine/script"
 	"restsrv/engine/script/module"
 	"restsrv/engine/script/vm"
+	"restsrv/engine/server"
 )
 
 // newLog returns the log of a server: records with attributes, one per line.
@@ -164,7 +164,7 @@ func (c *console) printApplication(changed []string, took time.Duration, err err
 func (c *console) printLine(changed []string, what string, reasons []string) {
 	cause := "everything"
 	if changed != nil {
-		cause = shownPaths(c.dir, changed)
+		cause = server.ShownPaths(c.dir, changed)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s changed: %s\n", time.Now().Format(time.TimeOnly), cause, what)
@@ -181,27 +181,4 @@ func (c *console) paint(text string) string {
 		return text
 	}
 	return red + text + noColour
-}
-
-// shownPaths returns paths relative to the application directory. If there are
-// more than five, it counts the rest.
-func shownPaths(dir string, paths []string) string {
-	const most = 5
-	var names []string
-	for _, p := range paths {
-		if rel, err := filepath.Rel(dir, p); err == nil {
-			p = filepath.ToSlash(rel)
-		}
-		names = append(names, p)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	all := slices.Clone(names)
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return slices.ContainsFunc(all, func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
-	})
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(names, ", ")
 }

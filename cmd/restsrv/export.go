@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"restsrv/engine"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/transfer"
 )
 
@@ -44,15 +44,15 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
-	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exportedClasses(), c.app.meta.Classes()), Files: d.system.files}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	config := transfer.ExportConfig{Data: d.Store, Classes: slices.Concat(d.System.ExportedClasses(), c.app.Meta.Classes()), Files: d.System.Files}
 	var lost []string
 	if *withFiles {
-		config.Content = contents{d.files}
+		config.Content = appdata.Contents{Files: d.Files}
 		config.Lost = func(hash, file string) { lost = append(lost, fmt.Sprintf("file %s, content %s", file, hash)) }
-		resume, err := d.files.Pause() // contents of exported objects must not be deleted until the end
+		resume, err := d.Files.Pause() // contents of exported objects must not be deleted until the end
 		if err != nil {
-			return plainError(err)
+			return appdata.PlainError(err)
 		}
 		defer resume()
 	}
@@ -72,7 +72,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	})
 	done()
 	if err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	for _, name := range lost {
 		fmt.Fprintf(s.Err, "restsrv export: %s: the content is lost and not in the export\n", name)
@@ -110,14 +110,6 @@ func warnWhileReading(out io.Writer, command string, every time.Duration) (stop 
 	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
-// exportedClasses returns the system classes that an export contains, including those
-// that belong to objects: their files, stages and history. Tokens, events, stored
-// answers and keys are left out, because they belong to one database.
-func (s *system) exportedClasses() []*engine.Class {
-	accounts := slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" })
-	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages, s.changes})
-}
-
 // writeAtomically writes a file completely or not at all, with access only for its
 // owner. If name is "", it writes to out.
 func writeAtomically(name string, out io.Writer, write func(io.Writer) error) (err error) {
@@ -126,7 +118,7 @@ func writeAtomically(name string, out io.Writer, write func(io.Writer) error) (e
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // its mode is 0600
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, unwrapPath(err))
+		return fmt.Errorf("%s cannot be written: %w", name, appdata.PathCause(err))
 	}
 	defer func() {
 		if err != nil {

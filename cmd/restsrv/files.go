@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"restsrv/engine/file"
+	"restsrv/engine/server/appdata"
 )
 
 const filesUsage = `restsrv files finds orphans in the file storage: contents that no object uses, with
@@ -25,22 +26,22 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	var orphans []file.Orphan
-	err = d.files.Orphans(ctx, file.Holders{Meta: c.app.meta, Data: d.store}, func(o file.Orphan) error {
+	err = d.Files.Orphans(ctx, file.Holders{Meta: c.app.Meta, Data: d.Store}, func(o file.Orphan) error {
 		orphans = append(orphans, o)
 		return nil
 	})
 	if err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	var bytes int64
 	for _, o := range orphans {
 		bytes += o.Size
 		fmt.Fprintln(s.Out, orphanText(o))
 		if *remove {
-			if err := d.files.Remove(ctx, o); err != nil {
-				return plainError(err)
+			if err := d.Files.Remove(ctx, o); err != nil {
+				return appdata.PlainError(err)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,8 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/mistake"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 )
 
 // findings collects the results of check.
@@ -104,19 +105,19 @@ func (f *findings) addFatal(err error) {
 }
 
 // addFilling adds the accounts and objects that the first start of a server would reject.
-func (f *findings) addFilling(c *deploy.Config, done filled) {
-	f.addFaults(done.left)
-	f.addFaults(done.access.faults)
-	for _, line := range done.access.refused {
+func (f *findings) addFilling(c *deploy.Config, done appdata.Filled) {
+	f.addFaults(done.Left)
+	f.addFaults(done.Access.Faults)
+	for _, line := range done.Access.Refused {
 		f.addText(engine.Mistake, line+": "+mistake.ACLEntry.Resolution)
 		one := &f.all[len(f.all)-1]
 		one.Code, one.Resolution = mistake.ACLEntry.Code, mistake.ACLEntry.Resolution
 	}
-	if done.report == nil {
+	if done.Report == nil {
 		return
 	}
-	for _, r := range done.report.Refused {
-		fault := engine.Fault{File: path.Join(dataDir, r.Where), Line: r.Line, Column: r.Column, Found: r.Found, Expected: r.Expected}
+	for _, r := range done.Report.Refused {
+		fault := engine.Fault{File: path.Join(appdata.DataDir, r.Where), Line: r.Line, Column: r.Column, Found: r.Found, Expected: r.Expected}
 		switch {
 		case r.Found != "":
 		case strings.HasPrefix(r.Reason, "malformed JSON "):
@@ -128,9 +129,9 @@ func (f *findings) addFilling(c *deploy.Config, done filled) {
 		}
 		f.addInObject(c, r.Rule, fault, r.Attribute, r.Reason)
 	}
-	for _, name := range done.report.IgnoredNames() {
-		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", countText(done.report.Ignored[name], "value"), name)
-		fault := engine.Fault{File: path.Join(dataDir, done.report.IgnoredIn[name]), Found: found, Expected: "an attribute of the class"}
+	for _, name := range done.Report.IgnoredNames() {
+		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", countText(done.Report.Ignored[name], "value"), name)
+		fault := engine.Fault{File: path.Join(appdata.DataDir, done.Report.IgnoredIn[name]), Found: found, Expected: "an attribute of the class"}
 		f.addInObject(c, mistake.ValueUnknown, fault, name[strings.LastIndexByte(name, '.')+1:], "found "+found)
 	}
 }
@@ -179,7 +180,7 @@ func (f *findings) addInObject(c *deploy.Config, rule *mistake.Rule, fault engin
 
 // sortUnique returns the findings in the order of files and lines, each once.
 func (f *findings) sortUnique(c *deploy.Config) []finding {
-	slices.SortStableFunc(f.all, func(a, b finding) int { return compareFaults(c, a.Fault, b.Fault) })
+	slices.SortStableFunc(f.all, func(a, b finding) int { return appdata.CompareFaults(c, a.Fault, b.Fault) })
 	told := map[string]bool{}
 	return slices.DeleteFunc(f.all, func(one finding) bool {
 		text := one.String()
@@ -189,30 +190,9 @@ func (f *findings) sortUnique(c *deploy.Config) []finding {
 	})
 }
 
-// sortFaults orders faults by file and line.
-func sortFaults(c *deploy.Config, faults engine.Faults) engine.Faults {
-	slices.SortStableFunc(faults, func(a, b engine.Fault) int { return compareFaults(c, a, b) })
-	return faults
-}
-
-// compareFaults compares places: the configuration comes first, then other files by
-// name, then faults without a file.
-func compareFaults(c *deploy.Config, a, b engine.Fault) int {
-	rank := func(f engine.Fault) int {
-		switch {
-		case f.File == "":
-			return 2
-		case f.File == c.File || deploy.IsSource(f.File):
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-}
-
 // unusedSettings returns a fault for each setting of deploy.json that has no effect, unless a
 // script mentions it.
-func (a *app) unusedSettings(scripts []string) engine.Faults {
+func unusedSettings(a *appdata.App, scripts []string) engine.Faults {
 	var texts [][]byte
 	for _, file := range scripts {
 		if text, err := os.ReadFile(file); err == nil {
@@ -220,21 +200,21 @@ func (a *app) unusedSettings(scripts []string) engine.Faults {
 		}
 	}
 	var faults engine.Faults
-	for _, u := range a.config.Unused {
+	for _, u := range a.Config.Unused {
 		named := func(text []byte) bool { return bytes.Contains(text, []byte(u.Setting)) }
 		if u.Setting == "" || !slices.ContainsFunc(texts, named) {
 			faults = append(faults, u.Fault)
 		}
 	}
-	return a.config.Locate(faults)
+	return a.Config.Locate(faults)
 }
 
 // scriptFiles returns the files of the services.
-func (a *app) scriptFiles() []string {
+func scriptFiles(a *appdata.App) []string {
 	var files []string
-	for _, svc := range a.config.Services {
+	for _, svc := range a.Config.Services {
 		if svc.Script != "" {
-			files = append(files, a.config.Abs(svc.Script))
+			files = append(files, a.Config.Abs(svc.Script))
 		}
 	}
 	return files
@@ -242,31 +222,31 @@ func (a *app) scriptFiles() []string {
 
 // missingScripts returns a fault for each script that does not exist, at the first
 // service that uses it.
-func (a *app) missingScripts() engine.Faults {
+func missingScripts(a *appdata.App) engine.Faults {
 	var faults engine.Faults
 	services := map[string][]string{}
-	for _, svc := range a.config.Services {
+	for _, svc := range a.Config.Services {
 		if svc.Missing {
 			services[svc.Script] = append(services[svc.Script], svc.Name)
 		}
 	}
-	for _, svc := range a.config.Services {
+	for _, svc := range a.Config.Services {
 		if names := services[svc.Script]; svc.Missing && names[0] == svc.Name {
 			answers := "service " + names[0] + " answers 503"
 			if len(names) > 1 {
 				answers = "services " + strings.Join(names, ", ") + " answer 503"
 			}
-			faults = append(faults, engine.Fault{File: a.config.File, Path: svc.Path + ".module", Level: engine.Warning, Found: engine.Quote(svc.Script) + ", which is not there",
+			faults = append(faults, engine.Fault{File: a.Config.File, Path: svc.Path + ".module", Level: engine.Warning, Found: engine.Quote(svc.Script) + ", which is not there",
 				Expected: "a script: " + answers})
 		}
 	}
-	return a.config.Locate(faults)
+	return a.Config.Locate(faults)
 }
 
 // withoutScripts returns the services without an existing script.
-func (a *app) withoutScripts() []string {
+func withoutScripts(a *appdata.App) []string {
 	var names []string
-	for _, svc := range a.config.Services {
+	for _, svc := range a.Config.Services {
 		if svc.Missing {
 			names = append(names, svc.Name)
 		}
@@ -276,13 +256,13 @@ func (a *app) withoutScripts() []string {
 
 // addPartlyRead adds a note for each cached attribute whose stored values are withheld
 // from a role of the application.
-func (f *findings) addPartlyRead(ctx context.Context, e *edition) error {
-	roles, err := e.db.policy.Roles(ctx)
+func (f *findings) addPartlyRead(ctx context.Context, b *server.Sandbox) error {
+	roles, err := b.Database().Policy.Roles(ctx)
 	if err != nil {
 		return err
 	}
 	for _, role := range roles {
-		all, err := e.checker.PartlyReads(ctx, &engine.Account{Name: role.ID, Roles: []string{role.ID}})
+		all, err := b.Checker().PartlyReads(ctx, &engine.Account{Name: role.ID, Roles: []string{role.ID}})
 		if err != nil {
 			return err
 		}

@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,8 +19,8 @@ import (
 	"testing"
 
 	"restsrv/engine"
-	"restsrv/engine/query"
-	"restsrv/engine/script"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/transfer"
 )
@@ -101,7 +101,11 @@ func (w *generatedRun) try(db string) {
 	w.check(broken, expected)
 	if !server { // the requests change a copy
 		copied := filepath.Join(folder, "copy.db")
-		if err := copyDatabase(filepath.Join(folder, "kept.db"), copied); err != nil {
+		text, err := os.ReadFile(filepath.Join(folder, "kept.db"))
+		if err != nil {
+			w.Fatal(err)
+		}
+		if err := os.WriteFile(copied, text, 0o600); err != nil {
 			w.Fatal(err)
 		}
 		w.serve(broken, "sqlite:"+copied, g, denied, true)
@@ -118,40 +122,28 @@ func (w *generatedRun) try(db string) {
 
 // open opens an application on a database, without fixed accounts. Passwords are as in
 // a sandbox.
-func (w *generatedRun) open(dir, db string, strict bool, log *slog.Logger) *sandbox {
+func (w *generatedRun) open(dir, db string, strict bool, log *slog.Logger) *server.Sandbox {
 	w.Helper()
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"), strict)
+	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), strict)
 	if err != nil {
 		w.errorf("it does not load: %v", err)
 		return nil
 	}
-	config := *a.config
-	config.Synchronous = "normal"
-	here := *a
-	here.config = &config
-	b := &sandbox{app: &here, dir: w.T.TempDir(), secret: rand.Text(), server: &server{log: log, io: stdio{Env: noEnv}, started: &config}}
-	b.signIn = func(a engine.Authenticator) engine.Authenticator { return sandboxSignIn{a, b} }
-	if b.db, err = openDatabase(w.Context(), &config, db, opening{classes: a.meta.Classes(), server: true, log: log}); err != nil {
+	b, err := server.OpenSandbox(w.Context(), a, server.SandboxConfig{Database: db, Log: log})
+	if err != nil {
 		w.errorf("the database refuses it: %v", err)
 		return nil
 	}
-	b.db.setFileFolder(filepath.Join(b.dir, "files"), &config)
-	b.db.cursors = query.CursorKey([]byte(rand.Text()))
 	return b
 }
 
-func (w *generatedRun) load(b *sandbox) bool {
+func (w *generatedRun) load(b *server.Sandbox) bool {
 	w.Helper()
-	var err error
-	if b.scripts, err = script.New(scriptConfig(b.started, true, b.log)); err == nil {
-		var e *edition
-		if e, err = b.newEdition(w.Context(), b.app, nil); err == nil {
-			b.useEdition(e)
-			return true
-		}
+	if err := b.Load(w.Context()); err != nil {
+		w.errorf("it does not start: %v", err)
+		return false
 	}
-	w.errorf("it does not start: %v", err)
-	return false
+	return true
 }
 
 // fill fills a database from an application without mistakes. It returns some of the
@@ -163,20 +155,15 @@ func (w *generatedRun) fill(dir, db string) (denied []string) {
 		w.FailNow()
 	}
 	defer w.close(b)
-	f := &filling{app: b.app, db: b.db, acl: b.started.Abs(aclDir)}
-	var err error
-	if f.data, err = dataFolder(b.started.Dir, dataDir, b.started.Namespace); err != nil {
-		w.Fatal(err)
-	}
-	done, err := f.fill(w.Context())
-	if err != nil || len(done.report.Refused)+len(done.access.faults)+len(done.left) > 0 {
-		w.errorf("the database cannot be filled: %v %+v %v %v", err, done.report.Refused, done.access.faults, done.left)
+	done, err := b.Fill(w.Context(), true)
+	if err != nil || len(done.Report.Refused)+len(done.Access.Faults)+len(done.Left) > 0 {
+		w.errorf("the database cannot be filled: %v %+v %v %v", err, done.Report.Refused, done.Access.Faults, done.Left)
 	}
 	if !w.load(b) {
 		w.FailNow()
 	}
 	allowed := 0
-	for _, c := range b.app.meta.Classes() {
+	for _, c := range b.App().Meta.Classes() {
 		for _, request := range guestRequests(c.FullName) {
 			if succeeded(request, w.send(b, "guest@oauth", request)) {
 				allowed++
@@ -192,9 +179,9 @@ func (w *generatedRun) fill(dir, db string) (denied []string) {
 	return denied[:min(len(denied), 30)]
 }
 
-func (w *generatedRun) close(b *sandbox) {
+func (w *generatedRun) close(b *server.Sandbox) {
 	w.Helper()
-	if err := b.close(); err != nil {
+	if err := b.Close(); err != nil {
 		w.errorf("close: %v", err)
 	}
 }
@@ -212,7 +199,7 @@ func guestRequests(class string) (all []string) {
 }
 
 // send sends a request, METHOD PATH BODY, and checks the form of the answer.
-func (w *generatedRun) send(b *sandbox, account, request string) *recorder {
+func (w *generatedRun) send(b *server.Sandbox, account, request string) *httptest.ResponseRecorder {
 	w.Helper()
 	method, rest, _ := strings.Cut(request, " ")
 	path, body, _ := strings.Cut(rest, " ")
@@ -226,11 +213,11 @@ func (w *generatedRun) send(b *sandbox, account, request string) *recorder {
 
 // succeeded reports whether a request was successful. A transition that was not made is an
 // error in the body.
-func succeeded(request string, answer *recorder) bool {
+func succeeded(request string, answer *httptest.ResponseRecorder) bool {
 	if strings.HasPrefix(request, "PUT /rest/workflows/") {
-		return answer.status < 300 && strings.TrimSpace(answer.body.String()) == "[]"
+		return answer.Code < 300 && strings.TrimSpace(answer.Body.String()) == "[]"
 	}
-	return answer.status < 300
+	return answer.Code < 300
 }
 
 // serve starts an application with mistakes and sends requests to it.
@@ -250,14 +237,14 @@ func (w *generatedRun) serve(dir, db string, g *generatedApp, denied []string, w
 			w.errorf("the account guest may do more: %s", request)
 		}
 	}
-	send := func(method, path, body string) *recorder {
+	send := func(method, path, body string) *httptest.ResponseRecorder {
 		if !writing && method != http.MethodGet {
-			return &recorder{}
+			return &httptest.ResponseRecorder{}
 		}
 		return w.send(b, "chief@oauth", method+" "+path+" "+body)
 	}
 	requester := &mutatedApplication{app: &testApplication{workflowState: "life@g/young"}}
-	classes := b.app.meta.Classes()
+	classes := b.App().Meta.Classes()
 	for _, i := range g.Perm(len(classes))[:min(3, len(classes))] {
 		requester.requestClass(classes[i].FullName, send)
 		send("GET", "/rest/crud/"+url.PathEscape(g.classes[0].full()), "")
@@ -277,7 +264,7 @@ func (w *generatedRun) check(dir string, expected map[string]string) {
 	checked := func(flags ...string) string {
 		var out, failed bytes.Buffer
 		args := append([]string{"check", "-config", filepath.Join(dir, "deploy.json")}, flags...)
-		err := run(w.Context(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &failed, Env: noEnv})
+		err := run(w.Context(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &failed, Env: func(string) string { return "" }})
 		if !errors.Is(err, errDiffers) {
 			w.errorf("check: %v %s", err, failed.String())
 		}
@@ -323,18 +310,18 @@ var editors = regexp.MustCompile(`,"_editor":"[^"]*"`)
 // export returns the lines of an export of the objects of an application.
 func (w *generatedRun) export(dir, db string) (objects []string) {
 	w.Helper()
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		w.Fatal(err)
 	}
-	d, err := openDatabase(w.Context(), a.config, db, opening{classes: a.meta.Classes(), log: slog.New(slog.DiscardHandler)})
+	d, err := appdata.Open(w.Context(), a.Config, db, appdata.Options{Classes: a.Meta.Classes(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.errorf("the application without mistakes does not start again: %v", err)
 		return nil
 	}
-	defer d.close()
+	defer d.Close()
 	var out bytes.Buffer
-	if _, err := transfer.Export(context.Background(), transfer.ExportConfig{Data: d.store, Classes: a.meta.Classes()}, &out); err != nil {
+	if _, err := transfer.Export(context.Background(), transfer.ExportConfig{Data: d.Store, Classes: a.Meta.Classes()}, &out); err != nil {
 		w.errorf("export: %v", err)
 	}
 	return sortedLines(editors.ReplaceAllString(out.String(), ""))

@@ -16,6 +16,7 @@ import (
 
 	"restsrv/cmd/restsrv/oracle"
 	"restsrv/engine"
+	"restsrv/engine/server"
 )
 
 // historyCall is a request to change or read the objects of a lot, with its answer.
@@ -313,11 +314,11 @@ type heard struct {
 // TestHistoryChecker checks that the search accepts correct histories and rejects
 // histories with a planted error.
 func TestHistoryChecker(t *testing.T) {
-	app, err := loadApplication(filepath.Join(application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript}), "deploy.json"), false)
+	app, err := server.LoadApplication(filepath.Join(application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript}), "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes := app.meta.Classes()
+	classes := app.Meta.Classes()
 	before := pairOperation{"", "POST", "/rest/acceptor", "[" + strings.Join(pairsBefore, ",") + "]"}
 	get, list := pairOperation{"", "GET", "/rest/crud/region@m/#a", ""}, pairOperation{"", "GET", historyLists[0], ""}
 	patch := func(n int) pairOperation {

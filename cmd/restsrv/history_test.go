@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/server"
 	"restsrv/engine/store/postgres/pgtest"
 )
 
@@ -111,11 +112,11 @@ func startHistory(t *testing.T, servers int, db string) *history {
 	files := map[string]string{"deploy.json": app, "move.js": pairsScript, "workflows/flow.wf.json": pairsWorkflow}
 	h := &history{T: t, dir: application(t, files), db: db, servers: make([]atomic.Pointer[historyProcess], servers),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: historyGroups * historyClients}, Timeout: time.Minute}}
-	loaded, err := loadApplication(filepath.Join(h.dir, "deploy.json"), false)
+	loaded, err := server.LoadApplication(filepath.Join(h.dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.classes = loaded.meta.Classes()
+	h.classes = loaded.Meta.Classes()
 	if db != "" {
 		if h.activity, err = sql.Open("postgres", db); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"restsrv/engine/deploy"
 	"restsrv/engine/mistake"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/transfer"
 )
 
@@ -68,7 +68,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	return c.importAll(ctx, d, from, source)
 }
 
@@ -89,7 +89,7 @@ func findImport(name string) (*importFrom, error) {
 	}
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: expected an application directory, a data folder or an NDJSON file: %w", name, unwrapPath(err))
+		return nil, fmt.Errorf("%s: expected an application directory, a data folder or an NDJSON file: %w", name, appdata.PathCause(err))
 	}
 	if !info.IsDir() {
 		return f, nil
@@ -110,16 +110,6 @@ func findImport(name string) (*importFrom, error) {
 	return f, nil
 }
 
-// unwrapPath removes the path from an error, if the caller prints the path
-// itself.
-func unwrapPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
 // open returns the objects of the source.
 func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	switch {
@@ -130,11 +120,11 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 		if err != nil {
 			return transfer.Source{}, err
 		}
-		return dataFolder(f.name, folder, c.app.config.Namespace)
+		return appdata.DataFolder(f.name, folder, c.app.Config.Namespace)
 	}
 	file, err := os.Open(f.name)
 	if err != nil {
-		return transfer.Source{}, fmt.Errorf("%s: %w", f.name, unwrapPath(err))
+		return transfer.Source{}, fmt.Errorf("%s: %w", f.name, appdata.PathCause(err))
 	}
 	f.close = file.Close
 	size := int64(-1)
@@ -147,42 +137,42 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 // importAll imports everything and prints the result. If the source is not an
 // application directory, its objects come after the inline objects or, if it is
 // an export, replace them.
-func (c *dataCommand) importAll(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
-	f := &filling{app: c.app, db: d, acl: from.acl, data: source, strict: c.strict}
+func (c *dataCommand) importAll(ctx context.Context, d *appdata.Database, from *importFrom, source transfer.Source) (err error) {
+	f := &appdata.Filling{App: c.app, Database: d, ACL: from.acl, Data: source, Strict: c.strict}
 	var end func()
-	f.add, end = progress(c.io, "importing", source.Total, from.data == "")
-	var done filled
+	f.Progress, end = progress(c.io, "importing", source.Total, from.data == "")
+	var done appdata.Filled
 	switch {
 	case from.acl != "":
 		done, err = c.fillDatabase(ctx, f)
 	case source.Exact:
-		if _, err = d.store.Seed(ctx, nil); err == nil {
-			done.report, err = f.importObjects(ctx)
+		if _, err = d.Store.Seed(ctx, nil); err == nil {
+			done.Report, err = f.ImportObjects(ctx)
 		}
 	default:
-		if done.seeded, done.left, err = c.app.seedObjects(ctx, d); err == nil {
-			done.report, err = f.importObjects(ctx)
+		if done.Seeded, done.Left, err = c.app.SeedObjects(ctx, d); err == nil {
+			done.Report, err = f.ImportObjects(ctx)
 		}
 	}
 	end()
 	if err != nil {
-		if done.report != nil {
-			fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", done.report.Count())
+		if done.Report != nil {
+			fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", done.Report.Count())
 		}
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	return importSummary{c.app, done}.write(c.io.Out)
 }
 
 // fillDatabase fills the database. If it is new, it makes sure that no server fills it
 // at the same time.
-func (c *dataCommand) fillDatabase(ctx context.Context, f *filling) (done filled, err error) {
-	fresh, err := f.db.store.Fresh(ctx)
+func (c *dataCommand) fillDatabase(ctx context.Context, f *appdata.Filling) (done appdata.Filled, err error) {
+	fresh, err := f.Database.Store.Fresh(ctx)
 	if err != nil || !fresh {
-		return f.fill(ctx)
+		return f.Fill(ctx)
 	}
-	err = holdFirstStart(ctx, f.db, nil, func(ctx context.Context) error {
-		done, err = f.fill(ctx)
+	err = appdata.HoldFirstStart(ctx, f.Database, nil, func(ctx context.Context) error {
+		done, err = f.Fill(ctx)
 		return err
 	})
 	return done, err
@@ -190,14 +180,14 @@ func (c *dataCommand) fillDatabase(ctx context.Context, f *filling) (done filled
 
 // importSummary is the report of an import.
 type importSummary struct {
-	app *app
-	filled
+	app *appdata.App
+	appdata.Filled
 }
 
 // write prints the imported and the rejected objects. It returns an error if
 // there are rejected ones.
 func (s importSummary) write(out io.Writer) error {
-	r, a := s.report, s.access
+	r, a := s.Report, s.Access
 	for _, name := range slices.Sorted(maps.Keys(r.Taken)) {
 		fmt.Fprintf(out, "%8d  %s\n", r.Taken[name], name)
 	}
@@ -206,11 +196,11 @@ func (s importSummary) write(out io.Writer) error {
 		fmt.Fprintf(out, ", %d of them were there as they are", r.Unchanged)
 	}
 	fmt.Fprintln(out)
-	if s.seeded > 0 {
-		fmt.Fprintf(out, "%8d  objects of %s created\n", s.seeded, s.app.config.File)
+	if s.Seeded > 0 {
+		fmt.Fprintf(out, "%8d  objects of %s created\n", s.Seeded, s.app.Config.File)
 	}
-	if a.accounts+a.roles+a.resources+a.known > 0 {
-		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before, %d resources declared\n", a.accounts, a.roles, a.known, a.resources)
+	if a.Accounts+a.Roles+a.Resources+a.Known > 0 {
+		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before, %d resources declared\n", a.Accounts, a.Roles, a.Known, a.Resources)
 	}
 	for _, name := range r.IgnoredNames() {
 		fmt.Fprintf(out, "%8d  values passed over: there is no attribute %s\n", r.Ignored[name], name)
@@ -222,18 +212,18 @@ func (s importSummary) write(out io.Writer) error {
 		if f.Rule == mistake.DataOther {
 			fmt.Fprint(out, "warning: ")
 		}
-		fmt.Fprintln(out, refusalLine(f))
+		fmt.Fprintln(out, appdata.RefusalText(f))
 	}
-	for _, f := range s.left {
+	for _, f := range s.Left {
 		fmt.Fprintf(out, "not taken: %s\n", f)
 	}
-	for _, where := range a.weak {
-		fmt.Fprintf(out, "warning: %s\n", weakPassword(where))
+	for _, where := range a.Weak {
+		fmt.Fprintf(out, "warning: %s\n", appdata.WeakPasswordText(where))
 	}
-	for _, line := range a.rejectedEntries() {
+	for _, line := range a.RejectedEntries() {
 		fmt.Fprintf(out, "not taken: %s\n", line)
 	}
-	if n := r.Failed() + len(s.left) + len(a.rejectedEntries()); n > 0 {
+	if n := r.Failed() + len(s.Left) + len(a.RejectedEntries()); n > 0 {
 		return fmt.Errorf("%d objects, values, accounts, roles or resources were not taken", n)
 	}
 	return nil

@@ -1,6 +1,6 @@
 // Command restsrv serves classes as a REST API, and services written in
-// JavaScript, from one application directory. This package connects all other
-// packages, and no package imports it.
+// JavaScript, from one application directory. This package has the command
+// line: flags, commands and output. Package engine/server has the server.
 package main
 
 import (
@@ -14,11 +14,13 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"restsrv/engine/server"
 )
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(server.GCPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process at once

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"restsrv/engine"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/transfer"
 )
 
@@ -41,38 +42,38 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err := c.loadApp(); err != nil {
 		return err
 	}
-	sys := newSystem()
-	source, err := c.openAt(ctx, *from, opening{system: sys, there: true})
+	sys := appdata.NewSystem()
+	source, err := c.openAt(ctx, *from, appdata.Options{System: sys, MustExist: true})
 	if err != nil {
 		return fmt.Errorf("-from: %w", err)
 	}
-	defer func() { err = errors.Join(err, source.close()) }()
-	target, err := c.openAt(ctx, *to, opening{system: sys})
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := c.openAt(ctx, *to, appdata.Options{System: sys})
 	if err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
-	defer func() { err = errors.Join(err, target.close()) }()
-	m := &migration{c, source, target, slices.Concat(sys.allClasses(), c.app.meta.Classes())}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	m := &migration{c, source, target, slices.Concat(sys.Classes(), c.app.Meta.Classes())}
 	if err := m.checkTarget(ctx, *force); err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	if err := m.reportForgotten(ctx); err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	if err := m.copy(ctx); err != nil {
-		return fmt.Errorf("the migration broke off, -to is not complete: %w", plainError(err))
+		return fmt.Errorf("the migration broke off, -to is not complete: %w", appdata.PlainError(err))
 	}
-	return plainError(m.verify(ctx))
+	return appdata.PlainError(m.verify(ctx))
 }
 
 type migration struct {
 	*dataCommand
-	source, target *database
+	source, target *appdata.Database
 	classes        []*engine.Class
 }
 
 func (m *migration) checkTarget(ctx context.Context, force bool) error {
-	n, err := transfer.Total(ctx, m.target.store, m.classes)
+	n, err := transfer.Total(ctx, m.target.Store, m.classes)
 	if err != nil || n == 0 || force {
 		return err
 	}
@@ -83,7 +84,7 @@ func (m *migration) checkTarget(ctx context.Context, force bool) error {
 // application does not have these classes.
 func (m *migration) reportForgotten(ctx context.Context) error {
 	counts := map[string]int{}
-	err := m.source.store.DumpForgotten(ctx, func(it *engine.Item) error {
+	err := m.source.Store.DumpForgotten(ctx, func(it *engine.Item) error {
 		counts[it.Class.FullName]++
 		return nil
 	})
@@ -97,7 +98,7 @@ func (m *migration) reportForgotten(ctx context.Context) error {
 }
 
 func (m *migration) copy(ctx context.Context) error {
-	total, err := transfer.Total(ctx, m.source.store, m.classes)
+	total, err := transfer.Total(ctx, m.source.Store, m.classes)
 	if err != nil {
 		return err
 	}
@@ -106,17 +107,17 @@ func (m *migration) copy(ctx context.Context) error {
 	}
 	add, done := progress(m.io, "copying", total, false)
 	defer done()
-	return transfer.Copy(ctx, m.source.store, m.target.store, m.classes, add)
+	return transfer.Copy(ctx, m.source.Store, m.target.Store, m.classes, add)
 }
 
 // verify compares both databases. If they are the same, it marks the copy as
 // started, so that a first start adds no objects to it.
 func (m *migration) verify(ctx context.Context) error {
-	a, err := transfer.Sums(ctx, m.source.store, m.classes)
+	a, err := transfer.Sums(ctx, m.source.Store, m.classes)
 	if err != nil {
 		return err
 	}
-	b, err := transfer.Sums(ctx, m.target.store, m.classes)
+	b, err := transfer.Sums(ctx, m.target.Store, m.classes)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (m *migration) verify(ctx context.Context) error {
 		writeSums(m.io.Out, differ)
 		return errors.New("the databases differ: was something written meanwhile, or was -to in use?")
 	}
-	if _, err := m.target.store.Seed(ctx, nil); err != nil {
+	if _, err := m.target.Store.Seed(ctx, nil); err != nil {
 		return err
 	}
 	fmt.Fprintln(m.io.Out, "both databases are the same")

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/wire"
 )
 
@@ -125,27 +128,29 @@ func (m *mutatedApplication) files(folders []string) (files []string) {
 // database makes a database of the unchanged application and returns its path.
 func (m *mutatedApplication) database(filled bool) string {
 	m.Helper()
-	a, err := loadApplication(filepath.Join(m.dir, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(m.dir, "deploy.json"), false)
 	if err != nil {
 		m.Fatal(err)
 	}
-	b, err := openSandbox(m.Context(), a, "", slog.New(slog.DiscardHandler))
+	b, err := server.OpenSandbox(m.Context(), a, server.SandboxConfig{})
 	if err != nil {
 		m.Fatal(err)
 	}
 	if filled {
-		if _, err := b.fill(m.Context(), true); err != nil {
+		if _, err := b.Fill(m.Context(), true); err != nil {
 			m.Fatal(err)
 		}
 	}
-	if err := b.db.close(); err != nil {
+	file, remove, err := b.Freeze()
+	if err != nil {
 		m.Fatal(err)
 	}
-	path := filepath.Join(m.TempDir(), "template.db")
-	if err := errors.Join(copyDatabase(filepath.Join(b.dir, "sandbox.db"), path), b.removeFolder()); err != nil {
-		m.Fatal(err)
-	}
-	return path
+	m.Cleanup(func() {
+		if err := remove(); err != nil {
+			m.Error(err)
+		}
+	})
+	return file
 }
 
 // errorf reports what is wrong with the current mutation.
@@ -298,14 +303,14 @@ func (m *mutatedApplication) other(v any) any {
 // start starts the changed application and sends requests to it.
 func (m *mutatedApplication) start(kind mutatedKind, file string) {
 	m.Helper()
-	a, err := loadApplication(filepath.Join(m.dir, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(m.dir, "deploy.json"), false)
 	if err != nil {
 		m.refused++
 		m.expectFatal(err)
 		return
 	}
-	m.expectPlaces(a.warnings)
-	m.expectPlaces(a.checkPresentation())
+	m.expectPlaces(a.Warnings)
+	m.expectPlaces(a.CheckPresentation())
 	template := m.template
 	if kind.filled {
 		template = m.empty
@@ -314,31 +319,31 @@ func (m *mutatedApplication) start(kind mutatedKind, file string) {
 		}
 	}
 	var log lockedBuffer
-	b, err := openSandbox(m.Context(), a, template, slog.New(slog.NewTextHandler(&log, nil)))
+	b, err := server.OpenSandbox(m.Context(), a, server.SandboxConfig{Template: template, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		m.errorf("the database refuses the application: %v", err)
 		return
 	}
 	defer func() {
-		if err := b.close(); err != nil {
+		if err := b.Close(); err != nil {
 			m.errorf("%v", err)
 		}
 	}()
 	if kind.filled {
-		done, err := b.fill(m.Context(), true)
+		done, err := b.Fill(m.Context(), true)
 		if err != nil {
 			m.errorf("filling the database: %v", err)
 			return
 		}
-		for _, r := range done.report.Refused {
+		for _, r := range done.Report.Refused {
 			if r.Where == "" || r.Reason == "" {
 				m.errorf("a refusal without place or reason: %+v", r)
 			}
 		}
-		m.expectPlaces(done.access.faults)
-		m.expectPlaces(done.left)
+		m.expectPlaces(done.Access.Faults)
+		m.expectPlaces(done.Left)
 	}
-	if err := b.load(m.Context()); err != nil {
+	if err := b.Load(m.Context()); err != nil {
 		m.refused++
 		m.expectFatal(err)
 		return
@@ -383,7 +388,7 @@ func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 // askSandbox sends a request to an application as an account. headers are further headers,
 // each a name and a value. fault describes an answer that a server must never give: status
 // 500, or invalid JSON; it is "" if the answer has the right form.
-func askSandbox(t testing.TB, b *sandbox, account, method, path, body string, headers ...string) (answer *recorder, fault string) {
+func askSandbox(t testing.TB, b *server.Sandbox, account, method, path, body string, headers ...string) (answer *httptest.ResponseRecorder, fault string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
 	if err != nil {
@@ -394,25 +399,24 @@ func askSandbox(t testing.TB, b *sandbox, account, method, path, body string, he
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Auth-User", account)
-	r.Header.Set("Auth-Pwd", b.secret)
+	r.Header.Set("Auth-Pwd", b.Secret())
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	answer = &recorder{header: http.Header{}}
-	b.ServeHTTP(answer, r)
-	answer.WriteHeader(http.StatusOK)
-	text := answer.body.Bytes()
-	if answer.status == http.StatusInternalServerError || strings.Contains(answer.sent.Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
-		return answer, fmt.Sprintf("%d %.500s", answer.status, text)
+	answer = httptest.NewRecorder()
+	b.Handler().ServeHTTP(answer, r)
+	text := answer.Body.Bytes()
+	if answer.Code == http.StatusInternalServerError || strings.Contains(answer.Header().Get("Content-Type"), "json") && len(text) > 0 && !json.Valid(text) {
+		return answer, fmt.Sprintf("%d %.500s", answer.Code, text)
 	}
 	return answer, ""
 }
 
 // request sends requests as an administrator of the application.
-func (m *mutatedApplication) request(b *sandbox, a *app) {
+func (m *mutatedApplication) request(b *server.Sandbox, a *appdata.App) {
 	m.Helper()
-	send := func(method, path, body string) *recorder {
-		answer, fault := askSandbox(m, b, "demo@local", method, path, body, "Auth-Token", b.secret+".demo@local")
+	send := func(method, path, body string) *httptest.ResponseRecorder {
+		answer, fault := askSandbox(m, b, "demo@local", method, path, body, "Auth-Token", b.Secret()+".demo@local")
 		m.requests++
 		if fault != "" {
 			m.errorf("%s %s %s: %s", method, path, body, fault)
@@ -423,7 +427,7 @@ func (m *mutatedApplication) request(b *sandbox, a *app) {
 		"/rest/token", m.app.gateway + "/rest/echo-token", "/auth", "/readyz"} {
 		send("GET", path, "")
 	}
-	classes := a.meta.Classes()
+	classes := a.Meta.Classes()
 	chosen := []string{m.app.workflowClass, m.app.class}
 	for range 5 {
 		chosen = append(chosen, classes[m.IntN(len(classes))].FullName)
@@ -434,7 +438,7 @@ func (m *mutatedApplication) request(b *sandbox, a *app) {
 }
 
 // requestClass reads and writes objects of a class, and reads what is defined for it.
-func (m *mutatedApplication) requestClass(class string, send func(method, path, body string) *recorder) {
+func (m *mutatedApplication) requestClass(class string, send func(method, path, body string) *httptest.ResponseRecorder) {
 	for _, method := range []string{"getMeta", "propertyMetas", "ancestor", "getListViewModel", "getItemViewModel", "getCreationViewModel", "getCollectionViewModel", "getWorkflows"} {
 		send("GET", "/rest/meta/"+method+"/"+class, "")
 	}
@@ -443,7 +447,7 @@ func (m *mutatedApplication) requestClass(class string, send func(method, path, 
 	list := send("GET", path+"?_count=2", "")
 	send("GET", path+"?_search=a&_sort=-id", "")
 	var items []map[string]any
-	if json.Unmarshal(list.body.Bytes(), &items) != nil || len(items) == 0 {
+	if json.Unmarshal(list.Body.Bytes(), &items) != nil || len(items) == 0 {
 		send("POST", path, "{}")
 		return
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/wire"
 )
 
@@ -39,7 +41,7 @@ func mutateClassFiles(t *testing.T, app *testApplication) {
 	if raceDetector {
 		total = min(total, 30) // it contains no concurrency
 	}
-	unchanged, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
+	unchanged, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func mutateClassFiles(t *testing.T, app *testApplication) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer core.close()
+	defer core.Close()
 	refused := 0
 	for i := range total {
 		m := &classMutation{Rand: rand.New(rand.NewPCG(uint64(seed), uint64(i)))}
@@ -107,9 +109,9 @@ func copyTree(t *testing.T, from, to string) {
 
 // startMutated loads the application and lays out its tables on an open database; with full it makes the
 // tables in a new database and lists the objects of each class.
-func startMutated(t *testing.T, dir string, core *database, full bool) error {
+func startMutated(t *testing.T, dir string, core *appdata.Database, full bool) error {
 	t.Helper()
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		var faults engine.Faults
 		if !errors.As(err, &faults) {
@@ -122,13 +124,13 @@ func startMutated(t *testing.T, dir string, core *database, full bool) error {
 		}
 		return err
 	}
-	for _, w := range a.warnings {
+	for _, w := range a.Warnings {
 		if w.Level == engine.Mistake && (w.File == "" || w.Code == "" || w.Resolution == "") {
 			t.Errorf("got a mistake without file, code or resolution: %s", w)
 		}
 	}
 	if !full {
-		if _, err := core.core.With(append(a.meta.Classes(), core.system.allClasses()...)); err != nil {
+		if _, err := core.Core.With(append(a.Meta.Classes(), core.System.Classes()...)); err != nil {
 			t.Errorf("layout of the tables: got the error %v, want none", err)
 			return err
 		}
@@ -139,9 +141,9 @@ func startMutated(t *testing.T, dir string, core *database, full bool) error {
 		t.Errorf("opening the database with the classes: got the error %v, want none", err)
 		return err
 	}
-	defer d.close()
-	for _, c := range a.meta.Classes() {
-		if err := d.store.List(t.Context(), &engine.Query{Class: c, Count: 5}, func(*engine.Item) error { return nil }); err != nil {
+	defer d.Close()
+	for _, c := range a.Meta.Classes() {
+		if err := d.Store.List(t.Context(), &engine.Query{Class: c, Count: 5}, func(*engine.Item) error { return nil }); err != nil {
 			t.Errorf("listing %s: %v", c.FullName, err)
 		}
 	}
@@ -149,10 +151,10 @@ func startMutated(t *testing.T, dir string, core *database, full bool) error {
 }
 
 // openTemporary opens a new database with the classes of an application.
-func openTemporary(t *testing.T, a *app) (*database, error) {
-	config := *a.config
+func openTemporary(t *testing.T, a *appdata.App) (*appdata.Database, error) {
+	config := *a.Config
 	config.Synchronous = "normal"
-	return openDatabase(t.Context(), &config, "sqlite:"+filepath.Join(t.TempDir(), "mutated.db"), opening{classes: a.meta.Classes(), log: slog.New(slog.DiscardHandler)})
+	return appdata.Open(t.Context(), &config, "sqlite:"+filepath.Join(t.TempDir(), "mutated.db"), appdata.Options{Classes: a.Meta.Classes(), Log: slog.New(slog.DiscardHandler)})
 }
 
 // classMutation is one random change of a class file.

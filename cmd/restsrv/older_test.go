@@ -9,6 +9,8 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
 	"restsrv/engine/deploy"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/store"
 )
 
@@ -52,18 +54,18 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.store.Close()
-		if _, err := d.accounts.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: "secret"}); err != nil {
+		defer d.Store.Close()
+		if _, err := d.Accounts.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: "secret"}); err != nil {
 			t.Error(err)
 		}
-		if admin, err := d.accounts.EnsureAdmin(ctx, "x"); err != nil || admin.Created {
+		if admin, err := d.Accounts.EnsureAdmin(ctx, "x"); err != nil || admin.Created {
 			t.Errorf("EnsureAdmin: got %+v, %v, want the existing account", admin, err)
 		}
-		roles, err := d.policy.Import(ctx, acl.File{Roles: []acl.FileRole{{Role: acl.Role{ID: "clerk"}, Grants: []engine.Grant{{Subject: "clerk", Resource: "*", Permission: engine.MayAll}}}}})
+		roles, err := d.Policy.Import(ctx, acl.File{Roles: []acl.FileRole{{Role: acl.Role{ID: "clerk"}, Grants: []engine.Grant{{Subject: "clerk", Resource: "*", Permission: engine.MayAll}}}}})
 		if err != nil || roles.Roles != 0 || roles.Known != 1 {
 			t.Errorf("import of roles: got %+v, %v, want one known role", roles, err)
 		}
-		users, err := d.accounts.Import(ctx, account.ACL{Accounts: []account.ACLAccount{{Account: account.Account{ID: "ann@local"}}, {Account: account.Account{ID: "gone@local"}}}})
+		users, err := d.Accounts.Import(ctx, account.ACL{Accounts: []account.ACLAccount{{Account: account.Account{ID: "ann@local"}}, {Account: account.Account{ID: "gone@local"}}}})
 		if err != nil || users.Accounts != 0 || users.Known != 2 {
 			t.Errorf("import of accounts: got %+v, %v, want two known accounts", users, err)
 		}
@@ -74,8 +76,8 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 func fillOlder(t *testing.T, a managed) {
 	t.Helper()
 	ctx := context.Background()
-	c, _ := deploy.Load(a.config, knownNames())
-	db, _, err := connect(ctx, c, a.db, opening{})
+	c, _ := deploy.Load(a.config, server.KnownNames())
+	db, _, err := appdata.Connect(ctx, c, a.db, appdata.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ import (
 
 	"restsrv/cmd/restsrv/oracle"
 	"restsrv/engine"
+	"restsrv/engine/server"
 	"restsrv/engine/store/postgres/pgtest"
 )
 
@@ -83,11 +84,11 @@ func TestOracle(t *testing.T) {
 
 // oracleClasses reads the classes of the application that the servers serve.
 func oracleClasses(t testing.TB) []*engine.Class {
-	app, err := loadApplication(filepath.Join("testdata", "oracle", "deploy.json"), false)
+	app, err := server.LoadApplication(filepath.Join("testdata", "oracle", "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return app.meta.Classes()
+	return app.Meta.Classes()
 }
 
 // oracleRun is one sequence of requests.

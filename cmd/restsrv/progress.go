@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -26,20 +25,4 @@ func progress(s stdio, what string, total int64, bytes bool) (add func(int64), d
 	)
 	// Errors of the terminal do not fail the command.
 	return func(n int64) { _ = bar.Add64(n) }, func() { _ = bar.Finish() }
-}
-
-// progressLog logs the progress: a line at the beginning, and one every ten
-// seconds.
-func progressLog(log *slog.Logger, what string, total int64) (add func(int64)) {
-	if total > 0 {
-		log.Info(what, "objects", total)
-	}
-	var done int64
-	told := time.Now()
-	return func(n int64) {
-		if done += n; time.Since(told) >= 10*time.Second {
-			told = time.Now()
-			log.Info(what, "done", done, "of", total)
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/server"
 	"restsrv/engine/service"
 )
 
@@ -129,15 +130,15 @@ func TestRealApplicationMeta(t *testing.T) {
 
 func requestMeta(t *testing.T, app *testApplication) {
 	dir := app.original(t)
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	mustRun(t, "import", "-db", db, dir)
 	p := start(t, dir, "-db", db)
-	m := &askedMeta{T: t, process: p, token: p.token(t), classes: a.meta, shown: a.presentation}
-	for _, c := range a.meta.Classes() {
+	m := &askedMeta{T: t, process: p, token: p.token(t), classes: a.Meta, shown: a.Presentation}
+	for _, c := range a.Meta.Classes() {
 		m.class(c)
 	}
 	sections, err := m.shown.Sections()

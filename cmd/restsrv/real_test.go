@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"restsrv/engine/server"
 	"restsrv/engine/store/postgres/pgtest"
 )
 
@@ -81,7 +82,7 @@ func importTwice(t *testing.T, kind *testApplication) {
 // walk gets the list of every class and each of its objects.
 func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 	t.Helper()
-	a, err := loadApplication(filepath.Join(app, "deploy.json"), false)
+	a, err := server.LoadApplication(filepath.Join(app, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 		answers[path] = withoutNow(body, started)
 		return body
 	}
-	for _, c := range a.meta.Classes() {
+	for _, c := range a.Meta.Classes() {
 		var list []struct {
 			ID string `json:"_id"`
 		}

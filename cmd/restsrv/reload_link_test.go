@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 )
 
@@ -93,63 +92,5 @@ func TestApplicationThatIsALink(t *testing.T) {
 		c.dir = outer
 		c.link(fmt.Sprintf("v%d", n), "current")
 		c.answers(n)
-	}
-}
-
-// TestWhatAnApplicationIsReadFrom checks which changed files make a new edition.
-// Other files, such as those of data, which only the first start and restsrv
-// import read, make none.
-func TestWhatAnApplicationIsReadFrom(t *testing.T) {
-	dir := application(t, map[string]string{
-		"deploy.json": `{"parametrised":true,"modules":{"api":{"globals":{"di":{"gate":{"module":"modules/rest/client/GateWay","options":{"base":"/api","clientId":"a","clientSecret":"b","definition":"gate.yml"}}}}}}}`,
-		"gate.yml":    "paths:\n  /rest/echo:\n    get: {}\n",
-		"one.ini":     "a=1\n",
-	})
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &edition{config: a.config, reading: readingOf(filepath.Join(dir, "deploy.json"), a.config)}
-	for name, want := range map[string]bool{
-		"deploy.json": true, "gate.yml": true, "one.ini": true, "two.ini": true, "meta": true, "meta/new.class.json": true, "meta/a.class.yml": true, "meta/types/x.type.json": true,
-		"": true, "acl": true, "acl/admin.acl.yml": true, "scripts/a.js": false, "scripts": false, "sub/x.ini": false, "data/x.json": false, "meta/note.txt": false, "deploy.json.bak": false,
-	} {
-		if got := e.affectedBy([]string{filepath.Join(dir, name)}); got != want {
-			t.Errorf("%q: %v, want %v", name, got, want)
-		}
-	}
-	before := readingOf(filepath.Join(dir, "deploy.json"), a.config)
-	for _, name := range []string{"gate.yml", "one.ini", "deploy.json"} {
-		write(t, filepath.Join(dir, name), "other")
-		now := readingOf(filepath.Join(dir, "deploy.json"), a.config)
-		if now.same(before) {
-			t.Errorf("after a change of %s: got the same reading, want another", name)
-		}
-		before = now
-	}
-}
-
-// TestFixedSettings checks which changed settings are reported as needing a
-// restart, and that no other setting is.
-func TestFixedSettings(t *testing.T) {
-	read := func(globals string) *app {
-		t.Helper()
-		a, err := loadApplication(filepath.Join(application(t, map[string]string{"deploy.json": `{"globals":{` + globals + `}}`}), "deploy.json"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	s := &server{started: read("").config, io: stdio{Env: func(string) string { return "" }}}
-	if names := s.fixedSettings(read(`"publicURL":"https://example.org","session":{"idle":5},"limits":{"wallTime":3},"minBodyRate":5,"shutdownTimeout":3`).config); len(names) != 0 {
-		t.Errorf("settings that need a restart: got %v, want none", names)
-	}
-	got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"shares":{"scans":1},"signIn":{"perAccount":1},"audit":true`).config)
-	if want := []string{"addr", "db", "headerTimeout", "idleTimeout", "maxHeaderBytes", "queryTimeout", "shares", "signIn", "audit"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	s.flags = flags{addr: ":1", db: "sqlite:y.db"}
-	if got := s.fixedSettings(read(`"addr":"127.0.0.1:9","db":"sqlite:x.db"`).config); len(got) != 0 {
-		t.Errorf("settings that flags override: got %v, want none", got)
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
-	"restsrv/engine/script"
 	"restsrv/engine/script/module"
 	"restsrv/engine/script/suite"
 	"restsrv/engine/script/vm"
-	"restsrv/engine/service"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
 )
 
 const testUsage = `restsrv test runs the tests beside the scripts: files *.test.js and *.test.ts in
@@ -80,11 +80,11 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 
 // testFiles returns the files to run, relative to the application directory:
 // the named ones, or all test files if no file is named.
-func testFiles(a *app, named []string) ([]string, error) {
-	dir := a.config.Dir
+func testFiles(a *appdata.App, named []string) ([]string, error) {
+	dir := a.Config.Dir
 	if len(named) > 0 {
 		for i, name := range named {
-			rel, err := filepath.Rel(dir, a.config.Abs(name))
+			rel, err := filepath.Rel(dir, a.Config.Abs(name))
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +93,7 @@ func testFiles(a *app, named []string) ([]string, error) {
 		return named, nil
 	}
 	folders := []string{"scripts"}
-	for _, svc := range a.config.Services {
+	for _, svc := range a.Config.Services {
 		if svc.Script != "" {
 			folders = append(folders, path.Dir(svc.Script))
 		}
@@ -127,7 +127,7 @@ var testName = regexp.MustCompile(`\.test\.(js|mjs|ts|mts)$`)
 
 // testRun runs test files.
 type testRun struct {
-	app      *app
+	app      *appdata.App
 	match    *regexp.Regexp // if nil, all tests run
 	report   *testReport
 	log      *testLog
@@ -137,19 +137,20 @@ type testRun struct {
 
 func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
 	r.report.start = time.Now()
-	template, err := openSandbox(ctx, r.app, "", slog.New(slog.DiscardHandler))
+	template, err := server.OpenSandbox(ctx, r.app, server.SandboxConfig{})
 	if err != nil {
 		return err
 	}
-	done, err := template.fill(ctx, false)
-	if left := done.access.rejectedEntries(); err == nil && len(left) > 0 {
+	done, err := template.Fill(ctx, false)
+	if left := done.Access.RejectedEntries(); err == nil && len(left) > 0 {
 		err = errors.New(strings.Join(left, "\n"))
 	}
-	if closed := template.db.close(); err == nil {
+	file, remove, closed := template.Freeze()
+	if err == nil {
 		err = closed
 	}
-	r.template = filepath.Join(template.dir, "sandbox.db")
-	defer func() { err = errors.Join(err, template.removeFolder()) }()
+	r.template = file
+	defer func() { err = errors.Join(err, remove()) }()
 	if err != nil {
 		return fmt.Errorf("a database for the tests cannot be made: %w", err)
 	}
@@ -165,30 +166,26 @@ func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
 // not run.
 func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	started := time.Now()
-	b, err := openSandbox(ctx, r.app, r.template, slog.New(r.log))
+	b, err := server.OpenSandbox(ctx, r.app, server.SandboxConfig{Template: r.template, Log: slog.New(r.log)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.load(ctx); err != nil {
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := b.Load(ctx); err != nil {
 		return err
 	}
-	e := b.current.Load()
 	if !r.told {
 		r.told = true
-		for _, text := range scriptFaults(e.scripts, nil, r.report.colour) {
+		for _, text := range scriptFaults(b.Scripts(), nil, r.report.colour) {
 			r.report.reportService(text)
 		}
 	}
 	r.log.takeLines()
-	admin, _, err := b.db.accounts.Current(ctx, account.AdminID)
+	admin, _, err := b.Database().Accounts.Current(ctx, account.AdminID)
 	if err != nil {
 		return err
 	}
-	tests, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &service.Env{
-		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: e.images(),
-		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
-	}}, testHost{b})
+	tests, err := b.LoadTests(file)
 	r.report.beginFile(file)
 	var failed *module.LoadError
 	switch {

@@ -63,7 +63,7 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 	if err := c.loadApp(); err != nil {
 		return err
 	}
-	text, err := types.Declarations(c.app.meta.Classes())
+	text, err := types.Declarations(c.app.Meta.Classes())
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 		_, err := s.Out.Write(text)
 		return err
 	}
-	file := c.app.config.Abs(*to)
+	file := c.app.Config.Abs(*to)
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -88,7 +88,7 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 			return err
 		}
 	}
-	fmt.Fprintf(s.Out, "%s: %d classes\n", *to, len(c.app.meta.Classes()))
+	fmt.Fprintf(s.Out, "%s: %d classes\n", *to, len(c.app.Meta.Classes()))
 	if *first {
 		return writeConfig(filepath.Join(filepath.Dir(file), "jsconfig.json"))
 	}

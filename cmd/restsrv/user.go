@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/term"
 
-	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
+	"restsrv/engine/server/appdata"
 )
 
 const userUsage = `restsrv user manages the accounts of an application, also while its server runs.
@@ -90,14 +90,14 @@ func userCommands() map[string]userCommand {
 
 // userCommandLine runs restsrv user on the application's database.
 func userCommandLine(ctx context.Context, args []string, s stdio) error {
-	var d *database
+	var d *appdata.Database
 	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
 		if d, err = openForAccess(ctx, config, db, s); err != nil {
 			return nil, nil, err
 		}
-		return d.accounts, d.close, nil
+		return d.Accounts, d.Close, nil
 	}}
-	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
+	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.Policy.Roles(ctx) }
 	if in, ok := s.In.(*os.File); ok {
 		env.readPassword = terminalPassword(in, s.Err)
 	}
@@ -139,7 +139,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	}
 	defer func() { err = errors.Join(err, shut()) }()
 	u.store = store
-	return plainError(command.run(ctx, u, id))
+	return appdata.PlainError(command.run(ctx, u, id))
 }
 
 // newUserLine returns the command line of a subcommand.
@@ -168,16 +168,6 @@ func singleName(line *commandLine, command string, names []string, named bool) (
 		return "", line.usageError("the account is missing, for example: restsrv user %s ann@local", command)
 	}
 	return "", line.usageError("takes one account, found %q too; a password is never an argument", names[1:])
-}
-
-// plainError reduces an expected error to its message. If the error is unexpected,
-// it keeps the cause, which is useful on the command line.
-func plainError(err error) error {
-	var e *engine.Error
-	if errors.As(err, &e) && e.Code != engine.Internal && e.Code != engine.Unavailable {
-		return errors.New(e.Message)
-	}
-	return err
 }
 
 func userAdd(ctx context.Context, u *userRun, id string) error {
@@ -282,7 +272,7 @@ func (u *userRun) newPassword(ctx context.Context, id string) (string, error) {
 		return password, err
 	}
 	if err := account.CheckPassword(password); err != nil {
-		return "", fmt.Errorf("%w; -force accepts it", plainError(err))
+		return "", fmt.Errorf("%w; -force accepts it", appdata.PlainError(err))
 	}
 	return password, nil
 }

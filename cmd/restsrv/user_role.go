@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"restsrv/engine/acl"
+	"restsrv/engine/server/appdata"
 )
 
 // changeRoles runs restsrv user role: it adds roles to an account, or removes them.
@@ -31,18 +32,18 @@ func (u *userRun) changeRoles(ctx context.Context, args []string) (err error) {
 	}
 	for _, role := range names[2:] {
 		if _, err := change(ctx, names[1], role); err != nil {
-			return plainError(err)
+			return appdata.PlainError(err)
 		}
 	}
 	a, err := store.Get(ctx, names[1])
 	if err != nil {
-		return plainError(err)
+		return appdata.PlainError(err)
 	}
 	fmt.Fprintf(u.io.Out, "roles of %s: %s\n", names[1], tableCell(strings.Join(a.Roles, ",")))
 	if names[0] == "remove" {
 		return nil
 	}
-	return plainError(u.warnOfRoles(ctx, names[2:]))
+	return appdata.PlainError(u.warnOfRoles(ctx, names[2:]))
 }
 
 // warnOfRoles prints a warning for each role that does not exist.

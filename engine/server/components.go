@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 
 	"restsrv/builtin"
 	"restsrv/engine/deploy"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/service"
 )
 
@@ -27,9 +28,9 @@ var caches = []string{"innerCache", "kvRepo", "memcached", "redis"}
 func (e *edition) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
-		"fileStorage": e.db.files, "imageStorage": e.images(),
+		"fileStorage": e.db.Files, "imageStorage": e.images(),
 		"auth": service.Auth{Accounts: e.accounts}, "wsAuth": service.ServiceAuth{Accounts: e.accounts},
-		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": service.KeyProvider{},
+		"aclProvider": rights{e.checker, e.db.Policy}, "keyProvider": service.KeyProvider{},
 		"sequenceProvider": service.Counters{Sequences: e.store},
 		"workflows":        e.workflows,
 		"settings":         service.Settings(e.config.Values), "sysLog": service.SysLog{},
@@ -57,10 +58,21 @@ func (e *edition) scriptScope(components map[string]any) map[string]any {
 	return scope
 }
 
-// knownNames returns the names that deploy.json may use.
-func knownNames() deploy.Known {
+// LoadApplication reads the application of a deploy.json without serving it. If strict is
+// set, mistakes are errors. The application with its warnings is returned even with an
+// error.
+func LoadApplication(file string, strict bool) (*appdata.App, error) {
+	return appdata.Load(file, KnownNames(), strict)
+}
+
+// KnownNames returns the names that deploy.json may use: built-in services, their options
+// and components.
+func KnownNames() deploy.Known { return knownNames(builtin.Modules()) }
+
+// knownNames returns the names that deploy.json may use with these modules.
+func knownNames(modules map[string]service.Module) deploy.Known {
 	var k deploy.Known
-	for name := range builtin.Modules() {
+	for name := range modules {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // testHost gives tests access to a sandbox.
-type testHost struct{ b *sandbox }
+type testHost struct{ b *Sandbox }
 
 var _ suite.Host = testHost{}
 
@@ -34,7 +34,7 @@ func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response
 	r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1024).String()
 	r.Header = t.Header
 	if t.Account != "" {
-		if _, err := h.b.db.accounts.Get(ctx, t.Account); err != nil {
+		if _, err := h.b.server.db.Accounts.Get(ctx, t.Account); err != nil {
 			return nil, engine.Errorf(engine.Invalid, "account", "there is no account %s: make it by addAccount", engine.Quote(t.Account))
 		}
 		r.Header.Set("Auth-User", t.Account)
@@ -43,7 +43,7 @@ func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response
 		r.Header.Set("Authorization", "Bearer "+h.b.secret+"."+t.Account)
 	}
 	answer := recorder{header: http.Header{}}
-	h.b.ServeHTTP(&answer, r)
+	h.b.Handler().ServeHTTP(&answer, r)
 	answer.WriteHeader(http.StatusOK) // no effect if the status is set
 	return &suite.Response{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
 }
@@ -73,18 +73,18 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // AddAccount implements suite.Host.
 func (h testHost) AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error {
-	known, err := h.b.db.policy.Roles(ctx)
+	known, err := h.b.server.db.Policy.Roles(ctx)
 	if err != nil {
 		return err
 	}
 	for _, role := range roles {
 		if !slices.ContainsFunc(known, func(r acl.Role) bool { return r.ID == role }) {
-			if err := h.b.db.policy.AddRole(ctx, role, role); err != nil {
+			if err := h.b.server.db.Policy.AddRole(ctx, role, role); err != nil {
 				return err
 			}
 		}
 	}
-	if err := h.b.db.accounts.Add(ctx, account.Account{ID: id, Name: id, Roles: roles}, h.b.secret); err != nil {
+	if err := h.b.server.db.Accounts.Add(ctx, account.Account{ID: id, Name: id, Roles: roles}, h.b.secret); err != nil {
 		return err
 	}
 	for resource, names := range grants {
@@ -96,7 +96,7 @@ func (h testHost) AddAccount(ctx context.Context, id string, roles []string, gra
 			}
 			g.Permission |= p
 		}
-		if err := h.b.db.policy.Grant(ctx, g); err != nil {
+		if err := h.b.server.db.Policy.Grant(ctx, g); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 		Require: func(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
 			return e.current.Load().sessions.Require(w, r)
 		},
-		Local: e.server,
+		Local: e.Server.Handler(),
 		Valid: e.validToken,
 		Log:   e.log,
 	}, gatewayConfigs(e.config.Gateways))
@@ -47,7 +47,7 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 
 // validToken reports whether the token of a gateway is still valid. If it
 // cannot be looked up, it counts as valid.
-func (s *server) validToken(ctx context.Context, token string) bool {
+func (s *Server) validToken(ctx context.Context, token string) bool {
 	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -30,8 +30,8 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	}
 	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were reported with those of the file
 	p, err := oauth.New(ctx, oauth.Config{
-		Data: e.db.core, Classes: e.db.system.grants, Accounts: e.accounts, Hasher: e.db.hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
-		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.guards.guesses, Audit: e.db.guards.audit, Log: e.log,
+		Data: e.db.Core, Classes: e.db.System.Grants, Accounts: e.accounts, Hasher: e.db.Hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
+		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.Guesses, Audit: e.db.Audit, Log: e.log,
 	})
 	if err != nil {
 		return err

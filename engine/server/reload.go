@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/watch"
 )
 
@@ -22,21 +23,21 @@ const maxReadings = 3
 
 // read reads the application. It logs the warnings that the edition before did not
 // have.
-func (s *server) read(before *edition) (*app, error) {
+func (s *Server) read(before *edition) (*loadedApp, error) {
 	var told map[string]bool
 	if before != nil {
 		told = before.warnings
 	}
-	file := s.flags.config
+	file := s.options.Application
 	for attempt := 1; ; attempt++ {
 		at := sourcesOf(file)
-		a, err := loadApplication(file, s.flags.strict)
+		loaded, err := appdata.Load(file, knownNames(s.modules), s.options.Strict)
 		now := sourcesOf(file)
 		if !now.same(at) && attempt < maxReadings {
 			continue
 		}
-		a.reading, a.told = now.withConfigured(file, a.config), map[string]bool{}
-		for _, w := range a.warnings {
+		a := &loadedApp{loaded, now.withConfigured(file, loaded.Config, knownNames(s.modules)), map[string]bool{}}
+		for _, w := range a.Warnings {
 			if a.told[w.String()] = true; !told[w.String()] {
 				s.log.Warn(w.String())
 			}
@@ -49,7 +50,7 @@ func (s *server) read(before *edition) (*app, error) {
 // deploy.json or classes differ, it creates a new edition. Otherwise only scripts are
 // loaded, which may take long: the returned function does that, and another reload may
 // begin meanwhile. If a reload fails, everything stays as it was.
-func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
+func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	started, e := time.Now(), s.current.Load()
@@ -58,7 +59,7 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 		changed = append(slices.Clone(changed), s.missed...)
 	}
 	if changed == nil || s.failed || e.affectedBy(changed) {
-		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
+		if !s.readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
 			err := s.renew(ctx, e)
 			s.failed, s.missed = err != nil, nil
 			if s.failed {
@@ -76,22 +77,22 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 
 // logIgnoredData logs that changed files of objects have no effect, because only the first
 // start imports them.
-func (s *server) logIgnoredData(changed []string) {
-	folder := s.started.Abs(dataDir)
+func (s *Server) logIgnoredData(changed []string) {
+	folder := s.started.Abs(appdata.DataDir)
 	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !isAbove(folder, path) })
 	if len(data) > 0 {
-		s.log.Info("objects of data are taken by the first start alone; restsrv import takes them now", "changed", shownPaths(s.started.Dir, data))
+		s.log.Info("objects of data are taken by the first start alone; restsrv import takes them now", "changed", ShownPaths(s.started.Dir, data))
 	}
 }
 
 // renew reads the application and replaces the edition.
-func (s *server) renew(ctx context.Context, before *edition) error {
+func (s *Server) renew(ctx context.Context, before *edition) error {
 	a, err := s.read(before)
 	if err != nil {
 		return err
 	}
 	if !a.reading.samePresentation(before.reading) {
-		s.reportPresentation(a)
+		s.reportPresentation(a.App)
 	}
 	e, err := s.newEdition(ctx, a, before)
 	if err != nil {
@@ -111,11 +112,11 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 // reportPresentation logs the mistakes in navigation, views and other files that are
 // read on demand. This takes long if the application is large. If the server is
 // strict, these mistakes have prevented the start.
-func (s *server) reportPresentation(a *app) {
-	if s.flags.strict {
+func (s *Server) reportPresentation(a *appdata.App) {
+	if s.options.Strict {
 		return
 	}
-	for _, f := range sortFaults(a.config, a.checkPresentation()) {
+	for _, f := range appdata.SortFaults(a.Config, a.CheckPresentation()) {
 		if f.Level == engine.Mistake {
 			s.log.Warn(f.String())
 		}
@@ -124,7 +125,7 @@ func (s *server) reportPresentation(a *app) {
 
 // fixedSettings lists the settings that differ from the start and cannot change while the
 // server runs.
-func (s *server) fixedSettings(c *deploy.Config) []string {
+func (s *Server) fixedSettings(c *deploy.Config) []string {
 	was := s.started
 	var names []string
 	for _, setting := range []struct {
@@ -132,7 +133,7 @@ func (s *server) fixedSettings(c *deploy.Config) []string {
 		changed bool
 	}{
 		{"addr", s.listenAddr(c) != s.listenAddr(was)},
-		{"db", s.database(c) != s.database(was) || c.Pool != was.Pool || c.Synchronous != was.Synchronous},
+		{"db", s.databaseURL(c) != s.databaseURL(was) || c.Pool != was.Pool || c.Synchronous != was.Synchronous},
 		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
 		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
 		{"minAnswerRate", c.MinAnswerRate != was.MinAnswerRate},
@@ -156,53 +157,52 @@ func (s *server) fixedSettings(c *deploy.Config) []string {
 }
 
 // logReload logs the result of a reload of the application.
-func (s *server) logReload(changed []string, took time.Duration, err error) {
+func (s *Server) logReload(changed []string, took time.Duration, err error) {
 	switch {
-	case s.console != nil:
-		s.console.printApplication(changed, took, err)
+	case s.options.Reloaded != nil:
+		s.options.Reloaded(changed, took, err)
 	case err != nil:
 		s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
 	default:
 		now := s.current.Load()
-		s.log.Info("application reloaded", "changed", shownPaths(s.started.Dir, changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
+		s.log.Info("application reloaded", "changed", ShownPaths(s.started.Dir, changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
 			"took", took.Round(time.Microsecond))
 	}
 }
 
-// startReloads reloads the application on SIGHUP and, with -watch, when its files are
-// saved. The returned function ends that.
-func (s *server) startReloads(ctx context.Context) (stop func(), err error) {
+// reloadOnHangup reloads the application on SIGHUP, until the returned function is called.
+func (s *Server) reloadOnHangup() (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	var done sync.WaitGroup
 	done.Go(func() {
 		for range hup {
-			s.reload(ctx, nil)()
+			s.reload(s.life, nil)()
 		}
 	})
-	deaf := func() {
+	return func() {
 		signal.Stop(hup)
 		close(hup)
 		done.Wait()
 	}
-	if !s.flags.watch {
-		return deaf, nil
-	}
+}
+
+// startWatch reloads the files of the application when they are saved, until the returned
+// function is called.
+func (s *Server) startWatch() (stop func(), err error) {
 	var loads sync.WaitGroup
-	watcher, err := s.watch(ctx, &loads)
+	watcher, err := s.watch(s.life, &loads)
 	if err != nil {
-		deaf()
 		return nil, fmt.Errorf("-watch: %w", err)
 	}
 	return func() {
 		_ = watcher.Close() // an error has no effect here
 		loads.Wait()
-		deaf()
 	}, nil
 }
 
 // watch reloads files when they are saved. Scripts are loaded concurrently, in loads.
-func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
+func (s *Server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
 	var watcher *watch.Watcher
 	ready := make(chan struct{})
 	changed := func(paths []string) {
@@ -225,7 +225,30 @@ func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watch
 
 // followedFiles returns the files that are watched wherever they are: in node_modules, or
 // with names that are otherwise not watched.
-func (s *server) followedFiles() []string {
+func (s *Server) followedFiles() []string {
 	e := s.current.Load()
 	return append(e.scripts.Files(), e.config.Read...)
+}
+
+// ShownPaths returns paths relative to the application directory. If there are
+// more than five, it counts the rest.
+func ShownPaths(dir string, paths []string) string {
+	const most = 5
+	var names []string
+	for _, p := range paths {
+		if rel, err := filepath.Rel(dir, p); err == nil {
+			p = filepath.ToSlash(rel)
+		}
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	all := slices.Clone(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(all, func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
+	})
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -16,8 +16,8 @@ func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
 		return nil
 	}
 	e.sessions, err = session.New(session.Config{
-		Data: e.db.core, Class: e.db.system.sessions, Auth: e.accounts, Accounts: e.accounts,
-		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, PerAccount: c.SessionsPerAccount, All: c.SessionsOfAll, Audit: e.db.guards.audit, Log: e.log,
+		Data: e.db.Core, Class: e.db.System.Sessions, Auth: e.accounts, Accounts: e.accounts,
+		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, PerAccount: c.SessionsPerAccount, All: c.SessionsOfAll, Audit: e.db.Audit, Log: e.log,
 	})
 	return err
 }

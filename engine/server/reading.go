@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 
 	"restsrv/engine/deploy"
 	"restsrv/engine/meta"
+	"restsrv/engine/server/appdata"
 )
 
 // reading records the state of the files from which an application was read:
@@ -19,6 +20,13 @@ import (
 // sizes and times. Of missing scripts it records where they were found; the
 // content of scripts is not included.
 type reading map[string]string
+
+// loadedApp is a loaded application with the state of its files.
+type loadedApp struct {
+	*appdata.App
+	reading reading
+	told    map[string]bool // the warnings as lines of text
+}
 
 // metaDir is the folder of class files, and typesDir that of user types.
 const (
@@ -28,8 +36,8 @@ const (
 
 // readingOf records the current state of the files of an application. config is
 // the result of the last time that it was read.
-func readingOf(file string, config *deploy.Config) reading {
-	return sourcesOf(file).withConfigured(file, config)
+func (s *Server) readingOf(file string, config *deploy.Config) reading {
+	return sourcesOf(file).withConfigured(file, config, knownNames(s.modules))
 }
 
 // sourcesOf records the files that belong to an application by their names,
@@ -42,7 +50,7 @@ func sourcesOf(file string) reading {
 	for _, source := range deploy.Sources(file) {
 		r.addFile(filepath.Join(dir, filepath.FromSlash(source)))
 	}
-	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir), filepath.Join(dir, aclDir)} {
+	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir), filepath.Join(dir, appdata.ACLDir)} {
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if path := filepath.Join(folder, e.Name()); ofApplication(dir, path) {
@@ -54,8 +62,8 @@ func sourcesOf(file string) reading {
 }
 
 // withConfigured adds the files that the configuration names, and those that are read on
-// demand.
-func (r reading) withConfigured(file string, config *deploy.Config) reading {
+// demand. known are the names that deploy.json may use.
+func (r reading) withConfigured(file string, config *deploy.Config, known deploy.Known) reading {
 	for _, path := range config.Read {
 		if r[path] == "" {
 			r.addFile(path)
@@ -63,7 +71,7 @@ func (r reading) withConfigured(file string, config *deploy.Config) reading {
 	}
 	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
-		again, _ := deploy.Load(file, knownNames()) // they may exist by now, under another name
+		again, _ := deploy.Load(file, known) // they may exist by now, under another name
 		for _, svc := range again.Services {
 			r["script of "+svc.Name] = svc.Script
 		}
@@ -131,8 +139,8 @@ func ofApplication(dir, path string) bool {
 		return filepath.Ext(name) == ".ini"
 	case filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir):
 		return strings.Contains(name, ".class.") || strings.Contains(name, ".type.")
-	case filepath.Join(dir, aclDir):
-		return isACLFile(name)
+	case filepath.Join(dir, appdata.ACLDir):
+		return appdata.IsACLFile(name)
 	}
 	return false
 }
@@ -153,7 +161,7 @@ func (e *edition) affectedBy(changed []string) bool {
 		return true
 	}
 	classes := filepath.Join(e.config.Dir, metaDir)
-	folders := []string{filepath.Join(classes, typesDir), filepath.Join(e.config.Dir, aclDir)}
+	folders := []string{filepath.Join(classes, typesDir), filepath.Join(e.config.Dir, appdata.ACLDir)}
 	for _, path := range changed {
 		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || isAbove(path, classes) || slices.Contains(folders, path) {
 			return true
@@ -174,7 +182,7 @@ func isAbove(path, file string) bool {
 }
 
 // isWatched reports whether a file may belong to an application, by its path.
-func (s *server) isWatched(path string) bool {
+func (s *Server) isWatched(path string) bool {
 	switch filepath.Ext(path) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":
 		return true
@@ -183,4 +191,4 @@ func (s *server) isWatched(path string) bool {
 }
 
 // storedFiles returns the folder of file contents, which is not watched.
-func (s *server) storedFiles() string { return s.started.Abs("files") }
+func (s *Server) storedFiles() string { return s.started.Abs("files") }

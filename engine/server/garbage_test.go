@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"runtime"
@@ -10,7 +10,7 @@ import (
 
 // TestPaceGC checks that GOGC follows the size of the live heap up and down.
 func TestPaceGC(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // main does
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent)) // main does
 	paceGC(func() int64 { return 0 })
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/heap/live:bytes"}}
 	follows := func(to func(percent int, live uint64) bool) {

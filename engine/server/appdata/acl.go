@@ -1,4 +1,4 @@
-package main
+package appdata
 
 import (
 	"context"
@@ -19,34 +19,34 @@ import (
 	"restsrv/engine/wire"
 )
 
-// importedACL is the result of importing an acl folder.
-type importedACL struct {
-	accounts, roles, resources, known int
-	faults                            engine.Faults // faults in the files
-	refused                           []string      // entries that the database rejected
-	weak                              []string      // positions of accounts with short passwords
+// ImportedACL is the result of importing an acl folder.
+type ImportedACL struct {
+	Accounts, Roles, Resources, Known int
+	Faults                            engine.Faults // faults in the files
+	Refused                           []string      // entries that the database rejected
+	Weak                              []string      // positions of accounts with short passwords
 }
 
-// importACL imports the accounts, roles and resources of an acl folder, if it
+// ImportACL imports the accounts, roles and resources of an acl folder, if it
 // exists.
-func importACL(ctx context.Context, d *database, dir string) (done importedACL, err error) {
+func ImportACL(ctx context.Context, d *Database, dir string) (done ImportedACL, err error) {
 	policy, accounts, faults, err := readACL(dir)
 	if err != nil {
 		return done, err
 	}
-	roles, err := d.policy.Import(ctx, policy)
+	roles, err := d.Policy.Import(ctx, policy)
 	if err != nil {
 		return done, err
 	}
-	users, err := d.accounts.Import(ctx, accounts)
-	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known, weak: users.Weak}
+	users, err := d.Accounts.Import(ctx, accounts)
+	done = ImportedACL{Accounts: users.Accounts, Roles: roles.Roles, Resources: roles.Resources, Known: users.Known + roles.Known, Weak: users.Weak}
 	for _, r := range roles.Refused {
-		done.refused = append(done.refused, r.Where+": "+plainError(r.Err).Error())
+		done.Refused = append(done.Refused, r.Where+": "+PlainError(r.Err).Error())
 	}
 	for _, r := range users.Refused {
-		done.refused = append(done.refused, r.Where+": "+plainError(r.Err).Error())
+		done.Refused = append(done.Refused, r.Where+": "+PlainError(r.Err).Error())
 	}
-	done.faults = faults
+	done.Faults = faults
 	return done, err
 }
 
@@ -61,10 +61,10 @@ func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.F
 	case errors.Is(err, engine.ErrOutside):
 		return policy, accounts, nil, fmt.Errorf("%s: the folder is %w", dir, engine.ErrOutside)
 	case err != nil:
-		return policy, accounts, nil, unwrapPath(err)
+		return policy, accounts, nil, PathCause(err)
 	}
 	for _, e := range entries {
-		if e.IsDir() || !isACLFile(e.Name()) {
+		if e.IsDir() || !IsACLFile(e.Name()) {
 			continue
 		}
 		name := path.Join(filepath.Base(dir), e.Name())
@@ -83,22 +83,23 @@ func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.F
 	return policy, accounts, (&deploy.Config{Dir: filepath.Dir(dir)}).Locate(faults), nil
 }
 
-// weakPassword returns the warning for an imported account with a short password.
-func weakPassword(where string) string {
+// WeakPasswordText returns the warning for an imported account with a short password.
+func WeakPasswordText(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }
 
-// rejectedEntries returns a line for each rejected entry.
-func (i importedACL) rejectedEntries() []string {
-	all := slices.Clone(i.refused)
-	for _, f := range i.faults {
+// RejectedEntries returns a line for each rejected entry.
+func (i ImportedACL) RejectedEntries() []string {
+	all := slices.Clone(i.Refused)
+	for _, f := range i.Faults {
 		f.Resolution = ""
 		all = append(all, f.String())
 	}
 	return all
 }
 
-func isACLFile(name string) bool {
+// IsACLFile reports whether a file of an acl folder is imported, by its name.
+func IsACLFile(name string) bool {
 	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 }
 
@@ -106,7 +107,7 @@ func readACLFile(files fs.FS, name string) (engine.Fields, *engine.Fault) {
 	const expected = "roles, resources, users or one user"
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, &engine.Fault{File: name, Found: unwrapPath(err).Error(), Expected: expected}
+		return nil, &engine.Fault{File: name, Found: PathCause(err).Error(), Expected: expected}
 	}
 	var v any
 	if path.Ext(name) == ".json" {
@@ -126,9 +127,9 @@ func readACLFile(files fs.FS, name string) (engine.Fields, *engine.Fault) {
 
 // touchPolicy makes running servers read the grants again if an import has
 // written some. Otherwise they notice only changes by engine/acl itself.
-func touchPolicy(ctx context.Context, d *database, r *transfer.Report) error {
-	if !slices.ContainsFunc(d.system.policy, func(c *engine.Class) bool { return r.Taken[c.FullName] > 0 }) {
+func touchPolicy(ctx context.Context, d *Database, r *transfer.Report) error {
+	if !slices.ContainsFunc(d.System.Policy, func(c *engine.Class) bool { return r.Taken[c.FullName] > 0 }) {
 		return nil
 	}
-	return d.policy.Touch(ctx)
+	return d.Policy.Touch(ctx)
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/access"
 	"restsrv/engine/script/event"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/workflow"
 )
 
@@ -18,11 +19,11 @@ type rights struct {
 // openGate puts the permission checks before the store, and between them the
 // events that report writes to scripts.
 func (e *edition) openGate(context.Context, *edition) error {
-	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were reported with those of the file
+	e.rules, _ = appdata.ReadRules(e.config, e.meta, appdata.RuleData{Data: e.store, RolesOf: e.accounts.RolesOf, Log: e.log}) // its faults were reported with those of the file
 	e.events = event.NewEvents(e.store, e.log)
 	e.workflows = workflow.New(workflow.Config{
-		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Entering: e.events.Entering, Stages: e.db.system.stages, Log: e.log})
-	c := access.Config{Inner: e.events, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}
+		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Entering: e.events.Entering, Stages: e.db.System.Stages, Log: e.log})
+	c := access.Config{Inner: e.events, Policy: e.db.Policy, Meta: e.meta, RoleMap: e.rules.Roles, Log: e.log}
 	if e.defined.Any() {
 		c.Stages = e.defined
 	}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"restsrv/builtin"
 	"restsrv/engine"
 	"restsrv/engine/access"
 	"restsrv/engine/account"
@@ -22,6 +21,7 @@ import (
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/script/event"
+	"restsrv/engine/server/appdata"
 	"restsrv/engine/service"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
@@ -36,7 +36,7 @@ import (
 // cached requests, values that scripts share. If the settings of a part have not
 // changed, the next edition uses the same part.
 type edition struct {
-	*server
+	*Server
 	config   *deploy.Config
 	meta     *meta.Repository
 	shown    *meta.Presentation
@@ -47,7 +47,7 @@ type edition struct {
 
 	store     *store.Store
 	accounts  *account.Store
-	rules     rules
+	rules     appdata.Rules
 	events    *event.Events      // the store, which reports writes to scripts
 	gate      *access.Repository // the events behind the permission checks
 	workflows *workflow.Set
@@ -63,8 +63,8 @@ type edition struct {
 // newEdition builds the edition of an application, part by part. before is the
 // current edition, or nil. If it fails, nothing visible has changed. If it succeeds,
 // only the tables have changed: they are migrated to the classes last.
-func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edition, error) {
-	e := &edition{server: s, config: a.config, meta: a.meta, shown: a.presentation, defined: a.workflows, reading: a.reading, warnings: a.told}
+func (s *Server) newEdition(ctx context.Context, a *loadedApp, before *edition) (*edition, error) {
+	e := &edition{Server: s, config: a.Config, meta: a.Meta, shown: a.Presentation, defined: a.Workflows, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
 		e.openStore, e.openAccounts, e.openGate, e.openSessions, e.openOAuth, e.openGateways, e.openScripts, e.openRest, e.mount, e.upgrade,
 	}
@@ -78,8 +78,8 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 }
 
 // useEdition makes an edition answer all new requests, and retires the one before.
-func (s *server) useEdition(e *edition) {
-	s.db.rules.Store(&e.rules)
+func (s *Server) useEdition(e *edition) {
+	s.db.SetRules(&e.rules)
 	before := s.current.Swap(e)
 	if before == nil {
 		return
@@ -113,9 +113,9 @@ func (e *edition) retire(other *edition) {
 // openStore uses the store with which the database was opened, or opens another one
 // for the new classes on the same database.
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
-	e.store = e.db.store
+	e.store = e.db.Store
 	if before != nil {
-		e.store, err = e.db.core.With(append(e.meta.Classes(), e.db.system.allClasses()...))
+		e.store, err = e.db.Core.With(append(e.meta.Classes(), e.db.System.Classes()...))
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 	err := e.store.Upgrade(ctx)
 	var refused *layout.SchemaError
 	if errors.As(err, &refused) {
-		return fmt.Errorf("%w\n%s", err, schemaHint)
+		return fmt.Errorf("%w\n%s", err, appdata.SchemaHint)
 	}
 	return err
 }
@@ -140,17 +140,17 @@ func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
 	c := e.config
 	switch {
 	case before == nil:
-		e.accounts = e.db.accounts
-	case before.config.TokenLifetime == c.TokenLifetime && before.config.CaseInsensitiveLogin == c.CaseInsensitiveLogin && hasEnrichment(before.config) == hasEnrichment(c):
+		e.accounts = e.db.Accounts
+	case before.config.TokenLifetime == c.TokenLifetime && before.config.CaseInsensitiveLogin == c.CaseInsensitiveLogin && appdata.HasEnrichment(before.config) == appdata.HasEnrichment(c):
 		e.accounts = before.accounts
 	default:
-		e.accounts, err = e.db.newAccounts(c)
+		e.accounts, err = e.db.NewAccounts(c)
 	}
 	return err
 }
 
 func (e *edition) openScripts(context.Context, *edition) (err error) {
-	e.runtime, err = e.server.scripts.With(scriptConfig(e.config, e.flags.watch, e.log))
+	e.runtime, err = e.Server.scripts.With(scriptConfig(e.config, e.options.Watch, e.log))
 	return err
 }
 
@@ -167,15 +167,15 @@ func (e *edition) openRest(context.Context, *edition) error {
 		}
 	}
 	e.rest = rest.New(rest.Config{
-		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
+		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.Audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
 		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.wrapSignIn(bearers), TrustedProxies: e.config.TrustedProxies,
-		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta}, Images: e.images(),
+		Files: engine.Files{Storage: e.db.Files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})
 	return nil
 }
 
 // images returns the image storage with the thumbnails of the application.
-func (e *edition) images() *image.Storage { return e.db.images.With(e.config.Images.Thumbnails) }
+func (e *edition) images() *image.Storage { return e.db.Images.With(e.config.Images.Thumbnails) }
 
 // mount builds every service. If a script cannot be loaded, its service answers with
 // its last good version in the edition before, or with 503. If the options of a
@@ -204,16 +204,16 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
 		env := &service.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
-			Tokens: e.accounts, Files: e.images(), Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
+			Tokens: e.accounts, Files: e.images(), Replays: e.db.Replays, Cursors: e.db.Cursors, Audit: e.db.Audit, Log: e.log, Workflows: e.workflows,
 			Settings: service.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
 			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scriptScope(components), Limits: scriptLimits(svc.Limits)})
 			continue
 		}
-		if err := e.addConverters(svc, env, options); err != nil && e.flags.strict {
+		if err := e.addConverters(svc, env, options); err != nil && e.options.Strict {
 			return err
 		}
-		built, err := builtin.Modules()[svc.Builtin](env, options)
+		built, err := e.modules[svc.Builtin](env, options)
 		if err != nil {
 			e.refused = append(e.refused, optionsMistake(e.config, svc, err))
 			built = script.Unavailable(svc.Name, "it could not be set up")
@@ -225,11 +225,11 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	if err := e.reportRefused(before); err != nil {
 		return err
 	}
-	if err := e.scripts.Add(scripts...); err != nil && e.flags.strict {
+	if err := e.scripts.Add(scripts...); err != nil && e.options.Strict {
 		return err
 	}
-	if e.console != nil {
-		e.scripts.OnReload(e.console.printScripts)
+	if e.options.ScriptsReloaded != nil {
+		e.scripts.OnReload(e.options.ScriptsReloaded)
 	}
 	return e.scripts.Lost()
 }
@@ -245,7 +245,7 @@ func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Faul
 // reportRefused logs the invalid options of builtin services, once; with -strict it
 // returns them as an error.
 func (e *edition) reportRefused(before *edition) error {
-	if errs, _ := e.refused.Split(e.flags.strict); len(errs) > 0 {
+	if errs, _ := e.refused.Split(e.options.Strict); len(errs) > 0 {
 		return errs
 	}
 	for _, f := range e.refused {
@@ -286,11 +286,11 @@ func (e *edition) faults() []string {
 	var lines []string
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if e.db.core.Ping(ctx) != nil {
+	if e.db.Core.Ping(ctx) != nil {
 		lines = append(lines, "the database is not available")
 	}
-	if names, err := e.db.core.LockedTables(ctx); err == nil && len(names) > 0 {
-		e.db.log.Warn("other sessions of the database lock tables: requests wait for them", "tables", strings.Join(names, ", "))
+	if names, err := e.db.Core.LockedTables(ctx); err == nil && len(names) > 0 {
+		e.log.Warn("other sessions of the database lock tables: requests wait for them", "tables", strings.Join(names, ", "))
 		lines = append(lines, "tables of the database are locked; the log names them")
 	}
 	for name := range e.scripts.Faults() {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"runtime"
@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// gcPercent trades memory for time: the live heap is small compared to the page
+// GCPercent trades memory for time: the live heap is small compared to the page
 // caches of SQLite, so it costs little to collect half as often. GOGC in the
 // environment overrides it.
-const gcPercent = 200
+const GCPercent = 200
 
 // leastGarbage is the minimum amount of garbage between two collections, in MiB.
 // Often only 3 MiB are alive: with gcPercent alone a busy server would collect 50
@@ -36,7 +36,7 @@ func paceGC(held func() int64) {
 
 var (
 	heldBytes   atomic.Pointer[func() int64]
-	startPacing = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, gcPercent) })
+	startPacing = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, GCPercent) })
 )
 
 // pace runs after every collection, as the cleanup of an object that is not
@@ -57,7 +57,7 @@ func pace(set int) {
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)
-	garbage := gcPercent*min(rest, manyLive) + slowPercent*max(rest-manyLive, 0)
+	garbage := GCPercent*min(rest, manyLive) + slowPercent*max(rest-manyLive, 0)
 	return max(max(garbage, 100*leastGarbage)/all, 1)
 }
 

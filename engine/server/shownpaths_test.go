@@ -1,4 +1,4 @@
-package main
+package server
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestShownPaths(t *testing.T) {
 		{[]string{"/app/a-b", "/app/a/c", "/app/a", "/app/ab"}, "a, a-b, ab"},
 		{[]string{"/app/1", "/app/2", "/app/3", "/app/4", "/app/5", "/app/6", "/app/7"}, "1, 2, 3, 4, 5, 2 more"},
 	} {
-		if got := shownPaths("/app", c.paths); got != c.want {
+		if got := ShownPaths("/app", c.paths); got != c.want {
 			t.Errorf("%q are shown as %q, not %q", c.paths, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package appdata
 
 import (
 	"context"
@@ -11,54 +11,54 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// rules holds the access rules of an application besides grants: the roles that
+// Rules holds the access rules of an application besides grants: the roles that
 // items give, and the searches for coactors and properties of accounts in its
 // data.
-type rules struct {
-	roles    *access.RoleMap
+type Rules struct {
+	Roles    *access.RoleMap
 	coactors *access.CoactorFinder
 	profiles []*access.Profiles
 }
 
-// ruleData holds the data that rules read. It may be empty if only the faults
+// RuleData holds the data that rules read. It may be empty if only the faults
 // of the rules are needed.
-type ruleData struct {
-	data    engine.Repository
-	rolesOf func(context.Context, []string) ([]string, error)
-	log     *slog.Logger
+type RuleData struct {
+	Data    engine.Repository
+	RolesOf func(context.Context, []string) ([]string, error)
+	Log     *slog.Logger
 }
 
-// readRules reads the plug-ins aclMetaMap and customProfile and the option
+// ReadRules reads the plug-ins aclMetaMap and customProfile and the option
 // roleMap of securedDataRepo.
-func readRules(c *deploy.Config, meta engine.MetaRepository, from ruleData) (rules, engine.Faults) {
-	var r rules
+func ReadRules(c *deploy.Config, meta engine.MetaRepository, from RuleData) (Rules, engine.Faults) {
+	var r Rules
 	var faults engine.Faults
 	object := func(path string, fields engine.Fields) jsonfile.Object {
 		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults, Lenient: true}
 	}
 	if c.RoleMap != nil {
-		r.roles = access.ParseRoleMap(meta, object(c.RoleMapPath, c.RoleMap))
+		r.Roles = access.ParseRoleMap(meta, object(c.RoleMapPath, c.RoleMap))
 	}
 	if p := c.MetaMap; p != nil {
-		r.coactors = access.NewCoactorFinder(access.CoactorConfig{Data: from.data, Meta: meta, RolesOf: from.rolesOf, Log: from.log}, object(p.Path+".options", p.Options))
+		r.coactors = access.NewCoactorFinder(access.CoactorConfig{Data: from.Data, Meta: meta, RolesOf: from.RolesOf, Log: from.Log}, object(p.Path+".options", p.Options))
 	}
 	for _, p := range c.Profiles {
-		r.profiles = append(r.profiles, access.NewProfiles(access.ProfilesConfig{Data: from.data, Meta: meta}, object(p.Path+".options", p.Options)))
+		r.profiles = append(r.profiles, access.NewProfiles(access.ProfilesConfig{Data: from.Data, Meta: meta}, object(p.Path+".options", p.Options)))
 	}
 	return r, faults
 }
 
 // accountProperties returns the names of the properties that customProfile gives accounts.
-func (r rules) accountProperties() (names []string) {
+func (r Rules) accountProperties() (names []string) {
 	for _, p := range r.profiles {
 		names = append(names, p.Names()...)
 	}
 	return names
 }
 
-// enrich adds the coactors and properties from the data to an authenticated
+// Enrich adds the coactors and properties from the data to an authenticated
 // account. Stored properties of the account are not changed.
-func (r rules) enrich(ctx context.Context, a *engine.Account) error {
+func (r Rules) Enrich(ctx context.Context, a *engine.Account) error {
 	coactors, err := r.coactors.Coactors(ctx, a.ID)
 	if err != nil {
 		return err
@@ -82,11 +82,14 @@ func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 	return nil
 }
 
+// SetRules sets the rules that are applied to accounts from now on.
+func (d *Database) SetRules(r *Rules) { d.rules.Store(r) }
+
 // enrich applies the rules of the current application to an account. It does
 // nothing before the rules are read, and on the command line.
-func (d *database) enrich(ctx context.Context, a *engine.Account) error {
+func (d *Database) enrich(ctx context.Context, a *engine.Account) error {
 	if r := d.rules.Load(); r != nil {
-		return r.enrich(ctx, a)
+		return r.Enrich(ctx, a)
 	}
 	return nil
 }

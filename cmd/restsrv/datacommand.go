@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"restsrv/engine/deploy"
+	"restsrv/engine/server"
+	"restsrv/engine/server/appdata"
+)
+
+// dataCommand is the command line and the application of a command that works on a
+// database.
+type dataCommand struct {
+	*commandLine
+	config, db string
+	io         stdio
+	app        *appdata.App
+	strict     bool // set if mistakes in the application are rejected
+}
+
+// newDataCommand returns a dataCommand. -h prints usage before the flags.
+func newDataCommand(name, usage string, s stdio) *dataCommand {
+	c := &dataCommand{commandLine: newCommandLine(name, "", usage, s), io: s}
+	c.databaseFlags(&c.config, &c.db)
+	return c
+}
+
+// parseAtMost parses the arguments, and fails if there are more than most besides flags.
+func (c *dataCommand) parseAtMost(args []string, most int) ([]string, error) {
+	names, err := c.parse(args)
+	if err == nil && len(names) > most {
+		err = c.usageError("%q is one argument too many", names[most])
+	}
+	return names, err
+}
+
+// loadApp reads the application and prints its warnings.
+func (c *dataCommand) loadApp() error {
+	app, err := server.LoadApplication(first(c.config, "deploy.json"), c.strict)
+	for _, w := range app.Warnings {
+		fmt.Fprintln(c.io.Err, "warning:", w)
+	}
+	if err != nil {
+		return fmt.Errorf("the application cannot be read:\n%w", err)
+	}
+	c.app = app
+	return nil
+}
+
+// openForReading prepares a command that only reads and takes no arguments: it parses the
+// flags, reads the application and opens the database, which must exist.
+func (c *dataCommand) openForReading(ctx context.Context, args []string) (*appdata.Database, error) {
+	if _, err := c.parseAtMost(args, 0); err != nil {
+		return nil, err
+	}
+	if err := c.loadApp(); err != nil {
+		return nil, err
+	}
+	return c.open(ctx, true)
+}
+
+// open opens the database that -db, the environment or deploy.json names. If there is
+// set, the database must exist.
+func (c *dataCommand) open(ctx context.Context, there bool) (*appdata.Database, error) {
+	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.Config.DB), appdata.Options{MustExist: there})
+}
+
+func (c *dataCommand) openAt(ctx context.Context, url string, o appdata.Options) (*appdata.Database, error) {
+	o.Classes, o.Log = c.app.Meta.Classes(), slog.New(slog.DiscardHandler)
+	return appdata.Open(ctx, c.app.Config, url, o)
+}
+
+// openForAccess opens the database of an application without its classes, so that
+// accounts and grants can be managed even if the classes are invalid.
+func openForAccess(ctx context.Context, config, db string, s stdio) (*appdata.Database, error) {
+	c, faults := deploy.Load(first(config, "deploy.json"), server.KnownNames())
+	if errs, _ := faults.Split(false); len(errs) > 0 {
+		return nil, errs
+	}
+	return appdata.Open(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), appdata.Options{Log: slog.New(slog.DiscardHandler)})
+}

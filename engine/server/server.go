@@ -1,0 +1,321 @@
+// Package server serves an application directory over HTTP. It connects all
+// other packages: the commands of restsrv use it, and other Go programs can.
+//
+//	s, err := server.New(server.Config{Application: "notes/deploy.json"})
+//	if err != nil {
+//		return err // the application has mistakes
+//	}
+//	return s.Run(ctx)
+//
+// A program with an HTTP server of its own calls Start, serves Handler, and
+// calls Close at the end. Config.Services adds services written in Go.
+//
+// A Server has parts that live as long as it does, such as the connections to
+// the database, and an edition of all other parts for each state of the
+// application files. A reload builds the next edition and replaces the current
+// one in one step.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/builtin"
+	"restsrv/engine"
+	"restsrv/engine/deploy"
+	"restsrv/engine/query"
+	"restsrv/engine/rest"
+	"restsrv/engine/script"
+	"restsrv/engine/secret"
+	"restsrv/engine/server/appdata"
+	"restsrv/engine/service"
+	"restsrv/engine/share"
+)
+
+// Config holds the settings of a server. The zero value serves the application of the
+// current directory.
+type Config struct {
+	// Application is an application directory or its deploy.json or deploy.yml. The default
+	// is deploy.json.
+	Application string
+	// Database is sqlite:PATH or postgres://user:password@host/database. A relative path is
+	// relative to the application directory. The default is that of deploy.json, or else
+	// sqlite:restsrv.db.
+	Database string
+	// Addr is the address to listen on, host:port. The default is that of deploy.json, or
+	// else 127.0.0.1:8888. Only Run uses it.
+	Addr string
+	// AdminPassword is the password of the account that a new database gets. If it is "", the
+	// server generates one.
+	AdminPassword string
+	// Watch reloads the application when its files are saved, and logs excerpts of scripts
+	// that fail. It is for development.
+	Watch bool
+	// Strict makes mistakes in the application errors, and scripts that cannot be loaded.
+	Strict bool
+	// PaceGC makes Run adapt GOGC of the process to the size of the heap.
+	PaceGC bool
+	// Log is the log of the server. The default is slog.Default().
+	Log *slog.Logger
+	// Services holds services written in Go, by the name that follows "builtin/" in the
+	// module of a service in deploy.json.
+	Services map[string]service.Module
+
+	// The following functions show events to a user at a terminal. By default they are
+	// logged.
+
+	// Progress is called when a long import begins. It returns a function to be called with
+	// the number of imported objects, and one to be called at the end.
+	Progress func(what string, total int64) (add func(int64), done func())
+	// ShowPassword is called with a password that the server generated for a new account. By
+	// default the password is written into a file beside the database.
+	ShowPassword func(account, password string)
+	// Reloaded is called after a reload of deploy.json or classes. If changed is nil, all
+	// files may have changed.
+	Reloaded func(changed []string, took time.Duration, err error)
+	// ScriptsReloaded is called after a reload of scripts, besides the log.
+	ScriptsReloaded func(script.Report)
+}
+
+// Server serves an application directory. It holds the parts that stay the same
+// from start to end, and the current edition.
+type Server struct {
+	options Config
+	modules map[string]service.Module // services written in Go
+	log     *slog.Logger
+	first   *loadedApp     // the application as New has read it
+	started *deploy.Config // configuration of the first edition; settings that cannot change while the server runs are taken from it
+	db      *appdata.Database
+	scripts *script.Runtime
+	answers *share.Pool // limits of the bytes in answers and bodies of requests
+	bodies  *share.Pool
+	current atomic.Pointer[edition]
+	address atomic.Value // net.Addr of the listener; unset before it listens
+
+	life   context.Context // ends when the server stops: background work uses it
+	end    context.CancelFunc
+	stops  []func() error // what Close calls, the last one first
+	closed sync.Once
+
+	reloading sync.Mutex
+	failed    bool     // set if the last reload of the application failed
+	missed    []string // files that had changed by then
+
+	signIn func(engine.Authenticator) engine.Authenticator // wraps the authenticator of a sandbox; else nil
+}
+
+// New reads the application of a server. It returns all mistakes that prevent a start. It
+// does not open the database and does not listen: Run or Start do that.
+func New(config Config) (*Server, error) {
+	s := &Server{options: config, log: config.Log, modules: builtin.Modules()}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	for name, module := range config.Services {
+		if s.modules[name] != nil {
+			return nil, fmt.Errorf("the name of the service %q is that of a built-in service, expected another name", name)
+		}
+		s.modules[name] = module
+	}
+	s.options.Application = configFile(config.Application)
+	s.life, s.end = context.WithCancel(context.Background())
+	a, err := s.read(nil)
+	if err != nil {
+		return nil, fmt.Errorf("the application cannot be served:\n%w", err)
+	}
+	s.first, s.started = a, a.Config
+	if len(s.started.Skipped) > 0 {
+		s.log.Info("restsrv does not have all modules of the application; restsrv check tells what it lacks", "skipped", strings.Join(s.started.Skipped, ", "))
+	}
+	return s, nil
+}
+
+// configFile returns the deploy.json of an application that is given as a file or as a
+// directory.
+func configFile(application string) string {
+	if info, err := os.Stat(application); err == nil && info.IsDir() || application == "" {
+		return filepath.Join(application, "deploy.json")
+	}
+	return application
+}
+
+// Dir returns the application directory.
+func (s *Server) Dir() string { return s.started.Dir }
+
+// Handler returns a handler that answers the requests of clients. Before Start it answers
+// 503. The paths of the server begin at /, so the handler must not be mounted below
+// another path.
+func (s *Server) Handler() http.Handler { return handler{s} }
+
+// handler answers requests with the current edition of a server.
+type handler struct{ s *Server }
+
+// ServeHTTP implements http.Handler.
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e := h.s.current.Load()
+	if e == nil {
+		http.Error(w, "the server has not started", http.StatusServiceUnavailable)
+		return
+	}
+	e.rest.ServeHTTP(w, r)
+}
+
+// Start opens the database and prepares the services, so that Handler answers requests.
+// If the database is new, Start fills it first; ctx can interrupt that. Callers must call
+// Close at the end, also if Start fails. Run needs no Start.
+func (s *Server) Start(ctx context.Context) error {
+	a, err := s.open(ctx)
+	if err == nil {
+		s.startBackground(a)
+	}
+	return err
+}
+
+// Run listens on the address and answers requests until ctx ends. Then it waits for
+// running requests, at most for the time in deploy.json, and closes the server. It binds
+// its address before it creates anything, so a start that fails because of the address
+// leaves no trace. On SIGHUP it reloads the application.
+func (s *Server) Run(ctx context.Context) (err error) {
+	l, err := listenOn(s.listenAddr(s.started))
+	if err != nil {
+		return err
+	}
+	defer l.Close() // has no effect after the HTTP server has closed it
+	defer func() { err = errors.Join(err, s.Close()) }()
+	defer context.AfterFunc(ctx, s.end)()
+	a, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.reloadOnHangup()()
+	return s.serveOn(ctx, l, a)
+}
+
+// Close stops background work and closes the database. Requests must have ended.
+func (s *Server) Close() (err error) {
+	s.closed.Do(func() {
+		s.end()
+		for _, stop := range slices.Backward(s.stops) {
+			err = errors.Join(err, stop())
+		}
+	})
+	return err
+}
+
+// atClose makes Close call stop.
+func (s *Server) atClose(stop func()) {
+	s.stops = append(s.stops, func() error { stop(); return nil })
+}
+
+// open opens the database and builds the first edition. It returns the application
+// of that edition.
+func (s *Server) open(ctx context.Context) (_ *appdata.App, err error) {
+	a := s.first
+	if a == nil {
+		return nil, errors.New("the server has already been started")
+	}
+	s.first = nil
+	c := a.Config
+	s.db, err = appdata.Open(ctx, c, s.databaseURL(c), appdata.Options{Classes: a.Meta.Classes(), Server: true, Log: s.log})
+	if err != nil {
+		return nil, err
+	}
+	s.stops = append(s.stops, s.db.Close)
+	s.warnOfFiles(a)
+	cursors, err := secret.Key(ctx, s.db.Store, s.db.System.Secrets, "cursor")
+	if err != nil {
+		return nil, err
+	}
+	s.db.Cursors = query.CursorKey(cursors)
+	if err := s.fillFirst(ctx, a); err != nil {
+		return nil, err
+	}
+	if err := s.db.EnsureAdmin(ctx, s.options.AdminPassword, s.options.ShowPassword); err != nil {
+		return nil, err
+	}
+	s.answers = newBytes("bytes of answers", c.AnswerBytes)
+	s.bodies = newBytes("bytes of bodies", c.BodyBytes)
+	running := scriptConfig(c, s.options.Watch, s.log)
+	running.Held = s.held
+	if s.scripts, err = script.New(running); err != nil {
+		return nil, err
+	}
+	s.atClose(s.scripts.Close)
+	e, err := s.newEdition(ctx, a, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.useEdition(e)
+	s.db.Store = s.db.Core // only the first edition keeps the store with its classes
+	s.atClose(s.forgetChanges())
+	if s.options.Watch {
+		stop, err := s.startWatch()
+		if err != nil {
+			return nil, err
+		}
+		s.atClose(stop)
+	}
+	return a.App, nil
+}
+
+// startBackground starts work that may run beside requests.
+func (s *Server) startBackground(a *appdata.App) {
+	go func() {
+		s.reportPresentation(a)
+		returnMemory()
+	}()
+	go s.db.Files.Tidy(s.life)
+	go s.db.WarnPasswordDiffers(s.life, s.options.AdminPassword)
+}
+
+// serveOn answers requests until ctx ends, then waits for running requests, at most
+// for the configured time.
+func (s *Server) serveOn(ctx context.Context, l net.Listener, a *appdata.App) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.started.PublicURL, "https:") {
+		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
+	}
+	s.address.Store(l.Addr())
+	e := s.current.Load()
+	c := e.config
+	h := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: c.HeaderTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    c.MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services))
+	if s.options.PaceGC {
+		paceGC(s.held)
+	}
+	ended := make(chan error, 1)
+	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)
+	go func() { ended <- h.Serve(progressing) }()
+	s.startBackground(a)
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	c = s.current.Load().config
+	s.log.Info("stopping", "at most", c.ShutdownTimeout)
+	drain, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
+	defer cancel()
+	if err := h.Shutdown(drain); err != nil {
+		s.log.Warn("requests were cut off", "after", c.ShutdownTimeout)
+		_ = h.Close() // closes the remaining connections
+	}
+	s.log.Info("stopped")
+	return nil
+}
