@@ -6,29 +6,28 @@ import (
 	"restsrv/engine"
 )
 
-// Class builds the system class that records which item holds which file, with
-// one row for each file of each item. The store updates the rows when items
-// change. Pass the class to the store when it is opened, and to no other
-// component.
+// Class returns the system class that records which item holds which file. Its table has one row for each file of
+// each item, and the store updates the rows when items change. The caller passes the class to the store when it opens
+// the store, and otherwise only to the Config of this package.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	c := engine.SystemClass(className,
 		property("id", engine.String),
-		indexed("hash", engine.String), // SHA-256 of the content, hex
+		indexed("hash", engine.String), // SHA-256 of the content, in hexadecimal digits
 		property("name", engine.String),
 		property("mimeType", engine.String),
 		property("size", engine.Int),
 		property("created", engine.DateTime),
-		property("class", engine.String), // of the item that holds the file
+		property("class", engine.String), // class of the item that holds the file
 		property("item", engine.String),
 		property("attribute", engine.String),
-		indexed("account", engine.String), // the file counts for the quota of this account (engine.OwnerOf); null in rows of older versions and of imports
+		indexed("account", engine.String), // account whose quota includes the file (quota.OwnerOf); null in rows of older versions and of imports
 	)
 	c.Indexes = []engine.CompositeIndex{{Properties: []string{"class", "item"}}}
 	return c
 }
 
-// className is a name that an application cannot use for a class of its own.
+// className begins with #, so that no class of an application can have the same name.
 const className = "#file"
 
 // Find implements engine.FileStorage.
@@ -43,7 +42,7 @@ func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) 
 	return heldFile(it), nil
 }
 
-// heldFile converts a row.
+// heldFile converts a row of the system class.
 func heldFile(it *engine.Item) engine.HeldFile {
 	size, _ := it.Get("size").(int64)
 	return engine.HeldFile{

@@ -11,17 +11,16 @@ import (
 	"restsrv/engine"
 )
 
-// derived is the folder of derived content, such as thumbnails.
-// derived/ab/cdef.../name is derived from objects/ab/cdef... and removed
-// together with it. It can be made again.
+// derived is the folder of derived content, such as thumbnails. A file derived/ab/cdef.../name is derived from the
+// content objects/ab/cdef... and is removed together with it. Derived content can be made again, so losing it does no
+// harm.
 const derived = "derived"
 
 func (s *Storage) derivedFrom(hash string) string {
 	return filepath.Join(s.cfg.Dir, derived, hash[:2], hash[2:])
 }
 
-// OpenDerived returns the content that Derive has stored under name for the
-// content of f, or nil if there is none.
+// OpenDerived returns the content that Derive has stored under name for the file f. It returns nil if there is none.
 func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekCloser, error) {
 	if !isHash(f.Hash) {
 		return nil, nil
@@ -36,9 +35,8 @@ func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekClos
 	return content, nil
 }
 
-// Derive stores content that is derived from the content of f under name. The
-// write is atomic, also in case of a crash. A later call with the same name
-// replaces the content.
+// Derive stores content, which is derived from the content of f, under name. A later call with the same name replaces
+// it. The write is atomic, even if the process crashes.
 func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error {
 	if !isHash(f.Hash) {
 		return noContent(f)
@@ -74,9 +72,8 @@ func writeDurably(path string, content []byte) error {
 	return errors.Join(err, out.Close())
 }
 
-// visitLeftovers visits derived files without their original content. They
-// remain if the original was removed while they were made, or if the process
-// ended between the two removals.
+// visitLeftovers calls visit for derived files without their original content. Such files remain if the original was
+// removed while they were made, or if the process ended after it had removed only the original.
 func (s *Storage) visitLeftovers(visit func(Orphan) error) error {
 	return walkFiles(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
 		dir := filepath.Dir(path)

@@ -1,15 +1,15 @@
-// Package file stores the content of files in a directory. It implements
-// engine.FileStorage for servers with a disk. Content is addressed by its
-// SHA-256, so equal content is stored once and never overwritten. The system
-// class of this package records which item holds which file. The store writes
-// its rows together with the items. Serving files belongs to engine/rest, and
-// permissions to read them to package engine (Files).
+// Package file stores the content of files in a directory. It implements engine.FileStorage for servers with a disk.
+// The name of a content is its SHA-256 hash. So equal contents are stored once, and a content is never overwritten. A
+// system class records which item holds which file; the store writes its rows together with the items. Package rest
+// serves the files, and engine.Files checks the permissions to read them.
 //
-// A file of the directory is objects/ab/cdef..., where abcdef... is the hash in
-// hex. The folder incoming/ contains files that are being written, leaving/
-// files that are being removed, and staged/ lists the contents of requests that
-// have not ended (staging.go). Derived content such as thumbnails is in
-// derived/ab/cdef.../.
+// The directory has these folders:
+//
+//	objects/ab/cdef...       a content; abcdef... is its hash in hexadecimal digits
+//	derived/ab/cdef.../name  content derived from it, such as a thumbnail
+//	incoming/                files that are being written
+//	leaving/                 contents that are being removed
+//	staged/                  contents that requests need which have not ended (staging.go)
 package file
 
 import (
@@ -39,32 +39,31 @@ const DefaultMaxFile = 1 << 30
 
 // Config contains the settings of a Storage.
 type Config struct {
-	Dir     string            // directory, created with the first file
-	MaxFile int64             // maximum size of one content in bytes; 0 means DefaultMaxFile
-	Limits  Limits            // limits for all files; Data is needed only if there are limits
+	Dir     string            // directory; created with the first file
+	MaxFile int64             // maximum size of one file in bytes; 0 means DefaultMaxFile
+	Limits  Limits            // limits for all files together; Data is needed only if there are limits
 	Data    engine.Repository // stores the items of Class
-	Class   *engine.Class     // the class that the function Class builds, as Data stores it
+	Class   *engine.Class     // result of the function Class, as Data stores it
 	Now     func() time.Time  // nil means time.Now
 	Log     *slog.Logger      // nil disables logging
 }
 
-// Storage implements engine.FileStorage with a directory. Several processes may
-// share one directory.
+// Storage implements engine.FileStorage with a directory. Several processes may use the same directory.
 type Storage struct {
 	cfg  Config
 	room *room
-	sure sync.Map // folders of objects that are known to be durable
+	sure sync.Map // folders of objects that are known to be durable (see makeFolder)
 
 	mu       sync.Mutex
-	unheld   []string  // hashes that removeUnheld still has to check
+	unheld   []string  // hashes of contents that removeUnheld still has to check
 	removing bool      // removeUnheld is running
-	removed  sync.Cond // signals, with mu, that removeUnheld has ended
+	removed  sync.Cond // signals that removeUnheld has ended; uses mu
 }
 
 var _ engine.FileStorage = (*Storage)(nil)
 
-// New returns the storage in a directory. It does not create the directory,
-// because an application without files does not need it.
+// New returns the storage for a directory. It does not create the directory, because an application without files
+// does not need it.
 func New(cfg Config) *Storage {
 	if cfg.MaxFile <= 0 {
 		cfg.MaxFile = DefaultMaxFile
@@ -109,7 +108,7 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	}
 	if err != nil {
 		if aside != "" {
-			_ = os.Remove(aside) // if this fails, Sweep removes it
+			_ = os.Remove(aside) // if this fails, Sweep removes the file
 		}
 		u.end(false)
 		return engine.StoredFile{}, uploadError(err)
@@ -119,8 +118,8 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	return f, nil
 }
 
-// uploadError returns the error to report for a failed upload. It keeps an
-// engine.Error, which describes the content, and converts errors of the disk.
+// uploadError returns the error to report for a failed upload. It returns an engine.Error unchanged, because that
+// describes a fault of the content. It converts errors of the disk.
 func uploadError(err error) error {
 	var e *engine.Error
 	switch {
@@ -138,8 +137,8 @@ func uploadError(err error) error {
 	return engine.Wrap(err, "the file could not be stored")
 }
 
-// Ready reports whether contents can be stored. It writes a test file and
-// removes it, and it removes the directory again if that did not exist before.
+// Ready returns an error if files cannot be stored. It writes a test file and removes it. If the directory did not
+// exist, Ready removes it again.
 func (s *Storage) Ready() error {
 	_, err := os.Stat(s.cfg.Dir)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -147,14 +146,14 @@ func (s *Storage) Ready() error {
 	if err == nil {
 		err = errors.Join(out.Close(), os.Remove(out.Name()))
 	}
-	if isNew { // Remove fails if a folder is not empty
+	if isNew { // Remove fails if a folder is not empty, as intended
 		_ = os.Remove(filepath.Join(s.cfg.Dir, incoming))
 		_ = os.Remove(s.cfg.Dir)
 	}
 	return err
 }
 
-// createTemporary creates the temporary file for a content.
+// createTemporary creates a temporary file to write an upload to.
 func (s *Storage) createTemporary() (*os.File, error) {
 	dir := filepath.Join(s.cfg.Dir, incoming)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -163,8 +162,8 @@ func (s *Storage) createTemporary() (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, newID()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// receiveContent writes content to a temporary file, syncs it, and sets the
-// size and the hash of f.
+// receiveContent writes content to a temporary file, syncs the file, and sets the size and the hash of f. It returns
+// the path of the temporary file, even together with an error.
 func (s *Storage) receiveContent(f *engine.StoredFile, content io.Reader, u *upload) (path string, err error) {
 	out, err := s.createTemporary()
 	if err != nil {
@@ -186,8 +185,8 @@ func (s *Storage) receiveContent(f *engine.StoredFile, content io.Reader, u *upl
 	return path, errors.Join(err, out.Close())
 }
 
-// source records errors of the content, which come from the client, so that
-// they can be distinguished from errors of the disk.
+// source is a reader that records the errors of r. When an upload is copied to a file, this distinguishes errors of
+// the content, which come from the client, from errors of the disk.
 type source struct {
 	r      io.Reader
 	upload *upload
@@ -211,7 +210,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// storeContent moves a temporary file to its final place and syncs the folders.
+// storeContent moves a temporary file to the path of the content, and syncs the folders so that the content survives
+// a crash.
 func (s *Storage) storeContent(aside, hash string) error {
 	path := s.contentPath(hash)
 	now := s.cfg.Now()
@@ -228,12 +228,11 @@ func (s *Storage) storeContent(aside, hash string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(dir) // a concurrent request may have created the file without syncing the folder yet
+	return syncFolder(dir) // a concurrent request may have created the file without having synced the folder yet
 }
 
-// renewContent reports whether the content exists. If it does, its modification
-// time is set to now, so that it counts as new before another process can find
-// that it is unused. See removeContent.
+// renewContent reports whether the content exists. If it does, renewContent sets its modification time to now. The
+// content then counts as new (see Grace), so that another process does not remove it as unused. See removeContent.
 func renewContent(path string, now time.Time) bool {
 	if os.Chtimes(path, now, now) != nil {
 		return false
@@ -242,9 +241,8 @@ func renewContent(path string, now time.Time) bool {
 	return err == nil
 }
 
-// makeFolder creates a folder of objects and syncs its parents. It syncs them
-// even if the folder exists, because another request may have created it
-// without syncing yet.
+// makeFolder creates a folder for contents and syncs its parents. It syncs them even if the folder exists, because
+// another request may have created the folder without having synced its parents yet.
 func (s *Storage) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -261,7 +259,7 @@ func (s *Storage) makeFolder(dir string) error {
 	return nil
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the names in a folder durable: they survive a crash.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -274,14 +272,14 @@ func (s *Storage) contentPath(hash string) string {
 	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
 }
 
-// removalPaths returns the paths of a content that is being removed.
+// removalPaths returns the paths of a content in the folder leaving, if it is being removed.
 func (s *Storage) removalPaths(hash string) []string {
-	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // the error is ignored: a hash has no special characters
+	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // cannot fail: a hash has no special characters
 	return paths
 }
 
-// isHash reports whether s is a valid hash. It prevents paths outside of the
-// directory if the database is wrong.
+// isHash reports whether s is a hash. Without this check, a wrong value in the database could lead to a path outside
+// of the directory.
 func isHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -303,9 +301,8 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	return content, nil
 }
 
-// openContent opens a content. It also finds a content if its removal has begun
-// or was interrupted, because that is restored if an item holds it. See
-// removeContent.
+// openContent opens a content, even if it is being removed or its removal was interrupted. If an item holds the
+// content, it will be restored; see removeContent.
 func (s *Storage) openContent(hash string) (content *os.File, err error) {
 	if content, err = os.Open(s.contentPath(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return content, err
@@ -330,21 +327,21 @@ func (s *Storage) Copy(f engine.StoredFile) engine.StoredFile {
 
 const idAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
-// newID returns 130 random bits as letters and digits.
+// newID returns a random id of 26 letters and digits, which are 130 bits.
 func newID() string {
 	var b [26]byte
-	rand.Read(b[:]) // never fails
+	rand.Read(b[:]) // cannot fail
 	for i := range b {
 		b[i] = idAlphabet[b[i]%32]
 	}
 	return string(b[:])
 }
 
-// maxName is the maximum length of a stored name, in characters.
+// maxName is the maximum length of the name of a file, in characters.
 const maxName = 255
 
-// safeName returns the last part of a path that a client sent, without control
-// characters.
+// safeName returns the last element of a path that a client has sent, without control characters and at most maxName
+// characters long.
 func safeName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -358,8 +355,7 @@ func safeName(name string) string {
 	return strings.TrimSpace(string(r[:min(len(r), maxName)]))
 }
 
-// safeType returns a media type in lower case without parameters, or "" if t is
-// not valid.
+// safeType returns the media type t in lower case and without parameters. It returns "" if t is not valid.
 func safeType(t string) string {
 	t, _, err := mime.ParseMediaType(t)
 	if err != nil || len(t) > maxName || !strings.Contains(t, "/") {

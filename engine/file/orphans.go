@@ -14,30 +14,30 @@ import (
 	"restsrv/engine"
 )
 
-// Grace is the minimum age of unused content before it is removed. Younger
-// content may belong to an upload that is running.
+// Grace is the minimum age of unused content that is removed. Younger content may belong to an upload that is still
+// running.
 const Grace = time.Hour
 
-// Orphan is an unused content, file or row that is older than Grace. One of
-// Hash, Path and Row is set.
+// Orphan is a content, a file or a row that is unused and older than Grace. One of the fields Hash, Path and Row is
+// set.
 type Orphan struct {
-	Hash string           // content that no row names
+	Hash string           // hash of a content that no row contains
 	Path string           // file of an interrupted upload, or derived from a missing content; relative to the directory
-	Row  *engine.HeldFile // row of a file that its item does not hold
+	Row  *engine.HeldFile // row of a file that the item in the row does not hold
 	Size int64            // bytes on the disk
 
-	holders Holders // for Row
+	holders Holders // used to check Row again before it is removed
 }
 
-// Holders finds the items of the application that hold files.
+// Holders provides the items of the application that may hold files.
 type Holders struct {
 	Meta engine.MetaRepository
 	Data engine.Repository
 }
 
-// Orphans calls visit for all content that no row names, and for every row of a
-// file that its item does not hold, or that has no item. It reads the data as
-// the server, so ctx does not need an account.
+// Orphans calls visit for the contents that no row contains, and for the rows of files that the item in the row does
+// not hold, for example because the item does not exist. It also visits the files of interrupted uploads. It reads
+// all data without checking permissions, so ctx does not need an account.
 func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err
@@ -77,11 +77,10 @@ func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orpha
 	return s.visitLeftovers(visit)
 }
 
-// rowsAtOnce is the number of rows in a batch. Their items are read after the
-// batch.
+// rowsAtOnce is the number of rows that are read at a time. The items in these rows are read afterwards.
 const rowsAtOnce = 1000
 
-// visitRows calls visit with batches of all rows.
+// visitRows calls visit for all rows of the system class, in batches.
 func (s *Storage) visitRows(ctx context.Context, visit func([]engine.HeldFile) error) error {
 	id := s.cfg.Class.Property("id")
 	var last string
@@ -103,9 +102,8 @@ func (s *Storage) visitRows(ctx context.Context, visit func([]engine.HeldFile) e
 	}
 }
 
-// holdsFile reports whether the item of a row holds its file. If the
-// application no longer has the class, the items are still stored, so hold
-// returns true to keep their files.
+// holdsFile reports whether the item in a row holds the file. If the application no longer has the class or the
+// attribute, holdsFile returns true: the values are still stored, so the files must stay.
 func (h Holders) holdsFile(ctx context.Context, row engine.HeldFile) (bool, error) {
 	c, err := h.Meta.Class(row.Class)
 	if err != nil {
@@ -134,7 +132,7 @@ func (h Holders) holdsFile(ctx context.Context, row engine.HeldFile) (bool, erro
 	return false, nil
 }
 
-// visitContents visits the old contents that are not in named.
+// visitContents calls visit for the contents that are older than Grace and not in named.
 func (s *Storage) visitContents(named map[digest]bool, visit func(Orphan) error) error {
 	root := filepath.Join(s.cfg.Dir, objects)
 	return walkFiles(root, func(path string, info fs.FileInfo) error {
@@ -146,7 +144,7 @@ func (s *Storage) visitContents(named map[digest]bool, visit func(Orphan) error)
 	})
 }
 
-// visitInterrupted visits the old files of interrupted uploads.
+// visitInterrupted calls visit for the files of uploads that were interrupted more than Grace ago.
 func (s *Storage) visitInterrupted(visit func(Orphan) error) error {
 	return walkFiles(filepath.Join(s.cfg.Dir, incoming), func(path string, info fs.FileInfo) error {
 		if s.isYoung(info) {
@@ -156,8 +154,7 @@ func (s *Storage) visitInterrupted(visit func(Orphan) error) error {
 	})
 }
 
-// putBack restores contents after interrupted removals, because an item may
-// hold them.
+// putBack restores contents from interrupted removals, because items may hold them.
 func (s *Storage) putBack() error {
 	return walkFiles(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
 		hash, _, _ := strings.Cut(filepath.Base(path), "-")
@@ -172,8 +169,8 @@ func (s *Storage) isYoung(info fs.FileInfo) bool {
 	return s.cfg.Now().Sub(info.ModTime()) < Grace
 }
 
-// walkFiles visits the regular files below a folder. The folder need not exist,
-// and files may disappear during the walk.
+// walkFiles calls visit for the regular files below a folder. It is not an error if the folder does not exist or if
+// files disappear meanwhile.
 func walkFiles(root string, visit func(path string, info fs.FileInfo) error) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -190,7 +187,7 @@ func walkFiles(root string, visit func(path string, info fs.FileInfo) error) err
 	return err
 }
 
-// Remove removes an orphan that Orphans found, unless it is used by now.
+// Remove removes an orphan that Orphans has found, unless it is used meanwhile.
 func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	switch {
 	case o.Row != nil:
@@ -209,8 +206,8 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	})
 }
 
-// removeRow removes a row, unless its item holds the file by now. If the item
-// has got another id, the row has changed, too, and stays.
+// removeRow removes a row, unless its item holds the file meanwhile. If the id of the item has changed, the row has
+// changed, too, and is not removed.
 func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
 	ok := false
@@ -227,9 +224,9 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent removes a content and the files derived from it, unless it is
-// needed. It renames the content before it calls needed, so that a later upload
-// of the same content does not find it and stores its own copy (staging.go).
+// removeContent removes a content and the files derived from it, unless needed returns true. It renames the content
+// before it calls needed. So an upload of the same content that begins later does not find the content and stores it
+// again (see staging.go).
 func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool, error)) error {
 	if !isHash(hash) {
 		return nil
@@ -254,17 +251,17 @@ func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool
 	return os.RemoveAll(s.derivedFrom(hash))
 }
 
-// digest is a hash in binary form, to save memory in large sets.
+// digest is a hash in binary form, which takes less memory in large sets.
 type digest [sha256.Size]byte
 
 func digestOf(hash string) (d digest) {
 	if isHash(hash) {
-		_, _ = hex.Decode(d[:], []byte(hash)) // cannot fail for a valid hash
+		_, _ = hex.Decode(d[:], []byte(hash)) // cannot fail for a hash
 	}
 	return d
 }
 
-// ignoreMissing returns nil if err reports a missing file, and otherwise err.
+// ignoreMissing returns nil if err reports that a file does not exist. Otherwise it returns err.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -10,21 +10,19 @@ import (
 	"restsrv/engine/quota"
 )
 
-// Limits are the maximum total size of the files of one account and of all
-// accounts, in bytes. A file counts for the account that stored it last.
-// Uploads that are running count, too. 0 means no limit.
+// Limits are the maximum total size of the files of one account and of all accounts, in bytes. A file counts for the
+// account that stored it last. Uploads that are running count, too. 0 means that there is no limit.
 type Limits struct {
 	PerAccount, All int64
 }
 
-// fileBytes is the size that each file counts in addition to its content: its
-// row, and the minimum that the file system and its thumbnails need.
+// fileBytes is added to the size of each file for its row, and for the minimum that the file system needs for the
+// file and its thumbnails.
 const fileBytes = 4 << 10
 
-// ownUsageTime and allUsageTime are the times after which the usage of an
-// account and of all accounts is read again. warnEvery is the minimum interval
-// of warnings. fullFor is the Retry-After when all accounts together are over
-// the limit.
+// The usage of an account is read again from the database after ownUsageTime, the usage of all accounts after
+// allUsageTime. warnEvery is the minimum time between two warnings in the log. fullFor is the Retry-After of an
+// upload that is rejected because all accounts together have reached the limit.
 const (
 	ownUsageTime = 5 * time.Second
 	allUsageTime = 30 * time.Second
@@ -32,7 +30,7 @@ const (
 	fullFor      = time.Hour
 )
 
-// room counts the bytes that accounts have stored and are uploading.
+// room counts the bytes that accounts have stored and are uploading, and compares them with the limits.
 type room struct {
 	limits Limits
 	stored *quota.Quota
@@ -40,8 +38,8 @@ type room struct {
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	waiting map[string]int64 // bytes of requests that have not ended, by owner
-	total   int64            // sum of waiting
+	waiting map[string]int64 // bytes of uploads in requests that have not ended, by owner
+	total   int64            // sum of the values of waiting
 	refused int
 	warned  time.Time
 }
@@ -51,15 +49,15 @@ func newRoom(cfg Config) *room {
 		stored: quota.New(quota.Config{Data: cfg.Data, Class: cfg.Class, Size: "size", Own: ownUsageTime, All: allUsageTime, Now: cfg.Now})}
 }
 
-// upload is a content that is being received. A nil upload has no limit.
+// upload is a content that is being received. If it is nil, there are no limits.
 type upload struct {
 	room     *room
 	owner    string
-	own, all int64 // bytes that were stored before
-	taken    int64
+	own, all int64 // stored bytes of the owner and of all accounts when the upload began
+	taken    int64 // bytes that this upload has reserved
 }
 
-// beginUpload starts an upload for the caller of ctx. Errors: those of grow.
+// beginUpload starts an upload for the account in ctx. It returns the errors of grow.
 func (r *room) beginUpload(ctx context.Context) (*upload, error) {
 	if r.limits == (Limits{}) {
 		return nil, nil
@@ -76,8 +74,8 @@ func (r *room) beginUpload(ctx context.Context) (*upload, error) {
 	return u, nil
 }
 
-// grow reserves more bytes. The error is TooLarge if the account would exceed
-// its limit, and Unavailable if all accounts together would exceed theirs.
+// grow reserves the given number of bytes for the upload. The error is TooLarge if the account would exceed its
+// limit, and Unavailable if all accounts together would exceed theirs.
 func (u *upload) grow(bytes int64) error {
 	if u == nil {
 		return nil
@@ -102,7 +100,8 @@ func (u *upload) grow(bytes int64) error {
 	return nil
 }
 
-// logRefusal logs that a limit was reached. The caller must hold mu.
+// logRefusal logs that uploads are rejected because of a limit, at most once per warnEvery. The caller must hold
+// r.mu.
 func (r *room) logRefusal(owner string, limit int64) {
 	r.refused++
 	if now := r.now(); r.warned.IsZero() || now.Sub(r.warned) >= warnEvery {
@@ -111,7 +110,8 @@ func (r *room) logRefusal(owner string, limit int64) {
 	}
 }
 
-// end ends the upload after its request has ended or the upload has failed.
+// end releases the reserved bytes, when the request has ended or the upload has failed. If stored is true, the bytes
+// count as stored from now on.
 func (u *upload) end(stored bool) {
 	if u == nil {
 		return
@@ -128,9 +128,8 @@ func (u *upload) end(stored bool) {
 	}
 }
 
-// endWithRequest ends the upload when the request of ctx ends. It counts the
-// file as stored. If no item holds the file, that is corrected when the usage
-// is read again.
+// endWithRequest calls end when the request in ctx has ended. It counts the file as stored. If no item holds the file
+// in the end, the count is corrected when the usage is read again.
 func (u *upload) endWithRequest(ctx context.Context) {
 	if u != nil && !engine.StagingFrom(ctx).Add(func(bool) { u.end(true) }) {
 		u.end(true)

@@ -12,38 +12,34 @@ import (
 	"restsrv/engine/query"
 )
 
-// Contents are shared: equal files of many items are one content. Therefore a
-// content may be removed only if no row names its hash, and if no request of
-// any process on the folder is about to commit such a row.
+// Several items can hold files with equal content, which is stored only once. Therefore a content may be removed only
+// if no row contains its hash, and if no request of any process that uses the directory is about to commit such a
+// row.
 //
-// A request announces that with a marker, staged/<hash>/<random>. It creates
-// the marker before it checks that the content exists, and removes it after its
-// transaction has ended. A process that removes a content first renames it into
-// leaving/, then looks for markers, then for rows, and restores the content if
-// it finds any:
-//   - a marker that was created before the process looks is found;
-//   - the request of a marker that is created later finds the content missing,
-//     and stores its own copy;
-//   - a request has committed its rows, or failed, if its marker is already removed.
+// A request announces that it needs a content with a marker: an empty file staged/<hash>/<random>. It creates the
+// marker before it checks that the content exists, and removes the marker after its transaction has ended. A process
+// that removes a content first renames it into leaving/. Then it looks for markers, and after that for rows. If it
+// finds one, it restores the content. There are three cases:
 //
-// A marker is valid for Grace after it was last touched. Running requests touch
-// theirs. If a process has crashed, or if it is uncertain whether the commit of
-// a request takes effect (engine.Staging.Unsettle), the markers expire, and
-// Sweep checks their contents.
+//   - A marker was created before the process looks: the process finds it.
+//   - A marker is created later: its request finds that the content is missing, and stores it again.
+//   - A marker has been removed before: its request has committed its rows, which the process finds, or has failed.
+//
+// A marker is valid for the time Grace after its last modification. Running requests touch their markers. The markers
+// of a crashed process expire. The same happens if a request does not know whether its commit takes effect (see
+// engine.Staging.Unsettle). Sweep checks the contents of expired markers.
 
 const (
 	staged = "staged"
-	// everything is used in place of a hash by markers that protect all
-	// contents (Pause).
+	// everything is used in place of a hash for a marker that protects all contents; see Pause.
 	everything = "everything"
-	// touchEvery is the interval at which the marker of a running request is
-	// touched.
+	// touchEvery is the interval at which a running request touches its markers.
 	touchEvery = Grace / 4
-	// releaseTime is the time limit for one check of the rows of a content.
+	// releaseTime is the time limit for checking whether a content is needed.
 	releaseTime = 30 * time.Second
 )
 
-// marker is the file with which a request announces that it needs a content.
+// marker is a file with which a request announces that it needs a content; see above.
 type marker struct {
 	storage *Storage
 	hash    string
@@ -51,8 +47,7 @@ type marker struct {
 	timer   *time.Timer
 }
 
-// newMarker creates a marker. The caller removes it with remove or release, or
-// leaves it to expire.
+// newMarker creates a marker. The caller must call remove or release, or leave the marker to expire.
 func (s *Storage) newMarker(hash string) (*marker, error) {
 	m := &marker{storage: s, hash: hash, path: filepath.Join(s.cfg.Dir, staged, hash, newID())}
 	if err := s.createMarker(m.path); err != nil {
@@ -62,8 +57,8 @@ func (s *Storage) newMarker(hash string) (*marker, error) {
 	return m, nil
 }
 
-// createMarker creates the file of a marker. It retries, because another
-// request may remove the empty folder before the file is created.
+// createMarker creates the file of a marker. It tries several times, because another request may remove the empty
+// folder before the file is created.
 func (s *Storage) createMarker(path string) error {
 	var err error
 	for range 100 {
@@ -89,16 +84,15 @@ func (m *marker) touch() {
 	}
 }
 
-// remove removes the marker, and its folder if that is empty.
+// remove removes the marker, and its folder if no other marker is in it.
 func (m *marker) remove() {
 	m.timer.Stop()
 	_ = os.Remove(m.path)
 	_ = os.Remove(filepath.Dir(m.path))
 }
 
-// release removes the marker, and the content unless it is needed. If it is not
-// settled whether the rows of the request are committed, the marker is left to
-// expire instead.
+// release removes the marker, and then the content if it is not needed. If settled is false, it is not known whether
+// the rows of the request are committed. Then release does not remove anything, and the marker expires.
 func (m *marker) release(settled bool) {
 	if !settled {
 		m.timer.Stop()
@@ -108,8 +102,8 @@ func (m *marker) release(settled bool) {
 	m.storage.releaseContent(m.hash)
 }
 
-// releaseWithRequest releases the marker when the request of ctx ends. If there
-// is no request, the marker stays until it expires.
+// releaseWithRequest calls release when the request in ctx has ended. If ctx has no request, the marker stays until
+// it expires.
 func (m *marker) releaseWithRequest(ctx context.Context) {
 	if !engine.StagingFrom(ctx).Add(m.release) {
 		m.timer.Stop()
@@ -137,7 +131,7 @@ func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 	return nil
 }
 
-// isStaged reports whether there is a marker of the hash that has not expired.
+// isStaged reports whether the content has a marker that has not expired.
 func (s *Storage) isStaged(hash string) (bool, error) {
 	markers, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged, hash))
 	if err != nil {
@@ -151,8 +145,8 @@ func (s *Storage) isStaged(hash string) (bool, error) {
 	return false, nil
 }
 
-// isNeeded reports whether a request or a row needs a content. It looks for
-// markers first: a request that has removed its marker has committed its rows.
+// isNeeded reports whether a request or a row needs a content. It looks for markers before it looks for rows: a
+// request commits its rows before it removes its marker.
 func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	if found, err := s.isStaged(hash); found || err != nil {
 		return found, err
@@ -169,9 +163,8 @@ func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	return found, err
 }
 
-// Unheld removes contents in the background unless they are needed. Use Wait to
-// wait for that. The store calls Unheld after a transaction in which items have
-// lost files with these hashes.
+// Unheld removes those contents that are no longer needed, in the background. The store calls it with the hashes of
+// files that items have lost, after the transaction. Use Wait to wait for the removal.
 func (s *Storage) Unheld(hashes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +175,7 @@ func (s *Storage) Unheld(hashes []string) {
 	}
 }
 
-// Wait waits until the removals that Unheld has started are done.
+// Wait waits until the removals that Unheld has started have ended.
 func (s *Storage) Wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,8 +202,8 @@ func (s *Storage) removeUnheld() {
 	}
 }
 
-// releaseContent removes a content unless it is needed. If that fails, it
-// leaves a marker, so that a later Sweep tries again.
+// releaseContent removes a content if it is not needed. If that fails, it creates a marker that expires, so that
+// Sweep tries again.
 func (s *Storage) releaseContent(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
@@ -243,8 +236,8 @@ func (s *Storage) removeUnneeded(ctx context.Context, hash string) error {
 	return s.removeContent(hash, func(fs.FileInfo) (bool, error) { return s.isNeeded(ctx, hash) })
 }
 
-// Pause prevents the removal of contents until resume is called. Use it to copy
-// the data and their files consistently.
+// Pause prevents the removal of contents until resume is called. It is used for exports, which read the data first
+// and the files afterwards: all files that the data names must still exist.
 func (s *Storage) Pause() (resume func(), err error) {
 	if _, err := os.Stat(s.cfg.Dir); errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // without the directory there is no content to remove
@@ -259,7 +252,7 @@ func (s *Storage) Pause() (resume func(), err error) {
 // sweepEvery is the interval at which Tidy calls Sweep.
 const sweepEvery = 10 * time.Minute
 
-// Tidy calls Sweep now and every ten minutes until ctx ends.
+// Tidy calls Sweep now and then at intervals of sweepEvery, until ctx ends.
 func (s *Storage) Tidy(ctx context.Context) {
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -273,8 +266,8 @@ func (s *Storage) Tidy(ctx context.Context) {
 	}
 }
 
-// Sweep removes the leftovers of crashed processes: contents with expired
-// markers that no row names, and incomplete uploads.
+// Sweep removes the files that crashed processes have left: contents with expired markers that no row contains, and
+// incomplete uploads.
 func (s *Storage) Sweep(ctx context.Context) error {
 	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
 	if err != nil {

@@ -1,14 +1,12 @@
-// Package image makes thumbnails of stored images. It implements
-// engine.ImageStorage for a server with a disk. It reads JPEG (rotated according
-// to EXIF), PNG, GIF (the first frame) and WebP, and stores each thumbnail beside
-// the content, with its size as name. Images are never enlarged. The package does
-// not use HTTP and does not check permissions.
+// Package image makes thumbnails of stored images. It implements engine.ImageStorage for servers with a disk. It
+// reads JPEG (rotated according to EXIF), PNG, GIF (the first frame) and WebP. It stores each thumbnail beside the
+// content, under a name that contains its size. Images are never enlarged. The package does not use HTTP and does not
+// check permissions.
 //
-// Images come from untrusted clients. The memory for decoding is estimated in
-// advance. All images that are decoded at the same time share one limit, and only
-// a limited number of requests can wait. Accounts do not block each other, and no
-// request may take longer than a time limit. If an image cannot be decoded, that
-// is remembered.
+// Images come from untrusted clients. The memory for decoding an image is estimated in advance, and all images that
+// are decoded at the same time share one limit. The number of requests that wait is limited, too. Each account has
+// its own queue, so that accounts do not block each other, and each request has a time limit. If an image cannot be
+// decoded, the reason is stored, so that it is not decoded again.
 package image
 
 import (
@@ -28,23 +26,21 @@ const (
 	DefaultTime    = 20 * time.Second
 )
 
-// Shelf stores contents and data derived from them; engine/file.Storage
-// implements it.
+// Shelf stores contents and data derived from them. file.Storage implements it.
 type Shelf interface {
 	engine.FileStorage
-	// OpenDerived returns the data that Derive has stored under a name, or nil if
-	// they do not exist.
+	// OpenDerived returns the data that Derive has stored under a name, or nil if there is no such data.
 	OpenDerived(f engine.StoredFile, name string) (io.ReadSeekCloser, error)
-	// Derive stores data derived from the content of a file under a name.
+	// Derive stores data that is derived from the content of a file, under a name.
 	Derive(f engine.StoredFile, name string, content []byte) error
 }
 
 // Config is the configuration of a Storage.
 type Config struct {
 	Files   Shelf
-	Memory  int64         // maximum memory in bytes for all images that are decoded at the same time; 0 for the default
-	Waiting int           // maximum number of images of one account that are decoded or wait, a fourth of the maximum for all; 0 for the default
-	Time    time.Duration // time limit for one image including the wait; 0 for the default
+	Memory  int64         // memory in bytes that all images together may take while they are decoded; 0 for the default
+	Waiting int           // number of images of one account that may be decoded or wait, a fourth of that for all; 0 for the default
+	Time    time.Duration // time limit for one image, including the time in the queue; 0 for the default
 }
 
 // Storage implements engine.ImageStorage. It is safe for concurrent use.
@@ -56,7 +52,7 @@ type Storage struct {
 
 var _ engine.ImageStorage = (*Storage)(nil)
 
-// New returns a storage without kinds of thumbnails; use With to add some.
+// New returns a storage that makes no thumbnails. Use With to set the kinds of thumbnails.
 func New(cfg Config) *Storage {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
@@ -70,8 +66,7 @@ func New(cfg Config) *Storage {
 	return &Storage{Shelf: cfg.Files, limits: newLimits(cfg)}
 }
 
-// With returns a storage with the same contents and limits, but with other kinds
-// of thumbnails.
+// With returns a storage that makes the given kinds of thumbnails. It shares its contents and limits with s.
 func (s *Storage) With(kinds []engine.ThumbnailKind) *Storage {
 	return &Storage{Shelf: s.Shelf, kinds: kinds, limits: s.limits}
 }
@@ -105,14 +100,13 @@ func (s *Storage) thumbnail(ctx context.Context, f engine.StoredFile, k engine.T
 	return t, err
 }
 
-// keptName returns the name under which thumbnails of a kind are stored. Kinds
-// with the same size and format share thumbnails. If a kind changes, it gets new
-// ones.
+// keptName returns the name under which thumbnails of a kind are stored. Kinds with the same size and format share
+// their thumbnails. If the size of a kind changes, its thumbnails are made again.
 func keptName(k engine.ThumbnailKind) string {
 	return fmt.Sprintf("%dx%d%s", k.Width, k.Height, k.Format)
 }
 
-// openKept returns a stored thumbnail, or nil if it does not exist.
+// openKept returns the stored thumbnail of f, or nil if there is none.
 func (s *Storage) openKept(f engine.StoredFile, k engine.ThumbnailKind) (*engine.Thumbnail, error) {
 	content, err := s.OpenDerived(f, keptName(k))
 	if content == nil || err != nil {
@@ -133,7 +127,7 @@ func (s *Storage) openKept(f engine.StoredFile, k engine.ThumbnailKind) (*engine
 	return t, nil
 }
 
-// makeThumbnail makes a thumbnail and stores it.
+// makeThumbnail makes the thumbnail of f and stores it.
 func (s *Storage) makeThumbnail(ctx context.Context, f engine.StoredFile, k engine.ThumbnailKind) error {
 	content, err := s.Open(ctx, f)
 	if err != nil {
@@ -156,7 +150,7 @@ func (s *Storage) makeThumbnail(ctx context.Context, f engine.StoredFile, k engi
 		return err
 	}
 	defer done()
-	if t, err := s.openKept(f, k); t != nil { // made by another request in the meantime
+	if t, err := s.openKept(f, k); t != nil { // another request has made it meanwhile
 		return errors.Join(err, t.Content.Close())
 	}
 	small, err := p.thumbnail(ctx, content, k)
@@ -171,12 +165,10 @@ func (s *Storage) makeThumbnail(ctx context.Context, f engine.StoredFile, k engi
 	return s.Derive(f, keptName(k), small)
 }
 
-// unreadableName is the name under which the reason is stored why a content
-// cannot be decoded.
+// unreadableName is the name under which the reason is stored if a content cannot be decoded.
 const unreadableName = "unusable"
 
-// readFailure returns the stored reason why a content cannot be decoded, or nil if
-// it is not known.
+// readFailure returns the stored reason why a content cannot be decoded. It returns nil if no reason is stored.
 func (s *Storage) readFailure(f engine.StoredFile) error {
 	kept, err := s.OpenDerived(f, unreadableName)
 	if kept == nil || err != nil {
@@ -189,14 +181,14 @@ func (s *Storage) readFailure(f engine.StoredFile) error {
 	return unusable{string(why)}
 }
 
-// unusable is the reason why no thumbnail can be made of a content.
+// unusable is the error for a content of which no thumbnail can be made.
 type unusable struct{ why string }
 
 func (u unusable) Error() string { return u.why }
 
 func unusableError(format string, args ...any) error { return unusable{fmt.Sprintf(format, args...)} }
 
-// explainError converts an error to an error of engine.ImageStorage.
+// explainError converts an error to one of the errors that engine.ImageStorage defines.
 func explainError(err error, f engine.StoredFile) error {
 	var e *engine.Error
 	var u unusable

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// jpegHead has the data from the segments before the pixels of a JPEG.
+// jpegHead contains data from the segments that precede the pixels in a JPEG file.
 type jpegHead struct {
 	orientation int     // from EXIF, 1 to 8; 0 if unknown
-	samples     float64 // per pixel
-	progressive bool    // all coefficients stay in memory until the end
+	samples     float64 // number of samples per pixel
+	progressive bool    // the decoder must keep all coefficients in memory until the end
 }
 
-// jpegCost counts samples, four bytes for each coefficient, and a second
-// picture for color models other than YCbCr.
+// jpegCost returns the memory for decoding a JPEG, in bytes per pixel: one byte for each sample, four bytes for each
+// coefficient of a progressive image, and a second picture if the color model is not YCbCr or gray.
 func jpegCost(p *picture) float64 {
 	cost, progressive := p.jpeg.samples, p.jpeg.progressive
 	if cost == 0 {
@@ -44,8 +44,8 @@ const (
 	markAPP1  = 0xe1
 )
 
-// readJPEGHead reads the segments up to the one with the size of the picture.
-// It stops at malformed data, which the decoder will report.
+// readJPEGHead reads the segments until it finds the size of the picture. If data is malformed, it stops there; the
+// decoder will return an error.
 func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 	if _, err := r.Discard(2); err != nil {
 		return h
@@ -85,7 +85,7 @@ func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 	}
 }
 
-// nextMark returns the next marker. Any number of 0xff may precede it.
+// nextMark returns the next marker. A marker is a byte that follows one or more bytes 0xff.
 func nextMark(r *bufio.Reader) (byte, error) {
 	b, err := r.ReadByte()
 	for err == nil && b != 0xff {
@@ -97,8 +97,8 @@ func nextMark(r *bufio.Reader) (byte, error) {
 	return b, err
 }
 
-// samplesOf returns the number of samples per pixel of a frame: three without
-// subsampling, one and a half for most cameras.
+// samplesOf returns the number of samples per pixel from a frame segment: three if colors have full resolution, 1.5
+// for the images of most cameras.
 func samplesOf(frame []byte) float64 {
 	const first, each = 6, 3 // bytes before the components, and bytes of a component
 	var widest, highest, all float64
@@ -112,8 +112,7 @@ func samplesOf(frame []byte) float64 {
 	return all / (widest * highest)
 }
 
-// orientationOf returns the orientation in an EXIF segment, or 0 if there is
-// none.
+// orientationOf returns the orientation from an EXIF segment, or 0 if the segment does not contain one.
 func orientationOf(segment []byte) int {
 	const (
 		head        = "Exif\x00\x00"

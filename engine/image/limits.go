@@ -11,28 +11,28 @@ import (
 	"restsrv/engine"
 )
 
-// limits are shared by all storages that were made from one.
+// limits are the limits of a storage and of all storages that With has derived from it.
 type limits struct {
 	memory *semaphore.Weighted
-	most   int64 // size of memory
-	least  int64 // minimum that an image counts, so that not all processors are busy
-	atOnce int64 // maximum number of such images that are decoded at the same time
+	most   int64 // size of memory in bytes
+	least  int64 // an image counts at least this many bytes, so that some processors stay free for other work
+	atOnce int64 // maximum number of images of this size that are decoded at the same time
 	time   time.Duration
 
 	mu      sync.Mutex
-	queue   int // limit for one account
-	waiting int // of all accounts
+	queue   int // maximum number of images in the queue of one account
+	waiting int // number of images in all queues
 	lanes   map[string]*lane
 }
 
-// lane is the queue of the images of one account, which limits how many of them
-// are ahead of other accounts.
+// lane is the queue of the images of one account. It limits how many images of this account can be ahead of images of
+// other accounts.
 type lane struct {
 	turn    *semaphore.Weighted
 	waiting int
 }
 
-// crowd is the number of accounts that can fill their queues.
+// crowd is the number of full queues that together reach the limit for all accounts.
 const crowd = 4
 
 func newLimits(cfg Config) *limits {
@@ -43,8 +43,7 @@ func newLimits(cfg Config) *limits {
 	}
 }
 
-// waitForMemory waits until the given amount of memory is free. The caller must call
-// done to release it.
+// waitForMemory waits until need bytes of memory are free. The caller must call done to release the memory.
 func (l *limits) waitForMemory(ctx context.Context, need int64) (done func(), err error) {
 	account := ""
 	if a := engine.AccountFrom(ctx); a != nil {
@@ -71,8 +70,7 @@ func (l *limits) waitForMemory(ctx context.Context, need int64) (done func(), er
 	}, nil
 }
 
-// enterLane adds a waiting image of the account. It returns nil if too many are
-// waiting.
+// enterLane adds an image to the queue of the account. It returns nil if too many images are waiting.
 func (l *limits) enterLane(account string) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()

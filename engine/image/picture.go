@@ -20,10 +20,10 @@ import (
 
 // format is a supported image format.
 type format struct {
-	magic  string // first bytes; ? matches any byte
+	magic  string // first bytes of a file; ? matches any byte
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	cost   func(p *picture) float64 // bytes per pixel while it is decoded
+	cost   func(p *picture) float64 // memory in bytes per pixel while the image is decoded
 }
 
 // allFormats returns all supported formats.
@@ -36,20 +36,19 @@ func allFormats() []format {
 	}
 }
 
-// headerBytes is the number of bytes in which the size of an image must be found.
+// headerBytes is the number of bytes at the beginning of a file that must contain the size of the image.
 const headerBytes = 4 << 20
 
-// picture has the properties of an image that are known before it is decoded.
+// picture contains the properties of an image that are known before it is decoded.
 type picture struct {
 	format        format
 	width, height int
 	model         color.Model
-	head          []byte // first bytes
+	head          []byte // first bytes of the file
 	jpeg          jpegHead
 }
 
-// readHead reads the head of a content. If it is not a supported image, the error is
-// unusable.
+// readHead reads the properties of an image. If the content is not a supported image, the error is of type unusable.
 func readHead(content io.ReadSeeker) (*picture, error) {
 	head := make([]byte, 64)
 	n, err := io.ReadFull(content, head)
@@ -93,26 +92,26 @@ func hasMagic(head []byte, magic string) bool {
 	return true
 }
 
-// estimateMemory estimates the number of bytes in use while a thumbnail is made: for the
-// decoded image, half its size, and the thumbnail, which may be rotated.
+// estimateMemory returns the number of bytes that are needed to make a thumbnail of the kind k: for the decoded
+// image, for the image at half its size, and for the thumbnail, which may have to be rotated.
 func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 	const (
-		block  = 32  // decoders round sizes up to this
-		halved = 1.4 // bytes per pixel: a quarter of four, and further reductions
-		turned = 8   // bytes per pixel of two thumbnails
+		block  = 32  // decoders round the width and height up to a multiple of this
+		halved = 1.4 // bytes per pixel: a quarter of the pixels with four bytes, and further halvings
+		turned = 8   // bytes per pixel for two thumbnails
 	)
 	w, h := float64(p.width+block-1), float64(p.height+block-1)
 	area := func(k engine.ThumbnailKind) float64 {
 		w, h := fitSize(p.width, p.height, k)
 		return float64(w) * float64(h)
 	}
-	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // it may be rotated by 90 degrees
+	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // the image may be rotated by 90 degrees
 	return int64(w*h*(p.format.cost(p)+halved)+small*turned) + 1<<20
 }
 
-// pngCost also counts the passes of an interlaced image. It assumes that a gray
-// image has a transparent color, because that is declared after the part that
-// readHead reads.
+// pngCost returns the memory for decoding a PNG, in bytes per pixel. It counts an interlaced image twice, because of
+// its passes. It assumes that a gray image has a transparent color: the chunk that declares one comes after the part
+// that readHead reads.
 func pngCost(p *picture) float64 {
 	const nameAt, interlaceAt = 12, 28 // offsets in the chunk IHDR, which should come first
 	cost := bytesOf(p.model)
@@ -140,7 +139,7 @@ func bytesOf(m color.Model) float64 {
 	return 4
 }
 
-// thumbnail returns an encoded thumbnail of the picture in content.
+// thumbnail decodes the image in content and returns the thumbnail of the kind k in its file format.
 func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine.ThumbnailKind) ([]byte, error) {
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -160,8 +159,8 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 	return encode(small, k.Format)
 }
 
-// source stops reading when its context ends, and separates errors of the disk
-// from errors of the image.
+// source is a reader that returns an error when its context has ended. It records the errors of r, to distinguish
+// errors of the disk from those of a malformed image.
 type source struct {
 	ctx    context.Context
 	r      io.Reader
@@ -178,7 +177,7 @@ func (s *source) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// recoverPanic converts a panic of a decoder to an error.
+// recoverPanic calls decode. If decode panics, it returns an error.
 func recoverPanic[T any](decode func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -188,7 +187,7 @@ func recoverPanic[T any](decode func() (T, error)) (v T, err error) {
 	return decode()
 }
 
-// quality is the quality of JPEG thumbnails.
+// quality is the quality of JPEG thumbnails, from 1 to 100.
 const quality = 85
 
 func encode(small *image.RGBA, format string) ([]byte, error) {

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// fitSize returns the largest size with the proportions of w × h that a kind allows,
-// but at most w × h.
+// fitSize returns the size of a thumbnail: the largest size that k allows with the proportions of w × h. It is never
+// larger than w × h.
 func fitSize(w, h int, k engine.ThumbnailKind) (int, int) {
 	ratio := 1.0
 	if k.Width > 0 {
@@ -23,9 +23,8 @@ func fitSize(w, h int, k engine.ThumbnailKind) (int, int) {
 	return round(w), round(h)
 }
 
-// scale reduces an image to the size of a kind and rotates it according to its
-// orientation. It halves the image until the remaining ratio is less than two.
-// With a ratio of exactly two, bilinear scaling reads every pixel, and the
+// scale reduces an image to the size of the kind k and rotates it according to its orientation. It first halves the
+// image until the remaining ratio is less than two. When bilinear scaling halves an image, it uses every pixel. The
 // largest intermediate image has a quarter of the pixels.
 func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orientation int) (*image.RGBA, error) {
 	if orientation > 4 {
@@ -52,8 +51,7 @@ func scale(ctx context.Context, full image.Image, k engine.ThumbnailKind, orient
 	}
 }
 
-// orientImage rotates and mirrors an image according to its EXIF orientation, 1 to
-// 8.
+// orientImage rotates and mirrors an image according to its EXIF orientation, a number from 1 to 8.
 func orientImage(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 || orientation > 8 {
 		return m
@@ -88,7 +86,7 @@ func orientImage(m *image.RGBA, orientation int) *image.RGBA {
 	return turned
 }
 
-// onWhite returns the image on a white background.
+// onWhite returns the image on a white background, for formats without transparency.
 func onWhite(m *image.RGBA) *image.RGBA {
 	if m.Opaque() {
 		return m

@@ -9,17 +9,16 @@ import (
 	"restsrv/engine"
 )
 
-// requestCredentials returns the credentials of a request.
+// requestCredentials returns the credentials in the headers of a request. from is the origin of the request.
 func requestCredentials(r *http.Request, from engine.Caller) engine.Credentials {
 	c := parseCredentials(r.Header)
 	c.Caller = from
 	return c
 }
 
-// sameSite rejects a request that changes data, uses Basic authentication and
-// comes from a page of another site. A browser that has stored a Basic password
-// sends it with any form, from any site. Clients other than browsers send no
-// Sec-Fetch-Site header (W3C Fetch Metadata).
+// sameSite rejects a request that changes data with Basic authentication if it comes from a page of another site. A
+// browser that has stored a password for Basic authentication sends it with any form, even one of another site.
+// Browsers report the site in the header Sec-Fetch-Site (W3C Fetch Metadata); other clients do not send this header.
 func sameSite(r *http.Request) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -37,7 +36,7 @@ func isBasic(authorization string) bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// authenticateRequest authenticates a request to a service with the given mode.
+// authenticateRequest returns the account of a request to a service with the authentication mode mode.
 func (s *Server) authenticateRequest(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
 	if mode == engine.AuthNone {
 		return engine.Anonymous, nil
@@ -51,9 +50,8 @@ func (s *Server) authenticateRequest(r *http.Request, mode engine.AuthMode, x *e
 	return s.cfg.Auth.Authenticate(r.Context(), mode, requestCredentials(r, x.caller))
 }
 
-// authenticateBearer authenticates a request to a service with mode oauth,
-// which accepts credentials only in Authorization: Bearer (RFC 6750 section
-// 2.1).
+// authenticateBearer returns the account of a request to a service with the mode oauth. Such a service accepts
+// credentials only in the header Authorization: Bearer (RFC 6750 section 2.1).
 func (s *Server) authenticateBearer(r *http.Request, x *exchange) (*engine.Account, error) {
 	token := bearerToken(r.Header)
 	x.out.token = token != ""
@@ -74,9 +72,8 @@ func bearerToken(h http.Header) string {
 	return strings.Trim(payload, " ")
 }
 
-// authenticateAny authenticates a request with whichever credentials it has, or
-// with the browser session if it has none. A bearer token may be a token of
-// this server or an OAuth2 token.
+// authenticateAny returns the account for the credentials of a request, of any kind. If the request has none, it uses
+// the browser session. A bearer token may be a token of this server or an OAuth2 token.
 func (s *Server) authenticateAny(r *http.Request, x *exchange) (*engine.Account, error) {
 	c := requestCredentials(r, x.caller)
 	mode := engine.AuthPwd
@@ -100,8 +97,8 @@ func (s *Server) authenticateAny(r *http.Request, x *exchange) (*engine.Account,
 	return a, refused
 }
 
-// restrictToScope returns the account restricted to the scope of its token on a
-// service.
+// restrictToScope returns the account a, restricted to the permissions that the scope of its token includes for the
+// service. It returns an error if the scope does not include the service.
 func (x *exchange) restrictToScope(a *engine.Account, service string) (*engine.Account, error) {
 	if a.Scope == nil {
 		return a, nil
@@ -116,9 +113,8 @@ func (x *exchange) restrictToScope(a *engine.Account, service string) (*engine.A
 	return &within, nil
 }
 
-// parseCredentials reads the credentials from the headers of a request. The
-// header auth-user has priority over Basic, and Bearer has priority over
-// auth-token.
+// parseCredentials reads the credentials from the headers of a request. If several headers have credentials,
+// auth-user has priority over Basic, and Bearer has priority over auth-token.
 func parseCredentials(h http.Header) engine.Credentials {
 	c := engine.Credentials{
 		User:     h.Get("Auth-User"),
@@ -139,10 +135,9 @@ func parseCredentials(h http.Header) engine.Credentials {
 	return c
 }
 
-// parseBasic parses the payload of Basic authentication: base64 of
-// user:password, or user:password in plain text. Base64 contains no colon, so
-// the forms cannot be confused. The name ends at the first colon. Without a
-// colon the password is empty.
+// parseBasic parses the value of Basic authentication: the base64 encoding of user:password, or user:password in
+// plain text. Base64 contains no colon, so the two forms cannot be confused. The user name ends at the first colon.
+// If there is no colon, the password is empty.
 func parseBasic(payload string) (user, password string) {
 	if !strings.Contains(payload, ":") {
 		payload = decodeBase64(payload)
@@ -161,9 +156,9 @@ func decodeBase64(s string) string {
 	return ""
 }
 
-// challengeFor returns the WWW-Authenticate value of a 401 in a mode. token
-// reports whether the request had a token. The value is empty for pages,
-// because the browser would open its own password dialog.
+// challengeFor returns the header WWW-Authenticate of a response with the status 401 from a service with the given
+// mode. token reports whether the request had a token. The value is empty for HTML pages, because with it, the
+// browser would open its own password dialog.
 func challengeFor(mode engine.AuthMode, token bool) string {
 	switch {
 	case mode == "":

@@ -10,25 +10,24 @@ import (
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// limitBody sets a read deadline of Config.BodyGrace for the body. It is needed
-// for all handlers: net/http reads the rest of a small body before it sends the
-// response, so a client that never sends the rest would hold the connection
-// forever. A handler that reads the body extends the deadline as data arrives.
+// limitBody sets a read deadline for the body of a request. It is needed for all handlers, even for those that do not
+// read the body: net/http reads the rest of a small body before it sends the response, so a client that never sends
+// the rest would hold the connection forever. A handler that reads the body extends the deadline as data arrives.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
 	if hasBody(r) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyGrace)) // ignored: not every writer supports deadlines
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyGrace)) // not every writer supports deadlines
 	}
 }
 
-// body limits the size of a request body and the time to receive it.
+// body is a reader that limits the size of a request body and the time to receive it.
 type body struct {
 	src      io.Reader
 	control  *http.ResponseController
-	started  time.Time // time of the first read, zero before
-	left     int64     // bytes until the limit, negative if it is exceeded
+	started  time.Time // time of the first read; zero before
+	left     int64     // bytes that may still be read; negative if the body is too large
 	received int64
-	max      int64
-	rate     int64 // bytes per second
+	max      int64 // maximum number of bytes
+	rate     int64 // minimum number of bytes per second
 	grace    time.Duration
 }
 
@@ -40,15 +39,14 @@ func (s *Server) newBody(w http.ResponseWriter, r *http.Request, max int64) *bod
 	return b
 }
 
-// Read implements io.Reader. It returns TooLarge when the limit is exceeded.
-// The deadline stays until the body has ended, because net/http may continue
-// reading after an error.
+// Read implements io.Reader. It returns TooLarge if the body is larger than the limit. The deadline stays until the
+// end of the body, because net/http may continue reading after an error.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, engine.Errorf(engine.TooLarge, "too-large", "the body is larger than %d bytes", b.max)
 	}
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one more byte shows whether the limit is exceeded
+		p = p[:b.left+1] // one byte more shows whether the body is too large
 	}
 	if b.started.IsZero() {
 		b.started = time.Now()
@@ -58,9 +56,8 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	b.received += int64(n)
 	b.left -= int64(n)
-	if err == io.EOF { // a truncated body ends with another error
-		// The connection stays open for more requests, with its own time
-		// limits.
+	if err == io.EOF { // the body is complete; a truncated body ends with another error
+		// The connection stays open for the next request, which has its own time limits.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	if b.left < 0 {

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// callerOf returns the origin of a request, and its address as text. Headers
-// that proxies set are used only if the peer is a trusted proxy.
+// callerOf returns the origin of a request, and the client's address as text for the log. It uses headers that
+// proxies set only if the request comes from a trusted proxy. id is the request id.
 func (s *Server) callerOf(r *http.Request, id string) (engine.Caller, string) {
 	c := engine.Caller{Request: id, Secure: r.TLS != nil}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -42,13 +42,13 @@ func (s *Server) isTrusted(a netip.Addr) bool {
 	return false
 }
 
-// hop is the client of one proxy, as the proxy reports it.
+// hop is one entry in the headers of a proxy: the address of the client that connected to the proxy, and the scheme.
 type hop struct{ address, proto string }
 
-// behindProxies sets the address and scheme of the client from the headers of a
-// trusted proxy. Clients can send these headers, too, and a proxy that sets
-// only one of them forwards the other one unchanged. If both are present and
-// lead to different addresses, neither is used.
+// behindProxies sets the address and the scheme of the client in c from the headers that a trusted proxy has sent.
+// There are two kinds of headers, X-Forwarded-For and Forwarded. A proxy usually sets one of them and forwards the
+// other unchanged, and a client can send either. If both are present and lead to different addresses, neither is
+// used.
 func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	peer, old, standard := c.Address, oldHops(h), standardHops(h)
 	proto := ""
@@ -68,7 +68,7 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	default:
 		c.Address, proto = s.findClient(standard, peer)
 	}
-	if lines := h["X-Forwarded-Proto"]; len(lines) > 0 { // the last entry was set by the trusted proxy
+	if lines := h["X-Forwarded-Proto"]; len(lines) > 0 { // the trusted proxy has set the last entry
 		words := strings.Split(lines[len(lines)-1], ",")
 		proto = strings.TrimSpace(words[len(words)-1])
 	}
@@ -77,9 +77,9 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	}
 }
 
-// findClient returns the last hop that is not a trusted proxy, or the first one
-// if all are. If it finds a hop without a valid address, such as "unknown", it
-// returns the hop after that, because the rest of the chain is unknown.
+// findClient returns the address and scheme of the client from a list of hops, the last of which is the peer's
+// client. It goes back from the last hop as long as the hops are trusted proxies. If a hop has no valid address, such
+// as "unknown", it stops at the hop after that one, because the rest of the list cannot be trusted.
 func (s *Server) findClient(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
 	at = peer
 	for i := len(hops) - 1; i >= 0; i-- {
@@ -95,7 +95,7 @@ func (s *Server) findClient(hops []hop, peer netip.Addr) (at netip.Addr, proto s
 	return at, proto
 }
 
-// oldHops parses X-Forwarded-For.
+// oldHops parses the header X-Forwarded-For.
 func oldHops(h http.Header) (hops []hop) {
 	for _, line := range h["X-Forwarded-For"] {
 		for _, a := range strings.Split(line, ",") {
@@ -105,7 +105,7 @@ func oldHops(h http.Header) (hops []hop) {
 	return hops
 }
 
-// standardHops parses Forwarded (RFC 7239 section 4).
+// standardHops parses the header Forwarded (RFC 7239 section 4).
 func standardHops(h http.Header) (hops []hop) {
 	for _, line := range h["Forwarded"] {
 		for _, element := range strings.Split(line, ",") {
@@ -138,7 +138,7 @@ func hopAddress(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plainAddress returns the canonical form of an address.
+// plainAddress returns the canonical form of an address: IPv4 instead of IPv4 in IPv6, and no zone.
 func plainAddress(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 func remoteIP(r *http.Request) string {

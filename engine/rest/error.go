@@ -31,10 +31,10 @@ var statuses = map[engine.Code]int{
 	engine.Timeout:         http.StatusGatewayTimeout,
 }
 
-// internalText is the only text that a client gets for an internal error.
+// internalText is the only text that clients get for internal errors. The cause is logged.
 const internalText = "Internal server error"
 
-// fail writes the response for an error in the form of the service.
+// fail writes the response for an error in the form that the service has chosen (service.ErrorForm).
 func (o *responder) fail(err error) {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -74,7 +74,7 @@ func (o *responder) fail(err error) {
 	}
 }
 
-// auditStatus sends an event to the auditor if status denies the request.
+// auditStatus records an audit event if the status means that the request was denied: 401, 403 or 429.
 func (o *responder) auditStatus(status int, reason string) {
 	if status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests || o.server.cfg.Audit == nil {
 		return
@@ -91,9 +91,9 @@ func (o *responder) auditStatus(status int, reason string) {
 	o.server.cfg.Audit.Audit(context.Background(), e)
 }
 
-// failPage writes the error response of the acceptor. Errors in the records get
-// the status 400 and an HTML page. The statuses of other errors, such as 401
-// and 413, stay as they are.
+// failPage writes an error response of the acceptor as an HTML page. Errors that occur while the data is processed,
+// even internal ones, have the status 400. Other errors, such as 401 and 413, have the given status. If the client
+// accepts problem+json, it gets that instead of a page.
 func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	switch e.Code {
 	case engine.Invalid, engine.Internal, engine.Unmatched, engine.Timeout, engine.NotFound:
@@ -106,17 +106,16 @@ func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	o.writePage(status, http.StatusText(status))
 }
 
-// writePage writes an HTML page with one line of text, as Express does.
+// writePage writes an HTML page with one line of text. It looks like the error pages of Express.
 func (o *responder) writePage(status int, says string) {
 	o.w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	writeText(o.w, status, textHTML, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+http.StatusText(status)+
 		"</title></head>\n<body><pre>"+html.EscapeString(says)+"</pre></body>\n</html>\n")
 }
 
-// failUnhandled writes the response for an error before the handler of a
-// service is called, with the texts of IONDV. If the client accepts
-// problem+json, it gets that instead. failUnhandled returns false, without a
-// response, for errors that IONDV does not have.
+// failUnhandled writes the response for an error that occurs before the handler of a service is called. The texts are
+// those of IONDV; if the client accepts problem+json, it gets that instead. For an error that IONDV does not have,
+// failUnhandled writes no response and returns false.
 func (o *responder) failUnhandled(e *engine.Error, status int, detail string) bool {
 	switch {
 	case o.stage == atHandler:
@@ -137,9 +136,8 @@ func (o *responder) failUnhandled(e *engine.Error, status int, detail string) bo
 
 const problemJSON = "application/problem+json"
 
-// Limits for the texts of problems, in characters. A message may contain text
-// that the client sent. maxMember is long enough for every name and id that can
-// be stored.
+// Limits for the texts in problem+json, in characters. A message may contain text that the client has sent. maxMember
+// is long enough for every name and id that can be stored.
 const (
 	maxDetail = 1000
 	maxMember = 255
@@ -176,8 +174,8 @@ func retryAfter(d time.Duration) string {
 	return strconv.FormatInt(seconds, 10)
 }
 
-// logFailure logs an error with its cause. Server errors are logged as errors
-// or warnings, client errors only for debugging.
+// logFailure logs an error with its cause. The level depends on the cause: Error or Warn for faults of the server,
+// Debug for errors of the client.
 func (o *responder) logFailure(e *engine.Error, err error) {
 	level := slog.LevelDebug
 	switch e.Code {

@@ -15,9 +15,8 @@ import (
 	"restsrv/engine"
 )
 
-// inert contains the media types that a browser may display, because they
-// cannot contain active content. Files of other types are sent as a download of
-// type application/octet-stream.
+// inert contains the media types that a browser may display, because such files cannot contain scripts. Files of
+// other types are sent as application/octet-stream, for download only.
 var inert = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true,
 	"audio/mpeg": true, "audio/ogg": true, "audio/wav": true, "audio/webm": true, "audio/mp4": true, "audio/aac": true, "audio/flac": true,
@@ -25,15 +24,15 @@ var inert = map[string]bool{
 	"text/plain": true, "application/pdf": true,
 }
 
-// stored is stored content with the data of its response.
+// stored is a stored file or thumbnail to send.
 type stored struct {
-	engine.StoredFile        // with the name and type for the response
-	tag               string // value of the ETag
+	engine.StoredFile        // Name and MimeType are those for the response
+	tag               string // for the header ETag, without quotes
 	content           io.ReadSeekCloser
 }
 
-// serveFile handles GET /files/{id}. It sends the content if the account may
-// read the item that the file belongs to.
+// serveFile handles GET /files/{id}. It sends the content of a file if the account may read the item that contains
+// the file.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.serveStored(w, r, "files", func(ctx context.Context, path string) (*stored, error) {
 		held, err := s.findReadable(ctx, path)
@@ -45,8 +44,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveImage handles GET /images/{kind}/{id}. It sends a thumbnail of the file
-// if the account may read the file.
+// serveImage handles GET /images/{kind}/{id}. It sends a thumbnail of a file if the account may read the file.
 func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	s.serveStored(w, r, "images", func(ctx context.Context, path string) (*stored, error) {
 		escaped, file, _ := strings.Cut(path, "/")
@@ -67,8 +65,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// thumbnailName replaces the extension of a file name with the one of its
-// thumbnail.
+// thumbnailName replaces the extension of a file name by that of a thumbnail with the given media type.
 func thumbnailName(name, mimeType string) string {
 	if name == "" {
 		return ""
@@ -80,8 +77,8 @@ func thumbnailName(name, mimeType string) string {
 	return strings.TrimSuffix(name, path.Ext(name)) + extension
 }
 
-// serveStored sends stored content. open finds it by the part of the path after
-// name.
+// serveStored sends stored content. name is the first element of the path. open receives the rest of the path and
+// returns the content.
 func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
 	x := s.newExchange(w, r)
 	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)
@@ -91,8 +88,7 @@ func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string
 	}
 }
 
-// sendStored does the work of serveStored. If it returns an error, it has not
-// written a response.
+// sendStored is the part of serveStored that can fail. If it returns an error, it has not written a response.
 func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange, open func(ctx context.Context, path string) (*stored, error)) error {
 	req := &x.req
 	if err := checkAmbiguous(r); err != nil {
@@ -127,14 +123,13 @@ func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange,
 	download := query.Get("dwnld") != "" && query.Get("dwnld") != "0"
 	fileHeaders(w.Header(), found, download)
 	x.out.setCaching()
-	// ServeContent handles ranges, If-Range and the other conditions of RFC
-	// 9110.
+	// ServeContent handles ranges, If-Range and the other conditions of RFC 9110.
 	http.ServeContent(w, r, "", time.Time{}, found.content)
 	return nil
 }
 
-// findReadable finds a file by its escaped id. It returns a panic as an error,
-// so that only this request fails.
+// findReadable finds the file with the escaped id, if the account may read it. It returns a panic as an error, so
+// that only this request fails.
 func (s *Server) findReadable(ctx context.Context, escaped string) (held engine.HeldFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -165,9 +160,8 @@ func fileHeaders(h http.Header, f *stored, download bool) {
 	h.Set("Etag", `"`+f.tag+`"`)
 }
 
-// fileName returns the filename parameter of Content-Disposition (RFC 6266). If
-// the name is not plain ASCII, it adds the UTF-8 form (RFC 8187), which all but
-// very old clients use.
+// fileName returns the parameter filename of the header Content-Disposition (RFC 6266). If the name is not plain
+// ASCII, it adds the parameter filename* with the name in UTF-8 (RFC 8187), which all but very old clients use.
 func fileName(name string) string {
 	if name == "" {
 		return ""

@@ -15,11 +15,12 @@ import (
 	"restsrv/engine/service"
 )
 
-// maxHandlerBody is the maximum size of a body for handlers outside of /rest,
-// in bytes. Most handlers set a lower limit.
+// maxHandlerBody is the maximum size of a request body for handlers outside of /rest, in bytes. Most handlers have a
+// lower limit of their own.
 const maxHandlerBody = 64 << 20
 
-// mountHandlers routes Config.Handlers. Longer paths come first.
+// mountHandlers adds routes for Config.Handlers. Longer paths come first, so that the most specific handler serves a
+// request.
 func (s *Server) mountHandlers() {
 	paths := make([]string, 0, len(s.cfg.Handlers))
 	for p := range s.cfg.Handlers {
@@ -39,13 +40,12 @@ func (s *Server) mountHandlers() {
 	}
 }
 
-// Forwarder marks a handler that forwards bodies unchanged. Other handlers do
-// not get requests with a body that has a Content-Encoding.
+// Forwarder marks a handler that forwards request bodies without reading them, such as a proxy. Requests whose body
+// has a Content-Encoding are rejected for all other handlers.
 type Forwarder interface{ ForwardsBodies() }
 
-// wrapHandler wraps a handler with the features that services have: a request
-// id, a caller, limits for the body, and recovery from a panic, which fails
-// only its request.
+// wrapHandler adds to a handler outside of /rest the features that services have: a request id, the caller in the
+// context, limits for the body, and recovery from a panic, so that only its request fails.
 func (s *Server) wrapHandler(path string, next http.Handler) http.Handler {
 	name := strings.Trim(path, "/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,12 +85,12 @@ func (s *Server) wrapHandler(path string, next http.Handler) http.Handler {
 	})
 }
 
-// handled is the http.ResponseWriter of a handler outside of /rest.
+// handled is the http.ResponseWriter that a handler outside of /rest gets.
 type handled struct {
 	http.ResponseWriter
 	out    *responder
-	status int  // the written status, 0 before
-	failed bool // Fail was called, which also audits
+	status int  // status of the response; 0 before it is written
+	failed bool // Fail was called, which has recorded the audit event
 }
 
 var _ service.Failer = (*handled)(nil)
@@ -109,17 +109,17 @@ func (h *handled) Write(b []byte) (int, error) {
 	return h.ResponseWriter.Write(b)
 }
 
-// Unwrap is used by http.ResponseController.
+// Unwrap returns the underlying writer. http.ResponseController uses it.
 func (h *handled) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
-// Fail implements engine.Failer.
+// Fail implements service.Failer.
 func (h *handled) Fail(err error) {
 	h.failed, h.out.w = true, h
 	h.out.fail(err)
 }
 
-// handlePanic reports a panic to the client, or aborts the response if it has
-// begun.
+// handlePanic handles the value p of a panic. The client gets an error response, or a broken connection if the
+// response has begun.
 func (h *handled) handlePanic(p any) {
 	err := engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+h.out.req.Service+" panicked")
 	if h.status != 0 {
@@ -129,13 +129,13 @@ func (h *handled) handlePanic(p any) {
 	h.Fail(err)
 }
 
-// outerPage is the error form for HTML pages outside of /rest.
+// outerPage is the error form of handlers outside of /rest for clients that accept HTML.
 const outerPage service.ErrorForm = -1
 
 var failurePage = page.New(`<p>{{.Detail}}</p>
 <p class="hint">Request {{.ID}}</p>`)
 
-// failOuterPage writes an HTML page with the error message.
+// failOuterPage writes an error response as an HTML page with a message.
 func (o *responder) failOuterPage(status int, detail string) {
 	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{toSentence(engine.Cut(detail, maxDetail)), o.req.ID})
 	if err != nil {
@@ -144,8 +144,7 @@ func (o *responder) failOuterPage(status int, detail string) {
 	}
 }
 
-// toSentence turns a message into a sentence with a capital letter and a full
-// stop.
+// toSentence converts an error message to a sentence: it adds a capital letter and a full stop.
 func toSentence(s string) string {
 	if s == "" {
 		return s

@@ -7,12 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// Values of headers that answers share. They must not be changed.
+// Values of headers that are shared by all responses. They must not be changed.
 var (
 	noSniff = []string{"nosniff"}
-	// private lets the client cache an answer if it revalidates it every time,
-	// and prevents storage in shared caches. Shared caches take Authorization
-	// into account, but not the other headers with credentials.
+	// private allows the client to cache a response if it revalidates the response at each use. It also keeps the
+	// response out of shared caches. These do not store responses to requests with Authorization, but they do not
+	// know the other headers with credentials.
 	private = []string{"private, no-cache"}
 
 	varyAccount = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd"}
@@ -21,8 +21,8 @@ var (
 	varyAny     = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd, Auth-Token, Cookie"}
 )
 
-// varyFor returns the Vary header for a mode. It names the headers with the
-// credentials of the mode, and is nil if there are none.
+// varyFor returns the value of the header Vary for a mode of authentication: the names of the request headers that
+// contain the credentials. It returns nil for modes without credentials.
 func varyFor(mode engine.AuthMode) []string {
 	switch mode {
 	case engine.AuthNone, "":
@@ -35,8 +35,8 @@ func varyFor(mode engine.AuthMode) []string {
 	return varyAccount
 }
 
-// setCaching sets Cache-Control and Vary if the answer depends on credentials.
-// It keeps values that the handler has set.
+// setCaching sets Cache-Control and Vary if the response depends on the credentials of the request. It does not
+// replace values that the handler has set.
 func (o *responder) setCaching() {
 	if o.vary == nil {
 		return
@@ -50,21 +50,20 @@ func (o *responder) setCaching() {
 	}
 }
 
-// single contains the request headers that must not be repeated. If a header
-// has two values, one program may use the first and another one the last.
+// single contains the request headers that must not be repeated. If a header has two values, a proxy may use the
+// first one and this server the last one.
 var single = map[string]bool{
 	"Authorization": true, "Auth-User": true, "Auth-User-Type": true, "Auth-Pwd": true, "Auth-Token": true,
 	"Content-Type": true, "Content-Encoding": true, "Content-Length": true, "Idempotency-Key": true, "Svc-Converter": true, "Ion-Converter": true,
 	"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true,
 }
 
-// methodHeaders override the method of a POST. If several are present, the
-// first one in this list is used.
+// methodHeaders are the headers with which a POST request can choose another method. If a request has several of
+// them, the first one in this list is used.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-// checkAmbiguous rejects a request whose headers can be interpreted in
-// different ways, because a proxy may have checked another interpretation than
-// this server uses.
+// checkAmbiguous rejects a request with headers that can be interpreted in different ways. Otherwise, a proxy could
+// check one interpretation, and this server could use another one.
 func checkAmbiguous(r *http.Request) error {
 	for name, lines := range r.Header {
 		if len(lines) > 1 && single[name] {
@@ -87,8 +86,8 @@ func checkAmbiguous(r *http.Request) error {
 	return nil
 }
 
-// checkEncoding rejects a body with a content coding, because the server
-// decodes no codings (RFC 9110 sections 8.4 and 15.5.16).
+// checkEncoding rejects a request whose body has a Content-Encoding such as gzip, because the server cannot decode it
+// (RFC 9110 sections 8.4 and 15.5.16).
 func checkEncoding(w http.ResponseWriter, r *http.Request) error {
 	for _, coding := range r.Header["Content-Encoding"] {
 		if c := strings.TrimSpace(coding); c != "" && !strings.EqualFold(c, "identity") {

@@ -9,15 +9,12 @@ import (
 	"time"
 )
 
-// AnswerGrace is how long a client may leave the bytes of answers unread before
-// its connection is closed.
+// AnswerGrace is the time for which a client may leave the bytes of responses unread before its connection is closed.
 const AnswerGrace = 10 * time.Second
 
-// Listen returns a listener that closes a connection if its client reads
-// answers more slowly than rate bytes per second. A client may fall behind by
-// grace. The limit applies to every byte that is written to a connection:
-// answers of services, files, pages, and small answers that a client requests
-// without reading them.
+// Listen returns a listener whose connections are closed if the client reads responses more slowly than rate bytes
+// per second. A client may be late by the time grace in total. The limit applies to all bytes that are written to a
+// connection: responses of services, files, pages, and small responses that a client requests without reading them.
 func Listen(l net.Listener, rate int, grace time.Duration, log *slog.Logger) net.Listener {
 	return &listener{l, int64(max(rate, 1)), grace, log}
 }
@@ -36,19 +33,19 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	tcp, ok := c.(*net.TCPConn)
-	if !ok { // a connection without the buffers of a kernel socket
+	if !ok { // not a kernel socket, so it has no buffer that a slow client could fill
 		return c, nil
 	}
 	return &conn{TCPConn: tcp, of: l, left: l.grace}, nil
 }
 
-// conn is a connection whose writes must make progress. net/http writes from
+// conn is a connection on which a blocked write fails after some time. It has no lock, because net/http writes from
 // one goroutine at a time.
 type conn struct {
 	*net.TCPConn
 	of    *listener
-	left  time.Duration // remaining time for which writes may be blocked
-	until time.Time     // the current deadline
+	left  time.Duration // time for which writes may still be blocked; it grows when the client reads
+	until time.Time     // the write deadline that is set
 }
 
 // Write implements net.Conn.
@@ -63,7 +60,7 @@ func (c *conn) Write(p []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom implements io.ReaderFrom, so that the kernel can copy files.
+// ReadFrom implements io.ReaderFrom, so that the kernel can send files without copying them to the process.
 func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 	if !isFile(r) {
 		return io.Copy(struct{ io.Writer }{c}, r)
@@ -78,8 +75,8 @@ func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 	}
 }
 
-// SetWriteDeadline implements net.Conn. It has no effect, because each write
-// sets its own deadline and net/http would remove it after every answer.
+// SetWriteDeadline implements net.Conn. It has no effect: each write sets its own deadline, and net/http would remove
+// that deadline after every response.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 func isFile(r io.Reader) bool {
@@ -90,28 +87,25 @@ func isFile(r io.Reader) bool {
 	return ok
 }
 
-// tries is how often a write is retried within its grace. The kernel reports
-// free space only if a third of its buffer is free, which takes long with a
-// slow client. A retry uses smaller free space, too, and so detects that the
-// client reads.
+// tries is the number of times that a write is repeated while its client is late. For a blocked write, the kernel
+// reports free space only when a third of its buffer is free, which takes long with a slow client. A repeated write
+// uses less free space, too, and thus shows that the client is reading.
 const tries = 8
 
-// setDeadline sets the deadline of a write that begins now. It keeps the
-// deadline of an earlier write if that is late enough, because setting a
-// deadline takes a lock of the runtime.
+// setDeadline sets the deadline for a write that begins now. If the deadline of an earlier write is late enough,
+// setDeadline keeps it, because setting a deadline takes a lock of the Go runtime.
 func (c *conn) setDeadline() (now time.Time) {
 	now = time.Now()
 	wait := min(c.left, c.of.grace/tries)
 	if c.until.Sub(now) < wait {
 		c.until = now.Add(wait + c.of.grace/tries)
-		_ = c.TCPConn.SetWriteDeadline(c.until) // ignored: on a closed connection the write fails
+		_ = c.TCPConn.SetWriteDeadline(c.until) // the error is ignored: on a closed connection the write fails
 	}
 	return now
 }
 
-// shouldRetry records how many bytes a write sent. It returns true if the write
-// should be retried: the write ended at its deadline, and the client has not
-// used up its grace.
+// shouldRetry updates c.left after a write that began at the given time and sent moved bytes. It returns true if the
+// write should be repeated: it has reached its deadline, and the client may still be late.
 func (c *conn) shouldRetry(began time.Time, moved int64, err error) bool {
 	c.left -= time.Since(began)
 	c.left = min(c.left+time.Duration(float64(moved)/float64(c.of.rate)*float64(time.Second)), c.of.grace)

@@ -7,17 +7,18 @@ import (
 	"restsrv/engine/share"
 )
 
-// reservation is the memory that one request holds of a pool.
+// reservation is the memory that one request has reserved in a pool. The pools limit the memory of all request bodies
+// and responses; see Config.
 type reservation struct {
-	pool  *share.Pool // nil for no limit
+	pool  *share.Pool // nil if there is no limit
 	ctx   context.Context
-	grant share.Grant
-	bytes int
+	grant share.Grant // the reserved share of the pool
+	bytes int         // size of grant; 0 before the first reservation
 }
 
 var _ engine.Memory = (*reservation)(nil)
 
-// Try implements engine.Memory.
+// Try implements engine.Memory. It reserves memory without waiting.
 func (r *reservation) Try(bytes int) bool {
 	if bytes <= max(r.bytes, engine.SmallBytes) || r.pool == nil {
 		return true
@@ -32,7 +33,7 @@ func (r *reservation) Try(bytes int) bool {
 	return ok
 }
 
-// Wait implements engine.Memory.
+// Wait implements engine.Memory. It releases the reserved memory and then waits until bytes are free.
 func (r *reservation) Wait(bytes int) (err error) {
 	r.release()
 	if bytes <= engine.SmallBytes || r.pool == nil {
@@ -44,10 +45,10 @@ func (r *reservation) Wait(bytes int) (err error) {
 	return err
 }
 
-// settle adjusts the reservation to the finished answer. If the service
-// reserved too little, as scripts do, and the pool has no room for the rest, a
-// read fails. The answer of a write is charged in any case, because the write
-// is done and a client would repeat it after an error.
+// settle adjusts the reservation to the size of the finished response. Some services, such as scripts, reserve too
+// little. If the pool then has no room for the rest, a read (reading is true) fails. A write does not fail, because
+// its data is already stored and a client would repeat it after an error; its memory is then counted beyond the limit
+// of the pool.
 func (r *reservation) settle(body []byte, reading bool) error {
 	if r.bytes == 0 && len(body) <= engine.SmallBytes || r.pool == nil {
 		return nil

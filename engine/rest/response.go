@@ -17,30 +17,31 @@ const (
 	textHTML  = "text/html; charset=utf-8"
 )
 
-// responder writes the answer of a request.
+// responder writes the response to a request.
 type responder struct {
 	w      http.ResponseWriter
 	req    *service.Request
 	server *Server
 	form   service.ErrorForm
 	mode   engine.AuthMode
-	vary   []string // names of the headers with credentials that the answer depends on; nil for none
+	vary   []string // names of the headers with credentials that the response depends on; nil if it depends on none
 	caller *engine.Caller
-	token  bool // the request had an OAuth2 token
+	token  bool // the request had a token for the mode oauth
 	stage  stage
-	path   string // escaped path of the request, set if it has no route
+	path   string // escaped path of the request; set only if no route matches it
 }
 
-// stage is the progress of a request.
+// stage is the point that the processing of a request has reached.
 type stage int
 
 const (
-	atHandler stage = iota // the handler answers
-	atAccount              // the account is not authenticated yet
-	atRoute                // no route was found
+	atHandler stage = iota // the handler has been called
+	atAccount              // before the account is authenticated
+	atRoute                // no route matches the request
 )
 
-// send writes a handler's response, or 304 if the client has it already.
+// send writes the response of a handler. If the client already has the content (If-None-Match), it writes the status
+// 304.
 func (o *responder) send(r *service.Response) {
 	h := o.w.Header()
 	for name, values := range r.Header {
@@ -73,17 +74,17 @@ func (o *responder) send(r *service.Response) {
 		return
 	}
 	if h["Content-Type"] == nil {
-		h["Content-Type"] = nil // prevents that net/http guesses one
+		h["Content-Type"] = nil // prevents net/http from guessing the type
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
 	o.w.WriteHeader(status)
-	_, _ = o.w.Write(r.Body) // ignored: the client may have disconnected
+	_, _ = o.w.Write(r.Body) // the error is ignored: the client may have disconnected
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// weakTag returns a weak entity tag of a body. It consists of two checksums
-// that processors compute in hardware, and is the same in every process.
+// weakTag returns a weak entity tag (ETag) for a body. It consists of two checksums that processors compute in
+// hardware. Equal bodies have the same tag in every process.
 func weakTag(body []byte) string {
 	var sum [8]byte
 	binary.BigEndian.PutUint32(sum[:4], crc32.ChecksumIEEE(body))
@@ -94,8 +95,8 @@ func weakTag(body []byte) string {
 	return string(append(b, '"'))
 }
 
-// noneMatch reports whether If-None-Match contains the tag, with weak
-// comparison (RFC 9110 section 13.1.2).
+// noneMatch reports whether the header If-None-Match contains the tag. It uses the weak comparison (RFC 9110 section
+// 13.1.2).
 func noneMatch(lines []string, tag string) bool {
 	tag = strings.TrimPrefix(tag, "W/")
 	for _, line := range lines {

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// router matches the routes of one version of a service, in the order of their
-// registration. Paths are patterns of Express 4 (engine.Route).
+// router finds the route of a service for a request. It tries the routes in the order in which they were registered.
+// Paths are patterns as in Express 4 (service.Pattern).
 type router struct{ routes []compiled }
 
 type compiled struct {
@@ -35,9 +35,8 @@ func newRouter(routes []service.Route) (*router, error) {
 	return r, nil
 }
 
-// match finds the route for a method and an escaped path. If there is none,
-// allow lists the methods of the path. It is empty if no route of the service
-// matches the path.
+// match finds the route for a method and an escaped path. If there is no such route, allow contains the methods of
+// the routes that match the path. It is empty if no route does.
 func (r *router) match(method, path string) (route *service.Route, params []service.Param, allow []string) {
 	head := -1
 	for i := range r.routes {
@@ -52,7 +51,7 @@ func (r *router) match(method, path string) (route *service.Route, params []serv
 		if c.Method == method {
 			return &c.Route, p, nil
 		}
-		head, params = i, p // a GET route answers HEAD unless a HEAD route follows
+		head, params = i, p // a GET route serves HEAD, unless a HEAD route follows
 	}
 	if head >= 0 {
 		return &r.routes[head].Route, params, nil
@@ -60,8 +59,8 @@ func (r *router) match(method, path string) (route *service.Route, params []serv
 	return nil, nil, r.allowedMethods(path)
 }
 
-// allowedMethods lists the methods in the order in which they were registered,
-// as Express does.
+// allowedMethods returns the methods of the routes that match a path, in the order of their registration, as Express
+// does.
 func (r *router) allowedMethods(path string) []string {
 	var list []string
 	add := func(method string) {

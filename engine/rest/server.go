@@ -1,12 +1,10 @@
-// Package rest is the HTTP side of restsrv. It finds the service, authenticates
-// the account, finds the route, calls the handler and writes the response. It
-// owns gorilla/mux, the table from errors to statuses (error.go), and the order
-// of the checks before a handler is called. It does not use classes or the
-// database: handlers do.
+// Package rest is the HTTP server. For a request to a service, it finds the service, authenticates the account, finds
+// the route, calls the handler and writes the response. It defines the order of the checks before a handler is
+// called, and the HTTP statuses of errors (error.go). It does not use classes or the database; handlers do.
 //
-// gorilla/mux routes the outer paths. The routes within a service belong to one
-// version of it, are replaced with it in one atomic store, and use the patterns
-// of Express. They are matched by router.go.
+// gorilla/mux distributes the requests to services, files, thumbnails and other handlers. The routes within a service
+// belong to one version of the service. They are replaced atomically together with the version, and have patterns as
+// in Express. router.go matches them.
 package rest
 
 import (
@@ -38,36 +36,33 @@ type Config struct {
 	OAuth engine.Authenticator // for mode oauth; if nil, all requests get 401
 	Audit engine.Auditor       // gets events of denied requests; may be nil
 	Log   *slog.Logger
-	// Sessions returns the account of a browser's session. GET /files uses it
-	// if a request has no credentials. Its error is Unauthenticated if there is
-	// no session. nil means that there are no sessions.
+	// Sessions returns the account of a browser's session. It is used for files and images if a request has no
+	// credentials. The error is Unauthenticated if the request has no session. Sessions is nil if there are no
+	// sessions.
 	Sessions func(r *http.Request) (*engine.Account, error)
-	// Handlers maps paths outside of /rest to handlers. A path with a trailing
-	// slash includes all paths below it. The context of a request has a Caller,
-	// and its writer is an engine.Failer.
+	// Handlers maps paths outside of /rest to handlers. A path that ends with a slash includes all paths below it. A
+	// handler finds the engine.Caller in the context of the request, and its http.ResponseWriter implements
+	// service.Failer.
 	Handlers map[string]http.Handler
-	// TrustedProxies are the proxies that may set forwarding headers.
+	// TrustedProxies are the addresses of proxies that may set headers such as X-Forwarded-For.
 	TrustedProxies []netip.Prefix
-	// Ready returns the reasons why the server is not ready, one line each. The
-	// lines name services and components, but no paths and no causes.
+	// Ready returns the reasons why the server is not ready, one line each. Clients can read the lines at /readyz.
+	// Therefore they name services and components, but contain no paths and no causes.
 	Ready func() []string
 	// Files finds the files for GET /files/{id}.
 	Files engine.Files
-	// Images makes the thumbnails for GET /images/{kind}/{id}; nil if there are
-	// none.
+	// Images makes the thumbnails for GET /images/{kind}/{id}. It is nil if the server has no thumbnails.
 	Images engine.ImageStorage
-	// MinBodyRate is the minimum rate at which a request body must arrive, in
-	// bytes per second; 0 means 1 KiB.
+	// MinBodyRate is the minimum rate at which a client must send a request body, in bytes per second; 0 means 1 KiB.
 	MinBodyRate int
-	// BodyGrace is the time that is allowed for a body in addition to the time
-	// at MinBodyRate; 0 means 10 s.
+	// BodyGrace is the time that a client gets for a body in addition to the time that MinBodyRate allows; 0 means 10
+	// s.
 	BodyGrace time.Duration
-	// Bodies and Answers limit the memory of request bodies and answers, in
-	// bytes; nil for no limit.
+	// Bodies and Answers limit the memory of all request bodies and of all responses, in bytes. nil means no limit.
 	Bodies, Answers *share.Pool
 }
 
-// Server answers HTTP requests. Services may be mounted while it runs.
+// Server serves HTTP requests. Services may be mounted while it runs.
 type Server struct {
 	cfg      Config
 	outer    *mux.Router
@@ -76,10 +71,10 @@ type Server struct {
 	idPrefix string
 	idCount  atomic.Uint64
 
-	untrusted, contradiction sync.Once // each warning is logged once
+	untrusted, contradiction sync.Once // for warnings that are logged once
 }
 
-// mounted is one version of a service as the server uses it.
+// mounted is one version of a service with the settings that the server needs for a request.
 type mounted struct {
 	name   string
 	mode   engine.AuthMode
@@ -100,7 +95,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, idPrefix: hex.EncodeToString(b[:]) + "-"}
 	s.services.Store(&map[string]*mounted{})
-	// Match paths as they were sent: not cleaned, with %2F kept.
+	// Match paths as the client has sent them: without cleaning, and with %2F instead of a slash.
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
 	s.outer.HandleFunc("/rest", s.noService)
@@ -114,9 +109,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Mount installs a version of a service for all later requests. Requests that
-// are being handled finish with the version that they started with. The error
-// names a route that cannot be matched.
+// Mount makes svc the version of a service for all later requests. Requests that are being handled finish with their
+// version. The error names a route with an invalid pattern.
 func (s *Server) Mount(name string, mode engine.AuthMode, svc service.Service) error {
 	r, err := newRouter(svc.Routes())
 	if err != nil {
@@ -139,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.outer.ServeHTTP(w, r)
 }
 
-// readyAgain is the Retry-After of /readyz while the server is not ready.
+// readyAgain is the Retry-After of /readyz if the server is not ready.
 const readyAgain = 2 * time.Second
 
 func (s *Server) serveLive(w http.ResponseWriter, _ *http.Request) {
@@ -165,17 +159,17 @@ func writePlain(w http.ResponseWriter, status int, body string) {
 	writeText(w, status, textPlain, body)
 }
 
-// writeText writes a text of the server. If the text may contain data of a
-// client, contentType must be textPlain.
+// writeText writes a response with a text. If the text may contain data of a client, contentType must be textPlain,
+// so that browsers do not interpret it as HTML.
 func writeText(w http.ResponseWriter, status int, contentType, body string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // ignored: the client may have disconnected
+	_, _ = w.Write([]byte(body)) // the error is ignored: the client may have disconnected
 }
 
-// exchange contains a request and its response, in one allocation.
+// exchange contains a request and its response. They are one struct to save allocations.
 type exchange struct {
 	req    service.Request
 	out    responder
@@ -184,8 +178,8 @@ type exchange struct {
 	body, answer reservation
 }
 
-// newExchange starts a response with its request id and determines the caller.
-// The error form is ProblemErrors unless it is set later.
+// newExchange determines the caller and the id of a request, and prepares its response. Errors are returned as
+// problem+json, unless the form is set later.
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	id := s.requestID(r)
 	h := w.Header()
@@ -201,7 +195,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// serveService handles requests to services.
+// serveService handles all requests to services, below /rest/.
 func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	name, path := splitPath(r.URL.EscapedPath())
 	m := (*s.services.Load())[name]
@@ -227,8 +221,8 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noService answers a request for an unknown service. As in IONDV, a request
-// for /rest itself redirects to the sign-in page if there is one.
+// noService answers a request for a service that does not exist. A request for /rest itself redirects to the sign-in
+// page if there is one, as in IONDV.
 func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{s.requestID(r)}
 	if whole := r.URL.EscapedPath(); (whole == "/rest" || whole == "/rest/") && s.cfg.Handlers[signInPath] != nil {
@@ -277,14 +271,14 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounte
 	return s.callHandler(ctx, route, req)
 }
 
-// isSafeMethod reports whether a method is safe, so that a client may repeat
-// the request (RFC 9110 section 9.2.1, and RFC 5323 for SEARCH).
+// isSafeMethod reports whether requests with a method do not change data (RFC 9110 section 9.2.1, and RFC 5323 for
+// SEARCH).
 func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == "SEARCH"
 }
 
-// answerUnrouted answers OPTIONS with the methods of the path, and returns an
-// error for other methods.
+// answerUnrouted answers a request for which there is no route. allow contains the methods of routes with the same
+// path. It answers OPTIONS with these methods, and returns an error for any other method.
 func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*service.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req
@@ -300,8 +294,7 @@ func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*service.Res
 		req.Service, strings.Join(allow, ", "), engine.Quote(req.Path), engine.Quote(req.Method))
 }
 
-// callHandler runs a handler. It returns a panic as an error, so that only this
-// request fails.
+// callHandler calls the handler of a route. It returns a panic as an error, so that only this request fails.
 func (s *Server) callHandler(ctx context.Context, route *service.Route, req *service.Request) (resp *service.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -315,8 +308,7 @@ func (s *Server) callHandler(ctx context.Context, route *service.Route, req *ser
 	return resp, err
 }
 
-// requestID returns the id that the client sent, if it is safe to log, and
-// otherwise a new one.
+// requestID returns the id in the header X-Request-Id if it is safe to log. Otherwise it returns a new id.
 func (s *Server) requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 128 && isHarmless(id) {
 		return id
@@ -334,8 +326,8 @@ func isHarmless(id string) bool {
 	return true
 }
 
-// overriddenMethod returns the method from the override headers of a POST, for
-// clients that cannot send all methods.
+// overriddenMethod returns the method of a request. A POST request can choose another method with one of
+// methodHeaders, for clients that cannot send all methods.
 func overriddenMethod(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return r.Method
@@ -349,8 +341,8 @@ func overriddenMethod(r *http.Request) string {
 	return r.Method
 }
 
-// splitPath splits /rest/{service}/{path}. The service is returned decoded, the
-// path escaped and with a leading slash.
+// splitPath splits the escaped path /rest/{service}/{path}. The name of the service is returned decoded, the path
+// escaped and with a leading slash.
 func splitPath(escaped string) (service, path string) {
 	rest := strings.TrimPrefix(escaped, "/rest/")
 	service, path, found := strings.Cut(rest, "/")

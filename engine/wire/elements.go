@@ -10,12 +10,10 @@ import (
 	"restsrv/engine"
 )
 
-// Elements reads the elements of a JSON array one at a time, so that neither
-// the text nor the decoded array has to fit into memory. A value that is not an
-// array is read as the only element of one.
+// Elements reads a JSON array one element at a time, so that neither the text nor the decoded array must fit into
+// memory. If the text is not an array, Elements reads the value as if it were the only element of an array.
 type Elements struct {
-	// Alone is true if the text is a single value instead of an array. It is
-	// set when the first element has been read.
+	// Alone is true if the text is a single value instead of an array. It is valid after the first call of Next.
 	Alone bool
 
 	d       decoder
@@ -24,16 +22,15 @@ type Elements struct {
 	over    bool
 }
 
-// NewElements returns an Elements that reads JSON from r in the form that
-// Decode accepts. If r fails with an *engine.Error, Next returns that error.
+// NewElements returns an Elements that reads JSON text from r. It accepts the same text as Decode. If reading r fails
+// with an *engine.Error, Next returns that error.
 func NewElements(r io.Reader) *Elements {
 	t := &text{src: r, line: 1}
 	return &Elements{text: t, d: decoder{most: MaxDepth, src: jsontext.NewDecoder(t, jsontext.AllowDuplicateNames(true))}}
 }
 
-// Next returns the next element in the form that Decode uses, or io.EOF after
-// the last one. The Fields of an object are overwritten by the next call.
-// Errors are those of Decode.
+// Next returns the next element, with the same types and errors as Decode. It returns io.EOF after the last element.
+// If the element is an object, the next call of Next overwrites its Fields.
 func (e *Elements) Next() (any, error) {
 	v, err := e.readNext()
 	if err == nil {
@@ -76,7 +73,7 @@ func (e *Elements) readElement() (any, error) {
 	return e.d.readValue(1)
 }
 
-// checkEnd returns io.EOF if the text ends here, and otherwise an error.
+// checkEnd returns io.EOF if the text has ended, otherwise an error.
 func (e *Elements) checkEnd() error {
 	e.over = true
 	if _, err := e.d.src.ReadToken(); err != nil {
@@ -88,19 +85,18 @@ func (e *Elements) checkEnd() error {
 
 var errMore = errors.New("there is more after the value")
 
-// text is the input of a decoder. It keeps the bytes after the last passed
-// offset to compute the position of a syntax error. That is about as much as
-// the decoder itself buffers.
+// text is the input of a decoder. It keeps the bytes after the last element that was read, so that it can compute the
+// line and column of a syntax error. That is about as much memory as the decoder itself needs.
 type text struct {
 	src    io.Reader
 	begun  bool
 	kept   []byte
-	at     int64 // offset of kept in the input
-	line   int   // line of at, from 1
-	column int   // bytes before at on its line
+	at     int64 // offset in the input at which kept begins
+	line   int   // line of that offset; the first line is 1
+	column int   // number of bytes before that offset on its line
 }
 
-// Read implements io.Reader. It skips a byte order mark at the beginning.
+// Read implements io.Reader. It skips a byte order mark at the beginning of the input.
 func (t *text) Read(p []byte) (int, error) {
 	n, err := t.src.Read(p)
 	if !t.begun {
@@ -119,8 +115,8 @@ func (t *text) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discardBefore discards the bytes before offset. It keeps them until they are
-// at least half of the buffer.
+// discardBefore discards the bytes before offset. To copy seldom, it does so only if they are at least half of the
+// kept bytes.
 func (t *text) discardBefore(offset int64) {
 	n := int(offset - t.at)
 	if n < len(t.kept)/2 {
@@ -132,7 +128,7 @@ func (t *text) discardBefore(offset int64) {
 	t.kept = t.kept[:copy(t.kept, t.kept[n:])]
 }
 
-// positionOf is Position for an offset in the input that has not been passed.
+// positionOf returns the line and column of an offset in the input. The offset must not be before t.at.
 func (t *text) positionOf(offset int64) (line, column int) {
 	line, column = Position(t.kept, int(offset-t.at))
 	if line == 1 {
@@ -141,8 +137,8 @@ func (t *text) positionOf(offset int64) (line, column int) {
 	return t.line + line - 1, column
 }
 
-// syntaxError returns the error to report for a decoder error at offset.
-// position converts an offset to line and column.
+// syntaxError returns the error to report for err, an error of the decoder at offset. position converts an offset to
+// a line and a column.
 func syntaxError(err error, offset int64, position func(offset int64) (line, column int)) error {
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		return e

@@ -1,7 +1,6 @@
-// Package wire reads JSON from untrusted clients. It owns the JSON library,
-// keeps the order of names and the exact text of numbers, and limits the depth,
-// the length of numbers and the number of values. It does not validate the
-// content: engine.Class.Bind and query.ParseFilter do that.
+// Package wire decodes JSON from clients, which may be malformed or malicious. It keeps the order of names and the
+// exact text of numbers. It limits the nesting depth, the length of numbers and the number of values. It does not
+// check the content: engine.Class.Bind and query.ParseFilter do that.
 package wire
 
 import (
@@ -16,27 +15,25 @@ import (
 	"restsrv/engine"
 )
 
-// MaxDepth is the maximum nesting depth of arrays and objects.
+// MaxDepth is the maximum nesting depth of arrays and objects in Decode.
 const MaxDepth = 512
 
-// MaxValues is the maximum number of values in one text, including the values
-// inside arrays and objects. Scripts have the same limit when they parse JSON.
-// It bounds the parsing time: each value costs about as much as a hundred
+// MaxValues is the maximum number of values in one text, including the values inside arrays and objects. JSON.parse
+// of scripts has the same limit. It limits the time for decoding: one value takes about as much time as a hundred
 // characters.
 const MaxValues = 1_000_000
 
-// MaxMembers is the maximum number of members of one object. In scripts, the
-// time to add a member grows with the size of the object.
+// MaxMembers is the maximum number of members of one object. It is needed because in scripts, the time to add a
+// member grows with the size of the object.
 const MaxMembers = 100_000
 
-// Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
-// json.Number, []any or engine.Fields. If an object has a name twice, both
-// members are kept and callers should use the last one. A byte order mark
-// before the value is skipped. If the text is malformed, the error has the code
-// Invalid and the reason "json", and its message contains line and column.
+// Decode decodes one JSON value (RFC 8259). It returns nil, bool, string, json.Number, []any or engine.Fields. If an
+// object contains a name twice, the result contains both members, and callers should use the last one. Decode skips a
+// byte order mark before the value. If the text is malformed, the error has the code Invalid and the reason "json",
+// and the message contains the line and the column.
 func Decode(data []byte) (any, error) { return DecodeTo(MaxDepth, data) }
 
-// DecodeTo is Decode with another limit on the nesting depth.
+// DecodeTo is Decode with another maximum nesting depth.
 func DecodeTo(depth int, data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := decoder{most: depth, src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
@@ -51,8 +48,7 @@ func DecodeTo(depth int, data []byte) (any, error) {
 	return nil, syntaxError(err, d.src.InputOffset(), func(offset int64) (line, column int) { return Position(data, int(offset)) })
 }
 
-// causeText returns the text of a decoder error without the name of the
-// library.
+// causeText returns the text of an error of the decoder, without the name of the library.
 func causeText(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the text ends too early"
@@ -60,8 +56,7 @@ func causeText(err error) string {
 	return err.Error()
 }
 
-// Position returns the 1-based line and column of an offset. The column counts
-// bytes.
+// Position returns the line and the column of an offset in data. Both count from 1; the column counts bytes.
 func Position(data []byte, offset int) (line, column int) {
 	if offset > len(data) {
 		offset = len(data)
@@ -71,12 +66,12 @@ func Position(data []byte, offset int) (line, column int) {
 }
 
 type decoder struct {
-	most  int // maximum depth
+	most  int // maximum nesting depth
 	src   *jsontext.Decoder
-	last  engine.Fields // the object read last; the next object often has the same names
-	depth int           // depth of last
-	read  int           // number of values so far
-	room  engine.Fields // storage for the next object; nil to allocate it
+	last  engine.Fields // the last object that was read; the next one often has the same names
+	depth int           // nesting depth of last
+	read  int           // number of values that were read
+	room  engine.Fields // memory for the members of the next object; nil to allocate it
 }
 
 func (d *decoder) readValue(depth int) (any, error) {
@@ -124,8 +119,7 @@ func (d *decoder) readNumber() (any, error) {
 	return json.Number(raw), err
 }
 
-// oneDigit contains the numbers of one digit, so that reading one of them does
-// not allocate.
+// oneDigit contains the numbers of one digit as interfaces, so that reading one of them does not allocate.
 var oneDigit = [10]any{
 	json.Number("0"), json.Number("1"), json.Number("2"), json.Number("3"), json.Number("4"),
 	json.Number("5"), json.Number("6"), json.Number("7"), json.Number("8"), json.Number("9"),
@@ -152,7 +146,7 @@ func (d *decoder) readObject(depth int) (any, error) {
 		return nil, err
 	}
 	var last engine.Fields
-	if d.depth == depth { // only siblings: the reserved capacity would add up if each level of a deep nest used it
+	if d.depth == depth { // reserve memory only for siblings: on each level of a deeply nested text, it would add up
 		last = d.last
 	}
 	fields := d.room
@@ -182,8 +176,7 @@ func (d *decoder) readObject(depth int) (any, error) {
 	return fields, err
 }
 
-// readText reads a string. If the string equals known, readText returns known
-// and saves an allocation.
+// readText reads a string. If the string equals known, readText returns known, which saves an allocation.
 func (d *decoder) readText(known string) (string, error) {
 	raw, err := d.src.ReadValue()
 	if err != nil {
