@@ -85,10 +85,10 @@ func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
 	return w.unknownOutcome(err), w.pool.FailureKind(err) == sqldb.Lost
 }
 
-// begin opens a transaction of the driver, which can see that the database has given up the
-// transaction and that a commit would do nothing. It does not use sql.Tx, because statements of the
-// connection cannot run in it: if such a statement loses the connection, closing the connection
-// waits for the end of the sql.Tx.
+// begin opens a transaction of the driver. If the database has aborted the transaction, the driver's commit returns an
+// error, while a COMMIT statement would succeed without an effect. begin does not use sql.Tx, because the prepared
+// statements of the connection cannot run in one. If such a statement lost the connection, closing the connection would
+// also wait for the end of the sql.Tx.
 func (s *Session) begin() (tx driver.Tx, err error) {
 	err = s.Conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
@@ -103,7 +103,7 @@ func (s *Session) begin() (tx driver.Tx, err error) {
 	return tx, err
 }
 
-// end commits or rolls back a transaction.
+// end commits or rolls back the transaction that begin opened, by calling how.
 func (s *Session) end(how func() error) error {
 	if s.Conn == nil {
 		return driver.ErrBadConn

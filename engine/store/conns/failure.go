@@ -18,7 +18,7 @@ const (
 	RetryBusy  = time.Second
 )
 
-// MaxAttempts is how often work is repeated if repeating may help, before its error is returned.
+// MaxAttempts is the maximum number of attempts at work that may succeed when it is repeated.
 const MaxAttempts = 16
 
 // Pause waits before another attempt. The time grows with attempt and is random, so that two
@@ -35,10 +35,10 @@ func Pause(ctx context.Context, attempt int) bool {
 	}
 }
 
-// again marks an error of work that may succeed when it is repeated.
+// again is the error that MarkAgain returns.
 type again struct{ error }
 
-// MarkAgain marks an error of work that may succeed when it is repeated.
+// MarkAgain marks an error: the work may succeed when it is repeated.
 func MarkAgain(err error) error { return again{err} }
 
 // IsMarked reports whether an error is marked by MarkAgain.
@@ -50,8 +50,7 @@ func IsMarked(err error) bool {
 // Unwrap returns the marked error.
 func (a again) Unwrap() error { return a.error }
 
-// KeepMark returns e, which describes err in more detail. If err is marked with again, so is the
-// result.
+// KeepMark returns e, which describes err in more detail. If err was marked by MarkAgain, the result is marked too.
 func KeepMark(err error, e *engine.Error) error {
 	if IsMarked(err) {
 		return MarkAgain(e)

@@ -29,8 +29,8 @@ func newCrowd() crowd {
 	return crowd{enough: make(chan struct{}), timer: t}
 }
 
-// noteLength reports the length of the queue after another write has joined. It wakes the batch once,
-// when the queue is long enough.
+// noteLength must be called with the length of the queue when a write has joined the queue. It wakes the waiting batch
+// once, when the queue is long enough.
 func (c *crowd) noteLength(length int) {
 	if n := c.wanted.Load(); n > 0 && length >= int(n) && c.wanted.CompareAndSwap(n, 0) {
 		c.enough <- struct{}{}
@@ -60,6 +60,6 @@ func (c *crowd) gather(jobs *queue) {
 		break
 	}
 	if c.wanted.Swap(0) == 0 {
-		<-c.enough // came has found the queue long enough in the meantime
+		<-c.enough // noteLength has found the queue long enough in the meantime
 	}
 }

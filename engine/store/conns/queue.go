@@ -10,46 +10,47 @@ import (
 )
 
 const (
-	queueLength = 2048 // waiting writes of all accounts
-	heavyWrite  = 4 * time.Millisecond
-	heavyRows   = 100 // rows, with statements, of a write that gets its own commit
+	queueLength = 2048                 // waiting writes of all accounts
+	heavyWrite  = 4 * time.Millisecond // if the jobs of an account or network take this long on average, they are heavy
+	heavyRows   = 100                  // where each write has its own commit, a write is heavy only if it has this many statements and changed rows
 	// Before the queue starts a heavy write of an account that has used more, it waits this long for the next write of
 	// an account that was just answered.
 	comebackTime = 1500 * time.Microsecond
 )
 
-// queue holds the waiting writes, by account or network (share.Key). The key that has used the least writer time goes
-// first. This is start-time fair queueing, as in engine/share, with jobs as units. A key that was idle starts at the
-// level of the key served last.
+// queue holds the waiting writes in one line for each key, which is an account or a network (share.Key). A job is one
+// write. The next job is the first one of the key that has used the least writer time (start-time fair queueing, as in
+// engine/share). When a key that was idle has a job again, its usage is raised to that of the key served last, so that
+// it does not go first for a long time.
 //
 // If a client sends its next write only after the previous one was answered, its line is empty for a moment. Without a
 // countermeasure, heavy writes of other keys would always go first. Therefore the queue waits a moment for such a
 // client (anticipatory scheduling).
 //
-// While other accounts use the database, the heavy writes of a key run one after the other with rests between them
-// (rest.go).
+// Heavy writes of one key may run at the same time, up to the field heavies. While other accounts use the database,
+// they run one after the other, with rests between them (rest.go).
 type queue struct {
-	perKey   int // maximum number of waiting writes of one key
-	heavies  int // maximum number of running heavy writes of one key; leaves one writer for other accounts
-	comeback time.Duration
+	perKey   int           // maximum number of waiting writes of one key
+	heavies  int           // maximum number of heavy writes of one key that run at the same time; leaves one writer for other accounts
+	comeback time.Duration // comebackTime, except in tests
 	others   *others
 
 	mu      sync.Mutex
 	ready   sync.Cond
 	closed  bool
 	length  atomic.Int32
-	clock   time.Duration
+	clock   time.Duration // usage of the key that was served last
 	keys    map[string]*line
-	waiters int
+	waiters int // number of goroutines that wait for a job
 }
 
-// line is the queue of one key with its usage.
+// line holds the waiting jobs of one key, and its usage.
 type line struct {
 	key      string
 	jobs     []*job
 	running  int
-	used     time.Duration
-	cost     time.Duration // average per job
+	used     time.Duration // writer time of all jobs
+	cost     time.Duration // average writer time of a job
 	answered time.Time     // when the last job ended; zero if the queue no longer waits for the next one
 	rests    time.Time     // earliest start of the next heavy job while other accounts are present
 }
@@ -180,7 +181,8 @@ func (q *queue) joinBatch(only *string) *job {
 	}
 }
 
-// firstLine returns the line that goes first among those for which may returns true. It returns nil if there is none.
+// firstLine returns the line whose first job is next, considering only lines for which may returns true. It returns nil
+// if there is none.
 func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {
@@ -193,8 +195,8 @@ func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	return best
 }
 
-// comesBack waits a moment for a line that was just answered and has used less than l. It returns false if there is
-// none.
+// comesBack looks for a key that has used less time than l and whose last job was just answered. If there is one,
+// comesBack waits a moment for its next job and returns true. Otherwise it returns false at once.
 func (q *queue) comesBack(l *line) bool {
 	if len(q.keys) < 2 {
 		return false
@@ -236,7 +238,8 @@ func (q *queue) takeJob(l *line) *job {
 	return j
 }
 
-// chargeKey adds to the usage of a key.
+// chargeKey adds the duration of a job, or of a part of it, to the usage of the job's key. After heavy work, it also
+// sets how long the key must rest.
 func (q *queue) chargeKey(j *job, used time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

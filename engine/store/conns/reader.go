@@ -12,10 +12,10 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// readers lends sessions for reading, in two lanes. The quick lane has a fixed number of sessions. Every read starts
-// there, unless its statement was slow the last time. When a read turns out to be long, it leaves the quick lane, which
-// gets another session in exchange, and continues in the scan lane (scan.go). Therefore a read by key waits only for
-// other short reads.
+// readers lends sessions for reading. The sessions form two lanes. The quick lane has a fixed number of sessions. Every
+// read starts there, unless its statement was slow the last time. When a read turns out to be long, it leaves the quick
+// lane, which gets another session in exchange, and continues in the scan lane (scan.go). Therefore a read by key waits
+// only for other short reads.
 //
 // While a session is lent, its statements and buffers belong to the borrower. Sessions with a connection are lent
 // first, so consecutive reads use only one connection.
@@ -25,7 +25,7 @@ type readers struct {
 	free   chan *Session // sessions of the quick lane with a connection
 	fresh  chan *Session // sessions of the quick lane without a connection
 	size   int           // number of sessions of the quick lane
-	Scans  *scans        // nil if there is one lane
+	Scans  *scans        // nil if the database has no scan lane
 	Others others
 	limit  time.Duration // time limit of a statement; 0 means none
 	Locks  *tableLocks   // shared with the writers; nil if requests do not wait for locks
@@ -33,8 +33,8 @@ type readers struct {
 	mu     sync.Mutex
 	closed bool
 	spare  []*Session     // sessions of the scan lane with a connection that are not lent
-	lent   int            // number of lent sessions of the scan lane
-	away   sync.WaitGroup // counts the same sessions, for close
+	lent   int            // number of sessions of the scan lane that are lent
+	away   sync.WaitGroup // counts the lent sessions of the scan lane, so that close can wait for them
 }
 
 func newReaders(db *sqldb.Database, cfg Config, trace func(string)) *readers {
@@ -86,7 +86,7 @@ func (rs *readers) Borrow(ctx context.Context) (*Session, error) {
 	return r, closedUnless(ok)
 }
 
-// borrowScan returns a session of the scan lane. The caller must hold a place there.
+// borrowScan returns a session of the scan lane. The caller must hold a place in that lane (see scans).
 func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
 	r := rs.extraSession()
 	if r == nil {
@@ -136,9 +136,9 @@ func (rs *readers) addQuick(r *Session) {
 	rs.free <- r
 }
 
-// WarmUp opens the connection of one reader in the background, which takes some time with SQLite, while the start
-// continues. wait waits until this has ended. Errors are ignored, since later reads report them. If readers and writers
-// share connections, there is one already.
+// WarmUp opens the connection of one reader in the background while the server continues to start, because this takes
+// some time with SQLite. wait waits until it has ended. Errors are ignored, since later reads report them. If readers
+// and writers share connections, one is open already.
 func (rs *readers) WarmUp(ctx context.Context, db *sqldb.Database) (wait func()) {
 	r, err := rs.Borrow(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func closedUnless(ok bool) error {
 	return engine.Errorf(engine.Unavailable, "closed", "the database is closed")
 }
 
-// GiveBack returns a session that Borrow has lent.
+// GiveBack returns a session that Borrow or borrowScan has lent.
 func (rs *readers) GiveBack(r *Session) {
 	clear(r.Raw) // the values that it points to belong to the borrower now
 	r.Ctx, r.Guard = context.Background(), nil
@@ -207,13 +207,15 @@ func (s *Pool) WithReadTime(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, s.cfg.ReadTime)
 }
 
-// RunRead calls work with a reader. If the connection is lost, work runs again on a new one. If another transaction is
-// in the way, work also runs again. Work that has already passed results to its caller is not repeated.
+// RunRead borrows a session and calls work with it. If the connection is lost or another transaction is in the way, it
+// calls work again, with a new connection if necessary. Work that has already passed results to its caller is not
+// repeated.
 func (s *Pool) RunRead(ctx context.Context, work func(r *Session) error) error {
 	return s.ReadFrom(ctx, nil, work)
 }
 
-// ReadFrom is RunRead for work that reads items of a table.
+// ReadFrom is like RunRead, for work that reads items of table t. If another session of the database has locked the
+// table, the request waits without a connection (tablelocks.go).
 func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Session) error) error {
 	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
 		var joined *Session
@@ -243,8 +245,9 @@ func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Sessi
 	})
 }
 
-// AtOneMoment returns work in a transaction, so that its statements see the same state of the data. If work already
-// runs in a transaction or a Snapshot, it is called directly. A single statement does not need this function.
+// AtOneMoment returns a function that calls work in a read-only transaction, so that all statements of work see the
+// same state of the data. If the session is already used by a transaction or a Snapshot, the function only calls work.
+// Work with a single statement does not need it.
 func (s *Pool) AtOneMoment(work func(r *Session) error) func(r *Session) error {
 	return func(r *Session) error {
 		if r.tied {
@@ -303,7 +306,8 @@ func (s *Session) runControl(st *sql.Stmt) (err error) {
 	return err
 }
 
-// snapshot is the session of a Snapshot.
+// snapshot is a Snapshot in progress: reads with its context take turns on one session, and see the same state of the
+// data.
 type snapshot struct {
 	session *Session
 	readers *readers
@@ -311,8 +315,8 @@ type snapshot struct {
 	over    bool
 }
 
-// joinedIn returns the transaction or the snapshot of ctx, or nil if there is none. All Stores of one database share
-// them.
+// joinedIn returns the transaction or the snapshot to which ctx belongs, or nil if there is none. All Stores of one
+// database share them.
 func (s *Pool) joinedIn(ctx context.Context) (*transaction, *snapshot) {
 	switch in := ctx.Value(transactionKey{}).(type) {
 	case *transaction:
@@ -348,7 +352,7 @@ func (s *Pool) Snapshot(ctx context.Context, work func(ctx context.Context) erro
 	r.whole.Store(true)
 	defer r.whole.Store(false)
 	return s.readOn(ctx, r, s.AtOneMoment(func(r *Session) error {
-		r.MarkDelivered() // prevents that work runs again
+		r.MarkDelivered() // so that work does not run again
 		n := &snapshot{session: r, readers: s.Readers, turn: make(chan struct{}, 1)}
 		defer n.close()
 		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
@@ -365,7 +369,7 @@ func (n *snapshot) close() {
 	<-n.turn
 }
 
-// RunRead is like pool.RunRead, as a part of the snapshot.
+// runRead calls work with the session of the snapshot, after other reads of the snapshot have ended.
 func (n *snapshot) runRead(ctx context.Context, s *Pool, work func(r *Session) error) error {
 	if err := ctx.Err(); err != nil {
 		return TimeoutError(err)
@@ -399,7 +403,7 @@ func (n *snapshot) runRead(ctx context.Context, s *Pool, work func(r *Session) e
 	return s.EngineError(ctx, r, err)
 }
 
-// readOn is like RunRead, with a given session.
+// readOn calls work with the session r, and repeats it as RunRead does.
 func (s *Pool) readOn(ctx context.Context, r *Session, work func(r *Session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.delivered.Store(false)
@@ -422,8 +426,8 @@ func (s *Pool) readOn(ctx context.Context, r *Session, work func(r *Session) err
 			return over
 		}
 		kind := s.FailureKind(err)
-		// Without a connection, another attempt is useless. The next request will show whether the database is
-		// available again.
+		// If r has no connection, the database was not reached, and another attempt is useless. The next request will
+		// show whether the database is available again.
 		renew := r.Conn != nil && (kind == sqldb.Away || kind == sqldb.Stale)
 		if r.delivered.Load() || kind != sqldb.Lost && !renew || attempt == MaxAttempts || !Pause(ctx, attempt) {
 			return s.EngineError(ctx, r, err)
@@ -434,7 +438,7 @@ func (s *Pool) readOn(ctx context.Context, r *Session, work func(r *Session) err
 	}
 }
 
-// close waits until all readers are returned, and closes them.
+// close waits until all sessions are returned, and closes their connections.
 func (rs *readers) close() {
 	rs.mu.Lock()
 	if rs.closed {

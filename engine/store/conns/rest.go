@@ -10,22 +10,22 @@ import (
 // restShare times as long. The number of connections and of places in the lanes limits how much work runs at the same
 // time, but not its share of the processors: a single long read can keep one processor busy.
 //
-// Three kinds of work rest: long reads (scan.go), the places of expensive reads in the quick lane, and heavy writes of
-// an account (queue.go). Writes rest longer. The time of the writer is only about half of the processor time of a
-// write, and with SQLite no other write can run at the same time.
+// Three kinds of work rest: long reads (scan.go); expensive reads in the quick lane, which have ended but keep their
+// place in the lane while they rest; and heavy writes (queue.go). Writes rest longer, because the time of the writer is
+// only about half of the processor time of a write, and with SQLite no other write can run at the same time.
 const (
 	restShare = 3
-	restWrite = 6
-	restEvery = 500 * time.Microsecond // of work of a long read
-	restMost  = 2 * time.Second
-	rowSends  = 2 * time.Microsecond // of work to send a row after the read
+	restWrite = 6                      // restShare of heavy writes
+	restEvery = 500 * time.Microsecond // a long read rests each time after it has worked this long
+	restMost  = 2 * time.Second        // maximum length of a rest
+	rowSends  = 2 * time.Microsecond   // estimated time to send a row after the read, which counts as work
 )
 
 // A read in the quick lane is expensive if it exceeds one of these numbers. SQLite counts steps. For other databases,
 // rows and time are measured. The time includes waiting, so the limit allows for a short list on a busy machine.
 const (
 	costlySteps = 6000 // about 0.2 ms
-	stepsPerRow = 25   // equivalent of the work for a row in this process
+	stepsPerRow = 25   // the number of steps that take as long as the work for a row in this process
 	costlyRows  = 150
 	costlyTimed = 10 * time.Millisecond
 )
@@ -45,7 +45,7 @@ type others struct {
 	Rests atomic.Int64  // number of rests so far
 }
 
-// company is the value of others.stay in a pool.
+// company is the value of others.Stay in a pool.
 const company = 100 * time.Millisecond
 
 // Note must be called with the key of every request. It reports whether other accounts are present. Work of the server

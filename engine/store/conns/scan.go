@@ -21,12 +21,12 @@ import (
 // decide, because they do not depend on the load of the machine; the time limit is then for steps that are expensive by
 // themselves, such as a regular expression on a long text. For other databases, the time decides.
 const (
-	stepsPerTick   = 200
-	quickTicks     = 150000 / stepsPerTick // about 5 ms
-	rowsPerStep    = 2                     // rows that SQLite counts in the time of one step
-	quickStepped   = 25 * time.Millisecond
-	quickTimed     = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
-	quickDelivered = 2 * time.Second        // after the caller has received an item
+	stepsPerTick   = 200                    // number of steps between two calls of Session.tick
+	quickTicks     = 150000 / stepsPerTick  // budget in ticks, about 5 ms
+	rowsPerStep    = 2                      // rows that SQLite counts in the time of one step
+	quickStepped   = 25 * time.Millisecond  // time limit if steps are counted
+	quickTimed     = 100 * time.Millisecond // time limit if steps are not counted; a short list on a busy machine takes more than half of it
+	quickDelivered = 2 * time.Second        // time limit of a read that cannot be repeated, because its caller has received an item
 )
 
 // With SQLite, a long read runs in a goroutine of this process. It yields often to other goroutines, so that they need
@@ -39,26 +39,30 @@ const (
 // maxKnown limits the number of statements that are remembered as slow.
 const maxKnown = 1024
 
-// scans is the scan lane: the places for long reads, and the statements that have been slow before.
+// scans is the scan lane: it shares out the places for long reads, and remembers the statements that have been slow
+// before.
 //
-// Places are shared fairly between accounts or networks (engine/share). If a read exceeds the budget of the quick lane,
-// one of these happens:
-//   - If a place is free, it leaves the quick lane and continues.
-//   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane and waits for a place in the middle
-//     of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
-//   - Otherwise, if the caller has not received an item yet, it is ended. It waits for a place without a session and
+// A place is the right to run one long read. Places are shared fairly between accounts or networks (engine/share). If a
+// read exceeds the budget of the quick lane, one of these happens:
+//   - If a place is free, the read leaves the quick lane and continues.
+//   - Otherwise, if the database can suspend the read (SQLite), the read leaves the quick lane and waits for a place in
+//     the
+//     middle of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
+//   - Otherwise, if the caller has not received an item yet, the read is ended. It waits for a place without a session
+//     and
 //     runs again from the start.
-//   - Otherwise it may use the quick lane for quickDelivered before it is refused, because it cannot run again and is likely
-//     to end soon.
+//   - Otherwise the read may use the quick lane for quickDelivered before it is refused, because it cannot run again
+//     and is
+//     likely to end soon.
 //
-// Its statement is then remembered, and the next read with this statement waits for a place before it starts. If a
-// statement turns out to be short, it is forgotten.
+// In each case its statement is remembered as slow, and the next read with this statement waits for a place before it
+// starts. When a statement turns out to be short, it is forgotten.
 type scans struct {
 	Places *share.Pool
-	parked *share.Pool // for suspended reads; nil if reads cannot be suspended
-	quick  *share.Pool // places of metered reads in the quick lane; the rest of the lane is for reads by key
-	beside int64       // limit of places in quick for expensive reads of one account while others use the database
-	known  slowStatements
+	parked *share.Pool    // places for suspended reads; nil if reads cannot be suspended
+	quick  *share.Pool    // places in the quick lane for reads that may become long (ReadMetered); the rest of the lane is for reads by key
+	beside int64          // maximum number of places in quick for the expensive reads of one account while others use the database
+	known  slowStatements // statements that were too long for the quick lane
 	costly slowStatements // statements that end in the quick lane, but rest while other accounts are present
 	report refusals
 }
@@ -87,7 +91,8 @@ const maxReadings = 4096
 // errSlow ends a read that must continue in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// ReadMetered is ReadFrom for work that may take long. name identifies its statement.
+// ReadMetered is like ReadFrom, for work that may take long: if work exceeds the budget of the quick lane, it continues
+// or runs again in the scan lane (see scans). name identifies the statement of the work (see NameStatement).
 func (s *Pool) ReadMetered(ctx context.Context, t *layout.Table, name uint64, work func(r *Session) error) error {
 	sc := s.Readers.Scans
 	if sc == nil || t.Name[0] == '#' || s.isJoined(ctx) {
@@ -98,7 +103,8 @@ func (s *Pool) ReadMetered(ctx context.Context, t *layout.Table, name uint64, wo
 	})
 }
 
-// readMeteredPast does the work of ReadMetered after locked tables were checked.
+// readMeteredPast is the part of ReadMetered that follows the wait for a locked table. pass is nil if no table is
+// locked.
 func (s *Pool) readMeteredPast(ctx context.Context, pass *passage, name uint64, work func(r *Session) error) error {
 	sc := s.Readers.Scans
 	for slow := sc.known.has(name); ; slow = true {
@@ -116,8 +122,8 @@ func (s *Pool) readMeteredPast(ctx context.Context, pass *passage, name uint64, 
 	}
 }
 
-// readMeteredOnce runs work in the scan lane if grant holds a place there, otherwise in the quick lane. again is true
-// if the work must run again in the scan lane.
+// readMeteredOnce runs work in the scan lane if grant is a place there, otherwise in the quick lane. again is true if
+// the work must run again in the scan lane.
 func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *Session) error) (again bool, err error) {
 	rs := s.Readers
 	var r *Session
@@ -141,7 +147,7 @@ func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, 
 	r.Meter.start(ctx, rs, r, name, grant)
 	defer func() {
 		ended, worked := r.Meter.end(r), time.Since(r.Meter.rested)
-		rs.GiveBack(r) // returned first, because the next read with the grant may need the connection
+		rs.GiveBack(r) // returned before the place is released, because the next read with the place may need the connection
 		if ended.Held() {
 			rs.releaseRested(share.Key(ctx), ended, worked)
 		}
@@ -166,23 +172,24 @@ func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, er
 	return rs.Scans.quick.AcquireWithin(ctx, key, 1, most)
 }
 
-// meter measures one metered read. It belongs to a session.
-type meter struct {
+// meter measures the work of one read, and decides when the read must leave the quick lane, rest or end. It belongs to
+// a session and is used again for each read by ReadMetered.
+type meter struct { // the session serves a read by ReadMetered; otherwise meter does nothing
 	on      bool
 	stopped atomic.Bool // the read was ended, so no further statement may start
 
 	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
 	readers *readers
 	ctx     context.Context
-	name    uint64
-	quick   bool // in the quick lane, where it holds place
-	place   share.Grant
-	grant   share.Grant
-	over    error // the reason why the read was ended
-	ticks   int
-	rows    int // returned by the database
+	name    uint64      // of the statement
+	quick   bool        // the read is in the quick lane
+	place   share.Grant // place in the quick lane
+	grant   share.Grant // place in the scan lane
+	over    error       // the reason why the read was ended
+	ticks   int         // calls of Session.tick
+	rows    int         // returned by the database
 	began   time.Time
-	slice   time.Time // when the grant was last checked
+	slice   time.Time // when it was last checked whether other accounts wait for the grant
 	yielded time.Time // when the read last yielded to other goroutines
 	rested  time.Time // when the last rest ended
 	timer   *time.Timer
@@ -205,8 +212,8 @@ func (m *meter) start(ctx context.Context, rs *readers, r *Session, name uint64,
 	m.timer.Reset(quickTimed)
 }
 
-// end ends the read and releases its place in the quick lane. The caller must release the returned grant after it has
-// returned the session.
+// end stops measuring and releases the place of the read in the quick lane. It returns the place in the scan lane, if
+// the read has one. The caller must release that place after it has returned the session.
 func (m *meter) end(r *Session) (ended share.Grant) {
 	if m.timer != nil {
 		m.timer.Stop()
@@ -244,7 +251,7 @@ func (m *meter) end(r *Session) (ended share.Grant) {
 }
 
 // leaveQuick releases the place in the quick lane. After an expensive read, if other accounts are present, the place is
-// released after a delay, so that the account rests.
+// released after a delay, so that the account rests. rows is the number of rows that the caller still has to send.
 func (m *meter) leaveQuick(costly bool, rows int) {
 	if !m.quick {
 		return
@@ -261,8 +268,8 @@ func (m *meter) leaveQuick(costly bool, rows int) {
 	m.place.Release()
 }
 
-// releaseRested releases the place of an account that has worked for some time. If other accounts are present and the
-// time is worth a timer, the place is released after a rest.
+// releaseRested releases the place of an account that has worked for some time. If other accounts are present, the
+// place is released after a rest, unless the rest is too short to be worth a timer.
 func (rs *readers) releaseRested(key string, place share.Grant, worked time.Duration) {
 	if worked < restEvery/10 || !rs.Others.present(key) {
 		place.Release()
@@ -324,7 +331,8 @@ func (s *Session) tick() bool {
 	return m.offerTurn()
 }
 
-// suspend moves a read to the scan lane. It may wait for a place there.
+// suspend moves a read that has exceeded its budget to the scan lane. If no place is free there, the statement is
+// suspended until one is. suspend returns false if the statement must end.
 func (m *meter) suspend(s *Session) bool {
 	sc, key := m.readers.Scans, share.Key(m.ctx)
 	sc.known.add(m.name)
@@ -364,7 +372,9 @@ func (m *meter) moveToScan(s *Session, grant share.Grant) bool {
 	return moved
 }
 
-// offerTurn offers the place of a read to accounts that have used the scan lane less, if the read can be suspended.
+// offerTurn passes the place of a read to another account that waits for a place and has used the scan lane less, and
+// waits until the read gets a place again. If the read cannot be suspended, it continues. offerTurn returns false if
+// the read must end.
 func (m *meter) offerTurn() bool {
 	sc := m.readers.Scans
 	key := share.Key(m.ctx)
@@ -384,7 +394,7 @@ func (m *meter) offerTurn() bool {
 	return true
 }
 
-// AddCounted adds rows that the database counted in one step to the cost of a read.
+// AddCounted adds the cost of rows that the database counted within one step, as SQLite does for count(*).
 func (m *meter) AddCounted(rows int64) {
 	if m.on {
 		m.ticks += int(rows / (rowsPerStep * stepsPerTick))
@@ -431,8 +441,9 @@ type slowStatements struct {
 	names map[uint64]struct{}
 }
 
-// NameStatement identifies a statement, the links loaded with its items, and the magnitude of the number of rows to
-// read, where -1 means all. The text of a statement is the same for a page of 5 items and for a page of 1,000.
+// NameStatement returns a number that identifies a kind of read: the text of the statement, the links that are loaded
+// with its items, and the magnitude of most, the maximum number of items, where -1 means all. most is needed because
+// the text is the same for a page of 5 items and for a page of 1,000.
 func (sc *scans) NameStatement(text string, load []*engine.Load, most int) uint64 {
 	if sc == nil {
 		return 0

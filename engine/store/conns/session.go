@@ -31,20 +31,20 @@ type Session struct {
 	Conn      *sqlx.Conn // nil until first used
 	kept      statements
 	Bulk      statements
-	ending    sync.Mutex      // held while interrupt is used or changed
-	Interrupt sqldb.Interrupt // of conn
-	tied      bool            // the work is part of a transaction on conn, so it must not continue on another connection
-	begun     bool            // a transaction of AtOneMoment is open on conn
-	Ctx       context.Context // of the work that the session serves
-	used      time.Time       // when the last successful job ended
-	Loadable  *int            // remaining bytes that the current load may use; nil means no limit
-	delivered atomic.Bool     // the caller of the current read has received an item
-	Guard     *rights.Guard   // of the current read; nil in a transaction, which reads more data than it returns
-	Raw       []any           // one row, as the driver returns it
-	dest      []any           // targets of Scan: pointers into raw, and to packed
-	packed    string
+	ending    sync.Mutex       // held while Interrupt is used or changed
+	Interrupt sqldb.Interrupt  // of Conn
+	tied      bool             // the work is part of a transaction on Conn, so it must not continue on another connection
+	begun     bool             // a transaction of AtOneMoment is open on Conn
+	Ctx       context.Context  // context of the work that the session serves
+	used      time.Time        // when the last successful job ended
+	Loadable  *int             // remaining bytes that the current load may use; nil means no limit
+	delivered atomic.Bool      // the caller of the current read has received an item
+	Guard     *rights.Guard    // of the current read; nil in a transaction, which reads more data than it returns
+	Raw       []any            // one row, as the driver returns it
+	dest      []any            // targets of Scan: pointers to the elements of Raw, and to packed
+	packed    string           // the packed texts of the current row (see sqldb.Result)
 	Unheld    []string         // hashes of the files of rows that were deleted since the last report (see Config.Ended)
-	Regranted bool             // grants were changed since the last report
+	Regranted bool             // grants were changed since the last report (see Config.Ended)
 	trace     func(sql string) // called with every statement; may be nil
 	Meter     meter            // of the current read
 	Worked    int              // statements and rows of the current write
@@ -54,15 +54,15 @@ type Session struct {
 	// The following fields are for tableLocks, which is nil if it does not watch the session.
 	locks     *tableLocks
 	writes    bool
-	whole     atomic.Bool   // the turn is a transaction of several calls
-	serving   atomic.Int64  // Interrupt.Number of conn
-	turn      atomic.Uint64 // see turnStates
-	seenTurn  uint64        // turn at the last look
-	seenTimes int           // number of looks that have seen the same turn
-	may       atomic.Pointer[[]TableUse]
-	reserved  atomic.Bool // its transaction or snapshot may wait for a locked table
-	out       TableUse    // the table that it was evicted from; guarded by ending
-	place     share.Grant // see keepWaiting; guarded by ending
+	whole     atomic.Bool                // the turn is a transaction of several calls
+	serving   atomic.Int64               // Interrupt.Number of Conn
+	turn      atomic.Uint64              // see turnStates
+	seenTurn  uint64                     // value of turn at the last look (see lookEvery)
+	seenTimes int                        // number of looks that have seen the same turn
+	may       atomic.Pointer[[]TableUse] // locked tables for which the current request may wait; nil for none
+	reserved  atomic.Bool                // the current transaction or snapshot may wait for a locked table
+	out       TableUse                   // the locked table for which the turn waited when it was evicted; guarded by ending
+	place     share.Grant                // see keepWaiting; guarded by ending
 }
 
 func newSession(db *sqlx.DB, d sqldb.Dialect, trace func(sql string)) *Session {
@@ -77,7 +77,8 @@ func (s *Session) makeRoom(n int) {
 	s.Raw, s.dest = s.Raw[:n], s.dest[:0]
 }
 
-// MakeRow resizes the buffers for a row of n columns, and returns the targets to scan it to.
+// MakeRow resizes the buffers for a row of n columns, and returns pointers to the elements of Raw, as the targets of
+// Scan.
 func (s *Session) MakeRow(n int) []any {
 	s.makeRoom(n)
 	for i := range s.Raw {
@@ -91,8 +92,9 @@ func (s *Session) Prepare(text string) (*sql.Stmt, error) {
 	return s.PrepareIn(&s.kept, keptStatements, text, nil)
 }
 
-// PrepareIn returns the statement that is kept under a name. If there is none, make returns its text; if make is nil,
-// the name is the text.
+// PrepareIn returns the prepared statement that is stored in the cache kept under a name. If there is none, it prepares
+// the text that make returns, or the name itself if make is nil. limit is the maximum number of statements in the
+// cache.
 func (s *Session) PrepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
 	if s.trace != nil {
 		s.trace(name)
@@ -206,11 +208,11 @@ func (s *Session) isSound() bool {
 	return err == nil
 }
 
-// WatchContext ends the statement that runs on the connection if ctx ends. The caller must call the returned function
-// with the result of the work. The returned context must be used for statements. It cannot be cancelled, so it costs
-// them nothing: a cancellable context costs a goroutine in database/sql and another in the driver. If a statement was
-// ended, the returned function returns a suitable error, and closes the connection if the interrupt has made it
-// unusable.
+// WatchContext begins to watch ctx: if ctx ends, the statement that runs on the connection is ended. The caller must
+// use the returned context for its statements, and call the returned function with the result of the work. The context
+// cannot be cancelled, because a cancellable context costs each statement a goroutine in database/sql and another in
+// the driver. If a statement was ended, the returned function returns a suitable error, and closes the connection if
+// the interrupt has made it unusable.
 func (s *Session) WatchContext(ctx context.Context) (context.Context, func(error) error) {
 	if ctx.Done() == nil || s.Interrupt.End == nil {
 		return ctx, func(err error) error { return err }
@@ -234,7 +236,8 @@ func (s *Session) WatchContext(ctx context.Context) (context.Context, func(error
 	}
 }
 
-// watchSteps is WatchContext for a connection that remains usable after an interrupt.
+// watchSteps begins to watch ctx for WatchContext, on a connection that remains usable after an interrupt. The returned
+// function ends the watch.
 func (s *Session) watchSteps(ctx context.Context) func(error) error {
 	over := false // guarded by s.ending
 	stop := context.AfterFunc(ctx, func() {
@@ -259,8 +262,8 @@ func (s *Session) MarkDelivered() {
 	}
 }
 
-// endStep ends the statement that runs on the connection. It returns false if the watch is over or there is no
-// connection.
+// endStep ends the statement that runs on the connection. It does nothing and returns false if over is set, which
+// s.ending guards, or if there is no connection.
 func (s *Session) endStep(over *bool) bool {
 	s.ending.Lock()
 	defer s.ending.Unlock()

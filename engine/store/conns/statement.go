@@ -24,7 +24,7 @@ func (s *Session) Execute(b *sqldb.Builder) (int64, error) {
 	return n, err
 }
 
-// EachRow runs a statement and calls visit for each row. visit must not use the session. If it returns an error,
+// EachRow runs a statement and calls visit for each row. visit must not use the session. If visit returns an error,
 // EachRow stops and returns the error.
 func (s *Session) EachRow(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
 	st, err := s.Prepare(text)
@@ -60,8 +60,8 @@ func (s *Session) VisitRows(b *sqldb.Builder, columns int, visit func(row []any)
 	})
 }
 
-// NewScanner returns a function that reads the current row of a statement. It stores the columns of r in s.raw, and the
-// following columns in more.
+// NewScanner returns a function that reads the current row of a statement. It stores the slots of r in s.Raw, and the
+// columns that follow in more.
 func (s *Session) NewScanner(r *sqldb.Result, more ...any) func(*sql.Rows) error {
 	s.makeRoom(r.Slots)
 	clear(s.Raw)
@@ -117,8 +117,9 @@ func (r *Session) QueryNumber(ctx context.Context, text string, args []any) (n i
 	return n, err
 }
 
-// Stop passes an error of visit through the code that handles database errors.
+// Stop wraps an error of the caller's function that receives the items, so that it is not taken for an error of the
+// database.
 type Stop struct{ Err error }
 
-// Error returns the text of the error of visit.
+// Error returns the text of the wrapped error.
 func (s *Stop) Error() string { return s.Err.Error() }

@@ -40,8 +40,8 @@ const maxLockedTables = 3
 type tableLocks struct {
 	db    *sqldb.Database
 	limit time.Duration // maximum wait of a request
-	queue int           // requests of one account that may wait for a table
-	whole *share.Pool   // of transactions and snapshots of several calls that wait in the database; nil if none may wait
+	queue int           // maximum number of requests of one account that wait for a table
+	whole *share.Pool   // places of transactions and snapshots of several calls that wait in the database; nil if none may wait
 	log   *slog.Logger
 	Some  atomic.Bool // whether any table is locked
 	stop  context.CancelFunc
@@ -58,9 +58,9 @@ type TableUse struct {
 	Write bool
 }
 
-// tableWait describes a use that waits for a lock.
+// tableWait describes a table that another session has locked for one kind of use.
 type tableWait struct {
-	since, seen time.Time
+	since, seen time.Time   // when the lock was noticed, and when a request was last seen to wait for it
 	place       *share.Pool // has one place, for the request that waits in the database
 }
 
@@ -143,13 +143,13 @@ func (l *tableLocks) lookAtSessions(ctx context.Context) {
 	}
 }
 
-// suspect is a session that has been busy with one turn for long.
+// suspect is a session that has been in the same turn for several looks (see turnStates).
 type suspect struct {
 	session *Session
 	turn    uint64
 }
 
-// askDatabase asks the database for which tables the suspects wait, and evicts those that may not wait.
+// askDatabase asks the database for which tables the suspects wait, and evicts those that may not wait there.
 func (l *tableLocks) askDatabase(ctx context.Context, suspects map[int64]suspect) error {
 	numbers := make([]any, 0, len(suspects))
 	for n := range suspects {
@@ -182,7 +182,7 @@ func (l *tableLocks) askDatabase(ctx context.Context, suspects map[int64]suspect
 	return err
 }
 
-// mayWait reports whether a session may continue to wait for a lock on a table.
+// mayWait reports whether a session may continue to wait in the database for a lock on a table. It records the lock.
 func (l *tableLocks) mayWait(s suspect, use TableUse) bool {
 	l.mu.Lock()
 	w := l.waits[use]
@@ -215,15 +215,16 @@ func (l *tableLocks) mayWait(s suspect, use TableUse) bool {
 	return ok
 }
 
-// hasPlace reports whether a request may wait in the database for a table while all uses wait. If there is only one
-// writer, it must not wait.
+// hasPlace reports whether a request may wait in the database for the use of a table. all is the number of uses that
+// wait for a lock. A write must not wait if there is only one writer.
 func (l *tableLocks) hasPlace(use TableUse, all int) bool {
 	return all <= maxLockedTables && (!use.Write || l.db.Dialect.Traits().Writers > 1)
 }
 
-// reservePlace permits a call of the transaction or snapshot on a session to wait for a table until release is called.
-// It fails if enough of them wait already. The place is taken before the call begins: a goroutine notices a waiting
-// call only after a while, and until then many calls could block the connections that other tables need.
+// reservePlace permits one call of a transaction or snapshot to wait in the database for a table, until release is
+// called. It fails if the maximum number of transactions and snapshots wait already. The permission is acquired before
+// the call begins: a waiting call is noticed only after a while, and until then many calls could block the connections
+// that other tables need.
 func (l *tableLocks) reservePlace(s *Session, t *layout.Table, write bool) (release func(), err error) {
 	if l == nil || t == nil || !l.Some.Load() || s.reserved.Load() {
 		return func() {}, nil
@@ -253,15 +254,15 @@ func (l *tableLocks) forgetUse(use TableUse) {
 	l.log.Info("a table is no longer locked", "table", use.Table, "writes", use.Write)
 }
 
-// passage accompanies one request past the locked tables that it needs.
+// passage holds the permissions of one request to wait in the database for locked tables.
 type passage struct {
 	locks  *tableLocks
-	uses   []TableUse // uses for which the request may wait in the database
-	places []share.Grant
+	uses   []TableUse    // tables for which the request may wait in the database
+	places []share.Grant // its places (tableWait.place), one for each of uses
 }
 
-// evicted is the error of work that waited for a lock on a table and must wait without a connection. The work had no
-// effect.
+// evicted is the error of work that was ended because it waited for a lock on a table. The work had no effect. The
+// request continues to wait without a connection.
 type evicted struct{ use TableUse }
 
 // errEvicted ends a transaction that was evicted after its last statement.
@@ -269,8 +270,9 @@ var errEvicted = errors.New("the transaction was ended")
 
 func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.Table }
 
-// passLocks runs a request that uses a table; t is nil if the table is not known. run is called again if its session
-// was evicted.
+// passLocks calls run, which does the work of a request that uses table t; t is nil if the table is not known. If the
+// session of the request is evicted, passLocks waits for the table and calls run again. The argument of run is nil if
+// no table is locked.
 func (l *tableLocks) passLocks(ctx context.Context, t *layout.Table, write bool, run func(p *passage) error) error {
 	if l == nil {
 		return run(nil)
@@ -289,7 +291,8 @@ func (l *tableLocks) passLocks(ctx context.Context, t *layout.Table, write bool,
 	return l.passSlowly(ctx, out.use, run)
 }
 
-// passSlowly is passLocks for a request that may have to wait.
+// passSlowly waits until the request may use a locked table, and then calls run. If the request is evicted because of
+// another table, it does the same for that table.
 func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *passage) error) error {
 	p := &passage{locks: l}
 	defer p.releasePlaces()
@@ -312,8 +315,8 @@ func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *p
 	}
 }
 
-// enterTable waits until the request may use a table. Requests that waited without a connection all continue as soon as
-// the table is unlocked.
+// enterTable waits until the request may use a table: either the table is unlocked, or the request gets the place of
+// the one that waits in the database. When the table is unlocked, all requests that wait without a connection continue.
 func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 	l := p.locks
 	for {
@@ -359,15 +362,16 @@ func (l *tableLocks) waitForPlace(ctx context.Context, w *tableWait, use TableUs
 	return place, err
 }
 
-// FindWait returns the wait for a lock, or nil if the table is not locked for that use, and the number of all waits.
+// FindWait returns the lock for which a use of a table waits, or nil if the table is not locked for that use. all is
+// the number of uses that wait.
 func (l *tableLocks) FindWait(use TableUse) (w *tableWait, all int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waits[use], len(l.waits)
 }
 
-// endRequest must be called with the result of the request. If the request was not blocked, its tables are no longer
-// locked.
+// endRequest must be called with the result of the request. If the request was able to use its tables, they are
+// recorded as no longer locked.
 func (p *passage) endRequest(err error) {
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unavailable || code == engine.Timeout) {
 		return
@@ -379,14 +383,14 @@ func (p *passage) endRequest(err error) {
 	}
 }
 
-// releasePlaces releases the places.
+// releasePlaces gives the places of the request to other requests that wait.
 func (p *passage) releasePlaces() {
 	for i := range p.places {
 		p.places[i].Release()
 	}
 }
 
-// lendUses permits a session to wait for the tables that the request may wait for.
+// lendUses permits the turn of session s to wait for the locked tables for which the request may wait.
 func (p *passage) lendUses(s *Session) {
 	if p != nil && len(p.uses) > 0 {
 		uses := slices.Clone(p.uses)
@@ -404,7 +408,8 @@ func lockedTable(table string, err error) error {
 		Message: fmt.Sprintf("%s is locked in the database, longer than a request waits for it (lockTimeout)", what), Err: err}
 }
 
-// The states of a turn. A turn is one use of a session: session.turn increases by turnStates with each turn.
+// The states of a turn. A turn is one use of a session. Its state is Session.turn modulo turnStates; the quotient grows
+// by 1 with each turn.
 const (
 	turnIdle    = iota
 	turnBusy    // it may be evicted
@@ -454,7 +459,8 @@ func (s *Session) evictTurn(turn uint64, use TableUse) bool {
 	return false
 }
 
-// keepWaiting passes the place of the request that waits for a lock to a turn.
+// keepWaiting gives a turn the place that permits it to wait for a lock in the database. The turn can then no longer be
+// evicted. If the turn has ended already, the place is released.
 func (s *Session) keepWaiting(turn uint64, place share.Grant) {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -465,7 +471,7 @@ func (s *Session) keepWaiting(turn uint64, place share.Grant) {
 	place.Release()
 }
 
-// evictedFrom returns the error for a turn that was evicted, or nil if it was not.
+// evictedFrom returns the error of the current turn if it was evicted, otherwise nil.
 func (s *Session) evictedFrom() error {
 	if s.turn.Load()%turnStates != turnEvicted {
 		return nil
@@ -475,7 +481,7 @@ func (s *Session) evictedFrom() error {
 	return evicted{s.out}
 }
 
-// ForbidEviction prevents that the turn is evicted from now on. It returns false if it was evicted already.
+// ForbidEviction ensures that the current turn is not evicted from now on. It returns false if it was evicted already.
 func (s *Session) ForbidEviction() bool {
 	turn := s.turn.Load()
 	return turn%turnStates != turnBusy && turn%turnStates != turnEvicted || s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy)

@@ -84,8 +84,8 @@ func (s *Pool) Transaction(ctx context.Context, work func(ctx context.Context) e
 	return err
 }
 
-// beginTransaction waits until a transaction has a session. The channel receives the result after the transaction was
-// asked to end.
+// beginTransaction waits until a transaction has a session. The channel receives the result of the transaction after
+// its end was requested.
 func (w *writer) beginTransaction(ctx context.Context, t *transaction) (result <-chan error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, TimeoutError(err)
@@ -249,7 +249,7 @@ func (t *transaction) giveWay(err error) error {
 		Message: "another transaction was in the way of this one, which was undone: it may be tried again as a whole", Err: err})
 }
 
-// RunRead is like pool.RunRead, as a part of the transaction.
+// runRead calls work with the session of the transaction, after other calls of the transaction have ended.
 func (t *transaction) runRead(ctx context.Context, work func(r *Session) error) error {
 	if err := t.enterCall(ctx); err != nil {
 		return err
@@ -269,8 +269,8 @@ func (t *transaction) runRead(ctx context.Context, work func(r *Session) error) 
 	return err
 }
 
-// runPart runs work, after a savepoint if it must be undone when it fails. repeat is true if the work may succeed when
-// it is repeated.
+// runPart runs the work of one call. If undo is set, a failure undoes the changes of the work, back to a savepoint.
+// repeat is true if the work may succeed when it is repeated.
 func (t *transaction) runPart(ctx context.Context, undo bool, work func(*Session) error) (err error, repeat bool) {
 	s := t.session
 	if undo {
@@ -314,7 +314,7 @@ func (t *transaction) runPart(ctx context.Context, undo bool, work func(*Session
 	return err, repeat
 }
 
-// spoil prevents that the transaction is committed.
+// spoil prevents the transaction from being committed. It returns the error with which the transaction will end.
 func (t *transaction) spoil(err error) error {
 	if t.broken == nil {
 		t.broken = t.pool.EngineError(context.Background(), t.session, err)
@@ -322,13 +322,13 @@ func (t *transaction) spoil(err error) error {
 	return t.broken
 }
 
-// attemptPart runs work with the context of its call, which ends its statements. If a write is interrupted, the
-// transaction is lost. A panic fails the call.
+// attemptPart runs work. If ctx, the context of the call, ends, the running statement is interrupted; an interrupted
+// write makes the whole transaction fail. If work panics, only the call fails.
 func (t *transaction) attemptPart(ctx context.Context, work func(*Session) error) error {
 	return t.pool.Writer.inTransaction(t.session, &job{ctx: ctx, work: work})
 }
 
-// runNested runs a transaction inside another.
+// runNested runs a transaction inside another, between a savepoint and its release.
 func (t *transaction) runNested(ctx context.Context, work func(ctx context.Context) error) (err error) {
 	if err := t.enterCall(ctx); err != nil {
 		return err

@@ -15,15 +15,15 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-const batchTime = 5 * time.Millisecond // value of writer.most in a pool
+const batchTime = 5 * time.Millisecond // value of writer.Most in a pool
 
-// writer is the queue of writes. Each of its goroutines owns a connection.
+// writer runs the writes of the queue. Each of its goroutines owns a connection.
 //
-// If transactions can share a commit, jobs that wait at the same time are committed together (gather.go). The first job
-// of a batch and jobs of a single statement run directly; the others run after a savepoint each. Then there is one
-// commit, and all jobs get their results. A single job has no additional cost. Otherwise each job has a transaction of
-// its own (alone.go). A transaction of several calls uses the goroutine and its connection exclusively until it ends
-// (transaction.go).
+// If transactions can share a commit, jobs that wait at the same time are committed together, as a batch (gather.go).
+// The first job of a batch and jobs of a single statement run directly; before each other job, a savepoint is set. Then
+// there is one commit, and all jobs get their results. A job that runs alone has no additional cost. If transactions
+// cannot share a commit, each job has a transaction of its own (alone.go). A transaction of several calls uses the
+// goroutine and its connection exclusively until it ends (transaction.go).
 type writer struct {
 	pool   *Pool
 	Jobs   *queue
@@ -38,12 +38,12 @@ type writer struct {
 // failure, so it must not modify its input.
 type job struct {
 	ctx    context.Context
-	key    string // of the caller, for its share
+	key    string // share.Key of the caller
 	work   func(w *Session) error
-	light  bool         // it does not count as heavy, regardless of its duration
+	light  bool         // the job does not count as heavy, regardless of its duration
 	single bool         // the work writes by one statement, which is a transaction by itself
 	whole  *transaction // a transaction of several calls, used instead of work; otherwise nil
-	pass   *passage     // past locked tables; nil if there are none
+	pass   *passage     // permission to wait for locked tables; nil if no table is locked
 	state  atomic.Int32
 	result chan error
 }
@@ -68,18 +68,19 @@ func newWriter(s *Pool) *writer {
 	return w
 }
 
-// Do runs work in a transaction and returns when the transaction is durable. work must not retain the session. do
+// Do runs work in a transaction and returns when the transaction is durable. work must not retain the session. Do
 // returns the errors of work, Unavailable, or Timeout.
 func (w *writer) Do(ctx context.Context, work func(w *Session) error) error {
 	return w.DoTo(ctx, nil, work)
 }
 
-// DoTo is do for work that writes items of a table.
+// DoTo is like Do, for work that writes items of table t. If another session of the database has locked the table, the
+// request waits without a connection (tablelocks.go).
 func (w *writer) DoTo(ctx context.Context, t *layout.Table, work func(w *Session) error) error {
 	return w.submitWork(ctx, t, false, work)
 }
 
-// DoStatement is DoTo for work in which a single statement writes.
+// DoStatement is like DoTo, for work in which only one statement writes.
 func (w *writer) DoStatement(ctx context.Context, t *layout.Table, work func(w *Session) error) error {
 	return w.submitWork(ctx, t, true, work)
 }
@@ -177,9 +178,9 @@ func (w *writer) serveJob(s *Session, j *job) {
 	}
 }
 
-// runBatch runs first and waiting jobs with one commit, up to a job that needs a commit of its own. Jobs that fail get
-// their error after the commit, because the reason may be data that another job of the batch has written, which is not
-// visible before.
+// runBatch runs first and then waiting jobs, and commits them together. It stops before a job that needs a commit of
+// its own. Jobs that fail get their error after the commit, because the reason may be data that another job of the
+// batch has written: the caller must not learn of this data before the commit.
 func (w *writer) runBatch(s *Session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.Jobs)
@@ -228,7 +229,7 @@ func (w *writer) runBatch(s *Session, first *job) {
 	w.answerAll(batch, refused, err)
 }
 
-// chargeSince charges a job with the time since another moment, and returns the present time.
+// chargeSince charges a job with the time since the given moment, and returns the present time.
 func (w *writer) chargeSince(j *job, since time.Time) time.Time {
 	now := time.Now()
 	w.Jobs.chargeKey(j, now.Sub(since))
@@ -278,8 +279,8 @@ func (w *writer) joinJob(s *Session, j *job) (lost bool, err error) {
 	return false, failure
 }
 
-// isOpen reports whether a transaction is still open. Another BEGIN then fails, with an error other than an unavailable
-// database.
+// isOpen reports whether the transaction of s is still open. To find out, it executes BEGIN, which fails inside a
+// transaction.
 func (w *writer) isOpen(s *Session) bool {
 	if s.Conn == nil {
 		return false
@@ -288,15 +289,15 @@ func (w *writer) isOpen(s *Session) bool {
 	return err != nil && w.pool.FailureKind(err) == sqldb.Other
 }
 
-// attemptTogether is attemptJob in a batch. The context of the work contains the account, but does not end with its
-// request, because an interrupted statement would end the transaction of all jobs.
+// attemptTogether runs the work of j as a part of a batch. The context of its statements contains the account, but does
+// not end with the request, because an interrupted statement would end the transaction of all jobs.
 func (w *writer) attemptTogether(s *Session, j *job) error {
 	s.Ctx = context.WithoutCancel(j.ctx)
 	defer func() { s.Ctx = context.Background() }()
 	return w.attemptJob(s, j)
 }
 
-// attemptWatched is attemptJob with statements that end with the context of the job.
+// attemptWatched runs the work of j, and interrupts its statements if the context of the job ends.
 func (w *writer) attemptWatched(s *Session, j *job) error {
 	inner, unwatch := s.WatchContext(j.ctx)
 	s.Ctx = inner
@@ -304,7 +305,8 @@ func (w *writer) attemptWatched(s *Session, j *job) error {
 	return unwatch(w.attemptJob(s, j))
 }
 
-// inTransaction is attemptWatched in a transaction, which is lost if the connection is lost.
+// inTransaction is like attemptWatched, for work in an open transaction. It returns an error if the connection was
+// lost, because the transaction is lost with it.
 func (w *writer) inTransaction(s *Session, j *job) error {
 	err := w.attemptWatched(s, j)
 	if err == nil && s.Conn == nil {
@@ -329,7 +331,7 @@ func (w *writer) attemptJob(s *Session, j *job) (err error) {
 	return j.work(s)
 }
 
-// rollback ends the transaction. The database may have ended it already.
+// rollback rolls back the transaction of s, unless the database has ended it already.
 func (w *writer) rollback(s *Session) {
 	if s.Conn != nil && s.Exec("ROLLBACK") != nil {
 		s.disconnect() // closing the connection ends any transaction

@@ -1,5 +1,5 @@
-// Package dbtest opens databases of both kinds for tests, and has a clock that tests control. If a package uses Both,
-// its TestMain should call pgtest.Run. The package must not be used outside of tests.
+// Package dbtest opens SQLite and PostgreSQL databases for tests, and has a clock that tests control. If a package uses
+// Both, its TestMain should call pgtest.Run. The package must not be used outside of tests.
 package dbtest
 
 import (
@@ -21,7 +21,7 @@ type DB struct {
 	connect func(t testing.TB) (*sqldb.Database, error)
 }
 
-// Both runs a test on a new database of each kind.
+// Both runs a test twice: on a new SQLite database, and on a new PostgreSQL database.
 func Both(t *testing.T, run func(t *testing.T, db DB)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, File(filepath.Join(t.TempDir(), "test.db"))) })
 	t.Run("postgres", func(t *testing.T) {

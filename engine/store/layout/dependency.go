@@ -7,30 +7,31 @@ import (
 	"restsrv/engine"
 )
 
-// caching lists what must be recomputed after a write of an item of a class: its own cached
-// attributes, and those of the items at the end of paths from it.
+// caching lists the cached attributes that must be computed again after an item of a class was written: those of the
+// item itself, and those of other items, which are found by following paths from the item.
 type caching struct {
-	Cached       []*engine.Property
+	Cached       []*engine.Property // cached attributes of the class
 	Dependencies []dependency
 	Watched      bool // the class, or one below it, has dependencies
 	Any          bool // the class, or one below it, has dependencies or cached attributes
 }
 
-// dependency is a path of references or collections to items with cached attributes.
+// dependency is a path of references or collections. The items at its end have cached attributes that depend on the
+// item at its beginning.
 type dependency struct {
 	Load *engine.Load
-	Path []string
+	Path []string // names of the properties of Load
 }
 
-// NeedsRecache reports whether a write of an item of the class must call recacheItems.
+// NeedsRecache reports whether cached attributes must be computed again after an item of the class was written.
 func (p *Plan) NeedsRecache() bool { return len(p.Caching.Cached) > 0 || p.AffectsOthers() }
 
-// AffectsOthers reports whether cached attributes of other items depend on items of the class. If so, a
-// write must know the former state of an item.
+// AffectsOthers reports whether cached attributes of other items depend on items of the class. If so, a write must know
+// the values that the item had before.
 func (p *Plan) AffectsOthers() bool { return len(p.Caching.Dependencies) > 0 }
 
-// layOutCaching finds out what must be recomputed after writes. It ignores a path that does not
-// exist: the reader of the class files has reported it.
+// layOutCaching sets the fields of all plans that concern calculated attributes. It ignores a path that does not exist,
+// because the reader of the class files has reported it.
 func (s *Layout) layOutCaching() {
 	s.RowsRead = engine.RowsRead(s.cfg.Classes)
 	for c, p := range s.Plans {
@@ -59,7 +60,7 @@ func (s *Layout) layOutCaching() {
 	}
 }
 
-// pathLoad returns the Load for a path, or nil if the path does not exist.
+// pathLoad returns the Load for a path of property names, or nil if the path does not exist.
 func pathLoad(c *engine.Class, names []string) *engine.Load {
 	if len(names) == 0 || c == nil {
 		return nil

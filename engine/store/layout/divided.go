@@ -6,12 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// StorageDiffers reports whether properties of the same name have different storage.
+// StorageDiffers reports whether two properties of the same name need different columns, because the storage of their
+// types differs.
 func StorageDiffers(p, q *engine.Property) bool {
 	return p.ValueType().Storage() != q.ValueType().Storage()
 }
 
-// findDivided finds the divided properties of the class of p.
+// findDivided sets p.Divided: the properties of the class of p that a descendant stores in another column.
 func (p *Plan) findDivided() {
 	c := p.Class
 	for _, d := range c.Descendants {
@@ -28,7 +29,7 @@ func (p *Plan) findDivided() {
 	}
 }
 
-// SetsDivided reports whether v sets divided properties of the class of p.
+// SetsDivided reports whether a write of v sets divided properties of the class of p (see Divided).
 func (p *Plan) SetsDivided(v engine.Values) bool {
 	return p.stampsDivided || slices.ContainsFunc(p.Divided, func(i int) bool { return v[i] != engine.Absent })
 }

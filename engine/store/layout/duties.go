@@ -8,40 +8,40 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// duties lists the work of a write of items of a class besides their rows. It is determined once.
-// If a class has no duties, writing an item costs only the write of its row.
+// duties lists the work of writing an item of a class in addition to writing its row. It is determined once. If a class
+// has no duties, writing an item costs only the write of its row.
 type duties struct {
 	References  []*engine.Property // stored references; their values are keys
 	Restricted  bool               // some references allow only some classes
-	Collections []*engine.Property // includes references through an attribute of another class
-	Derived     []*engine.Property // calculated attributes: their input is ignored
+	Collections []*engine.Property // and references that are stored in another class, as a reference to this one (Property.Back)
+	Derived     []*engine.Property // calculated attributes; values that a client sends for them are ignored
 	Files       []*engine.Property
-	Numbers     []*engine.Property // autoassigned ints
+	Numbers     []*engine.Property // ints whose values are assigned by a counter
 	watched     bool               // cached attributes of other items depend on the class
-	Late        bool               // some defaults need the transaction
+	Late        bool               // the values of some defaults can be determined only within the transaction
 	Computed    bool               // some defaults are formulas
-	creation    *engine.Property   // trackers; nil if the class has none
+	creation    *engine.Property   // this and the next three record the time and the account of the creation and of the last change; nil if the class has no such attribute
 	change      *engine.Property
 	Creator     *engine.Property
 	Editor      *engine.Property
-	Readonly    bool
+	Readonly    bool // the class has read-only attributes
 	Words       bool // search words of the table's items are stored
 	Journaled   bool // the class, or one below it, has a journal
 }
 
-// Pointer is a column that contains ids of items of a table: a reference, or one side of a table of
-// links.
+// Pointer is a column that contains ids of items of a table. It is the column of a reference, or one of the two columns
+// of a table of links (see Links).
 type Pointer struct {
 	Table   string // quoted
 	Column  string // quoted
-	Other   string // the other side of a table of links; "" for a reference
-	Unique  string // name of the unique index of a table of links
+	Other   string // the other column of a table of links; "" for a reference
+	Unique  string // name of the unique index, if Table is a table of links
 	Classes string // condition on the class of a row; "" if not needed
-	Plan    *Plan  // plan of the root class of the table of a reference
+	Plan    *Plan  // plan of the root class of Table, if the pointer is a reference
 	Key     bool   // the reference is part of the key of its class
 
-	// For a table of links: the table of the items that have the collection, and the collection.
-	// It is nil if that side does not declare one.
+	// If Table is a table of links, Holders is the table of the items that have the collection. Collection is that
+	// collection, or nil if the class does not declare one, because only the other side has a collection.
 	Holders    *Table
 	Collection *engine.Property
 }
@@ -75,11 +75,12 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	return d
 }
 
-// declarationName identifies the declaration of a property; classes below have copies of it.
+// declarationName identifies the declaration of a property. The copies of the property in descendants have the same
+// name.
 func declarationName(p *engine.Property) string { return p.Definition + "#" + p.Name }
 
-// IsPlain reports whether a write consists only of the row of an item, if all values are known
-// before the transaction.
+// IsPlain reports whether the write of an item consists only of writing its row, with values that are all known before
+// the transaction begins.
 func (d *duties) IsPlain() bool {
 	return len(d.References) == 0 && len(d.Collections) == 0 && len(d.Derived) == 0 && len(d.Files) == 0 &&
 		!d.watched && !d.Late && !d.HasTrackers() && !d.Words && !d.Journaled
@@ -92,7 +93,7 @@ func (d *duties) HasTrackers() bool {
 
 // layOutDuties determines the duties of all classes. Call it when all tables are known.
 func (s *Layout) layOutDuties() {
-	bound := map[string]bool{} // references that hold another attribute than the key
+	bound := map[string]bool{} // declarations of references that store another attribute of their target than the key (Property.Binding)
 	for c := range s.Plans {
 		for _, p := range c.Properties {
 			if p.Back != nil && p.Binding != nil {
@@ -116,8 +117,8 @@ func (s *Layout) layOutDuties() {
 	}
 }
 
-// layOutPointers adds pointers to the tables to which items of c refer, and to the tables on both
-// sides of its collections.
+// layOutPointers records the references of class c in the tables of their targets, and the collections of c in the
+// tables of both sides.
 func (s *Layout) layOutPointers(t *Table, c *engine.Class, bound map[string]bool) {
 	for _, p := range c.Properties {
 		if p.Target == nil || s.Plans[p.Target] == nil {
@@ -145,8 +146,9 @@ func (t *Table) addPointer(p Pointer) {
 	}
 }
 
-// sharingCondition returns the condition for the rows of t whose column of p refers to target, or "" if all
-// rows do.
+// sharingCondition returns a condition that selects the rows of t in which the column of reference p refers to items of
+// target. In other classes of t, the column may belong to a reference to another table. The condition is "" if it would
+// select all rows.
 func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) string {
 	var names []string
 	for _, c := range t.Classes {
@@ -161,7 +163,7 @@ func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) s
 	return " AND " + ClassColumn + " IN (" + strings.Join(names, ", ") + ")"
 }
 
-// layOutJournal determines which writes need the former state of items for the journal.
+// layOutJournal determines for which classes a write needs the previous values of items for the journal.
 func (s *Layout) layOutJournal() {
 	for c, p := range s.Plans {
 		classes := append([]*engine.Class{c}, c.Descendants...)
@@ -175,8 +177,7 @@ func (p Pointer) PropertyName() string {
 	return columns[slices.IndexFunc(columns, func(c *Column) bool { return c.Quoted == p.Column })].Property
 }
 
-// HasDependents reports whether links, files or stages of the table's items are stored in other
-// tables.
+// HasDependents reports whether links, files or stages of the table's items are stored in other tables.
 func (t *Table) HasDependents() bool {
 	for _, p := range t.Pointers {
 		if p.Other != "" {
@@ -196,7 +197,8 @@ func (t *Table) JournaledClass(name string) *engine.Class {
 	return nil
 }
 
-// OwnedBy returns the condition for rows that belong to items of the table.
+// OwnedBy returns the condition, with WHERE, that selects the rows of another table that belong to items of t. That
+// table has a column "class" with the class of the item.
 func (t *Table) OwnedBy() string {
 	names := make([]string, len(t.Classes))
 	for i, c := range t.Classes {

@@ -9,19 +9,20 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Extra is a table or an index that belongs to a table, other than its columns and their own
-// indexes. It is created if it is not remembered, and created again if its form has changed.
+// Extra is an additional table or index of a table: a table of links, or an index that does not belong to one column.
+// It is created if the memory has no row for it (see Memory), and created again if its form has changed.
 type Extra struct {
 	Name   string
 	Form   string // if it changes, the extra is created again
 	Rows   bool   // the extra is a table; its rows must not be lost
-	Twice  string // of a unique index: a query for duplicate values
+	Twice  string // for a unique index: a text to follow SELECT count(*) FROM, which counts duplicate values
 	Create []string
 	Drop   string
 }
 
-// Links is the table of an n:m collection, seen from one of its sides. It stores the members of
-// each owner in the order in which they were added.
+// Links is the table of an n:m collection, as it is used for one of its sides: two collections that mirror each other
+// share a table and exchange Owner and Item. The table stores the members of each owner in the order in which they were
+// added.
 type Links struct {
 	Name   string
 	Quoted string
@@ -43,8 +44,8 @@ func IsLinked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
-// Of returns the table of an n:m collection. Two collections that mirror each other share the table
-// of the one that comes first in the order of names.
+// Of returns the table of an n:m collection. If two collections mirror each other, they share the table that is named
+// after the collection whose name sorts first.
 func (n LinkNames) Of(p *engine.Property) *Links {
 	name, mirrored := plainLinks(p)
 	l := &Links{Name: name, Owner: OwnerColumn, Item: ItemColumn}
@@ -58,8 +59,8 @@ func (n LinkNames) Of(p *engine.Property) *Links {
 	return l
 }
 
-// plainLinks returns the plain name of the table of an n:m collection, and whether it is the name
-// of its mirror.
+// plainLinks returns the plain name of the table of an n:m collection (see named). mirrored is true if the table is
+// named after the collection of the other side.
 func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	name = declarationName(p)
 	if m := p.Mirror; m != nil && declarationName(m) < name {
@@ -68,8 +69,8 @@ func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	return name, false
 }
 
-// layOutLinks adds tables of links and composite indexes to the tables, and an index to each
-// reference that a collection uses.
+// layOutLinks adds the extras of the tables: tables of links, composite indexes, and class indexes. It also requires an
+// index for each reference from which a collection is derived (Property.Back).
 func (s *Layout) layOutLinks(byRoot map[*engine.Class]*Table, m *Memory) {
 	plain := map[string]bool{}
 	for c := range s.Plans {
@@ -126,12 +127,12 @@ func (s *Layout) linkTable(l *Links, owner, item engine.PropertyType) Extra {
 	}
 }
 
-// uniqueIndex returns the index that makes a member appear only once in a collection.
+// uniqueIndex returns the index that prevents an item from being a member of a collection twice.
 func (l *Links) uniqueIndex() sqldb.Index {
 	return sqldb.Index{Name: Short.Name(l.Name + "#key"), Table: l.Name, Columns: []string{"#owner", "#item"}}
 }
 
-// classIndex returns an index for the items of one class of a tree.
+// classIndex returns the index that finds the items of one class in a table with several classes.
 func (t *Table) classIndex() Extra {
 	name := t.Name + "#class"
 	return Extra{
@@ -147,8 +148,8 @@ type composite struct {
 	unique  bool
 }
 
-// compositeIndexes returns the composite indexes of a class whose attributes are all stored. It
-// includes one for each class below that stores some attributes in other columns.
+// compositeIndexes returns the composite indexes of a class whose attributes are all stored. If a descendant stores
+// some of the attributes in other columns, it has an index of its own.
 func (t *Table) compositeIndexes(c *engine.Class) (all []composite) {
 	for _, index := range c.Indexes {
 		for _, d := range append([]*engine.Class{c}, c.Descendants...) {
@@ -185,13 +186,13 @@ func (t *Table) compositeIndex(index composite) (e Extra) {
 	return e
 }
 
-// ExtraMark takes the place of the class in the memory of extras. No class has this name.
+// ExtraMark is the class name in the rows of the memory that describe extras. No class has this name.
 const ExtraMark = "##extra"
 
-// ExtraRows marks an extra that is a table.
+// ExtraRows is the value of Kept.Indexes for an extra that is a table.
 const ExtraRows = "rows"
 
-// Kept returns the row by which memoryTable remembers an extra.
+// Kept returns the row of the memory that describes an extra of table t.
 func (e Extra) Kept(t *Table) Kept {
 	k := Kept{Class: ExtraMark, Property: e.Name, Root: t.Name, Kind: e.Form}
 	if e.Rows {

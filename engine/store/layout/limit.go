@@ -7,25 +7,24 @@ import (
 	"restsrv/engine"
 )
 
-// maxIndexed is the maximum number of bytes of text in an index entry. The limit comes from
-// PostgreSQL. It applies to every database, so that all accept the same data.
+// maxIndexed is the maximum number of bytes of text in an index entry. The limit comes from PostgreSQL. It applies to
+// every database, so that all accept the same data.
 const maxIndexed = 2600
 
-// Sizes in bytes of an index entry in PostgreSQL: the maximum, and the overhead besides the values,
-// with the padding before and after them.
+// Sizes in bytes of an index entry in PostgreSQL. The number after a plus sign is padding.
 const (
-	entrySize   = 2704
-	entryHead   = 16 + 7
-	fixedValue  = 8 + 7 // of a number, a time or a boolean
-	varyingHead = 4 + 3
-	fixedText   = 25 // of a fixed value in an id, with a separator
+	entrySize   = 2704   // maximum size of an entry
+	entryHead   = 16 + 7 // additional size of each entry
+	fixedValue  = 8 + 7  // size of a number, a time or a boolean
+	varyingHead = 4 + 3  // additional size of each value of variable length
+	fixedText   = 25     // maximum size of a value of fixed length within an id, as text with a separator
 )
 
-// bound is an index with a size limit for its entries.
+// bound limits the size of the entries of one index.
 type bound struct {
 	columns []*Column // the columns of variable length
-	most    int       // maximum number of bytes of all of them together
-	key     bool
+	most    int       // maximum number of bytes of all these columns together
+	key     bool      // the index is that of the key
 }
 
 // isVariable reports whether values of the column may be long.
@@ -33,8 +32,8 @@ func (col *Column) isVariable() bool {
 	return col.Type.Textual() || col.Type.JSON() || col.Type == engine.DecimalNum
 }
 
-// isBounded reports whether col has an index that limits its texts. A text of several lines has an
-// index only if it is unique.
+// isBounded reports whether col has an index of its own that limits the length of its texts. A text of several lines
+// has an index only if it is unique.
 func (col *Column) isBounded() bool {
 	if !col.Type.Textual() && !col.Type.JSON() {
 		return false
@@ -43,7 +42,7 @@ func (col *Column) isBounded() bool {
 	return col.unique || col.indexed && short
 }
 
-// layOutBounds determines the indexes that limit texts. Call it when all indexes are known.
+// layOutBounds collects the limits of all indexes. Call it when all indexes are known.
 func (s *Layout) layOutBounds() {
 	for _, t := range s.Tables {
 		t.bounds = append(t.bounds[:0], t.keyBound())
@@ -84,8 +83,7 @@ func (t *Table) keyBound() bound {
 	return b
 }
 
-// compositeBound returns the bound of an index over several properties. ok is false if all of them
-// have a fixed length.
+// compositeBound returns the limit of an index over several properties. ok is false if all of them have a fixed length.
 func (t *Table) compositeBound(index composite) (b bound, ok bool) {
 	b.most = entrySize - entryHead
 	for _, col := range index.columns {
@@ -101,7 +99,7 @@ func (t *Table) compositeBound(index composite) (b bound, ok bool) {
 	return b, len(b.columns) > 0
 }
 
-// limit is a bound as it applies to a class.
+// limit is a bound for the items of one class, which may have only some of the columns.
 type limit struct {
 	bound
 	at []int // indexes of its properties that are columns of the bound
@@ -123,8 +121,8 @@ func (p *Plan) layOutBounds() {
 	}
 }
 
-// CheckSizes returns an error if texts are too long for their indexes. Given values that share an index
-// entry count together.
+// CheckSizes returns an error if texts in v are too long for their indexes. If several values belong to one index
+// entry, their lengths are added up.
 func (p *Plan) CheckSizes(v engine.Values) error {
 	for i := range p.limits {
 		l := &p.limits[i]
@@ -138,8 +136,9 @@ func (p *Plan) CheckSizes(v engine.Values) error {
 	return nil
 }
 
-// CheckSharedSizes is CheckSizes for an item after a write of some values, which may share index entries with
-// values that the item had before.
+// CheckSharedSizes checks an item after a write that gave only some of its values. An index entry can consist of a
+// given value and of a value that the item had before; CheckSizes saw only the given one. p is the plan of the class
+// with which the values were given, and it is the item with all values.
 func (s *Layout) CheckSharedSizes(p *Plan, given engine.Values, it *engine.Item) error {
 	own := s.Plans[it.Class]
 	if own == nil || !own.Shares {
@@ -163,15 +162,15 @@ func (s *Layout) CheckSharedSizes(p *Plan, given engine.Values, it *engine.Item)
 	return nil
 }
 
-// SetsShared reports whether a property with a value in v shares an index entry with another property.
+// SetsShared reports whether v has a value for a property that shares an index entry with another property.
 func (p *Plan) SetsShared(v engine.Values) bool {
 	return slices.ContainsFunc(p.Stored, func(property *engine.Property) bool {
 		return v[property.Index] != engine.Absent && p.SharesColumn(p.Table.Column(property).Quoted)
 	})
 }
 
-// SharesColumn reports whether a column shares index entries with other columns of the table.
-// quoted is its quoted name.
+// SharesColumn reports whether a column, given by its quoted name, shares index entries with other columns of the
+// table.
 func (p *Plan) SharesColumn(quoted string) bool {
 	return slices.ContainsFunc(p.Table.bounds, func(b bound) bool {
 		return len(b.columns) > 1 && slices.ContainsFunc(b.columns, func(col *Column) bool { return col.Quoted == quoted })
@@ -210,8 +209,8 @@ func (p *Plan) tooLong(l *limit, at, size int) *engine.Error {
 	return e
 }
 
-// LinksFit returns an error if the ids of owner and member are too long for the index of links. p
-// is the collection, or nil if it is not known.
+// LinksFit returns an error if the id of an item and the id of one of its members are too long for the index of a table
+// of links. p is the collection, or nil if it is not known.
 func LinksFit(p *engine.Property, owner any, members []any) error {
 	size := len(engine.ValueText(owner))
 	for _, m := range members {

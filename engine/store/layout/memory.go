@@ -8,24 +8,25 @@ import (
 	"restsrv/engine"
 )
 
-// Kept is a row of memoryTable.
+// Kept is a row of the memory. It describes a property of a class as it is stored; if Property is "", the class itself.
+// Rows with special class names describe other things (see LeftMark, ExtraMark and SearchMemory).
 type Kept struct {
 	Class    string `db:"class"`
 	Property string `db:"property"`
-	Root     string `db:"root"`
+	Root     string `db:"root"`    // name of the table
 	Kind     string `db:"kind"`    // type of the property; for a class, the key as a comma-separated list
 	Indexes  string `db:"indexes"` // space-separated words: the index of the property's column, and marks
 	Gone     bool   `db:"gone"`    // the property was removed, but its empty column still exists
 }
 
-// Marks of a property in kept.Indexes.
+// Words in Kept.Indexes besides the kind of the index.
 const (
-	RequiredMark = "required"
-	NumberedMark = "numbered"
-	columnMark   = "column=" // followed by the name of the column, if it differs from the name of the property
+	RequiredMark = "required" // the property must have a value
+	NumberedMark = "numbered" // the property is an autoassigned int
+	columnMark   = "column="  // followed by the name of the column, if it differs from the name of the property
 )
 
-// LeftMark is used as the class name in rows for columns that no longer belong to a property. No class has this name.
+// LeftMark is the class name in the rows for columns that no longer belong to a property. No class has this name.
 const LeftMark = "##left"
 
 // ColumnName returns the name of the property's column.
@@ -40,7 +41,8 @@ func (k Kept) ColumnName() string {
 	return k.Property
 }
 
-// PropertyName returns the name of the property.
+// propertyName returns the name of the property. If the column no longer belongs to a property, it is the name of the
+// property for which the column was created.
 func (k Kept) propertyName() string {
 	if k.Class == LeftMark {
 		name, _, _ := strings.Cut(k.ColumnName(), "@")
@@ -50,7 +52,7 @@ func (k Kept) propertyName() string {
 	return k.Property
 }
 
-// LeftRow returns the row for the property's column when no property uses the column any more.
+// LeftRow returns the row that records the property's column when no property uses the column any more.
 func (k Kept) LeftRow() Kept {
 	column := k.ColumnName()
 	return Kept{Class: LeftMark, Property: k.Root + " " + column, Root: k.Root, Kind: k.Kind,
@@ -81,7 +83,7 @@ func NewKept(t *Table, c *engine.Class, p *engine.Property) Kept {
 // HasMark reports whether Indexes contains a word.
 func (k Kept) HasMark(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
 
-// IndexKind returns the kind of the index of the column, as column.IndexKind does.
+// indexKind returns the kind of the index of the column, in the words of Column.IndexKind.
 func (k Kept) indexKind() string {
 	for _, kind := range []string{"unique", "index"} {
 		if k.HasMark(kind) {
@@ -91,7 +93,8 @@ func (k Kept) indexKind() string {
 	return ""
 }
 
-// IndexKind returns the kind of index that a column requires, in addition to the index of the key.
+// IndexKind returns the kind of index that a column requires in addition to the index of the key: "unique", "index" or
+// "" for none.
 func (col *Column) IndexKind() string {
 	switch {
 	case col.unique:
@@ -102,20 +105,21 @@ func (col *Column) IndexKind() string {
 	return ""
 }
 
-// Memory is the content of memoryTable.
+// Memory is the content of the system table schema.MemoryTable, which records what was created in the database: the
+// tables, columns and indexes of classes and properties. Package schema compares it with a Layout to find the changes.
 type Memory struct {
 	Classes map[string]map[string]Kept // by class and property
-	tables  map[string]*remembered
-	Extras  map[string][]string // names of the extras of each table, including some that no longer exist
+	tables  map[string]*remembered     // by name
+	Extras  map[string][]string        // names of the extras of each table, including some that no longer exist
 }
 
-// remembered describes one table.
+// remembered describes one table as it is in the database.
 type remembered struct {
 	Classes []string        // classes of the objects in the table
 	columns map[string]Kept // by column name; if several classes share a column, a row that is not gone takes precedence
 }
 
-// NewMemory returns the memory with these rows.
+// NewMemory returns the memory that consists of these rows.
 func NewMemory(rows []Kept) *Memory {
 	m := &Memory{Classes: map[string]map[string]Kept{}, tables: map[string]*remembered{}, Extras: map[string][]string{}}
 	for _, k := range rows {
@@ -164,8 +168,8 @@ func (m *Memory) FindTable(name string) remembered {
 	return remembered{}
 }
 
-// FindColumn returns whether a column exists, its type and its indexes. indexes is "?" if all properties of the column
-// were removed.
+// FindColumn returns the type and the kind of index of a column that exists in a table. indexes is "?" if all
+// properties of the column were removed. there is false if the column does not exist.
 func (m *Memory) FindColumn(table, name string) (kind, indexes string, there bool) {
 	k, there := m.FindTable(table).columns[name]
 	if k.Gone {
@@ -183,10 +187,10 @@ func (m *Memory) ForgetTable(table string) {
 	delete(m.tables, table)
 }
 
-// SearchMemory marks rows of memoryTable that list the properties with stored words of a table.
+// SearchMemory is the class name in rows that list the properties of a table whose words are stored for the search.
 const SearchMemory = "##search"
 
-// WordsRow returns the row of memoryTable that lists the properties with stored words of a table.
+// WordsRow returns the row that lists the properties of t whose words are stored for the search.
 func (t *Table) WordsRow() Kept {
 	var names []string
 	for _, c := range t.Classes {

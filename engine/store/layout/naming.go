@@ -18,16 +18,16 @@ import (
 //
 // Existing tables and columns keep their names.
 
-// named is a thing that needs a name.
-type named struct {
+// named is a table, a column or a link table that needs a name.
+type named struct { // its present name in the database; "" if it does not exist there
 	stored string // name in the database, "" if the thing does not exist there
-	plain  string
-	second string // used instead of plain if another thing has exactly this name
+	plain  string // the name that it should have
+	second string // used instead of plain if another table or column has exactly this name
 }
 
-// giveNames returns the names of things. No two of them differ in letter case only. A new thing does not get a name
-// that equals a name of the database in all but letter case; it may get a name of the database if this is its plain
-// name.
+// giveNames chooses a name for each of things; a thing that exists keeps its name. database lists the names in the
+// database. No two of the chosen names differ in letter case only, and neither do a chosen name and a name in the
+// database. A new thing can get a name that exists in the database if it is its plain name.
 func giveNames(things []named, database iter.Seq[string]) []string {
 	names, missing := make([]string, len(things)), 0
 	for i, thing := range things {
@@ -73,7 +73,7 @@ func giveNames(things []named, database iter.Seq[string]) []string {
 	return names
 }
 
-// isNumberedName reports whether name is plain, or plain with a number.
+// isNumberedName reports whether name is plain, or plain with a number as in plain#2.
 func isNumberedName(name, plain string) bool {
 	tail, ok := strings.CutPrefix(name, plain)
 	if !ok || tail == "" {
@@ -96,7 +96,7 @@ func tableNames(roots []*engine.Class, m *Memory) []string {
 	return giveNames(things, maps.Keys(m.tables))
 }
 
-// columnNames returns the names of the columns of a table.
+// columnNames returns the names of the columns of a table. known describes the table as it is in the database.
 func columnNames(columns []*Column, known remembered) []string {
 	things := make([]named, len(columns))
 	for i, col := range columns {
@@ -105,8 +105,7 @@ func columnNames(columns []*Column, known remembered) []string {
 	return giveNames(things, maps.Keys(known.columns))
 }
 
-// ColumnOf returns the name of the existing column for the property and the storage of col. It returns "" if there is
-// none.
+// columnOf returns the name of the existing column for the property and the storage of col, or "" if there is none.
 func (r remembered) columnOf(col *Column) string {
 	if r.holds(col, col.Property) {
 		return col.Property
@@ -122,7 +121,7 @@ func (r remembered) columnOf(col *Column) string {
 	return ""
 }
 
-// holds reports whether the existing column with a name has the property and the storage of col.
+// holds reports whether the existing column with this name stores the property of col in the same storage.
 func (r remembered) holds(col *Column, name string) bool {
 	k, there := r.columns[name]
 	if !there || k.propertyName() != col.Property {
@@ -132,7 +131,7 @@ func (r remembered) holds(col *Column, name string) bool {
 	return kind.Storage() == col.Type.Storage()
 }
 
-// LinkNames maps plain names of link tables to their names.
+// LinkNames maps the plain name of each link table to its name in the database.
 type LinkNames map[string]string
 
 func newLinkNames(plain []string, m *Memory) LinkNames {

@@ -1,9 +1,9 @@
 // Package layout decides how classes are stored. A Table holds the items of a root class and of its descendants, in one
-// column for each attribute. A Plan says how the items of one class are read and written: the texts of its constant
-// statements, the conversion of a row to an item, and the work of a write besides its row (duties.go). Package schema
-// makes the tables of the database as a Layout describes them.
+// column for each attribute. A Plan describes how the items of one class are read and written: the texts of its
+// constant statements, the conversion of a row to an item, and the work of a write besides its row (duties.go). Package
+// schema creates and changes the tables of the database accordingly.
 //
-// The names of tables and columns are those of the database, as it remembers them (memory.go, naming.go).
+// Tables and columns that exist keep their names, which the database remembers (memory.go, naming.go).
 package layout
 
 import (
@@ -17,7 +17,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// System columns. No property has such a name, because of the #.
+// System columns. Their names begin with #, which no name of a property does.
 const (
 	SeqColumn     = `"#seq"`
 	ClassColumn   = `"#class"`
@@ -25,11 +25,11 @@ const (
 	RevColumn     = `"#rev"`
 	CreatorColumn = `"#creator"`
 	EditorColumn  = `"#editor"`
-	IDColumn      = "#id" // of tables with a key of several properties
+	IDColumn      = "#id" // only in tables with a key of several properties
 )
 
 // Positions of the system columns in the result of a statement. The properties follow. The class is present only if the
-// class has descendants.
+// class of the plan has descendants.
 const (
 	AtRev = iota
 	atVersion
@@ -38,8 +38,8 @@ const (
 	atClass
 )
 
-// Column holds one property, of one or more classes of a table. If classes of the table declare a property with types
-// of different storage, it has several columns.
+// Column is a column of a table. It holds a property of one or more classes. If classes of the table declare a property
+// with types of different storage, the property has several columns.
 type Column struct {
 	Name     string
 	Quoted   string
@@ -61,55 +61,55 @@ type Table struct {
 	ID      *Column                      // identifies an item: the key, or "#id" if the key has several properties
 	Unique  []sqldb.Index                // the index of the key, then those of unique properties
 	Extras  []Extra
-	bounds  []bound
+	bounds  []bound     // limits of the indexes
 	Shares  bool        // one of the bounds limits the texts of several columns together
 	Foreign atomic.Bool // there may be rows of classes that no longer exist
 
-	Pointers []Pointer // columns and tables that hold ids of its items
+	Pointers []Pointer // columns of this and other tables that contain ids of the table's items
 	Filed    bool      // items may have files
 	Staged   bool      // items may have stages
 	Granted  bool      // there may be grants on single items
-	Grants   bool      // the table of Config.Permissions or Policy
+	Grants   bool      // the table holds the grants: it is that of Config.Permissions or Config.Policy
 }
 
-// shape describes how a row becomes values of a class.
+// shape describes how the columns of a row become the values of an item of a class.
 type shape struct {
 	class *engine.Class
-	at    []int // for each property its index in plan.columns, -1 if rows do not hold it
-	whole bool  // the values are the columns in their order
+	at    []int // for each property, its index in Plan.columns, or -1 if rows do not hold it
+	whole bool  // the values of the item are the columns in the same order
 }
 
 // Plan describes how items of one class are read and written.
 type Plan struct {
 	Class         *engine.Class
 	Table         *Table
-	Stored        []*engine.Property // the properties of class that rows hold
-	columns       []*Column
-	convert       []int             // indexes of columns that need a conversion between database and Go value
-	shape         *shape            // of class
-	Shapes        map[string]*shape // by class name; nil if all rows are of class
-	system        int               // number of system columns before the properties
-	ofClasses     string            // condition on the class of a row; see ClassCondition
+	Stored        []*engine.Property // the properties of Class that rows hold
+	columns       []*Column          // of Class and its descendants
+	convert       []int              // indexes of columns that need a conversion between database and Go value
+	shape         *shape             // of Class
+	Shapes        map[string]*shape  // by class name; nil if Class has no descendants, so that all rows have the same shape
+	system        int                // number of system columns before the properties
+	ofClasses     string             // condition on the class of a row; see ClassCondition
 	Passwords     []*engine.Property
 	Computed      bool // attributes of items of the class are computed when they are read
 	Caching       caching
 	CachedBelow   bool    // items of the class or of a descendant have cached attributes computed from other items
-	Needy         bool    // items of the class or of a descendant need more than their row
-	Several       bool    // and this takes other statements than that of their rows
-	limits        []limit // indexes that limit the length of texts
+	Needy         bool    // reading items of the class or of a descendant takes more than their rows: related items or a computation
+	Several       bool    // reading items of the class or of a descendant takes further statements
+	limits        []limit // limits of the indexes that contain properties of Class
 	Shares        bool    // texts of several properties share an entry of one of these indexes
-	Divided       []int   // indexes of properties that have other columns in descendants
-	stampsDivided bool    // one of these is a tracker
+	Divided       []int   // indexes of the divided properties: a descendant stores them in another column, because its type has other storage
+	stampsDivided bool    // a tracker, such as the time of the last change, is divided
 	Duties        duties
 
 	traits *sqldb.Traits
-	made   atomic.Pointer[Texts] // nil until first used
+	made   atomic.Pointer[Texts] // the statements; nil until first used
 }
 
 // Config configures a layout.
 type Config struct {
 	Classes             []*engine.Class // all classes to store, including descendants
-	Files               *engine.Class   // records which item holds which file; nil if there is none
+	Files               *engine.Class   // records which item has which file; nil if there is none
 	Stages              *engine.Class   // records the stages of items; nil if there is none
 	Permissions, Policy *engine.Class   // record the grants on single items; nil if there are none
 	Journaled           bool            // writes of classes with Journaling are journaled
@@ -128,13 +128,14 @@ type Layout struct {
 }
 
 // New returns the layout of classes in a new database. The error is a *SchemaError if the classes contradict each
-// other.
+// other, for example if a class has another key than its root class.
 func New(d sqldb.Dialect, cfg Config) (*Layout, error) {
 	s := &Layout{cfg: cfg, Dialect: d, Traits: d.Traits()}
 	return s, s.LayOut(NewMemory(nil))
 }
 
-// LayOut creates the tables and plans of the classes. Names are those of the database, as recorded in m.
+// LayOut sets the tables and plans for the classes. It does not access the database: m is its memory, and things that
+// exist according to m keep their names.
 func (s *Layout) LayOut(m *Memory) error {
 	classes := s.cfg.Classes
 	s.Plans, s.Tables = make(map[*engine.Class]*Plan), nil
@@ -169,7 +170,7 @@ func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// NamedBy reports whether LayOut with this memory would give the tables, columns and links their present names.
+// NamedBy reports whether LayOut(m) would give the tables, columns and links the names that they have now.
 func (s *Layout) NamedBy(m *Memory) bool {
 	var roots []*engine.Class
 	var names []string
@@ -274,7 +275,7 @@ func (t *Table) PropertyOf(c *engine.Class, col *Column) *engine.Property {
 	return nil
 }
 
-// IndexName returns the name of an index of the column; kind is "index" or "unique".
+// IndexName returns the name of an index of the column. kind is "index" or "unique".
 func (col *Column) IndexName(t *Table, kind string) string {
 	return t.Name + "#" + kind + "#" + col.Name
 }

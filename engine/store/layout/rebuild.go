@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// RebuildClass makes a class with the attributes that the memory has of it. It returns nil if the
+// RebuildClass returns a class with the attributes that the memory records for a class name. It returns nil if the
 // memory lacks an attribute of the key.
 func (m *Memory) RebuildClass(name string) *engine.Class {
 	k, _ := m.FindClass(name)
@@ -28,7 +28,7 @@ func (m *Memory) RebuildClass(name string) *engine.Class {
 	return c
 }
 
-// RebuildPlan returns a plan to read the rows of a rebuilt class.
+// RebuildPlan returns a plan that can read the rows of a class made by RebuildClass.
 func (s *Layout) RebuildPlan(c *engine.Class, m *Memory) *Plan {
 	k, _ := m.FindClass(c.FullName)
 	t := newTable(s.Traits, c, k.Root, m.FindTable(k.Root), &SchemaError{})

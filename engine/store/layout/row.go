@@ -8,7 +8,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// RowColumns returns the columns of a row in the order of InsertText.
+// RowColumns returns the list of columns into which InsertText inserts, in its order.
 func (p *Plan) RowColumns() string {
 	names := []string{ClassColumn, VersionColumn, RevColumn, CreatorColumn}
 	for _, property := range p.Stored {
@@ -41,7 +41,8 @@ func (p *Plan) RowTypes() []engine.PropertyType {
 	return types
 }
 
-// InsertText returns an INSERT of the given number of rows. RowArgs fills its placeholders. tail follows the rows.
+// InsertText returns an INSERT of the given number of rows. RowArgs returns the arguments for its placeholders. tail is
+// appended to the statement.
 func (p *Plan) InsertText(tr sqldb.Traits, rows int, tail string) string {
 	b := sqldb.NewBuilder(tr)
 	b.Add("INSERT INTO ", p.Table.Quoted, " (", p.RowColumns(), ") VALUES ")
@@ -66,7 +67,8 @@ func (p *Plan) InsertText(tr sqldb.Traits, rows int, tail string) string {
 	return b.Text()
 }
 
-// InsertArrays is InsertText for rows that are bound as arrays.
+// InsertArrays returns an INSERT like InsertText, with one array for each column instead of one placeholder for each
+// value.
 func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) string {
 	b := sqldb.NewBuilder(tr)
 	b.Add("INSERT INTO ", p.Table.Quoted, " (", p.RowColumns(), ") SELECT ", sqldb.QuoteText(p.Class.FullName), ", * FROM ")
@@ -75,8 +77,9 @@ func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) strin
 	return b.Text()
 }
 
-// UpsertTail returns the end of an INSERT that updates rows that exist, and returns the wanted
-// columns.
+// UpsertTail returns the tail of an INSERT of rows, which makes it update a row whose id exists already. mask has one
+// character for each stored property: 1 if the property is updated. returned lists the columns that the statement
+// returns; nil for none.
 func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqldb.Result) string {
 	b := sqldb.NewBuilder(tr)
 	b.Args = make([]any, rows*p.RowVariables())
@@ -96,7 +99,7 @@ func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqld
 	return b.Text()
 }
 
-// CanUpsert reports whether one statement can insert or update an item of the class, without knowing which is needed.
+// CanUpsert reports whether one statement can save an item of the class, no matter if the item exists.
 func (p *Plan) CanUpsert() bool {
 	d := &p.Duties
 	return p.Shapes == nil && p.ClassCondition() == "" && !p.Caching.Watched && !d.Late && d.change == nil && d.Creator == nil && d.Editor == nil
@@ -123,7 +126,8 @@ func OrNull(s string) any {
 	return s
 }
 
-// LoadRow sets it from a row of sql().selected. It reuses the Values of it if they have enough capacity.
+// LoadRow sets the fields of item it from a row of SQL().Selected. It reuses the Values of it if they have enough
+// capacity.
 func (p *Plan) LoadRow(it *engine.Item, raw []any) {
 	for _, i := range p.convert {
 		if v := raw[p.system+i]; v != nil {
@@ -161,8 +165,7 @@ func (p *Plan) LoadRow(it *engine.Item, raw []any) {
 	it.ID = it.Class.ID(it.Values)
 }
 
-// KeyColumns returns the columns of the parts of the key, in order, or nil if the key has one
-// property.
+// KeyColumns returns the columns of the properties of the key, in order, or nil if the key has one property.
 func (p *Plan) KeyColumns() []*Column {
 	if !p.Table.HasIDColumn() {
 		return nil
@@ -179,7 +182,8 @@ func (p *Plan) FindsAll(q *engine.Query) bool {
 	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.Shapes != nil)
 }
 
-// OnlyPlain rejects values that cannot be given to many items at once.
+// OnlyPlain returns an error if v has values that cannot be given to many items at once. It removes the values of
+// calculated attributes from v.
 func (p *Plan) OnlyPlain(v engine.Values) error {
 	refuse := func(property *engine.Property, reason, why string) error {
 		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
@@ -223,8 +227,8 @@ func (p *Plan) PropertyIn(column string) *engine.Property {
 	return nil
 }
 
-// HasKey reports whether the stored parts of a key, in the order of the key, equal the given ones.
-// If a part is not given, it returns true.
+// HasKey reports whether a stored item has the key that is given. stored returns a part of the stored key by its
+// position. If a part of the given key is missing, the result is true.
 func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
 	if p.Class.ID(given) == "" {
 		return true
@@ -237,8 +241,8 @@ func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
 	return true
 }
 
-// IDOf returns the id of an item with several key properties, as the value of an index. It returns
-// nil if a part of the id is not known.
+// IDOf returns the id of an item as the values of an index, if the key has several properties. value returns the value
+// of a property of the key. The result is nil if one of these values is missing.
 func (p *Plan) IDOf(value func(property string) any) []any {
 	v := engine.NewValues(p.Class)
 	for _, key := range p.Class.KeyProperties() {
@@ -250,11 +254,11 @@ func (p *Plan) IDOf(value func(property string) any) []any {
 	return nil
 }
 
-// HoldsClass reports whether items of class c are items of the plan's class: c is that class or a descendant.
+// HoldsClass reports whether c is the plan's class or one of its descendants.
 func (p *Plan) HoldsClass(c *engine.Class) bool {
 	return c == p.Class || slices.Contains(p.Class.Descendants, c)
 }
 
-// InParts reports whether a change of many items is made in parts. It is if the journal needs each item's previous
-// values and no cached attribute needs the previous values of all items.
+// InParts reports whether a change of many items is made in parts, which limits the memory for previous values. It is
+// made in parts if the journal needs the previous values of each item and no cached attribute needs those of all items.
 func (p *Plan) InParts() bool { return p.Duties.Journaled && !p.Caching.Any }

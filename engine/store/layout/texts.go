@@ -12,12 +12,12 @@ import (
 // Texts holds the constant SQL texts of a plan.
 type Texts struct {
 	Name     string        // unique name for cached bulk statements, even among classes of the same name
-	foreign  bool          // table.foreign at the time when the texts were made
+	foreign  bool          // value of Table.Foreign when the texts were made
 	Selected *sqldb.Result // system columns and properties
-	Listed   *sqldb.Result // the same without the revision
+	Listed   *sqldb.Result // the same without the revision, each with the name of the table
 	Stamps   *sqldb.Result // only revision, creator and editor
 
-	Get, Lock, List, Count, Insert, Find string // lock is get in a transaction that changes the row
+	Get, Lock, List, Count, Insert, Find string // Lock is Get for a transaction that changes the row; Find returns only the revision
 }
 
 // SQL returns the statements of the plan. They are built when they are first needed, which for most classes is late or
@@ -32,7 +32,7 @@ func (p *Plan) SQL() *Texts {
 	return st
 }
 
-// textsMade counts the texts of all Stores of the process.
+// textsMade is the number of Texts made so far in this process; it makes Texts.Name unique.
 var textsMade atomic.Int64
 
 func newTexts(p *Plan, tr sqldb.Traits, foreign bool) *Texts {
@@ -93,8 +93,8 @@ func (p *Plan) WhereKey(b *sqldb.Builder, key []any) {
 	}
 }
 
-// ClassCondition returns the condition on the class of a row. It is "" if the table has only rows of classes of the
-// plan.
+// ClassCondition returns the condition that a row belongs to the plan's class or a descendant. It is "" if this is true
+// for all rows of the table.
 func (p *Plan) ClassCondition() string {
 	if p.Class.Ancestor != nil || p.Table.Foreign.Load() {
 		return p.ofClasses
@@ -102,7 +102,7 @@ func (p *Plan) ClassCondition() string {
 	return ""
 }
 
-// ofClasses returns the condition that a row is of a class or one of its descendants.
+// ofClasses returns the condition that a row belongs to class c or a descendant.
 func ofClasses(c *engine.Class) string {
 	names := []string{sqldb.QuoteText(c.FullName)}
 	for _, d := range c.Descendants {

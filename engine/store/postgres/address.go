@@ -14,15 +14,16 @@ import (
 	"github.com/lib/pq"
 )
 
-// defaultPort is the port of a host without a port, if another host has one.
+// defaultPort is the port of a host that is given without a port.
 const defaultPort = "5432"
 
-// errForm is the error for an address that is not a PostgreSQL URI. Errors of the libraries are not passed on, because
-// they may quote the address.
+// errForm is the error for an address that is not a PostgreSQL URI. It does not include the errors of the libraries,
+// because they may quote the address with its password.
 var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and special characters of the password as %%XX", ErrAddress)
 
 // parse reads an address in the form of libpq, which may have several hosts:
-// postgres://user:password@host:port,[::1]:port,host/database?parameter=value
+//
+//	postgres://user:password@host:port,[::1]:port,host/database?parameter=value
 func parse(address string) (pq.Config, error) {
 	u, q, err := withHostParameters(address)
 	if err != nil {
@@ -88,8 +89,8 @@ func withHostParameters(address string) (*url.URL, url.Values, error) {
 	return u, q, nil
 }
 
-// splitHosts returns the hosts and the ports of host:port,host:port as comma-separated lists. ports is "" if no host
-// has a port.
+// splitHosts splits a text such as host:port,host:port into a list of hosts and a list of ports, separated by commas.
+// ports is "" if no host has a port.
 func splitHosts(text string) (hosts, ports string, err error) {
 	parts := strings.Split(text, ",")
 	var names, numbers []string
@@ -116,7 +117,7 @@ func splitHosts(text string) (hosts, ports string, err error) {
 
 var errHost = errors.New("not host:port")
 
-// splitHost splits one host and its port. The host may be an IPv6 address in brackets or the folder of a socket.
+// splitHost splits a host and its port. The host may be an IPv6 address in brackets or the folder of a socket.
 func splitHost(text string) (host, port string, err error) {
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {
@@ -164,7 +165,7 @@ func setEncryption(cfg *pq.Config, q url.Values) {
 	}
 }
 
-// describeError returns the driver's description of a wrong address without parts that may be secret.
+// describeError returns the driver's description of an error, without the address, which may contain the password.
 func describeError(err error) string {
 	var parsing *url.Error
 	if errors.As(err, &parsing) {

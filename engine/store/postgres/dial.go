@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// netDialer opens connections that fail when the other side no longer answers.
+// netDialer opens network connections that fail when the other side no longer answers (see silence).
 type netDialer struct{ net.Dialer }
 
 func newDialer() *netDialer {

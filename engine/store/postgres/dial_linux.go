@@ -7,7 +7,8 @@ import (
 
 const tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT of linux/tcp.h, in milliseconds
 
-// giveUpAfterSilence limits the time until sent data is acknowledged. Keep-alives are not sent during that time.
+// giveUpAfterSilence limits how long sent data may stay unacknowledged. This is needed besides keep-alives, because
+// none are sent while data is unacknowledged.
 func giveUpAfterSilence(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -1,6 +1,6 @@
 // Package postgres is the PostgreSQL dialect of engine/store. It connects to databases and contains the SQL that is
-// specific to PostgreSQL. It is the only package that uses the driver. SQL that works in other databases too belongs to
-// engine/store.
+// specific to PostgreSQL. It is the only package that uses the PostgreSQL driver. SQL that works in other databases too
+// belongs to the other packages below engine/store.
 //
 // The package uses only features that databases compatible with PostgreSQL share: no LISTEN and no advisory locks. Only
 // changes of grants lock a table, and pg_locks is read only when requests wait.
@@ -23,7 +23,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// dialect implements store.Dialect.
+// dialect implements sqldb.Dialect.
 type dialect struct {
 	writers   int  // number of connections that write
 	deadlocks bool // connections may set deadlock_timeout
@@ -32,7 +32,7 @@ type dialect struct {
 // Dialect returns the dialect of PostgreSQL.
 func Dialect() sqldb.Dialect { return dialect{writers: writersOf(defaultPool)} }
 
-// Traits implements store.Dialect.
+// Traits implements sqldb.Dialect.
 func (d dialect) Traits() sqldb.Traits {
 	return sqldb.Traits{
 		Sequence:     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -61,7 +61,7 @@ func (d dialect) Traits() sqldb.Traits {
 	}
 }
 
-// If a statement waits for a lock on an index, the query returns the table of the index.
+// lockWaits is Traits.LockWaits. If a statement waits for a lock on an index, the query returns the table of the index.
 const lockWaits = `SELECT l.pid, c.relname FROM pg_catalog.pg_locks AS l
 	LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = l.relation
 	JOIN pg_catalog.pg_class AS c ON c.oid = coalesce(i.indrelid, l.relation)
@@ -75,7 +75,7 @@ const lockedTables = `SELECT c.relname, l.pid || ' ' || l.virtualtransaction FRO
 
 const hurry = "SET LOCAL lock_timeout = '300ms'"
 
-// ColumnType implements store.Dialect. Text is ordered by its bytes, as in SQLite. The order is then the same
+// ColumnType implements sqldb.Dialect. Text is ordered by its bytes, as in SQLite. The order is then the same
 // everywhere and does not change under an index when a library of the operating system is updated.
 func (dialect) ColumnType(t engine.PropertyType) string {
 	if typ := plainType(t); typ != "text" {
@@ -99,8 +99,8 @@ func plainType(t engine.PropertyType) string {
 	return "text"
 }
 
-// IndexOn implements store.Dialect. Nulls come first, as in lists, and the row number is the last column, as in every
-// order. An index entry has at most 2.7 KB. Texts of several lines may exceed that, so they use a hash index.
+// IndexOn implements sqldb.Dialect. Nulls come first and the row number is the last column, as in the sort orders of
+// lists. An index entry has at most 2.7 KB. Texts of several lines may exceed that, so they use a hash index.
 func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	if t == engine.Text || t == engine.HTML {
 		return "USING hash (" + column + ")"
@@ -108,8 +108,8 @@ func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	return "(" + column + ` NULLS FIRST, "#seq")`
 }
 
-// Match implements store.Dialect. Expressions that cannot be translated are refused when the filter is read. If one
-// occurs here anyway, it matches no row.
+// Match implements sqldb.Dialect. An expression that cannot be translated is refused earlier, when the filter is read.
+// If one occurs here anyway, the condition is false for all rows.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
 	translated, err := query.TranslateRegexp(pattern)
 	if err != nil {
@@ -118,17 +118,17 @@ func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return "COALESCE(" + column + " ~ " + bind(translated) + ", FALSE)"
 }
 
-// In implements store.Dialect.
+// In implements sqldb.Dialect.
 func (dialect) In(column string, _ engine.PropertyType, list []any, bind func(any) string) string {
 	return column + " = ANY(" + bind(formatArray(list)) + ")"
 }
 
-// Array implements store.Dialect.
+// Array implements sqldb.Dialect.
 func (dialect) Array(t engine.PropertyType, list []any) (typ string, value any) {
 	return plainType(t) + "[]", formatArray(list)
 }
 
-// Duplicate implements store.Dialect.
+// Duplicate implements sqldb.Dialect.
 func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	e := pq.As(err, pqerror.UniqueViolation)
 	if e == nil {
@@ -142,7 +142,7 @@ func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	return sqldb.Index{}, false
 }
 
-// Classify implements store.Dialect.
+// Classify implements sqldb.Dialect.
 func (dialect) Classify(err error) sqldb.Failure {
 	var e *pq.Error
 	if errors.As(err, &e) {
@@ -189,10 +189,11 @@ func classifyError(e *pq.Error) sqldb.Failure {
 // before its statement.
 const cancelAgain = 500 * time.Millisecond
 
-// Interrupt implements store.Dialect. When the context of an open statement ends, the driver cancels whatever the
-// server executes on the connection; for this it starts one goroutine for each statement with a cancellable context.
-// Therefore each connection keeps two empty statements open, with contexts of their own. Their goroutines serve all
-// other statements, one for each cancellation.
+// Interrupt implements sqldb.Dialect. When the context of a statement ends while its rows are open, the driver cancels
+// whatever the server executes on the connection. To watch a context, the driver starts a goroutine for each statement.
+// This would be too expensive, so each connection has two empty statements that stay open, each with a context of its
+// own. To end any other statement, one of these contexts is cancelled: the first one, and the second one after
+// cancelAgain.
 func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
@@ -232,8 +233,8 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt
 	}, Spends: true, Close: done, Number: number}, nil
 }
 
-// deadlockTimeout is how long a statement waits for a lock before PostgreSQL checks for a deadlock. It is used if the
-// connection may set it. The default of PostgreSQL is 1 s.
+// deadlockTimeout is how long a statement waits for a lock before PostgreSQL checks for a deadlock; the default of
+// PostgreSQL is 1 s. It is set if the user of the connection may set it.
 const deadlockTimeout = 100 // ms
 
 // prepareConnection prepares a new connection and returns the process id of its backend.

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// fullText searches words in an array of words. The text parser of PostgreSQL is not used, because it would split some
-// of them.
+// fullText searches in the words of the search column. It does not use the text parser of PostgreSQL, which would split
+// some of the words.
 var fullText = sqldb.FullText{
 	Schema: []string{
 		`CREATE INDEX %[2]s ON %[1]s USING gin (array_to_tsvector(string_to_array("#search", ' ')))`,
@@ -18,8 +18,8 @@ var fullText = sqldb.FullText{
 	And:       " & ",
 }
 
-// unicode is the collation for changes of letter case. All servers that are built with ICU have it. It is independent
-// of a language.
+// unicode is the collation for changing the case of letters. It does not depend on a language, and all servers that are
+// built with ICU have it.
 const unicode = ` COLLATE "und-x-icu"`
 
 const bytewise = ` COLLATE "C"`
@@ -38,7 +38,7 @@ var casts = map[sqldb.Function]string{
 
 var infix = map[sqldb.Function]string{sqldb.Add: " + ", sqldb.Sub: " - ", sqldb.Mul: " * "}
 
-// Function implements store.Dialect. Each argument occurs once in the result.
+// Function implements sqldb.Dialect. Each argument occurs once in the result, except in IncludesAny.
 func (dialect) Function(f sqldb.Function, args ...string) string {
 	if typ := casts[f]; typ != "" {
 		return "CAST(" + args[0] + " AS " + typ + ")"
@@ -92,8 +92,8 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 	return datePart(engine.DatePart(f), args[0])
 }
 
-// includesAny is true if one of the texts contains part, ignoring case. A text with as many bytes as characters is
-// ASCII, for which changing the case costs a fraction of the cost for Unicode.
+// includesAny returns a condition that is true if one of the texts contains part, ignoring case. A text with as many
+// bytes as characters is ASCII; changing its case is much cheaper than for other texts.
 func includesAny(part string, texts []string) string {
 	conditions := make([]string, len(texts))
 	for i, t := range texts {
@@ -103,7 +103,8 @@ func includesAny(part string, texts []string) string {
 	return "(" + strings.Join(conditions, " OR ") + ")"
 }
 
-// substr counts start from 0, or from the end if it is negative. If length is negative, the result extends to the end.
+// substr returns a part of text. start counts characters from 0, or from the end of the text if it is negative. If
+// length is negative, the result extends to the end.
 func substr(text, start, length string) string {
 	return "(SELECT substr(t, f, l) FROM (SELECT t, CASE WHEN s < 0 THEN greatest(char_length(t) + s, 0) ELSE s END + 1 AS f, " +
 		"CASE WHEN l < 0 THEN 10000000 ELSE l END AS l FROM (SELECT " + text + bytewise + " AS t, CAST(" + start + " AS integer) AS s, CAST(" + length + " AS integer) AS l) AS a) AS b)"

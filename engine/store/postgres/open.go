@@ -29,25 +29,26 @@ const (
 	defaultPool = 32
 )
 
-// Network timeouts: for connecting, and for sent data that is not acknowledged before the other side counts as gone.
+// Network timeouts: for connecting, and for data that was sent but not acknowledged, after which the other side counts
+// as gone.
 const (
 	connectTimeout = 5 * time.Second
 	silence        = 20 * time.Second
 )
 
-// oldest is the oldest supported version.
+// oldest is the oldest supported version of PostgreSQL, as in server_version_num.
 const oldest = 120000
 
-// grantsParameters is the first version in which a user can be granted the right to set parameters such as
+// grantsParameters is the first version in which a user can get the permission to set parameters such as
 // deadlock_timeout.
 const grantsParameters = 150000
 
 // Config describes the database to open.
 type Config struct {
 	// URL is postgres://user:password@host:port/database?parameter=value. Several hosts are separated by commas.
-	// Missing parts come from the environment variables of PostgreSQL (PGHOST, PGPASSWORD ...). If sslmode is not given
-	// in either, TLS is not used when all hosts are sockets or loopback addresses, and is used when there is any other
-	// host (sslmode=require, which does not check the certificate; verify-full does).
+	// Missing parts come from the environment variables of PostgreSQL (PGHOST, PGPASSWORD ...). If neither sets
+	// sslmode, the connections use TLS, unless all hosts are sockets or loopback addresses. The mode is then
+	// sslmode=require, which does not check the certificate; verify-full does.
 	URL   string
 	Pool  int // number of connections, a quarter of them for writing; 0 means 32
 	Scans int // number of these connections for long reads; 0 means an eighth
@@ -104,12 +105,12 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	}, nil
 }
 
-// writersOf returns the number of connections of a pool that write. Most connections are for short reads, because most
-// requests are reads and would wait for each other.
+// writersOf returns the number of connections of a pool that write. The larger part is for reads, because most requests
+// are reads, and they would wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
 
-// checkServer tests the database, so that Open fails instead of the first request. deadlocks is set if connections may
-// set deadlock_timeout and its value is larger than deadlockTimeout.
+// checkServer tests the database, so that Open fails instead of the first request. deadlocks is set if connections
+// should set deadlock_timeout: they may do so, and the present value is larger than deadlockTimeout.
 func checkServer(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	var version, milliseconds int
 	var encoding, schema, user string

@@ -11,17 +11,17 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// Guard checks the permissions of the account of one call. A nil guard allows everything; the
-// server uses it for its own work.
+// Guard checks the permissions of the account of one call. It is not safe for concurrent use.
 type Guard struct {
 	asked    engine.Guard
-	RowsRead map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
-	hidden   map[*engine.Class][]*engine.Property // nil until first used, as pointers
+	RowsRead map[*engine.Property][]*engine.Class // for each cached property, the classes of the items from which its value was computed (see engine.RowsRead)
+	hidden   map[*engine.Class][]*engine.Property // the maps cache results by class or plan; they are nil until first used
 	withheld map[*engine.Class][]*engine.Property
 	pointers map[*layout.Plan][]*engine.Property
 }
 
-// Of returns the guard of a call, or nil if the call has none. RowsRead is engine.RowsRead of all classes.
+// Of returns the guard of the call with context ctx, or nil if the call has none. rowsRead is engine.RowsRead of all
+// classes.
 func Of(ctx context.Context, rowsRead map[*engine.Property][]*engine.Class) *Guard {
 	if g := engine.GuardFrom(ctx); g != nil {
 		return &Guard{asked: g, RowsRead: rowsRead}
@@ -29,8 +29,8 @@ func Of(ctx context.Context, rowsRead map[*engine.Property][]*engine.Class) *Gua
 	return nil
 }
 
-// RowFilter returns the condition under which the account has the permission for items of a class, or
-// nil if it has it for all items.
+// RowFilter returns the condition that items of class c must satisfy so that the account has the permission for them.
+// It returns nil if the account has the permission for all items of the class.
 func (g *Guard) RowFilter(may engine.Permission, c *engine.Class) *engine.Filter {
 	if g == nil {
 		return nil
@@ -62,8 +62,8 @@ func (g *Guard) NeverAllows(may engine.Permission, c *engine.Class) bool {
 // known before the item is written.
 func (g *Guard) MayCreate(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
 
-// Hides reports whether a property is hidden from the account: it does not have the permission for
-// the property.
+// Hides reports whether the account lacks the permission for property p. The class name and the id of an item are never
+// hidden.
 func (g *Guard) Hides(may engine.Permission, p *engine.Property) bool {
 	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)
 }
@@ -181,8 +181,9 @@ func (g *Guard) exprMentionsHidden(e *engine.Expr) bool {
 	return false
 }
 
-// MemberConditions returns the condition on the members of a collection. If it depends on hidden
-// attributes, the collection has no members for the account.
+// MemberConditions returns the condition that selects the members of collection p. If the condition uses an attribute
+// that the account cannot use (see IsUnusable), the account must not see its effect: no item satisfies the returned
+// condition.
 func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
 	if g.mentionsHidden(p.Conditions) || g.withholds(p) {
 		return engine.Never()
@@ -190,8 +191,7 @@ func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
 	return p.Conditions
 }
 
-// MemberSorting returns the order of the members of a collection. It leaves out sorts by hidden
-// or withheld attributes.
+// MemberSorting returns the sort order of the members of collection p, without attributes that the account cannot use.
 func (g *Guard) MemberSorting(p *engine.Property) []engine.Sort {
 	if g == nil {
 		return p.Sorting
@@ -205,11 +205,11 @@ func (g *Guard) MemberSorting(p *engine.Property) []engine.Sort {
 	return known
 }
 
-// Permissions lists the permissions that depend on the row.
+// Permissions lists the permissions that the account can have for some items of a class only (see RowFilter).
 var Permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
 
-// NoItem returns the error for a named item that was not found. If the account may not read all items of the class, it
-// is Denied, so that it does not reveal whether the item exists.
+// NoItem returns the error for an item that was not found by its id. If the account may not read all items of the
+// class, the error is Denied, so that it does not reveal whether the item exists.
 func (g *Guard) NoItem(c *engine.Class, id string) error {
 	if g.RowFilter(engine.MayRead, c) != nil {
 		return engine.Denied()
@@ -217,7 +217,7 @@ func (g *Guard) NoItem(c *engine.Class, id string) error {
 	return engine.NoItem(c, id)
 }
 
-// UnknownReason is the reason of unknownAttribute.
+// UnknownReason is the Reason of the error that unknownAttribute returns.
 const UnknownReason = "unknown-attribute"
 
 // unknownAttribute returns the error for a name that a class does not have. It is also used for an attribute that is

@@ -7,13 +7,13 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// A cached attribute has one stored value, computed from all items. The value is withheld from an account that may not
-// read all of these: when the account reads the item, the value is computed again from the items that the account may
-// read, as if the attribute were not cached. The account cannot use such an attribute in filters, orders, searches and
-// aggregations, which use stored values only. Accounts that may read whole classes get the stored value at no cost.
+// A cached attribute has one stored value, which may be computed from many items. The value is withheld from an account
+// that may not read all of these items: when the account reads the attribute, the value is computed again from the
+// items that it may read, as if the attribute were not cached. The account cannot use such an attribute in filters,
+// sort orders, searches and aggregations, because these use stored values only. Accounts that may read whole classes
+// get the stored value at no cost.
 
-// withholds reports whether the stored value of a property is withheld from the account, because it was computed from
-// items that the account may not all read.
+// withholds reports whether the stored value of a property is withheld from the account.
 func (g *Guard) withholds(p *engine.Property) bool {
 	if g == nil || len(g.RowsRead) == 0 {
 		return false
@@ -21,7 +21,7 @@ func (g *Guard) withholds(p *engine.Property) bool {
 	return slices.ContainsFunc(g.RowsRead[p], func(c *engine.Class) bool { return g.RowFilter(engine.MayRead, c) != nil })
 }
 
-// IsUnusable reports whether the account may not use a property in a condition.
+// IsUnusable reports whether the account may not use a property in a condition: it is hidden or withheld.
 func (g *Guard) IsUnusable(p *engine.Property) bool {
 	return g.Hides(engine.MayRead, p) || g.withholds(p)
 }
@@ -46,8 +46,8 @@ func (g *Guard) WithheldIn(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// ComputesFor reports whether items of a plan's class or of a descendant have attributes that are computed again for
-// the account.
+// ComputesFor reports whether an attribute of the plan's class or of a descendant is withheld from the account, so that
+// it is computed again for the account.
 func (g *Guard) ComputesFor(p *layout.Plan) bool {
 	if g == nil || !p.CachedBelow {
 		return false
@@ -67,7 +67,7 @@ func (g *Guard) Withhold(items []*engine.Item) {
 	}
 }
 
-// WithheldReason is the reason of withheldAttribute.
+// WithheldReason is the Reason of the error that withheldAttribute returns.
 const WithheldReason = "calculated"
 
 // withheldAttribute returns the error for a condition that uses an attribute with a withheld value.
@@ -78,7 +78,7 @@ func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	return e
 }
 
-// MayMeet reports whether the search words of a class may include words of attributes that are hidden from the account.
+// MayMeet reports whether the stored search words of items of class c may include words that the account may not read.
 func (g *Guard) MayMeet(c *engine.Class) bool {
 	for _, p := range SearchedIn(c) {
 		if g.IsUnusable(p) {
@@ -88,7 +88,7 @@ func (g *Guard) MayMeet(c *engine.Class) bool {
 	return false
 }
 
-// SearchedIn returns the properties with stored words of a class and its descendants.
+// SearchedIn returns the properties of a class and its descendants whose words are stored for the search.
 func SearchedIn(c *engine.Class) (all []*engine.Property) {
 	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
 		for _, p := range d.Properties {

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// checkValues denies values of attributes that the account may not change. Values that the write ignores
-// are allowed.
+// checkValues returns Denied if v has a value for an attribute that the account may not change. Values that a write
+// ignores, such as those of calculated attributes, are allowed.
 func (g *Guard) checkValues(c *engine.Class, v engine.Values) error {
 	if g == nil {
 		return nil
@@ -22,8 +22,8 @@ func (g *Guard) checkValues(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// CheckWrite denies a write of a class if the account has none of the permissions for any item, or if
-// it gives values of attributes that the account may not change. MayUse stands for creating the
+// CheckWrite returns Denied if the account has none of the listed permissions for any item of class c, or if v has a
+// value for an attribute that the account may not change. In the list, MayUse stands for the permission to create an
 // item.
 func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
@@ -41,9 +41,9 @@ func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permis
 	return g.checkValues(c, v)
 }
 
-// CheckReclass denies a change of the class of an item if the account may not create items of the new
-// class. It also denies the change if the new class lacks an attribute that the account may not
-// read, because the answer would disclose whether the item has a value of it. read reports whether
+// CheckReclass returns Denied if the account may not change the class of item it to the class to. The account must be
+// allowed to create items of the new class. It must also be allowed to read all attributes that the new class lacks:
+// otherwise the answer, which depends on their values, would disclose whether they have a value. read reports whether
 // the account may read the item.
 func (g *Guard) CheckReclass(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
@@ -60,14 +60,14 @@ func (g *Guard) CheckReclass(it *engine.Item, to *engine.Class, read bool) error
 	return nil
 }
 
-// RestrictsTarget reports whether the account may refer to only some items of a class, or to no item. To
-// refer to an item, the account must be allowed to read it or to use it.
+// RestrictsTarget reports whether there may be items of class c to which the account may not refer. To refer to an
+// item, the account needs the permission to read it or to use it.
 func (g *Guard) RestrictsTarget(c *engine.Class) bool {
 	return c != nil && g.RowFilter(engine.MayRead, c) != nil && g.RowFilter(engine.MayUse, c) != nil
 }
 
-// RestrictedReferences returns the references of a plan's class to classes that are restricted for the
-// account.
+// RestrictedReferences returns the references of the plan's class whose target class is restricted for the account (see
+// RestrictsTarget).
 func (g *Guard) RestrictedReferences(p *layout.Plan) []*engine.Property {
 	if g == nil {
 		return nil
@@ -87,8 +87,8 @@ func (g *Guard) RestrictedReferences(p *layout.Plan) []*engine.Property {
 	return all
 }
 
-// SkipsRowChecks reports whether items of a plan's class can be inserted and updated without a check of each
-// item.
+// SkipsRowChecks reports whether the account may insert and update all items of the plan's class, so that they need not
+// be checked one by one.
 func (g *Guard) SkipsRowChecks(p *layout.Plan) bool {
 	return g == nil || g.RowFilter(engine.MayUse, p.Class) == nil && g.RowFilter(engine.MayWrite, p.Class) == nil && len(g.RestrictedReferences(p)) == 0
 }

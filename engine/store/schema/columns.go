@@ -27,14 +27,14 @@ func (u *upgrader) createAll(tables []*layout.Table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := u.updateExtras(t); err != nil { // creates the extras that another table had before
+		if err := u.updateExtras(t); err != nil { // creates extras that belonged to another table before
 			return err
 		}
 	}
 	return nil
 }
 
-// defineTable returns the statements that create a table, and remembers the table.
+// defineTable returns the statements that create a table, and queues its rows of the memory (see rememberRow).
 func (u *upgrader) defineTable(t *layout.Table) []string {
 	text := " " + u.dialect.ColumnType(engine.String)
 	columns := "CREATE TABLE " + t.Quoted + " (" + layout.SeqColumn + " " + u.traits.Sequence +
@@ -83,7 +83,7 @@ func (u *upgrader) recreateTable(t *layout.Table) error {
 	return u.createAll([]*layout.Table{t})
 }
 
-// dropTable drops a table that has no rows, and everything that belongs to it.
+// dropTable drops a table that has no rows, and its extras and rows of the memory.
 func (u *upgrader) dropTable(name string) error {
 	if err := u.dropExtras(name, true); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (u *upgrader) rememberAll(t *layout.Table) {
 	}
 }
 
-// updateIndex creates the index that col should have. had is the kind of index that the column has.
+// updateIndex creates the index that column col should have. had is the kind of index that the column has now.
 func (u *upgrader) updateIndex(t *layout.Table, col *layout.Column, had string) error {
 	wants := col.IndexKind()
 	if had == wants {
@@ -184,8 +184,8 @@ func (u *upgrader) updateColumns(t *layout.Table) error {
 	return u.makeSearchable(t)
 }
 
-// checkRemoved reports a problem if a property is removed or stored in another column while objects have
-// a value for it. If no object has a value, the old column stays in the table and is forgotten.
+// checkRemoved adds a problem if a property was removed or is now stored in another column while objects have a value
+// for it. If no object has a value, the old column stays in the table, and the memory records that it is unused.
 func (u *upgrader) checkRemoved(t *layout.Table, c *engine.Class) error {
 	for name, old := range u.memory.Classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.Name {
@@ -214,13 +214,14 @@ func (u *upgrader) checkRemoved(t *layout.Table, c *engine.Class) error {
 	return nil
 }
 
-// addTypeChange adds the problem that objects have values for a property that has changed its type.
+// addTypeChange adds the problem that a property has changed its type while objects have values for it. now is its new
+// column, and objects the number of objects with a value.
 func (u *upgrader) addTypeChange(class, property, kind string, now *layout.Column, objects int64) {
 	u.problems.Add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
 		class, engine.Quote(property), kind, now.Type, objects)
 }
 
-// updateColumn adapts one column to its property.
+// updateColumn changes a column as its property requires, or adds it.
 func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	kind, indexes, there := u.memory.FindColumn(t.Name, col.Name)
 	if left, known := u.memory.Classes[layout.LeftMark][t.Name+" "+col.Name]; known && left.Kind != col.Type.String() {
@@ -239,7 +240,7 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 			indexes = "?"
 		}
 		return u.updateIndex(t, col, indexes)
-	}
+	} // an index may use the column; updateExtras creates it again
 	n, err := u.countRows(t.Quoted + " WHERE " + col.Quoted + " IS NOT NULL")
 	if err != nil {
 		return err
@@ -263,8 +264,8 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	return u.updateIndex(t, col, "")
 }
 
-// updateProperty remembers a property. It gives existing objects of the class the value that a new
-// property requires, and checks the existing values against new requirements.
+// updateProperty records a property in the memory. If the property is new and requires a value, existing objects of the
+// class get its default. If it has new requirements, their values are checked.
 func (u *upgrader) updateProperty(t *layout.Table, c *engine.Class, p *engine.Property) error {
 	old, known := u.memory.Classes[c.FullName][p.Name]
 	now := layout.NewKept(t, c, p)
@@ -288,7 +289,7 @@ func (u *upgrader) updateProperty(t *layout.Table, c *engine.Class, p *engine.Pr
 	return nil
 }
 
-// fromWithout returns the FROM text for the objects of a class that have no value for a property.
+// fromWithout returns the text that follows FROM to select the objects of class c that have no value for property p.
 func (u *upgrader) fromWithout(t *layout.Table, c *engine.Class, p *engine.Property) string {
 	return t.Quoted + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(c.FullName) + " AND " + t.Column(p).Quoted + " IS NULL"
 }
@@ -303,8 +304,8 @@ func (u *upgrader) warnMissingValues(t *layout.Table, c *engine.Class, p *engine
 	return err
 }
 
-// raiseNumber sets the counter of a property that has become autoassigned to at least its highest stored
-// number.
+// raiseNumber prepares the counter of a property that has become autoassigned: it raises the counter to the highest
+// stored number.
 func (u *upgrader) raiseNumber(t *layout.Table, p *engine.Property) error {
 	var highest sql.NullInt64
 	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.Column(p).Quoted+") FROM "+t.Quoted+" WHERE "+t.Column(p).Quoted+" <= "+strconv.FormatInt(Farthest, 10)); err != nil || highest.Int64 <= 0 {
@@ -315,6 +316,8 @@ func (u *upgrader) raiseNumber(t *layout.Table, p *engine.Property) error {
 	return err
 }
 
+// fillDefault gives the default value of a new property to all objects of the class. It adds a problem if there are
+// objects and the property must have a value but has no default.
 func (u *upgrader) fillDefault(t *layout.Table, c *engine.Class, p *engine.Property) error {
 	if p.Nullable || p.Optional {
 		return nil

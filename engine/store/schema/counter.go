@@ -15,12 +15,11 @@ const CounterTable = `"##counter"`
 
 const counterDDL = `CREATE TABLE IF NOT EXISTS ` + CounterTable + ` ("name" TEXT NOT NULL PRIMARY KEY, "value" BIGINT NOT NULL)`
 
-// LastNumber is the last value of every counter. Beyond it, databases would fail or continue with
-// reals.
+// LastNumber is the greatest value of a counter. Beyond it, databases would fail or continue with reals.
 const LastNumber = math.MaxInt64
 
-// StoredNumber is the SQL expression for the value of a counter as a whole number. Earlier versions
-// let SQLite count past LastNumber, as a real.
+// StoredNumber is the SQL expression for the value of a counter, limited to LastNumber. Earlier versions let SQLite
+// count further, as a real.
 const StoredNumber = `CASE WHEN "value" > 9223372036854775807 THEN 9223372036854775807 ELSE "value" END`
 
 // NextNumbers takes the next n numbers of a counter and returns the first of them. ok is false if
@@ -39,7 +38,7 @@ func NextNumbers(w *conns.Session, name string, n int64) (first int64, ok bool, 
 	return last - n + 1, ok, err
 }
 
-// NextNumber takes the next number of a named counter.
+// NextNumber returns the next number of a counter of formulas.
 func NextNumber(w *conns.Session, name string) (int64, error) {
 	n, ok, err := NextNumbers(w, NamedCounter(name), 1)
 	if err == nil && !ok {
@@ -48,7 +47,7 @@ func NextNumber(w *conns.Session, name string) (int64, error) {
 	return n, err
 }
 
-// SetCounter sets the value of a counter, even if it is lower than the present one.
+// SetCounter sets the last used number of a counter, even if it is lower than the present one.
 func SetCounter(w *conns.Session, name string, last int64) error {
 	b := sqldb.NewBuilder(w.Dialect.Traits())
 	b.Add("INSERT INTO ", CounterTable, ` ("name", "value") VALUES (`)
@@ -60,7 +59,7 @@ func SetCounter(w *conns.Session, name string, last int64) error {
 	return err
 }
 
-// RaiseCounter sets the value of a counter to at least the given number.
+// RaiseCounter sets the last used number of a counter to at least the given number.
 func RaiseCounter(w *conns.Session, name string, atLeast int64) error {
 	_, err := w.Execute(raiseStatement(w.Dialect.Traits(), name, atLeast))
 	return err
@@ -82,10 +81,10 @@ func CounterName(t *layout.Table, p *engine.Property) string {
 	return t.Classes[0].FullName + "#" + p.Name
 }
 
-// Farthest is the greatest given number that moves a counter. Greater numbers do not move it, so no client can exhaust
-// the counter or move it beyond 2^53, above which JavaScript reads numbers from JSON inexactly.
+// Farthest is the greatest number given by a client that raises a counter. Greater numbers do not raise it, so no
+// client can exhaust the counter or raise it beyond 2^53, above which JavaScript reads numbers from JSON inexactly.
 const Farthest = 1 << 52
 
-// NamedCounter returns the name under which the counter of a formula is stored. It cannot collide
-// with the counter of a property, because that name begins with a class.
+// NamedCounter returns the name under which a counter of formulas is stored. It differs from the names of all counters
+// of properties, because those begin with the name of a class.
 func NamedCounter(name string) string { return "#" + name }

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// updateExtras creates the missing extras of a table and drops those that it no longer has. A collection
-// cannot be removed while it has links, unless its class is removed too.
+// updateExtras creates the missing extras of a table (see layout.Extra) and drops those that it no longer has. It adds
+// a problem if a removed collection still has links, unless its class was removed too.
 func (u *upgrader) updateExtras(t *layout.Table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.Extras {
@@ -43,8 +43,8 @@ func (u *upgrader) updateExtras(t *layout.Table) error {
 	return nil
 }
 
-// hiddenLinks reports a problem if objects of a class have members in an inherited collection that
-// the class declares again as another type.
+// hiddenLinks adds a problem if class c declares an inherited collection again as another type while its objects have
+// members in the collection.
 func (u *upgrader) hiddenLinks(t *layout.Table, c *engine.Class) error {
 	if c.Ancestor == nil {
 		return nil
@@ -69,7 +69,7 @@ func (u *upgrader) hiddenLinks(t *layout.Table, c *engine.Class) error {
 	return nil
 }
 
-// dropLinks drops a table of links that no collection uses, if it is empty.
+// dropLinks drops a table of links that no collection uses any more. It adds a problem if the table has rows.
 func (u *upgrader) dropLinks(t *layout.Table, name string) (dropped bool, err error) {
 	class, collection, _ := strings.Cut(name, "#")
 	if !slices.ContainsFunc(t.Classes, func(c *engine.Class) bool { return c.FullName == class }) {
@@ -127,7 +127,7 @@ func (u *upgrader) updateExtra(t *layout.Table, e layout.Extra) error {
 	return nil
 }
 
-// dropExtras drops the indexes that belong to a table. If rows is true, it drops the tables too.
+// dropExtras drops the indexes among the extras of a table. If rows is true, it drops the tables among them too.
 func (u *upgrader) dropExtras(root string, rows bool) error {
 	for _, name := range u.memory.Extras[root] {
 		old, known := u.memory.Classes[layout.ExtraMark][name]

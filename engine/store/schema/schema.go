@@ -1,6 +1,6 @@
-// Package schema makes the tables of a database fit a layout: it creates and changes tables, columns, indexes, tables of
-// links, and search words, in one transaction. It refuses changes that would lose data. A table of the database records
-// what was created. The package also keeps the counters of autoassigned numbers.
+// Package schema creates and changes the tables of a database, so that they fit a layout: tables, columns, indexes,
+// tables of links, and search words, in one transaction. It refuses changes that would lose data. A system table, the
+// memory, records what was created (MemoryTable). The package also contains the counters of autoassigned numbers.
 package schema
 
 import (
@@ -20,20 +20,20 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Upgrade adapts the tables of a database to a layout.
+// Upgrade creates and changes the tables of a database so that they fit a layout.
 type Upgrade struct {
 	Db     *sqldb.Database
 	Traits sqldb.Traits
 	Log    *slog.Logger
 	Layout *layout.Layout
-	Fresh  bool // the database is new: nothing was seeded
+	Fresh  bool // set by an upgrade: the database is new, and Store.Seed has not succeeded yet
 }
 
-// FailureKind returns the kind of failure of err.
+// failureKind returns the kind of failure of err.
 func (s *Upgrade) failureKind(err error) sqldb.Failure { return conns.Classify(s.Db.Dialect, err) }
 
-// UpgradeTables adapts the tables to the classes. If there is no difference, it only reads. Concurrent upgrades of
-// several processes are serialized.
+// UpgradeTables changes the tables as the classes require. If they fit already, it only reads. If several processes
+// upgrade at the same time, they do so one after the other.
 func (s *Upgrade) UpgradeTables(ctx context.Context) error {
 	conn, err := s.Db.Write.Connx(ctx)
 	if err != nil {
@@ -94,8 +94,8 @@ const (
 	guardLock  = `SELECT "id" FROM ` + guardTable
 )
 
-// makeGuard creates the guard. If several processes do so at the same time, all but one may fail with errors that
-// differ between databases, so makeGuard retries.
+// makeGuard creates the guard if it does not exist. If several processes do so at the same time, all but one may fail
+// with errors that differ between databases, so makeGuard retries.
 func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.Traits.Lock == "" {
 		return nil
@@ -111,7 +111,7 @@ func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	}
 }
 
-// PassGuard locks the guard until the transaction ends.
+// PassGuard waits for the guard and locks it until the transaction of conn ends.
 func (s *Upgrade) PassGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.Traits.Lock == "" {
 		return nil
@@ -125,7 +125,7 @@ func (s *Upgrade) PassGuard(ctx context.Context, conn *sqlx.Conn) error {
 	return err
 }
 
-// UpgradeIn adapts the tables in the transaction of conn.
+// UpgradeIn changes the tables within the transaction of conn.
 func (s *Upgrade) UpgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	var rows []layout.Kept
 	for _, ddl := range []string{memoryDDL, counterDDL} {
@@ -165,8 +165,7 @@ func (s *Upgrade) UpgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	return up.problems.OrNil()
 }
 
-// adaptAll adapts the database to the classes. It changes existing tables, then creates new ones, which takes CREATE
-// statements only.
+// adaptAll changes existing tables first, and then creates new ones, for which CREATE statements suffice.
 func (u *upgrader) adaptAll() error {
 	var missing []*layout.Table
 	for _, t := range u.tables {
@@ -189,7 +188,8 @@ func (u *upgrader) adaptAll() error {
 	return u.warnUnseen()
 }
 
-// upgrader is one run of UpgradeTables. Problems are collected; an error of the database ends the run.
+// upgrader is one run of UpgradeTables. Changes that the stored data does not permit are collected in problems; an
+// error of the database ends the run.
 type upgrader struct {
 	ctx       context.Context
 	conn      *sqlx.Conn
@@ -200,7 +200,7 @@ type upgrader struct {
 	tables    []*layout.Table
 	links     layout.LinkNames
 	problems  layout.SchemaError
-	unwritten map[[2]string]layout.Kept // rows of MemoryTable, by class and property
+	unwritten map[[2]string]layout.Kept // rows of MemoryTable that writeMemory will write, by class and property
 }
 
 func (u *upgrader) exec(parts ...string) error {
@@ -213,7 +213,7 @@ func (u *upgrader) countRows(from string) (n int64, err error) {
 	return n, err
 }
 
-// adaptTable adapts an existing table to its classes.
+// adaptTable changes an existing table as its classes require.
 func (u *upgrader) adaptTable(t *layout.Table) error {
 	rows := int64(-1) // counted when needed
 	for _, c := range t.Classes {
@@ -240,8 +240,8 @@ func (u *upgrader) adaptTable(t *layout.Table) error {
 	return u.updateExtras(t)
 }
 
-// findKnown reports whether t exists in the database. It also detects removed classes that share the table, and classes
-// that were stored in another table.
+// findKnown reports whether t exists in the database. It also notes whether the table has rows of other classes, and
+// checks classes of t that were stored in another table before.
 func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
 	names := map[string]bool{}
 	for _, c := range t.Classes {
@@ -260,7 +260,8 @@ func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
 	return len(classes) > 0, nil
 }
 
-// checkMoved reports a problem if a class of t would leave objects behind in the table where it was stored before.
+// checkMoved adds a problem if a class of t still has objects in the table where it was stored before. k is its row of
+// the memory.
 func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
 	n, err := u.countRows(u.traits.Quote(k.Root) + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(k.Class))
 	if err != nil {
@@ -274,8 +275,8 @@ func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
 	return nil
 }
 
-// dropAbandoned drops a table that stores no class any more, if it is empty. Otherwise it would conflict with a class
-// of its name.
+// dropAbandoned drops a table in which no class is stored any more, if it is empty. Otherwise a new class with its name
+// could not be stored.
 func (u *upgrader) dropAbandoned(name string) error {
 	if slices.ContainsFunc(u.tables, func(t *layout.Table) bool { return t.Name == name }) {
 		return nil
@@ -287,8 +288,8 @@ func (u *upgrader) dropAbandoned(name string) error {
 	return u.dropTable(name)
 }
 
-// warnUnseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not
-// warn in commands that load no classes of the application.
+// warnUnseen logs a warning for each class that no longer exists but has objects, for example because it was renamed.
+// It does not warn in commands that load no classes of the application.
 func (u *upgrader) warnUnseen() error {
 	seen, application := map[string]bool{}, false
 	for _, t := range u.tables {
@@ -313,8 +314,8 @@ func (u *upgrader) warnUnseen() error {
 	return nil
 }
 
-// compareClass compares a class as a whole with the memory. If the text is not empty, it describes a change that is
-// impossible in a table with rows.
+// compareClass compares the key and the table of a class with the memory. If the returned text is not "", it describes
+// a change that is impossible in a table with rows.
 func (u *upgrader) compareClass(t *layout.Table, c *engine.Class) (string, error) {
 	old, ok := u.memory.FindClass(c.FullName)
 	if !ok || old.Root != t.Name {
@@ -337,7 +338,7 @@ func (u *upgrader) rememberRow(k layout.Kept) {
 	u.unwritten[[2]string{k.Class, k.Property}] = k
 }
 
-// writeMemory writes the queued rows of MemoryTable, many rows per statement.
+// writeMemory writes the queued rows of MemoryTable, many rows with each statement.
 func (u *upgrader) writeMemory() error {
 	rows := slices.Collect(maps.Values(u.unwritten))
 	u.unwritten = nil
@@ -360,13 +361,14 @@ func (u *upgrader) writeMemory() error {
 	return nil
 }
 
-// MemoryTable records the classes as they were stored. It has one row for each property, and one row without a property
-// for each class, whose kind is the key.
+// MemoryTable records the classes as they are stored. It has one row for each property, and for each class one row
+// without a property, whose kind is the key.
 const MemoryTable = `"##schema"`
 
 const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + MemoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
 
-// A row of MemoryTable with this name, which no class can have, marks a database that has tables but was not seeded.
+// A row of MemoryTable with this class name, which no class can have, marks a database that has tables, but in which
+// Store.Seed has not succeeded yet.
 const (
 	FreshMark   = "##fresh"
 	ForgetFresh = `DELETE FROM ` + MemoryTable + ` WHERE "class" = '` + FreshMark + `'`

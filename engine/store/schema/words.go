@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// SearchText returns the value of SearchColumn for an item.
+// SearchText returns the value of layout.SearchColumn for an item.
 func SearchText(it *engine.Item) any {
 	if words := query.IndexedWords(it); len(words) > 0 {
 		return strings.Join(words, " ")
@@ -26,15 +26,15 @@ func (u *upgrader) wordsDDL(t *layout.Table) (ddl []string) {
 	return ddl
 }
 
-// makeSearchable adds the column and the index of search words to an existing table if it needs them. If other
-// properties than before are searched, it computes all words again.
+// makeSearchable adds the column and the index of search words to an existing table if the classes need them. If the
+// searched properties have changed, it computes the words of all items again.
 func (u *upgrader) makeSearchable(t *layout.Table) error {
 	wanted := t.WordsRow()
 	had, there := u.memory.Classes[layout.SearchMemory][t.Name]
 	switch {
 	case !t.HasWords():
 		if there && had.Kind != "" {
-			had.Kind = "" // the words become outdated from now on
+			had.Kind = "" // from now on, writes do not update the words
 			u.rememberRow(had)
 		}
 		return nil

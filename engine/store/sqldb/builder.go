@@ -12,11 +12,11 @@ import (
 type Builder struct {
 	SQL      []byte
 	Args     []any
-	Numbered bool
-	mark     byte // first character of a numbered placeholder
-	Label    string
-	FullText FullText
-	RowTail  string // Traits.RowNumber
+	Numbered bool     // placeholders have numbers ($1, or ?1 with SQLite) instead of ?
+	mark     byte     // first character of a numbered placeholder
+	Label    string   // Traits.Label
+	FullText FullText // Traits.FullText
+	RowTail  string   // Traits.RowNumber
 }
 
 // NewBuilder returns an empty statement for a database with these traits.
@@ -49,14 +49,15 @@ func (b *Builder) appendPlaceholder(sql []byte) []byte {
 	return strconv.AppendInt(append(sql, b.mark), int64(len(b.Args)), 10)
 }
 
-// Placeholder is bind for an expression that is written by a dialect.
+// Placeholder adds the value to the arguments and returns its placeholder without writing it, for an expression that a
+// dialect writes.
 func (b *Builder) Placeholder(v any) string {
 	b.Args = append(b.Args, Encode(v))
 	return string(b.appendPlaceholder(nil))
 }
 
-// AddPage writes the end of a statement that returns one page. The casts prevent SQLite from preparing the statement
-// again for each value.
+// AddPage writes LIMIT and OFFSET, the end of a statement that returns one page. Without the casts, SQLite would
+// prepare the statement again for each value.
 func (b *Builder) AddPage(count, offset int64) {
 	b.Add(" LIMIT CAST(")
 	b.Bind(count)
@@ -68,8 +69,9 @@ func (b *Builder) AddPage(count, offset int64) {
 // Text returns the statement.
 func (b *Builder) Text() string { return string(b.SQL) }
 
-// Capture returns the text that write produces, and does not add it to the statement. The arguments
-// stay bound. So the text must follow the text written before, unless placeholders are numbered.
+// Capture calls write and returns the text that write adds to the statement. The text is removed from the statement,
+// but its arguments stay bound. Unless placeholders are numbered, the caller must add the returned text before it binds
+// other values, because arguments and placeholders must have the same order.
 func (b *Builder) Capture(write func()) string {
 	at := len(b.SQL)
 	write()
@@ -78,8 +80,8 @@ func (b *Builder) Capture(write func()) string {
 	return text
 }
 
-// Insert puts text at position at of the statement. The text must not contain placeholders unless
-// they are numbered.
+// Insert inserts text into the statement, before the byte with the index at. The text must not contain placeholders
+// unless they are numbered.
 func (b *Builder) Insert(at int, text string) {
 	b.SQL = slices.Insert(b.SQL, at, []byte(text)...)
 }
@@ -97,8 +99,8 @@ func Encode(v any) any {
 	return v
 }
 
-// IsConverted reports whether the database returns values of the type as another Go type than the one
-// in engine.Values.
+// IsConverted reports whether the database returns values of type t as another Go type than engine.Values holds. Decode
+// must then convert them.
 func IsConverted(t engine.PropertyType) bool {
 	switch t {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
@@ -107,7 +109,7 @@ func IsConverted(t engine.PropertyType) bool {
 	return t.JSON()
 }
 
-// Decode converts a database value of a converted type to its Go value.
+// Decode converts a value of type t from the Go type that the database returns to the Go type in engine.Values.
 func Decode(t engine.PropertyType, v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -156,8 +158,8 @@ func WriteIn(d Dialect, b *Builder, column string, t engine.PropertyType, values
 	b.Add(d.In(column, t, encoded, b.Placeholder))
 }
 
-// Unnest writes rows as a table made of one array for each column. values holds the rows one after
-// the other. If it is empty, the arrays are empty.
+// Unnest writes a call of unnest(), which returns rows as a table. It binds one array for each column; types are the
+// types of the columns. values holds the values of all rows, row by row. If values is empty, the arrays are empty.
 func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
 	column := make([]any, 0, len(values)/len(types))
 	b.Add("unnest(")
@@ -174,7 +176,8 @@ func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
 	b.Add(")")
 }
 
-// ReadValue converts the driver's value of a column or an expression to a value of the type.
+// ReadValue converts the value of a column or of a computed expression of type t, as the driver returned it. In
+// contrast to Decode, it makes computed decimals canonical.
 func ReadValue(t engine.PropertyType, v any) any {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
@@ -187,7 +190,7 @@ func ReadValue(t engine.PropertyType, v any) any {
 	return Decode(t, v)
 }
 
-// TextOf returns the text that a driver has returned, or "" for null.
+// TextOf converts a text that the driver has returned as string or []byte. It returns "" for null.
 func TextOf(v any) string {
 	switch v := v.(type) {
 	case string:

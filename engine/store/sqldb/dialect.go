@@ -29,8 +29,8 @@ type Dialect interface {
 	// order.
 	IndexOn(column string, t engine.PropertyType) string
 
-	// Match returns a condition that is true if the text in column matches the RE2 expression
-	// anywhere. The condition is never null. bind returns a placeholder.
+	// Match returns a condition that is true if any part of the text in column matches the RE2 expression pattern. The
+	// condition is never null. bind binds a value and returns its placeholder.
 	Match(column, pattern string, bind func(any) string) string
 
 	// In returns a condition that is true if the value in column, of type t, is in list, and null
@@ -38,12 +38,12 @@ type Dialect interface {
 	// of any length.
 	In(column string, t engine.PropertyType, list []any, bind func(any) string) string
 
-	// Array returns a list of values of one type as a single value to bind, and the type to which
-	// it should be cast. The type is empty if the database has no arrays; rows are then bound value
-	// by value. list contains values that encode returned.
+	// Array returns list, whose values have type t, as one value that can be bound, and the SQL type to which its
+	// placeholder should be cast. If the database has no arrays, typ is "", and the caller must bind the values one by
+	// one. The values must have been converted by Encode.
 	Array(t engine.PropertyType, list []any) (typ string, value any)
 
-	// Function returns the call of a function of expressions.
+	// Function returns the SQL that calls f. The arguments are SQL expressions.
 	Function(f Function, args ...string) string
 
 	// Duplicate reports whether err means that a write violated one of the unique indexes, and
@@ -53,27 +53,27 @@ type Dialect interface {
 	// Classify returns the kind of failure of err.
 	Classify(err error) Failure
 
-	// Interrupt returns the means to end the statement that runs on a new connection of the driver.
-	// It may query the database until ctx ends.
+	// Interrupt returns the functions that end the statement running on driverConn, a connection that was just opened.
+	// To find them, it may query the database until ctx ends.
 	Interrupt(ctx context.Context, driverConn any) (Interrupt, error)
 }
 
 // Interrupt ends the statement that runs on a connection.
 type Interrupt struct {
 	End    func() // may be called from any goroutine; nil if statements end with their context
-	Spends bool   // after End the connection must be closed, because End may still be in progress
+	Spends bool   // after End, the connection must be closed, because the database may receive the interrupt late
 	Close  func() // called when the connection is closed; nil if there is no work to do
 	Number int64  // identifies the connection in Traits.LockWaits; 0 if it has no number
 
-	// Tick makes the database call tick each time a statement of the connection has taken a number
-	// of steps, in the goroutine that runs the statement. If tick returns false, the statement
-	// ends. Tick is nil if the database does not support it.
+	// Tick makes the database call tick after each given number of steps of a statement of the connection, in the
+	// goroutine that runs the statement. A step is an instruction of SQLite's virtual machine. If tick returns false,
+	// the statement ends. Tick is nil if the database does not support this.
 	Tick func(steps int, tick func() bool)
 }
 
 // Traits are the constant properties of a database.
 type Traits struct {
-	Sequence     string // column definition of the growing row number, without its name
+	Sequence     string // type of the column #seq, which numbers the rows of a table in the order of insertion
 	Numbered     bool   // placeholders are $1, $2 instead of ?
 	MaxVariables int    // maximum number of placeholders in one statement
 	Begin        string // begins a transaction that will write
@@ -81,34 +81,35 @@ type Traits struct {
 	Writers      int    // number of concurrent connections that write
 	Batch        int    // maximum number of transactions in one commit; if it is 1, each has its own commit and ends with its context
 	Flushes      bool   // if Batch is above 1: each commit waits for the disk, so it pays to wait for a large batch
-	Copy         int    // number of new rows of one class from which COPY is faster; 0 if there is no COPY
+	Copy         int    // minimum number of new rows of one class for which COPY is used, because it is faster than INSERT; 0 if there is no COPY
 	MaxName      int    // maximum number of bytes in the name of a table, column or index; 0 for no limit
-	Lock         string // ends a SELECT of rows that the transaction will change; other transactions may still refer to them (see LockKey)
-	LockGone     string // ends a SELECT of rows that the transaction will delete or give another key
-	TimeLimit    string // begins a statement that ends with a number of milliseconds: later statements of the connection are ended after that time; "" if not supported
-	Savepoint    bool   // a failed statement aborts the transaction, unless a savepoint was set
-	Label        string // alias that makes a result column cheap to describe, or ""
-	Pack         string // joins text columns, each as PackText, into one column (see result), or ""
+	Lock         string // ends a SELECT of rows that the transaction will change without changing their keys; other transactions may refer to these rows meanwhile (see LockKey)
+	LockGone     string // ends a SELECT of rows that the transaction will delete or whose keys it will change
+	TimeLimit    string // if a number of milliseconds is appended, this statement limits the duration of each later statement of the connection; "" if not supported
+	Savepoint    bool   // a failed statement makes the whole transaction fail, unless a savepoint was set before it
+	Label        string // format of a result column with an alias that makes the column cheap to describe, or ""
+	Pack         string // format that joins text columns, each formatted with PackText, into one result column (see Result), or ""
 	PackText     string // format of a column as an argument of Pack
-	RowNumber    string // follows the placeholder of a row number in a row value, so that an index can serve the comparison
+	RowNumber    string // follows the placeholder of a row number in a comparison such as (a, "#seq") > (?, ?), so that an index can serve the comparison
 	FullText     FullText
 
-	// EnterTable and ExcludeTable make transactions take turns with a table; %s stands for its
-	// name. A transaction that enters the table waits for transactions that exclude others, and the
-	// reverse. Transactions that enter do not wait for each other. Statements that write to the
-	// table or lock its rows enter it by themselves, before they take their snapshot. Both are
-	// empty if there is only one writer. LockKey ends a SELECT that locks rows against deletion and
-	// changes of keys.
+	// EnterTable and ExcludeTable are statements that lock a table until the transaction ends; %s stands for its name.
+	// Transactions that enter a table do not wait for each other. A transaction that excludes others waits for all
+	// transactions that have entered or excluded, and the others then wait for it. Statements that write to the table
+	// or lock its rows enter it by themselves, before they take their snapshot. Both are empty if there is only one
+	// writer.
+	//
+	// LockKey ends a SELECT: it prevents other transactions from deleting the selected rows and from changing their
+	// keys.
 	EnterTable   string
-	ExcludeTable []string // fails as Locked if it has to wait too long
+	ExcludeTable []string // several statements; they fail as Locked if the lock is not available soon
 	LockKey      string
 
-	// LockWaits is a query that returns, for a list of connections, those that wait for a lock on a
-	// table: their numbers (Interrupt.Number) and the name of the table. EndWaits ends the
-	// statements of a list of connections; when it returns, they have ended. LockedTables is a
-	// query for the locks of other sessions on tables for which writes must wait: the name of the
-	// table and a text that identifies the lock. Patient lets later statements of a transaction
-	// wait for locks without a limit. All are empty if requests do not wait for locks of other
+	// LockWaits is a query that returns, for a list of connections, those that wait for a lock on a table: the number
+	// of the connection (Interrupt.Number) and the name of the table. EndWaits ends the statements of a list of
+	// connections, and returns when they have ended. LockedTables is a query for tables on which a session holds a lock
+	// that blocks writes: the name of the table and a text that identifies the lock. Patient lets later statements of a
+	// transaction wait for locks without a limit. All of them are empty if requests do not wait for locks of other
 	// sessions.
 	LockWaits, EndWaits, LockedTables, Patient string
 
@@ -116,22 +117,22 @@ type Traits struct {
 	// transactions do not wait long behind them. It is "" if the database does not support it.
 	Hurry string
 
-	// Create runs statements that only create tables, indexes and triggers. exec runs a statement
-	// in the same transaction.
+	// Create runs statements that only create tables, indexes and triggers. It calls exec for each statement to run, in
+	// the current transaction.
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error
 }
 
 // FullText describes how a database finds words. Words consist of letters and digits in lower case.
 // SearchColumn holds the words of an item, separated by blanks.
 type FullText struct {
-	// Schema lists the statements that create the search index of a table. They are formats of the
-	// table (%[1]s), the name to use (%[2]s) and the beginning of the names of triggers, to which a
-	// letter and a quote must be added (%[3]s).
+	// Schema lists the statements that create the search index of a table. They are formats: %[1]s is the table, %[2]s
+	// the name of the index, and %[3]s the beginning of the name of a trigger, without its closing quote. The statement
+	// adds a letter and the quote.
 	Schema []string
-	// Condition is a format of the alias of the table (%[1]s), the name of the search index (%[2]s)
-	// and the placeholder of a query (%[3]s).
+	// Condition is the format of the condition that an item contains the words of a query: %[1]s is the alias of the
+	// table, %[2]s the name of the search index, and %[3]s the placeholder of the query.
 	Condition string
-	Word      string // format of a word within a query; it finds words that begin with %s
+	Word      string // format of one word in a query; it finds words that begin with %s
 	And       string // joins words that must all be found
 }
 
@@ -148,7 +149,7 @@ type Failure int
 // The kinds of database errors.
 const (
 	Other       Failure = iota // an error of the store or of its statements
-	Away                       // the database is unreachable, locked or read-only
+	Away                       // the database is unreachable, locked or read-only; the client can neither cause nor correct this
 	Full                       // the disk is full; the failed write has no effect
 	Interrupted                // the context ended the statement
 	Lost                       // a concurrent transaction was in the way; the work may succeed when repeated
@@ -157,8 +158,8 @@ const (
 	TooLong                    // a value does not fit an index or a row
 )
 
-// Name returns the name of a thing in the database. If name is too long, the result is its
-// beginning with a hash, which is unique.
+// Name returns the name of a table, column or index in the database. If name is too long, the result is its beginning
+// and a hash, so that different names stay different.
 func (tr Traits) Name(name string) string {
 	if tr.MaxName == 0 || len(name) <= tr.MaxName {
 		return name
@@ -172,21 +173,19 @@ func (tr Traits) Name(name string) string {
 	return name[:cut] + tail
 }
 
-// Quote returns the quoted name of a thing in the database (see Name).
+// Quote returns Name(name) as an SQL identifier.
 func (tr Traits) Quote(name string) string { return QuoteName(tr.Name(name)) }
 
-// Database is an open database. The Open function of a dialect
-// returns it.
+// Database is an open database. The Open function of a dialect returns it.
 type Database struct {
 	Dialect Dialect
 	Write   *sqlx.DB // opens at most Traits.Writers connections
 	Read    *sqlx.DB
-	Readers int          // sessions of the quick lane (see readers)
+	Readers int          // number of connections for short reads (the quick lane of package conns)
 	Release func() error // releases resources of Open other than the connections; may be nil
 
-	// Scans is the maximum number of concurrent long readings, and ScansPerKey the maximum for one
-	// account. If Scans is 0, long readings are treated like others. Parked is the maximum number
-	// of suspended readings, if the database can suspend them. Read opens at most Readers + Scans +
-	// Parked connections.
+	// Scans is the maximum number of long reads that run at the same time, and ScansPerKey the maximum for one account.
+	// If Scans is 0, long reads are treated like others. Parked is the maximum number of suspended reads, or 0 if the
+	// database cannot suspend a read. Read opens at most Readers + Scans + Parked connections.
 	Scans, ScansPerKey, Parked int
 }

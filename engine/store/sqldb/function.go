@@ -1,22 +1,22 @@
 package sqldb
 
-// Function is a function of expressions that every dialect must write. Unless its comment says
-// otherwise, a function of null is null. No argument value causes an error, and all databases give
-// the same results. Decimals are in the form in which ColumnType stores them. The arguments are
-// written in order.
+// Function names a function of formulas and filters. Each dialect writes the call in its own SQL (Dialect.Function),
+// and all databases give the same results. Unless the comment of a function says otherwise, its result is null if an
+// argument is null. No argument value causes an error. Decimals have the form in which ColumnType stores them. A
+// dialect writes the arguments in the given order, because placeholders may have no numbers.
 type Function string
 
-// The functions with their arguments.
+// The functions. A comment gives the arguments, unless the name does.
 const (
-	TextValue    Function = "text value"    // placeholder: a text that is not compared with a column
-	DecimalValue Function = "decimal value" // placeholder, as are the next three
+	TextValue    Function = "text value"    // declares that a placeholder is a text; not used for a text that is compared with a column
+	DecimalValue Function = "decimal value" // declares the type of a placeholder, as the next three do
 	IntValue     Function = "int value"
 	RealValue    Function = "real value"
 	BooleanValue Function = "boolean value"
 
 	DecimalOfInt  Function = "decimal of int"
 	DecimalOfReal Function = "decimal of real" // the number in its JSON form
-	TextOfDecimal Function = "text of decimal" // canonical form
+	TextOfDecimal Function = "text of decimal" // the canonical form
 	Ordered       Function = "ordered"         // a computed decimal, converted so that it compares as a number
 	Bytewise      Function = "bytewise"        // a computed text, converted so that it compares by its bytes
 
@@ -41,6 +41,6 @@ const (
 	SetSize Function = "set size" // JSON array
 	SetHas  Function = "set has"  // JSON array, placeholder for a JSON array: the condition that they have a common element
 
-	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum is truncated to a whole number, and null outside the years 0 to 9999
-	Format  Function = "format"   // a date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatDate
+	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum is truncated to whole milliseconds, and null outside the years 0 to 9999
+	Format  Function = "format"   // instant, name of one of its parts (engine.DatePart), minimum number of digits: the part as text
 )

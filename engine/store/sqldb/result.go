@@ -6,31 +6,33 @@ import (
 	"strings"
 )
 
-// Result is the list of columns that a statement returns, and describes how they become the slots of a row.
+// Result describes the columns that a statement returns, and how a row is read from them. A row has one slot for each
+// Field.
 //
 // In SQLite, which runs in this process, every returned column costs extra time. Therefore text columns are packed into
 // one column: each value is empty for null, otherwise a mark followed by the text, and ends with U+0000. Stored texts
 // never contain U+0000.
 type Result struct {
-	List   string // for SELECT or RETURNING
+	List   string // the columns, for SELECT or RETURNING
 	Slots  int
-	Packed []int // slots in the first column
-	Alone  []int // slots with a column of their own
+	Packed []int // slots whose values are packed into the first column
+	Alone  []int // slots that have a column each, in the order of the columns
 }
 
-// Field is one slot. column is "" if the slot is not fetched and stays nil. text is set if it holds text.
+// Field describes the value of one slot. Column is its SQL expression; if it is "", the slot is not fetched and stays
+// nil. Text reports that the value is a text.
 type Field struct {
 	Column string
 	Text   bool
 }
 
-// Limits of what SQLite can parse: the packed texts in total, and the arguments of one function call.
+// Limits of the SQL that SQLite can parse: the number of packed texts, and of the arguments of one function call.
 const (
 	maxPacked    = 240
 	MaxArguments = 60
 )
 
-// NewResult returns the result with one slot for each field.
+// NewResult returns the result for these fields.
 func NewResult(tr Traits, fields []Field) *Result {
 	r := &Result{Slots: len(fields)}
 	var pack, columns []string

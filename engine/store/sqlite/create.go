@@ -5,17 +5,18 @@ import (
 	"errors"
 )
 
-// fewStatements is the number of statements from which setting rows aside is worth its cost.
+// fewStatements is the minimum number of statements for which createTables sets rows aside, because this has a cost too
+// (see startAside).
 const fewStatements = 50
 
-// asideEvery is the number of statements after which their rows of sqlite_schema are set aside.
+// asideEvery is the number of statements after which createTables sets the new rows of sqlite_schema aside.
 const asideEvery = 100
 
 // SQLite searches the whole list of tables and indexes, sqlite_schema, after each statement that adds to it. The time
-// for thousands of statements would grow with the square of their number. Therefore the rows are set aside in a
-// temporary table while the statements run, which keeps the list short. The connection has the tables in memory and
-// does not read the list again before the transaction ends. The rows are put back in their order before that, so other
-// connections never see a list without them, not even after a crash.
+// for thousands of statements would grow with the square of their number. Therefore the list is kept short while the
+// statements run: its rows are set aside, which means that they are moved to a temporary table. The connection has the
+// tables in memory and does not read the list again before the transaction ends. Before that, the rows are put back in
+// their order, so other connections never see a list without them, not even after a crash.
 const (
 	startAside  = "CREATE TEMP TABLE set_aside AS SELECT * FROM main.sqlite_schema WHERE 0"
 	copyAside   = "INSERT INTO temp.set_aside SELECT * FROM main.sqlite_schema ORDER BY rowid"
@@ -26,7 +27,7 @@ const (
 	denyWrites  = "PRAGMA writable_schema = OFF"
 )
 
-// createTables implements store.Traits.Create.
+// createTables implements sqldb.Traits.Create.
 func createTables(ctx context.Context, statements []string, exec func(context.Context, string) error) (err error) {
 	run := func(list ...string) error {
 		for _, sql := range list {

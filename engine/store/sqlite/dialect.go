@@ -1,6 +1,6 @@
 // Package sqlite is the SQLite dialect of engine/store. It opens database files and contains the SQL that is specific
-// to SQLite. It is the only package that uses the driver. SQL that works in other databases too belongs to
-// engine/store.
+// to SQLite. It is the only package that uses the SQLite driver. SQL that works in other databases too belongs to the
+// other packages below engine/store.
 package sqlite
 
 import (
@@ -15,13 +15,13 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// dialect implements store.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
+// dialect implements sqldb.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
 type dialect struct{ flushes bool }
 
 // Dialect returns the dialect of SQLite.
 func Dialect() sqldb.Dialect { return dialect{} }
 
-// Traits implements store.Dialect.
+// Traits implements sqldb.Dialect.
 func (d dialect) Traits() sqldb.Traits {
 	return sqldb.Traits{
 		Sequence:     "INTEGER PRIMARY KEY",
@@ -37,15 +37,15 @@ func (d dialect) Traits() sqldb.Traits {
 		// Each column costs three calls into the database, and each call locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
-		// The row number ends every index, but it has no collation of its own. If the comparison has none either,
-		// SQLite uses only the columns before it.
+		// The row number ends every index, but it has no collation of its own. If a comparison with it has a collation,
+		// SQLite uses the row number in the index; otherwise it uses only the columns before it.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
 		Create:    createTables,
 	}
 }
 
-// ColumnType implements store.Dialect. No type may be called DATE, DATETIME or TIMESTAMP, because the driver would
+// ColumnType implements sqldb.Dialect. No type may be called DATE, DATETIME or TIMESTAMP, because the driver would
 // convert its values to time.Time.
 func (dialect) ColumnType(t engine.PropertyType) string {
 	switch t {
@@ -63,18 +63,18 @@ func (dialect) ColumnType(t engine.PropertyType) string {
 	return "TEXT"
 }
 
-// IndexOn implements store.Dialect. In SQLite, every index ends with the row number.
+// IndexOn implements sqldb.Dialect. In SQLite, every index ends with the row number.
 func (dialect) IndexOn(column string, _ engine.PropertyType) string { return "(" + column + ")" }
 
-// Match implements store.Dialect.
+// Match implements sqldb.Dialect.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return matchFunction + "(" + column + ", " + bind(pattern) + ")"
 }
 
-// shortList is the maximum length of a list with values that are bound one by one.
+// shortList is the maximum length of a list whose values are bound one by one.
 const shortList = 8
 
-// In implements store.Dialect. A short list is padded to a power of two, so that lists of all lengths need few
+// In implements sqldb.Dialect. A short list is padded to a power of two, so that lists of all lengths need few
 // different statements. A long list is passed as JSON, except for reals, because SQLite does not always read their last
 // digit correctly.
 func (dialect) In(column string, t engine.PropertyType, list []any, bind func(any) string) string {
@@ -103,10 +103,10 @@ func jsonArray(list []any) string {
 	return string(append(b, ']'))
 }
 
-// Array implements store.Dialect. SQLite has no arrays.
+// Array implements sqldb.Dialect. SQLite has no arrays.
 func (dialect) Array(engine.PropertyType, []any) (typ string, value any) { return "", nil }
 
-// Duplicate implements store.Dialect. The error message of SQLite names the columns, not the index.
+// Duplicate implements sqldb.Dialect. The error message of SQLite names the columns, not the index.
 func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
@@ -127,7 +127,7 @@ func (dialect) Duplicate(err error, unique []sqldb.Index) (sqldb.Index, bool) {
 	return best, best.Name != ""
 }
 
-// Classify implements store.Dialect.
+// Classify implements sqldb.Dialect.
 func (dialect) Classify(err error) sqldb.Failure {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

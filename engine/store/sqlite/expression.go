@@ -16,8 +16,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// fullText keeps words in an FTS5 table that triggers update from the column. The tokenizer "ascii" does not change
-// words that are separated by blanks.
+// fullText stores the search words in an FTS5 table, which triggers update when the search column changes. The
+// tokenizer "ascii" does not change words that are separated by blanks.
 var fullText = sqldb.FullText{
 	Schema: []string{
 		`DROP TABLE IF EXISTS %[2]s`,
@@ -35,7 +35,7 @@ var fullText = sqldb.FullText{
 // prefix starts the names of our SQL functions, so that they do not collide with functions of SQLite.
 const prefix = "restsrv_"
 
-// Function implements store.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
+// Function implements sqldb.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
 // Decimals are canonical text.
 func (dialect) Function(f sqldb.Function, args ...string) string {
 	switch f {
@@ -47,7 +47,7 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 		return "CAST(" + args[0] + " AS TEXT)"
 	case sqldb.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
-	case sqldb.Bytewise: // a collation deep in an operand would apply to the whole operand
+	case sqldb.Bytewise: // without parentheses, a collation inside an operand would apply to the whole operand
 		return "(" + args[0] + " COLLATE BINARY)"
 	case sqldb.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
@@ -62,7 +62,8 @@ func (dialect) Function(f sqldb.Function, args ...string) string {
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"
 }
 
-// function is a Go function of arguments that are not null. If an argument is null, the result is null.
+// function is an SQL function implemented in Go. call gets arguments that are not null; if an argument is null, the
+// result is null without a call.
 type function struct {
 	name string
 	args int32
@@ -111,7 +112,7 @@ func unaryDecimal(f func(engine.Decimal) engine.Decimal) func([]driver.Value) dr
 	return func(args []driver.Value) driver.Value { return string(f(decimalOf(args[0]))) }
 }
 
-// partialDecimal is like binaryDecimal, for a function without a result for some divisors.
+// partialDecimal is like binaryDecimal, for a function that has no result for some divisors: the result is then null.
 func partialDecimal(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value {
 		if d, ok := f(decimalOf(args[0]), decimalOf(args[1])); ok {
@@ -260,7 +261,7 @@ func parseElements(text string) []any {
 	return list
 }
 
-// sum implements the aggregate function that adds decimals.
+// sum is the state of the aggregate function that adds decimals.
 type sum struct {
 	total engine.Decimal
 	any   bool

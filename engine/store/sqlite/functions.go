@@ -20,7 +20,7 @@ const (
 	matchFunction    = "restsrv_match"
 )
 
-// connector opens connections of a driver that has our collation and functions.
+// connector opens connections of the driver that newDriver returns.
 type connector struct {
 	driver *sqlite.Driver
 	dsn    string
@@ -34,7 +34,8 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// newDriver returns the driver of the process. There is only one, because registrations with a driver are never freed.
+// newDriver returns the driver with our collation and functions. There is one for the process, because registrations
+// with a driver are never freed.
 var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d := &sqlite.Driver{}
 	if err := d.RegisterCollationUtf8(decimalCollation, compareDecimals); err != nil {
@@ -85,7 +86,7 @@ func wholeDigits(s string) int {
 	return len(s)
 }
 
-// maxPatterns limits the cache of compiled expressions.
+// maxPatterns limits the number of cached compiled expressions.
 const maxPatterns = 256
 
 // matcher implements the SQL function restsrv_match(text, pattern).
@@ -130,11 +131,11 @@ const (
 	matchTooSlow = "restsrv: matching a regular expression takes too long"
 )
 
-// hasty is a text reader that ends when its time is over.
+// hasty reads a text until the time in until. Then it pretends that the text has ended, and sets late.
 type hasty struct {
 	*strings.Reader
 	until time.Time
-	read  int
+	read  int // number of characters read so far
 	late  bool
 }
 

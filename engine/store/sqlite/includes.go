@@ -11,7 +11,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// needle is a search text with its upper case form.
+// needle is a search text and its upper case form.
 type needle struct{ text, upper string }
 
 // lastNeedle caches the last search text, because a statement searches many rows for one text.
@@ -26,8 +26,8 @@ func needleOf(text string) *needle {
 	return n
 }
 
-// simpleUpper returns a table of the upper case of the characters of the Latin, Greek and Cyrillic alphabets. The value
-// is -1 if the upper case has more than one character.
+// simpleUpper returns a table with the upper case of each character of the Latin, Greek and Cyrillic alphabets. The
+// value is -1 if the upper case has more than one character.
 var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	var table [0x530]rune
 	for r := range table {
@@ -39,11 +39,11 @@ var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	return &table
 })
 
-// buffers are reused for the upper case of long texts.
+// buffers holds buffers for the upper case of long texts, to be used again.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// containedIn reports whether the upper case of s contains that of n. It does not allocate if simpleUpper covers all
-// characters.
+// containedIn reports whether s contains the search text, ignoring case. It does not allocate if simpleUpper has all
+// characters of s.
 func (n *needle) containedIn(s string) bool {
 	var short [512]byte
 	b := short[:0]
@@ -86,7 +86,7 @@ func appendUpper(b []byte, s string) ([]byte, bool) {
 }
 
 // includesAny implements an SQL function that reports whether one of the texts after the first argument contains the
-// first argument, ignoring case. As with OR, the result is null if no text contains it and one of them is null.
+// first argument, ignoring case. As with OR, the result is null if no text contains it and one of the texts is null.
 func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	part, ok := args[0].(string)
 	if !ok {

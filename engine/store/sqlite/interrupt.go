@@ -13,10 +13,10 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Interrupt implements store.Dialect. The driver watches the context only until the first row is available, and starts
-// a goroutine for it. SQLite itself can be interrupted at any time from any thread while the connection is open. The
-// driver does not export the required handle, so it is read from the connection by reflection. If that fails,
-// statements run with their context and without ticks.
+// Interrupt implements sqldb.Dialect. The driver would watch the context of a statement only until the first row is
+// available, and start a goroutine for this. SQLite itself can be interrupted at any time from any thread while the
+// connection is open. This requires the handle of the connection, which the driver does not export, so it is read by
+// reflection. If that fails, statements run with their context and without ticks.
 func (dialect) Interrupt(_ context.Context, driverConn any) (sqldb.Interrupt, error) {
 	unknown := sqldb.Interrupt{Spends: true}
 	v := reflect.ValueOf(driverConn)
@@ -44,9 +44,9 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (sqldb.Interrupt, er
 }
 
 // disableMutex makes SQLite work without the mutex of a connection, as if it had been opened with SQLITE_OPEN_NOMUTEX,
-// which the driver does not offer. SQLite would lock the mutex several times for each row and each value. It is not
-// needed, because only one goroutine at a time uses a connection: database/sql and the memory of the driver require
-// that too. The exception is sqlite3_interrupt, which does not use the mutex.
+// which the driver does not offer. SQLite would lock the mutex several times for each row and each value. The mutex is
+// not needed, because only one goroutine at a time uses a connection, as database/sql and the memory of the driver
+// require too. The exception is sqlite3_interrupt, which does not use the mutex.
 func disableMutex(db uintptr) {
 	(*sqlite3.Tsqlite3)(pointerTo(db)).Fmutex = 0
 }
@@ -54,15 +54,15 @@ func disableMutex(db uintptr) {
 // pointerTo converts the address of memory that SQLite allocated outside of Go's heap.
 func pointerTo(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// tickers maps a number to the tick function of each open connection. SQLite passes the number to handleProgress,
-// because it cannot hold a Go pointer.
+// tickers maps a number to the tick function of each open connection. SQLite passes this number to handleProgress,
+// because it cannot store a Go pointer.
 var (
 	tickers    sync.Map
 	lastTicker atomic.Int64
 )
 
-// progressFunction is handleProgress as a pointer to a C function, made in the same way as the driver does
-// (cFuncPointer).
+// progressFunction is handleProgress as a pointer to a C function. It is made in the same way as in the function
+// cFuncPointer of the driver.
 var progressFunction = *(*uintptr)(unsafe.Pointer(&struct {
 	call func(*libc.TLS, uintptr) int32
 }{handleProgress}))

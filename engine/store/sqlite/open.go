@@ -40,8 +40,8 @@ type Config struct {
 	Server      bool         // refuse other servers on the file; commands can still use it
 	Log         *slog.Logger // nil discards log records
 
-	// Wait is how long a statement waits for other processes; 0 means 5 s. SQLite serves waiting processes in no fixed
-	// order, so a command should wait longer when it runs beside a server that writes constantly.
+	// Wait is how long a statement waits for a lock of another process; 0 means 5 s. SQLite serves waiting processes in
+	// no fixed order, so a command should wait longer when it runs beside a server that writes constantly.
 	Wait time.Duration
 }
 
@@ -49,8 +49,9 @@ type Config struct {
 const settings = "?_dqs=0&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)" +
 	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
 
-// Page cache sizes of a connection, in KiB. There are two readers for each processor, and a page that one reader needs
-// is often cached by another reader only. Larger caches would hold the same pages several times.
+// Sizes of the page cache of a connection; a negative number is in KiB. There are two readers for each processor, and a
+// page that one reader needs is often cached by another reader only. Larger caches would hold the same pages several
+// times.
 const (
 	writerCache = "&_pragma=cache_size(-8192)"
 	readerCache = "&_pragma=cache_size(-6144)"
@@ -111,8 +112,8 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 }
 
 // A server checks the size of its write-ahead log every logEvery, and warns when it reaches largeLog. The log becomes
-// that large only if a long read prevents SQLite from restarting it. Normally it has a few megabytes, and it stays
-// below journal_size_limit most of the time.
+// that large only if a long read prevents SQLite from writing it again from its start. Normally it has a few megabytes,
+// and it stays below journal_size_limit most of the time.
 const (
 	logEvery = time.Minute
 	largeLog = 256 << 20
@@ -156,8 +157,9 @@ func warnReadable(path string, log *slog.Logger) {
 }
 
 // tryWriting checks that the database can be written, so that Open fails instead of the first request. It writes and
-// rolls back: if the file is read-only, SQLite turns even BEGIN IMMEDIATE into a read transaction. The value that it
-// writes is an unused number in the header. Writing to a table would make the connection read all tables again.
+// rolls back; beginning a transaction is not enough, because SQLite turns even BEGIN IMMEDIATE into a read transaction
+// if the file is read-only. It writes an unused number in the header of the file, because after a write to a table the
+// connection would have to read all tables again.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -222,9 +224,9 @@ func createFile(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// holdServer takes the lock that marks the file as used by a server. It is a lock of SQLite on an empty database beside
-// the file, so it works wherever SQLite does and ends with the process, even after a crash. giveUp releases the lock
-// and removes the lock file if holdServer created it.
+// holdServer takes a lock which shows that a server uses the file. It is a lock of SQLite on an empty database beside
+// the file, so it works wherever SQLite does and ends with the process, even after a crash. release releases the lock.
+// giveUp also removes the lock file if holdServer created it; Open calls it when it fails.
 func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
 	made, err := createFile(lock)
@@ -249,7 +251,8 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	return nil, nil, explainError(path, err)
 }
 
-// explainError turns an error of opening into one of the errors above.
+// explainError returns one of the errors above (ErrLocked, ErrReadOnly, ErrNotDatabase) for an error of opening a
+// database.
 func explainError(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -8,8 +8,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// WriteAggregation writes the statement. It groups and orders by the numbers of columns. If it wrote a
-// column again, its bound values would make it a different expression.
+// WriteAggregation writes the statement of an aggregation. GROUP BY and ORDER BY refer to columns by their numbers. If
+// an expression were written a second time instead, its values would be bound to other placeholders, and the database
+// would take it for another expression.
 func WriteAggregation(b *Builder, p *layout.Plan, a *engine.Aggregation) {
 	b.Add("SELECT ")
 	grouped := len(a.Aggregates) > 0

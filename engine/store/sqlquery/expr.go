@@ -123,8 +123,8 @@ var isoPieces = []engine.FormatPiece{
 	{Part: engine.Second, Width: 2}, {Literal: "."}, {Part: engine.Millisecond, Width: 3}, {Literal: "Z"},
 }
 
-// formatDate writes a date as text. It computes the date once, in a table of one row, however many
-// parts the format has.
+// formatDate writes a date as text. It computes the date only once, in a table of one row, however many parts the
+// format has.
 func (b *Builder) formatDate(src *Source, date *engine.Expr, pieces []engine.FormatPiece) string {
 	alias := b.newAlias()
 	at := alias + "." + sqldb.QuoteName("at")
@@ -143,7 +143,8 @@ func (b *Builder) formatDate(src *Source, date *engine.Expr, pieces []engine.For
 	return "(SELECT CASE WHEN " + at + " IS NOT NULL THEN " + text + " END FROM (SELECT " + b.expr(src, date) + " AS " + sqldb.QuoteName("at") + ") AS " + alias + ")"
 }
 
-// comparableExpr is expr with a result that compares in the order of its type.
+// comparableExpr is like expr, but values of the expression compare and sort as its type requires: decimals by number,
+// texts by bytes.
 func (b *Builder) comparableExpr(src *Source, e *engine.Expr) string {
 	text := b.expr(src, e)
 	switch {

@@ -5,8 +5,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Filter writes f, or its opposite if negated is true. A condition in SQL may be null, which counts
-// as false. So the opposite of a condition is that it IS NOT TRUE.
+// Filter writes the condition f, or its opposite if negated is true. A condition in SQL may be null, which counts as
+// false. So the opposite of a condition is that it IS NOT TRUE.
 func (b *Builder) Filter(src *Source, f *engine.Filter, negated bool) {
 	switch f.Op {
 	case engine.OpAnd:
@@ -48,8 +48,8 @@ func writeConstant(b *Builder, value bool) {
 	b.Add("1 = 0")
 }
 
-// writeAll writes args joined by AND, or by OR if any is true. negated exchanges the two and negates
-// each argument. The result is a balanced tree, because databases limit the depth.
+// writeAll writes args joined by AND, or by OR if any is true. If negated is true, it writes the opposite: it exchanges
+// AND and OR, and negates each argument. The result is a balanced tree, because databases limit the depth.
 func (b *Builder) writeAll(src *Source, args []*engine.Filter, negated, any bool) {
 	switch n := len(args); n {
 	case 0:
@@ -72,8 +72,8 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// writeCondition writes a condition that does not consist of other conditions, except for conditions on
-// members.
+// writeCondition writes a condition that is not made of other conditions by and, or, or not. A condition on a
+// collection can still contain one on its members.
 func (b *Builder) writeCondition(src *Source, f *engine.Filter) {
 	switch f.Op {
 	case engine.OpEmpty:

@@ -8,9 +8,8 @@ import (
 	"restsrv/engine/store/rights"
 )
 
-// GuardedBuilder returns a builder for statements that show an account only the items that it may read.
-// Placeholders have numbers, because conditions on joined tables come first in the text but are
-// written later.
+// GuardedBuilder returns a builder for statements that return only items that the account may read. Their placeholders
+// have numbers, because the conditions on joined tables come first in the text but are written last.
 func (s *Queries) GuardedBuilder(g *rights.Guard) *Builder {
 	b := s.StatementBuilder()
 	if g != nil {
@@ -19,8 +18,8 @@ func (s *Queries) GuardedBuilder(g *rights.Guard) *Builder {
 	return b
 }
 
-// SelectByKey returns the statement that reads an item by its key if the account has the permission for
-// it.
+// SelectByKey returns the statement that reads the item with a key. It finds the item only if the account has the
+// permission for it.
 func (s *Queries) SelectByKey(p *layout.Plan, g *rights.Guard, may engine.Permission, key []any) (text string, args []any, err error) {
 	f := g.RowFilter(may, p.Class)
 	if f == nil {
@@ -33,8 +32,8 @@ func (s *Queries) SelectByKey(p *layout.Plan, g *rights.Guard, may engine.Permis
 	return b.Text(), b.Args, b.Finish(s.traits)
 }
 
-// AllowedRows returns the condition on rows of src under which the account has all of the permissions,
-// or "" if there is none. It may add joins to src.
+// AllowedRows returns the condition that the account has all of the permissions for a row of src. It returns "" if the
+// account has them for all rows. It may add joins to src.
 func (b *Builder) AllowedRows(src *Source, may engine.Permission) string {
 	var all []string
 	for _, one := range rights.Permissions {
@@ -48,7 +47,8 @@ func (b *Builder) AllowedRows(src *Source, may engine.Permission) string {
 	return strings.Join(all, " AND ")
 }
 
-// ReadableRow is like AllowedRows, for reading a row of src when src cannot get further joins.
+// ReadableRow returns the condition that the account may read a row of src, or "" if it may read all rows. It does not
+// add joins to src.
 func (b *Builder) ReadableRow(src *Source) string {
 	if f := b.guard.RowFilter(engine.MayRead, src.Plan.Class); f != nil {
 		return b.StandaloneFilter(src, f)
@@ -56,8 +56,8 @@ func (b *Builder) ReadableRow(src *Source) string {
 	return ""
 }
 
-// unguardedFilter returns a condition of the guard. The condition may use hidden items, so it has its own
-// joins.
+// unguardedFilter returns the text of f, a condition of the guard. To decide about a row, f may use items that the
+// account cannot read. The joins of the query leave such items out, so f gets joins of its own.
 func (b *Builder) unguardedFilter(src *Source, f *engine.Filter) string {
 	g, atom := b.guard, b.atom
 	b.guard, b.atom = nil, nil
@@ -67,9 +67,9 @@ func (b *Builder) unguardedFilter(src *Source, f *engine.Filter) string {
 	return "(" + text + ")"
 }
 
-// StandaloneFilter is like unguardedFilter, for a src that cannot get further joins: the condition has its joins in
-// a subquery. It must not be used to find the row. If it could be, PostgreSQL would try all ids of
-// a long list or read the whole table, when other conditions are on the id too.
+// StandaloneFilter is like unguardedFilter, but does not add joins to src: the joins of f are in a subquery. The text
+// has a form that the database cannot use to find rows. If it could, PostgreSQL would try all ids of a long list or
+// read the whole table when other conditions are on the id too.
 func (b *Builder) StandaloneFilter(src *Source, f *engine.Filter) string {
 	apart := &Source{Plan: src.Plan, Alias: src.Alias, From: &From{}}
 	text := b.unguardedFilter(apart, f)
@@ -79,14 +79,13 @@ func (b *Builder) StandaloneFilter(src *Source, f *engine.Filter) string {
 	return text + " IS TRUE"
 }
 
-// TopSource returns the table of a plan as the source of a statement that reads only this table, without
-// an alias.
+// TopSource returns the table of a plan as the source of a statement that reads only this table, without an alias.
 func TopSource(p *layout.Plan) *Source {
 	return &Source{Plan: p, Alias: p.Table.Quoted, From: &From{}}
 }
 
-// AnyPermission writes the condition under which the account has one of several permissions. It returns ""
-// if the account has one for every item.
+// AnyPermission returns the condition that the account has at least one of the permissions for an item. It returns ""
+// if the account has one of them for every item.
 func AnyPermission(b *Builder, p *layout.Plan, of []engine.Permission) string {
 	var conditions []*engine.Filter
 	for _, may := range of {

@@ -16,10 +16,10 @@ type Source struct {
 	Plan   *layout.Plan
 	Alias  string // quoted
 	From   *From
-	joined map[*engine.Property]*Source // the targets of its references
+	joined map[*engine.Property]*Source // the joined table of each reference
 }
 
-// From is an element of a FROM: a table and the tables joined to it.
+// From is one element of the list after FROM: a table and the tables that are joined to it.
 type From struct {
 	Table string
 	joins strings.Builder
@@ -34,7 +34,7 @@ func (b *Builder) newAlias() string {
 	return `"#` + strconv.Itoa(b.aliases) + `"`
 }
 
-// newSource returns a new element of a FROM with the items of a plan.
+// newSource returns a new element after FROM, with the table of a plan.
 func (b *Builder) newSource(p *layout.Plan) *Source {
 	alias := b.newAlias()
 	b.countSource()
@@ -62,7 +62,7 @@ func (b *Builder) targetPlan(p *engine.Property) *layout.Plan {
 	return nil
 }
 
-// OfClass returns the condition that a row of src is of the class, or "" if all rows are.
+// OfClass returns the condition that a row of s belongs to the class of the plan or a descendant, or "" if all rows do.
 func (s *Source) OfClass() string {
 	if s.Plan.ClassCondition() == "" {
 		return ""
@@ -81,10 +81,11 @@ func (s *Source) Column(p *engine.Property) string {
 	return s.Alias + "." + s.Plan.Table.Column(p).Quoted
 }
 
-// ID returns the column to which references and links refer.
+// ID returns the column with the ids of the items, which references and links contain.
 func (s *Source) ID() string { return s.Alias + "." + s.Plan.Table.ID.Quoted }
 
-// boundColumn returns the column of the owner that the back reference of p stores.
+// boundColumn returns the column of s whose values the back reference of p contains: the id, unless Binding names
+// another.
 func (s *Source) boundColumn(p *engine.Property) string {
 	if p.Binding != nil {
 		return s.Column(p.Binding)
@@ -92,8 +93,9 @@ func (s *Source) boundColumn(p *engine.Property) string {
 	return s.ID()
 }
 
-// join returns the target table of a reference of src. There is one row for each row of src. It is
-// null if the reference is null or dangling, or if the account may not read the target.
+// join adds the target table of a reference to src, and returns it as a source. The join does not change the number of
+// rows. The columns of the target are null if the reference is null or dangling, or if the account may not read the
+// target.
 func (b *Builder) join(src *Source, p *engine.Property) *Source {
 	if j := src.joined[p]; j != nil {
 		return j
@@ -135,11 +137,11 @@ func AndCondition(condition string) string {
 	return " AND " + condition
 }
 
-// memberSource is a FROM of the members of a collection, with the condition that they belong to one
-// owner.
+// memberSource describes the members of a collection: the elements of FROM that contain them, and the condition that a
+// member belongs to the owner.
 type memberSource struct {
 	member    *Source
-	link      string // element of the FROM before the member table, or ""
+	link      string // element of FROM that comes before the table of the members, or ""
 	condition string
 }
 
@@ -161,8 +163,8 @@ func (b *Builder) membersOf(owner *Source, p *engine.Property) (m memberSource) 
 	return m
 }
 
-// walkPath follows the steps of a path and returns its last source. Members of collections become part
-// of the condition that is being written.
+// walkPath follows the references and collections of a path and returns the source at its end. If the path contains a
+// collection, the condition that is being written extends to its members (see atom).
 func (b *Builder) walkPath(src *Source, steps []*engine.Property) *Source {
 	for _, p := range steps {
 		if b.err != nil {
@@ -240,14 +242,15 @@ func (b *Builder) collectionSource(src *Source, path []*engine.Property) memberS
 	return b.membersOf(owner, path[len(path)-1])
 }
 
-// atom is a condition that is being written, with the members of collections that it uses.
+// atom is the innermost condition that is being written. It collects the members of collections that the condition
+// uses, to be added by writeQuantified.
 type atom struct {
-	members    map[memberOf]*Source
-	elements   []element
-	conditions []string
+	members    map[memberOf]*Source // the source of the members of each collection
+	elements   []element            // the elements of FROM with the members
+	conditions []string             // the conditions of the members (memberSource.condition)
 }
 
-// memberOf is a collection of a source.
+// memberOf identifies a collection of a source.
 type memberOf struct {
 	owner      *Source
 	collection *engine.Property
@@ -267,8 +270,8 @@ func (a *atom) add(of memberOf, m memberSource) {
 	a.members[of] = m.member
 }
 
-// writeQuantified writes a condition that is true if the condition of write is true for any members of
-// its collections.
+// writeQuantified writes the condition that write writes. If that condition uses collections, it is true if it is true
+// for at least one choice of members: the members are added in an EXISTS. If negated is true, the opposite is written.
 func (b *Builder) writeQuantified(negated bool, write func()) {
 	outer := b.atom
 	b.atom = &atom{}

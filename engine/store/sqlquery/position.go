@@ -5,8 +5,8 @@ import (
 	"restsrv/engine/store/layout"
 )
 
-// writeAfter writes the condition that an item comes after a position. In each term the item is either
-// after the position, or it is equal and the remaining terms decide. Null is the lowest value.
+// writeAfter writes the condition that an item comes after a position in the sort order. The first sort column decides;
+// if its value is equal, the remaining columns decide, and in the end the row number. Null is the lowest value.
 func (b *Builder) writeAfter(src *Source, sorts []engine.Sort, at *engine.Position) {
 	if len(sorts) == 0 {
 		b.Add(src.Alias, ".", layout.SeqColumn, " > ")

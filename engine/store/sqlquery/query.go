@@ -30,20 +30,20 @@ func New(l *layout.Layout, stages *engine.Class, now func() time.Time) *Queries 
 	return &Queries{layout: l, dialect: l.Dialect, traits: l.Traits, stages: stages, now: now}
 }
 
-// Builder is a builder of statements with filters.
+// Builder writes one statement with the conditions of a query.
 type Builder struct {
 	sqldb.Builder
 	Dialect sqldb.Dialect
 	plans   map[*engine.Class]*layout.Plan
 	links   layout.LinkNames
-	stages  *engine.Class // queries.stages
+	stages  *engine.Class // Queries.stages
 	now     engine.Instant
-	aliases int   // number of aliases given out
-	sources int   // number of tables read besides the first
-	atom    *atom // the condition being written
-	guard   *rights.Guard
+	aliases int               // number of aliases used so far
+	sources int               // number of tables read besides the first
+	atom    *atom             // the condition being written
+	guard   *rights.Guard     // permissions of the account; nil allows everything
 	May     engine.Permission // the permission that the guard checks for the items of a query
-	err     error             // the first error; the statement must not run
+	err     error             // the first error; if there is one, the statement must not run
 }
 
 // StatementBuilder returns a builder for statements that may use all classes.
@@ -62,7 +62,8 @@ func (b *Builder) Finish(tr sqldb.Traits) error {
 	return nil
 }
 
-// WriteFrom writes a FROM with the table of p. close inserts the joins that the rest of the statement requires.
+// WriteFrom writes FROM with the table of p. The caller must call close after it has written the rest of the statement:
+// close inserts the joins that the rest needs.
 func (b *Builder) WriteFrom(p *layout.Plan) (src *Source, close func()) {
 	b.Add(" FROM ", p.Table.Quoted)
 	at := len(b.SQL)
@@ -70,7 +71,8 @@ func (b *Builder) WriteFrom(p *layout.Plan) (src *Source, close func()) {
 	return src, func() { b.Insert(at, src.From.Text()) }
 }
 
-// WriteWhere writes the condition of a query, if there is one.
+// WriteWhere writes WHERE with the conditions of a query on class, permissions, filter, search and position. It writes
+// nothing if there are no conditions.
 func (b *Builder) WriteWhere(src *Source, q *engine.Query) {
 	word := " WHERE "
 	condition := func(write func()) {
@@ -98,7 +100,8 @@ func (b *Builder) WriteWhere(src *Source, q *engine.Query) {
 	}
 }
 
-// WriteFind writes a statement that selects the columns in what from the items of a query, without order and page.
+// WriteFind writes a statement that selects columns from the items of a query, without order and page. what lists the
+// columns.
 func (b *Builder) WriteFind(p *layout.Plan, what string, q *engine.Query) {
 	b.Add("SELECT ", what)
 	src, done := b.WriteFrom(p)
@@ -127,7 +130,7 @@ func (b *Builder) writePage(p *layout.Plan, r *sqldb.Result, q *engine.Query) {
 	}
 }
 
-// writeTotal writes a column with the number of items that a query finds on all pages.
+// writeTotal writes a column with the number of items that q finds without its page limits.
 func writeTotal(b *Builder, p *layout.Plan, q *engine.Query) {
 	sources := b.sources // the limit of sources applies to each SELECT
 	b.Add(totalColumn(b.Label, b.Capture(func() { b.WriteFind(p, "count(*)", UnpagedQuery(q)) })))
@@ -139,12 +142,13 @@ func totalColumn(label, count string) string {
 	return ", " + before + "(" + count + ")" + after
 }
 
-// UnpagedQuery returns a query for the items of q on all pages.
+// UnpagedQuery returns a query that finds the items of q on all pages.
 func UnpagedQuery(q *engine.Query) *engine.Query {
 	return &engine.Query{Class: q.Class, Filter: q.Filter, Search: q.Search, Exact: q.Exact, Count: -1}
 }
 
-// PositionList returns the columns of the position of an item, each after a comma: its number, and the sort columns.
+// PositionList returns the columns that make up the position of an item, each after a comma: the row number and the
+// sort columns.
 func PositionList(label string, p *layout.Plan, columns []string) string {
 	if label == "" {
 		label = "%s"
@@ -156,7 +160,8 @@ func PositionList(label string, p *layout.Plan, columns []string) string {
 	return list.String()
 }
 
-// WriteOrder writes ORDER BY and the sort columns, each followed by a comma. It returns the columns.
+// WriteOrder writes ORDER BY with the sort columns, each followed by a comma, and returns these columns. The caller
+// must write a last column.
 func (b *Builder) WriteOrder(src *Source, sorts []engine.Sort) (columns []string) {
 	b.Add(" ORDER BY ")
 	for _, s := range sorts {
@@ -175,7 +180,7 @@ func pageBounds(q *engine.Query) (count, offset int64) {
 	return count, max(int64(q.Offset), 0)
 }
 
-// Listing is the prepared statement of a list.
+// Listing is the statement of a list, with its arguments.
 type Listing struct {
 	Text  string
 	Args  []any
@@ -214,7 +219,7 @@ func (s *Queries) NewListing(p *layout.Plan, g *rights.Guard, q *engine.Query) (
 	return l, b.Finish(s.traits)
 }
 
-// SetPosition sets the position of an item from the columns after its own.
+// SetPosition sets the position of an item from more, the values that follow the item in the result.
 func (l Listing) SetPosition(it *engine.Item, more []any) {
 	if l.Types == nil {
 		return
@@ -228,7 +233,7 @@ func (l Listing) SetPosition(it *engine.Item, more []any) {
 	}
 }
 
-// CountStatement returns the statement that counts the items of q for which the account has the permission.
+// CountStatement returns the statement that counts those items of q for which the account has the permission.
 func (s *Queries) CountStatement(p *layout.Plan, g *rights.Guard, q *engine.Query, may engine.Permission) (string, []any, error) {
 	if p.FindsAll(q) && g.AllowsAll(may, p.Class) {
 		return p.SQL().Count, nil, nil

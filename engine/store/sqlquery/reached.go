@@ -5,8 +5,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// reachedCondition writes the condition that the item of a row has one of the stages of f.List in the workflow
-// f.Pattern. The stage is found by its id. This does not work for a key of type real if its JSON form has an exponent.
+// reachedCondition returns the condition that an item has reached one of the stages in f.List of the workflow
+// f.Pattern. The row with the stage is found by its id, which contains the key of the item as text. This does not work
+// for a key of type real if its JSON form has an exponent.
 func reachedCondition(b *Builder, src *Source, f *engine.Filter) string {
 	p := b.plans[b.stages]
 	if p == nil {

@@ -11,9 +11,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// writeSearch writes the condition that an item matches a text. The item matches if each word of the text is the
-// beginning of one of its words. In classes without search words, it matches if a textual property contains the text,
-// ignoring case.
+// writeSearch writes the condition that an item matches a search text. If the class has search words, each word of the
+// text must be the beginning of a search word of the item. Otherwise one of the textual properties must contain the
+// text, ignoring case.
 func (b *Builder) writeSearch(src *Source, text string) {
 	if err := query.CheckSearch(text); err != nil {
 		b.fail(err)
@@ -66,7 +66,8 @@ func searchWords(b *Builder, src *Source, words []string) {
 	b.Add(fmt.Sprintf(full.Condition, src.Alias, sqldb.QuoteName(src.Plan.Table.SearchIndex()), b.Placeholder(strings.Join(query, full.And))))
 }
 
-// searchShown is like searchWords without the index: each word must occur in a value that the account may read.
+// searchShown is like searchWords, for an account that may not read all searched properties. It does not use the search
+// index: each word must occur in a value that the account may read.
 func searchShown(b *Builder, src *Source, words []string) {
 	var columns []string
 	all, passed := rights.SearchedIn(src.Plan.Class), map[string]bool{}
@@ -89,7 +90,7 @@ func searchShown(b *Builder, src *Source, words []string) {
 	}
 }
 
-// asText returns the text of a property with stored words.
+// asText returns an expression for the value of a property as text.
 func asText(p *engine.Property) *engine.Expr {
 	e := engine.Attribute(p)
 	switch {

@@ -24,7 +24,7 @@ const variable = "RESTSRV_TEST_POSTGRES"
 var shared struct {
 	once   sync.Once
 	mu     sync.Mutex // serializes CREATE and DROP
-	free   []lent     // used by earlier tests and emptied
+	free   []lent     // databases of earlier tests, emptied
 	server *Server    // nil if RESTSRV_TEST_POSTGRES names a server
 	url    string
 	err    error
@@ -108,9 +108,9 @@ func Create(base string) (address string, drop func() error, err error) {
 	return databaseAddress(base, name), func() error { return executeAlone(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
 }
 
-// Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names, or of
-// a cluster that it starts, and a function that ends the cluster. Each of the settings is name=value and applies to the
-// cluster.
+// Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names, or
+// starts a cluster and returns its address. end stops that cluster. Each setting of the cluster has the form
+// name=value.
 func Use(settings ...string) (address string, end func(), err error) {
 	if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
 		return dsn, func() {}, nil
@@ -130,7 +130,7 @@ func Execute(t testing.TB, address, statement string) {
 	}
 }
 
-// serverAddress returns the address of some database of the server.
+// serverAddress returns the address of the server, with the name of one of its databases.
 func serverAddress(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {
@@ -165,7 +165,7 @@ func executeAlone(address, statement string) error {
 	return runStatements(address, statement)
 }
 
-// runStatements executes statements. Several statements are one transaction.
+// runStatements executes statements, which are separated by semicolons. Several statements form one transaction.
 func runStatements(address, statement string) error {
 	db, err := sql.Open("postgres", address)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // patience limits the time for starting a server.
 const patience = 30 * time.Second
 
-// Server is a cluster with a running PostgreSQL that listens on a socket in its folder. It ends when this process ends,
-// even after a crash.
+// Server is a temporary cluster with a running PostgreSQL, which listens on a socket in its folder. The server ends
+// when this process ends, even after a crash.
 type Server struct {
 	URL string // of the database named postgres
 
@@ -34,8 +34,8 @@ type Server struct {
 	process  *os.Process
 }
 
-// NewServer starts a cluster for one test. fsync is on, so a killed server keeps all committed transactions. Each of
-// the settings is name=value.
+// NewServer starts a cluster for one test. fsync is on, so a killed server keeps all committed transactions. Each
+// setting has the form name=value.
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := newServer(settings...)
@@ -66,10 +66,10 @@ func newServer(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// prefix starts the names of cluster folders. The id of the process that created the folder follows.
+// prefix begins the names of cluster folders. The id of the process that created the folder follows.
 const prefix = "restsrv-pg-"
 
-// removeLeftOvers removes the folders of processes that were killed. Their servers have ended with them.
+// removeLeftOvers removes the folders of processes that were killed. The servers ended when these processes did.
 func removeLeftOvers() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, folder := range folders {
@@ -81,7 +81,7 @@ func removeLeftOvers() {
 	}
 }
 
-// findBinaries returns the folder of the newest PostgreSQL.
+// findBinaries returns the folder with the programs of PostgreSQL: the one in PATH, or the newest installed version.
 func findBinaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -128,7 +128,7 @@ func (s *Server) newCommand(name string, args ...string) *exec.Cmd {
 }
 
 // initializeCluster creates the cluster. If PostgreSQL supports it, the default collation is that of a language, so
-// that tests find columns that lack an explicit collation.
+// that tests fail if a column lacks an explicit collation.
 func (s *Server) initializeCluster() error {
 	data := filepath.Join(s.dir, "data")
 	args := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C"}
