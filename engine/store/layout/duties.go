@@ -16,7 +16,7 @@ type duties struct {
 	Collections []*engine.Property // and references that are stored in another class, as a reference to this one (Property.Back)
 	Derived     []*engine.Property // calculated attributes; values that a client sends for them are ignored
 	Files       []*engine.Property
-	Numbers     []*engine.Property // ints whose values are assigned by a counter
+	Numbers     []*engine.Property // ints that get their values from a counter
 	watched     bool               // cached attributes of other items depend on the class
 	Late        bool               // the values of some defaults can be determined only within the transaction
 	Computed    bool               // some defaults are formulas

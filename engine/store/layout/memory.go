@@ -187,10 +187,10 @@ func (m *Memory) ForgetTable(table string) {
 	delete(m.tables, table)
 }
 
-// SearchMemory is the class name in rows that list the properties of a table whose words are stored for the search.
+// SearchMemory is the class name in rows that list the properties of a table with stored words for the search.
 const SearchMemory = "##search"
 
-// WordsRow returns the row that lists the properties of t whose words are stored for the search.
+// WordsRow returns the row that lists the properties of t with stored words for the search.
 func (t *Table) WordsRow() Kept {
 	var names []string
 	for _, c := range t.Classes {

@@ -88,7 +88,7 @@ func (g *Guard) MayMeet(c *engine.Class) bool {
 	return false
 }
 
-// SearchedIn returns the properties of a class and its descendants whose words are stored for the search.
+// SearchedIn returns the properties of a class and its descendants that have stored words for the search.
 func SearchedIn(c *engine.Class) (all []*engine.Property) {
 	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
 		for _, p := range d.Properties {

@@ -66,7 +66,7 @@ func (g *Guard) RestrictsTarget(c *engine.Class) bool {
 	return c != nil && g.RowFilter(engine.MayRead, c) != nil && g.RowFilter(engine.MayUse, c) != nil
 }
 
-// RestrictedReferences returns the references of the plan's class whose target class is restricted for the account (see
+// RestrictedReferences returns the references of the plan's class to classes that are restricted for the account (see
 // RestrictsTarget).
 func (g *Guard) RestrictedReferences(p *layout.Plan) []*engine.Property {
 	if g == nil {

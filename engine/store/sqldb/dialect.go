@@ -38,7 +38,7 @@ type Dialect interface {
 	// of any length.
 	In(column string, t engine.PropertyType, list []any, bind func(any) string) string
 
-	// Array returns list, whose values have type t, as one value that can be bound, and the SQL type to which its
+	// Array returns a list of values of type t as one value that can be bound, and the SQL type to which its
 	// placeholder should be cast. If the database has no arrays, typ is "", and the caller must bind the values one by
 	// one. The values must have been converted by Encode.
 	Array(t engine.PropertyType, list []any) (typ string, value any)
@@ -84,7 +84,7 @@ type Traits struct {
 	Copy         int    // minimum number of new rows of one class for which COPY is used, because it is faster than INSERT; 0 if there is no COPY
 	MaxName      int    // maximum number of bytes in the name of a table, column or index; 0 for no limit
 	Lock         string // ends a SELECT of rows that the transaction will change without changing their keys; other transactions may refer to these rows meanwhile (see LockKey)
-	LockGone     string // ends a SELECT of rows that the transaction will delete or whose keys it will change
+	LockGone     string // ends a SELECT of rows that the transaction will delete or give other keys
 	TimeLimit    string // if a number of milliseconds is appended, this statement limits the duration of each later statement of the connection; "" if not supported
 	Savepoint    bool   // a failed statement makes the whole transaction fail, unless a savepoint was set before it
 	Label        string // format of a result column with an alias that makes the column cheap to describe, or ""

@@ -15,7 +15,7 @@ import (
 type Result struct {
 	List   string // the columns, for SELECT or RETURNING
 	Slots  int
-	Packed []int // slots whose values are packed into the first column
+	Packed []int // slots with values that are packed into the first column
 	Alone  []int // slots that have a column each, in the order of the columns
 }
 

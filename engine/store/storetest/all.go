@@ -2,7 +2,7 @@ package storetest
 
 import "restsrv/engine"
 
-// Where returns the query for items by one comparison of a property with a value.
+// Where returns the query for the items of class c in which a property compares with a value by op.
 func Where(c *engine.Class, op engine.Op, property string, value any) *engine.Query {
 	q := All(c)
 	p := c.Property(property)

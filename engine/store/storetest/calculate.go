@@ -17,24 +17,25 @@ func CompileFormula(c *engine.Class, source any) engine.Formula {
 	return f
 }
 
-// SetFormulas sets the formulas of properties of a class. pairs are names and formulas in turn.
+// SetFormulas sets the formulas of properties of a class. pairs lists names and formulas in turn.
 func SetFormulas(c *engine.Class, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		c.Property(pairs[i]).Formula = CompileFormula(c, pairs[i+1])
 	}
 }
 
-// Cached marks a calculated property as stored with its item.
+// Cached declares that the values of a calculated property are stored. Pass it to Prop.
 func Cached(p *engine.Property) { p.Cached = true }
 
-// lands has countries, their cities and the districts of the cities. Cached attributes count
-// upwards.
+// lands has countries with cities, which have districts. Cached attributes of a country are computed from its cities,
+// and those of a city from its districts.
 type lands struct {
 	engine.Repository
 	Country, City, District *engine.Class
 }
 
-// OpenLands opens a repository with the classes country, city and district, with values that are calculated from each other.
+// OpenLands opens a repository with the classes of lands, one country and two cities. Use it for tests of calculated
+// attributes.
 func OpenLands(t *testing.T, open Open) *lands {
 	l := &lands{}
 	l.Country = NewClass("country", Prop("id", engine.Int), Prop("name", engine.String), Prop("districts", engine.Int, Cached))

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// club has people in groups, a pair of mirrored collections, people with tags, a collection without
-// mirror, and tasks that refer to a person.
+// club has groups of people, in two collections that mirror each other; people with tags, in a collection without a
+// mirror; and tasks that refer to a person.
 type club struct {
 	engine.Repository
 	Person, Group, Tag, Task *engine.Class
@@ -20,7 +20,7 @@ func LinkCollection(name string, of *engine.Class) *engine.Property {
 	return p
 }
 
-// OpenClub opens a repository with people, tasks, groups and tags, and collections between them.
+// OpenClub opens an empty repository with the classes of a club. Use it for tests of collections.
 func OpenClub(t *testing.T, open Open) *club {
 	c := &club{}
 	c.Tag = NewClass("tag", Prop("code", engine.Int), Prop("name", engine.String))

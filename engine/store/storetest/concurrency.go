@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// RunTogether runs f in n goroutines and reports their errors.
+// RunTogether calls f in n goroutines at the same time, and reports the errors that it returns.
 func RunTogether(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -7,13 +7,14 @@ import (
 	"restsrv/engine"
 )
 
-// album has a class with files of all kinds, and a class below it.
+// album has photos with one file and with several files, prints, which are photos with another file, and the class that
+// records the owners of files.
 type album struct {
 	engine.Repository
 	File, Photo, Print *engine.Class
 }
 
-// OpenAlbum opens a repository with items that have files.
+// OpenAlbum opens a repository with the classes of an album. Use it for tests of files.
 func OpenAlbum(t *testing.T, open Open) *album {
 	a := &album{File: &engine.Class{Name: "#file", Key: []string{"id"}, Properties: []*engine.Property{
 		Prop("id", engine.String, Required), Prop("hash", engine.String), Prop("name", engine.String), Prop("mimeType", engine.String), Prop("size", engine.Int),
@@ -31,10 +32,10 @@ func stored(id string) engine.StoredFile {
 	return engine.StoredFile{ID: id, Name: id + ".txt", MimeType: "text/plain", Size: int64(len(id)), Hash: "hash of " + id}
 }
 
-// File returns a stored file.
+// File returns the value of a property with one file.
 func File(id string) engine.JSONText { return stored(id).JSON() }
 
-// Files returns the value of a property that holds several files.
+// Files returns the value of a property with several files.
 func Files(ids ...string) engine.JSONText {
 	list := ""
 	for i, id := range ids {
@@ -43,7 +44,7 @@ func Files(ids ...string) engine.JSONText {
 	return engine.JSONText("[" + list + "]")
 }
 
-// Held returns the rows of files as id: class item attribute.
+// Held returns the recorded owners of files: for the id of each file, the class, the id and the attribute of its owner.
 func (a *album) Held(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

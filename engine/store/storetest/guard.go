@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// Rules implements engine.Guard for tests. It allows everything that no rule limits.
+// Rules implements engine.Guard for tests. It allows everything that Only and Hide do not forbid.
 type Rules struct {
 	rows   map[rule]*engine.Filter
 	hidden map[string]engine.Permission
-	Single bool // permissions are on single items: no item may be created
+	Single bool // the account has permissions on single items only, so it cannot create items
 }
 
 type rule struct {
@@ -38,7 +38,7 @@ func (r *Rules) Hides(may engine.Permission, p *engine.Property) bool {
 	return r.hidden[p.Definition+"."+p.Name].Has(may)
 }
 
-// Only limits permissions on items of a class to the items that pass f.
+// Only restricts permissions: the account has them only for items of class c that satisfy f.
 func (r *Rules) Only(f *engine.Filter, c *engine.Class, may ...engine.Permission) *Rules {
 	if r.rows == nil {
 		r.rows = map[rule]*engine.Filter{}
@@ -49,7 +49,7 @@ func (r *Rules) Only(f *engine.Filter, c *engine.Class, may ...engine.Permission
 	return r
 }
 
-// Hide hides properties for reading or writing.
+// Hide takes permissions for properties of class c away from the account: to read them, to write them, or both.
 func (r *Rules) Hide(may engine.Permission, c *engine.Class, names ...string) *Rules {
 	if r.hidden == nil {
 		r.hidden = map[string]engine.Permission{}
@@ -60,16 +60,16 @@ func (r *Rules) Hide(may engine.Permission, c *engine.Class, names ...string) *R
 	return r
 }
 
-// Guarded is a repository with a guard.
+// Guarded is a repository that adds a guard to the context of each call.
 type Guarded struct {
 	engine.Repository
 	guard engine.Guard
 }
 
-// WithGuard returns r with the guard g on each call.
+// WithGuard returns a repository that calls r with the guard g.
 func WithGuard(r engine.Repository, g engine.Guard) Guarded { return Guarded{r, g} }
 
-// Ctx returns ctx with the guard.
+// Ctx returns a copy of ctx with the guard.
 func (g Guarded) Ctx(ctx context.Context) context.Context { return engine.WithGuard(ctx, g.guard) }
 
 // Get implements engine.Repository.

@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// CheckDenied checks that an error is plain engine.Denied, without details.
+// CheckDenied checks that an error is exactly engine.Denied, without details that could disclose hidden data.
 func CheckDenied(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// World has regions with towns, and people with a town and a boss.
+// World has towns that belong to regions, and people who have a town and a boss.
 type World struct {
 	engine.Repository
 	Region, Town, Person *engine.Class
@@ -19,14 +19,15 @@ func Ref(name string, target *engine.Class, change ...func(*engine.Property)) *e
 	return p
 }
 
-// Link links classes that refer to each other, as engine/meta does after it has read all classes.
+// Link resolves the references between classes, as engine/meta does after it has read all classes.
 func Link(classes ...*engine.Class) {
 	for _, c := range classes {
 		c.Link()
 	}
 }
 
-// BackProperty returns a property that is the other side of a reference.
+// BackProperty returns a virtual property, which is the other side of a reference: it contains the items of class of
+// that refer to the item by the named reference.
 func BackProperty(typ engine.PropertyType, name string, of *engine.Class, reference string) *engine.Property {
 	p := Prop(name, typ)
 	p.Target, p.Back = of, of.Property(reference)
@@ -44,7 +45,7 @@ func AddProperties(c *engine.Class, properties ...*engine.Property) {
 	}
 }
 
-// NewWorld returns the classes of a World. Use it if the test changes the classes before it opens the repository.
+// NewWorld returns a World without a repository. Use it if the test changes the classes before it opens the repository.
 func NewWorld() *World {
 	w := &World{}
 	w.Region = NewClass("region", Prop("code", engine.Int), Prop("name", engine.String))
@@ -59,7 +60,7 @@ func NewWorld() *World {
 	return w
 }
 
-// OpenWorld opens a repository with the classes of a World.
+// OpenWorld opens a repository with the classes of a World and some items. Use it for tests of references.
 func OpenWorld(t *testing.T, open Open) *World {
 	w := NewWorld()
 	w.Repository = open(t, []*engine.Class{w.Region, w.Town, w.Person})
@@ -73,7 +74,8 @@ func OpenWorld(t *testing.T, open Open) *World {
 	return w
 }
 
-// NewLoad returns the Load for a path of a class. Its items are part of the answer.
+// NewLoad returns the Load for the path that starts at class c and follows the named properties. Its items are part of
+// the answer.
 func NewLoad(c *engine.Class, names ...string) *engine.Load {
 	p := c.Property(names[0])
 	l := &engine.Load{Property: p, Shown: true}
@@ -83,7 +85,7 @@ func NewLoad(c *engine.Class, names ...string) *engine.Load {
 	return l
 }
 
-// ListLoaded lists items with their loaded relations, by id.
+// ListLoaded returns the items that a query finds, with the items loaded with them, by id.
 func ListLoaded(t *testing.T, r engine.Repository, q *engine.Query) map[string]*engine.Item {
 	t.Helper()
 	found := map[string]*engine.Item{}
@@ -97,7 +99,7 @@ func ListLoaded(t *testing.T, r engine.Repository, q *engine.Query) map[string]*
 	return found
 }
 
-// LinkOf returns the link of an item under a property name.
+// LinkOf returns the link of an item for the property with that name.
 func LinkOf(it *engine.Item, name string) engine.Link { return it.Link(it.Class.Property(name)) }
 
 // MemberIDs returns the ids of items.

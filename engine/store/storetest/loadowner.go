@@ -9,15 +9,15 @@ import (
 	"restsrv/engine/query"
 )
 
-// boxes have things in three kinds of collections. The conditions of the collections compare
-// attributes of the things with those of their box.
+// boxes has boxes with things, in three kinds of collections. The conditions of the collections compare attributes of a
+// thing with those of its box.
 type boxes struct {
 	engine.Repository
 	Box, Thing *engine.Class
 }
 
-// BoxCollections are the collections of a box: one with links, one with references to the id of the
-// box, and one with references to another attribute.
+// BoxCollections lists the collections of a box: the first is stored as links, the second as references to the id of
+// the box, and the third as references to another attribute of the box.
 var BoxCollections = []string{"linked", "back", "bound"}
 
 // OpenBoxes opens a repository with boxes and the things in them.
@@ -36,7 +36,7 @@ func OpenBoxes(t *testing.T, open Open) *boxes {
 	return b
 }
 
-// Limit sets the conditions of all collections.
+// Limit sets the conditions of all collections. conditions has the form of class files.
 func (b *boxes) Limit(t *testing.T, conditions string) {
 	t.Helper()
 	for _, name := range BoxCollections {

@@ -6,12 +6,12 @@ import (
 	"restsrv/engine"
 )
 
-// NestedRecord returns a nested record for a reference or a member.
+// NestedRecord returns a record to be used as the value of a reference or as a member of a collection.
 func NestedRecord(c *engine.Class, pairs ...any) *engine.Record {
 	return &engine.Record{Class: c, Values: NewValues(c, pairs...)}
 }
 
-// Update updates an item, and fails the test if that fails.
+// Update updates an item, and stops the test if that fails.
 func Update(t *testing.T, r engine.Repository, c *engine.Class, id string, pairs ...any) *engine.Item {
 	t.Helper()
 	it, err := r.Update(t.Context(), c, id, NewValues(c, pairs...), engine.WriteOptions{})

@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// Save saves records, and fails the test if that fails.
+// Save saves records, and stops the test if that fails.
 func Save(t *testing.T, r engine.Repository, records ...engine.Record) []*engine.Item {
 	t.Helper()
 	items, err := r.Save(t.Context(), records)
@@ -19,7 +19,7 @@ func Save(t *testing.T, r engine.Repository, records ...engine.Record) []*engine
 	return items
 }
 
-// CheckStored checks that saved items equal the stored ones.
+// CheckStored checks that the items which a write has returned equal the stored ones.
 func CheckStored(t *testing.T, r engine.Repository, items []*engine.Item) {
 	t.Helper()
 	for _, it := range items {

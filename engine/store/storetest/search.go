@@ -22,7 +22,8 @@ func OpenTexts(t *testing.T, open Open) (engine.Repository, *engine.Class, *engi
 	return r, c, below
 }
 
-// CheckSearch checks which items a full-text search finds.
+// CheckSearch checks the items that full-text searches find. want maps a search text to the ids, which have one letter
+// each.
 func CheckSearch(t *testing.T, r engine.Repository, c *engine.Class, want map[string]string) {
 	t.Helper()
 	for search, ids_ := range want {

@@ -1,6 +1,7 @@
-// Package storetest has the helpers of tests of an engine.Repository: they declare classes, build values and filters,
-// and check results. The tests of the conformance suite are in packages of their own, by subject; package suite runs
-// them. To add a test, put it into the package of its subject. Put a helper here if several of these packages use it.
+// Package storetest contains the helpers of tests of an engine.Repository: they declare classes, build values and
+// filters, and check results. The tests of the conformance suite are in the packages below it, by subject; package
+// suite runs them. To add a test, put it into the package of its subject. Put a helper here if several of these
+// packages use it.
 package storetest
 
 import (
@@ -16,18 +17,17 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Open opens a new, empty repository of the classes and closes it when the test ends. The
-// repository must hash passwords with HashPassword.
+// Open opens a new, empty repository of the classes and closes it when the test ends. The repository must hash
+// passwords with HashPassword.
 type Open func(t *testing.T, classes []*engine.Class) engine.Repository
 
-// HashPassword is the hash function of the suite. The hash is readable, so that tests can distinguish it
-// from the plain text.
+// HashPassword is the hash function for passwords in the suite. The hash is readable, so that tests can compare it.
 func HashPassword(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
 }
 
-// FileClass returns the class #file, in which an implementation must store the rows of files, or
-// nil if it is not among the classes.
+// FileClass returns the class #file, in which an implementation must record the files of items. It returns nil if the
+// class is not among the classes.
 func FileClass(classes []*engine.Class) *engine.Class {
 	for _, c := range classes {
 		if c.FullName == "#file" {
@@ -37,8 +37,8 @@ func FileClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
-// StageClass returns the class #stage, in which an implementation must store stages, or nil if it
-// is not among the classes.
+// StageClass returns the class #stage, in which an implementation must record the workflow stages of items. It returns
+// nil if the class is not among the classes.
 func StageClass(classes []*engine.Class) *engine.Class {
 	for _, c := range classes {
 		if c.FullName == "#stage" {
@@ -70,8 +70,7 @@ type Test struct {
 	Run  func(t *testing.T, open Open)
 }
 
-// NewClass returns a class with its first property as the key. Other properties are nullable unless
-// they are declared otherwise.
+// NewClass returns a class. Its first property is the key. The other properties are nullable unless they are Required.
 func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: []string{properties[0].Name}, Properties: properties}
 	properties[0].Nullable = false
@@ -84,8 +83,8 @@ func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	return c
 }
 
-// Extend returns a class below another and adds it to the descendants of all its ancestors. A
-// property with the name of an inherited one replaces it.
+// Extend returns a new class below ancestor, and adds it to the descendants of all its ancestors. A property with the
+// name of an inherited one replaces it.
 func Extend(ancestor *engine.Class, name string, properties ...*engine.Property) *engine.Class {
 	var all []*engine.Property
 	for _, p := range ancestor.Properties {
@@ -111,7 +110,7 @@ func Extend(ancestor *engine.Class, name string, properties ...*engine.Property)
 	return c
 }
 
-// Prop returns a nullable property. The change functions, if any, modify it.
+// Prop returns a nullable property. The functions in change modify it; Required, Unique and others can be used there.
 func Prop(name string, typ engine.PropertyType, change ...func(*engine.Property)) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: typ, Nullable: true}
 	for _, f := range change {
@@ -157,7 +156,7 @@ func OpenNotes(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	return open(t, []*engine.Class{c}), c
 }
 
-// NewValues returns input values. pairs are names and values in turn.
+// NewValues returns input values for an item of class c. pairs lists names and values in turn.
 func NewValues(c *engine.Class, pairs ...any) engine.Values {
 	v := engine.NewValues(c)
 	for i := 0; i < len(pairs); i += 2 {
@@ -166,12 +165,12 @@ func NewValues(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// NewRecord returns a record with the values of names and values in turn.
+// NewRecord returns a record of class c. pairs lists names and values in turn.
 func NewRecord(c *engine.Class, id string, pairs ...any) engine.Record {
 	return engine.Record{Class: c, ID: id, Values: NewValues(c, pairs...)}
 }
 
-// Create creates an item, and fails the test if that fails.
+// Create creates an item, and stops the test if that fails.
 func Create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
 	t.Helper()
 	it, err := r.Create(t.Context(), c, NewValues(c, pairs...), engine.WriteOptions{})
@@ -181,7 +180,7 @@ func Create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *e
 	return it
 }
 
-// Get returns an item, and fails the test if that fails.
+// Get returns an item, and stops the test if that fails.
 func Get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.Item {
 	t.Helper()
 	it, err := r.Get(t.Context(), c, id)
@@ -191,7 +190,7 @@ func Get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.
 	return it
 }
 
-// ListIDs returns the ids that a query finds.
+// ListIDs returns the ids of the items that a query finds.
 func ListIDs(t *testing.T, r engine.Repository, q *engine.Query) []string {
 	t.Helper()
 	found := []string{}
@@ -233,10 +232,10 @@ func ParseFilter(t *testing.T, c *engine.Class, filter string) *engine.Filter {
 	return f
 }
 
-// Now is the time of all filters.
+// Now is the present time for all filters and expressions.
 var Now = time.Date(2024, 2, 29, 12, 30, 0, 0, time.UTC)
 
-// DecodeJSON decodes a JSON text, and fails the test if that fails.
+// DecodeJSON decodes a JSON text, and stops the test if that fails.
 func DecodeJSON(t *testing.T, json string) any {
 	t.Helper()
 	v, err := wire.Decode([]byte(json))
@@ -254,7 +253,7 @@ func CheckSame(t *testing.T, what string, got, want any) {
 	}
 }
 
-// CheckError checks the code of an error and, unless it is "", the reason. It returns the error.
+// CheckError checks the code of an error and its reason, unless reason is "". It returns the error.
 func CheckError(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
 	t.Helper()
 	var e *engine.Error
@@ -267,7 +266,7 @@ func CheckError(t *testing.T, err error, code engine.Code, reason string) *engin
 	return e
 }
 
-// WithAccount returns the context of a request by an account.
+// WithAccount returns the context of a request that an account sends.
 func WithAccount(t *testing.T, id string) context.Context {
 	return engine.WithAccount(t.Context(), &engine.Account{ID: id})
 }

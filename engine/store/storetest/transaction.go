@@ -6,7 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// InTransaction calls work in a transaction.
+// InTransaction calls work in a transaction of r.
 func InTransaction(ctx context.Context, r engine.Repository, work func(ctx context.Context) error) error {
 	if w, ok := r.(Whole); ok {
 		r = w.Repository

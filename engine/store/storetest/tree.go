@@ -6,13 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// Family has classes that inherit from each other.
+// Family has classes that inherit from each other: cars and houses are things, and a bus is a car.
 type Family struct {
 	engine.Repository
 	Thing, Car, Bus, House *engine.Class
 }
 
-// OpenFamily creates the classes thing <- car <- bus and thing <- house.
+// OpenFamily opens a repository with the classes of a Family and an item of each.
 func OpenFamily(t *testing.T, open Open) *Family {
 	f := &Family{}
 	f.Thing = NewClass("thing", Prop("id", engine.String), Prop("name", engine.String))

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Whole is a Repository that runs each call in its own transaction. Use it to check that the suite
-// has the same results in transactions.
+// Whole is a Repository that runs each call in a transaction of its own. With it, the suite checks that calls in
+// transactions have the same results.
 type Whole struct{ engine.Repository }
 
 // Get calls Repository.Get in a transaction.

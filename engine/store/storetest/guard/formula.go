@@ -17,8 +17,8 @@ var guardFormulaTests = []storetest.Test{
 	{Name: "cached attributes of an item that cannot be computed", Run: guardCachedOwn},
 }
 
-// guardDefaults creates items with defaults that read other items. Hidden items should count as
-// missing and hidden attributes as null, however the item is created.
+// guardDefaults creates items with defaults that are computed from other items. An item that the account may not read
+// should count as missing, and a hidden attribute as null, for every kind of write.
 func guardDefaults(t *testing.T, open storetest.Open) {
 	person := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("salary", engine.Int), storetest.Prop("owner", engine.String), storetest.Prop("rank", engine.Int))
 	note := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Ref("who", person), storetest.Prop("name", engine.String), storetest.Prop("salary", engine.String), storetest.Prop("total", engine.Int),
@@ -64,8 +64,7 @@ func guardDefaults(t *testing.T, open storetest.Open) {
 	}
 }
 
-// team has people in teams. The cached attributes of a team are computed from its people or from
-// all people.
+// team has people in teams. The cached attributes of a team are computed from its members or from all people.
 type team struct {
 	engine.Repository
 	team, person, desk *engine.Class
@@ -95,17 +94,17 @@ func openTeams(t *testing.T, open storetest.Open) *team {
 	return w
 }
 
-// ofAnn returns the repository of an account that may only read Ann.
+// ofAnn returns the repository for an account that may read only one person, Ann.
 func (w *team) ofAnn(t *testing.T) storetest.Guarded {
 	return storetest.WithGuard(w, new(storetest.Rules).Only(storetest.ParseFilter(t, w.person, `{"owner":"Ann"}`), w.person, engine.MayRead))
 }
 
-// teamValues returns the values of a team in an answer.
+// teamValues returns the calculated values of a team, as an account reads them.
 func teamValues(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
 
-// guardCached reads cached attributes by every method that returns items.
+// guardCached reads cached attributes by all methods that return items.
 func guardCached(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -142,7 +141,7 @@ func guardCached(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "created", teamValues(storetest.Create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
-// guardCachedConditions uses cached attributes in every part of a query that reads stored values.
+// guardCachedConditions uses cached attributes in all parts of a query that work on stored values.
 func guardCachedConditions(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -184,8 +183,8 @@ func tryList(t *testing.T, r engine.Repository, q *engine.Query) error {
 	return r.List(t.Context(), q, func(*engine.Item) error { return nil })
 }
 
-// guardCachedChain reads cached attributes that are computed from other cached attributes, two
-// classes away.
+// guardCachedChain reads cached attributes that are computed from other cached attributes: those of a country from its
+// cities, and those of a city from its districts.
 func guardCachedChain(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	for id := range int64(3) {
@@ -203,8 +202,8 @@ func guardCachedChain(t *testing.T, open storetest.Open) {
 	storetest.CheckError(t, tryList(t, r, filter), engine.Invalid, "calculated")
 }
 
-// guardCachedErrors writes items with cached attributes that cannot be stored because of hidden
-// items. The error should not disclose these items.
+// guardCachedErrors writes items with cached attributes that cannot be stored because of items that the account may not
+// read. The error should not disclose these items.
 func guardCachedErrors(t *testing.T, open storetest.Open) {
 	person := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Ref("who", person), storetest.Prop("text", engine.String, storetest.Cached, storetest.Unique))
@@ -222,8 +221,8 @@ func guardCachedErrors(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "in a save", storetest.TrySave(t, r, storetest.NewRecord(card, "2", "who", "2")))
 }
 
-// guardCachedOwn writes items with cached attributes of their own that cannot be computed. The
-// error should name item and attribute even if the account may not read the class.
+// guardCachedOwn writes items with a cached attribute that cannot be computed from the item itself. The error should
+// name the item and the attribute even if the account may not read the class.
 func guardCachedOwn(t *testing.T, open storetest.Open) {
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Prop("pattern", engine.String), storetest.Prop("fits", engine.Boolean, storetest.Cached))
 	storetest.SetFormulas(card, "fits", `like($id, $pattern)`)

@@ -21,7 +21,8 @@ var grantTests = []storetest.Test{
 	{Name: "are those of the class with the longest name", Run: grantsWithoutNamespace},
 }
 
-// granting is a repository with grants.
+// granting is a repository that stores grants on single items. A write that deletes or renames an item must change its
+// grants.
 type granting struct {
 	t *testing.T
 	engine.Repository
@@ -37,7 +38,7 @@ func openGranting(t *testing.T, open storetest.Open, classes ...*engine.Class) *
 	return g
 }
 
-// grant stores grants, each written as subject, resource and permission with spaces in between.
+// grant stores grants. Each is a text of three words: subject, resource and permission.
 func (g *granting) grant(grants ...string) {
 	g.t.Helper()
 	for _, one := range grants {
@@ -46,8 +47,8 @@ func (g *granting) grant(grants ...string) {
 	}
 }
 
-// want compares the stored grants after a change. If concerned is true, the policy should have a new
-// revision.
+// want runs change and compares the grants that are stored afterwards. concerned reports whether change should give the
+// policy a new revision, because it changes grants.
 func (g *granting) want(what string, concerned bool, change func() error, grants ...string) {
 	g.t.Helper()
 	before := storetest.Get(g.t, g, g.policy, "policy").Revision

@@ -1,4 +1,4 @@
-// Package guard holds the tests of the conformance suite that read and write with the permissions of an account.
+// Package guard contains the tests of the conformance suite for reads and writes with the permissions of an account.
 package guard
 
 import (

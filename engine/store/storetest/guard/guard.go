@@ -27,8 +27,8 @@ var guardTests = []storetest.Test{
 	{Name: "views of classes", Run: guardViews},
 }
 
-// office has matters and lawsuits, a class below, which belong to a department. A page belongs to
-// one matter; many matters share labels.
+// office has matters, which belong to a department. Lawsuits are a class below matters. A page belongs to one matter,
+// and many matters share labels.
 type office struct {
 	engine.Repository
 	dept, matter, lawsuit, page, label *engine.Class
@@ -64,9 +64,9 @@ func (o *office) classes() []*engine.Class {
 	return []*engine.Class{o.dept, o.label, o.matter, o.lawsuit, o.page}
 }
 
-// openOffice creates the matters 0 (ann, in d1), 1 (bob, in d1), 2 (ann, in d2), 3 (bob, without
-// department) and the lawsuits 4 (ann, in d2) and 5 (bob, in d1). Each matter N has the pages Na of
-// ann and Nb of bob, but 3 has only the one of bob. Each has the labels x and y.
+// openOffice creates six matters, each with an owner: 0 (ann, department d1), 1 (bob, d1), 2 (ann, d2), 3 (bob, without
+// department), and the lawsuits 4 (ann, d2) and 5 (bob, d1). Matter N has the pages Na of ann and Nb of bob, except
+// that 3 has only 3b. Each matter has the labels x of ann and y of bob.
 func openOffice(t *testing.T, open storetest.Open) *office {
 	o := newOffice()
 	o.Repository = open(t, o.classes())
@@ -96,7 +96,8 @@ func openOffice(t *testing.T, open storetest.Open) *office {
 	return o
 }
 
-// guardRules lists different kinds of conditions on matters with the matters that pass.
+// guardRules lists conditions of different kinds that restrict the matters that an account may read, and the ids of the
+// matters that satisfy them.
 var guardRules = []struct {
 	name, want string
 	rule       func(t *testing.T, o *office) *engine.Filter
@@ -124,7 +125,7 @@ func onMatters(filter string) func(t *testing.T, o *office) *engine.Filter {
 	return func(t *testing.T, o *office) *engine.Filter { return storetest.ParseFilter(t, o.matter, filter) }
 }
 
-// eachRule runs a test under each of guardRules. may reports whether a matter may be read.
+// eachRule runs a test once for each of guardRules. may reports whether the account may read the matter with an id.
 func eachRule(t *testing.T, open storetest.Open, run func(t *testing.T, o *office, r storetest.Guarded, may func(id string) bool)) {
 	o := openOffice(t, open)
 	for _, g := range guardRules {
@@ -135,7 +136,7 @@ func eachRule(t *testing.T, open storetest.Open, run func(t *testing.T, o *offic
 	}
 }
 
-// among returns the ids that may be read, in their order.
+// among returns those of the ids, which have one letter each, for which may returns true.
 func among(ids string, may func(string) bool) []string {
 	return slices.DeleteFunc(storetest.SplitLetters(ids), func(id string) bool { return !may(id) })
 }

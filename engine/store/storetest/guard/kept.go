@@ -14,8 +14,8 @@ var guardKeptTests = []storetest.Test{
 	{Name: "kept values of formulas after writes", Run: guardKeptWrites},
 }
 
-// keeper has teams. The formula of their attribute words cannot be compiled, so its stored
-// values are kept. Other attributes are computed from words.
+// keeper has teams. The formula of their attribute words cannot be compiled, so its stored values are kept
+// (engine.KeepValue). Other attributes are computed from words.
 type keeper struct {
 	engine.Repository
 	team, squad, desk, box *engine.Class
@@ -48,13 +48,13 @@ func openKeeper(t *testing.T, open storetest.Open) *keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Update(t, k, k.team, "t", "title", "Team") // computes the copies
+	storetest.Update(t, k, k.team, "t", "title", "Team") // computes the attribute copy
 	storetest.Update(t, k, k.squad, "s", "title", "Squad")
 	return k
 }
 
-// accounts returns repositories of accounts that may not read all items. The origin of a
-// kept value is unknown, so the stored values are withheld from these accounts.
+// accounts returns repositories for accounts that may not read all items. It is not known from which items a kept value
+// was computed, so these accounts must not see the kept values.
 func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	return map[string]engine.Repository{
 		"without another class": storetest.WithGuard(k, new(storetest.Rules).Only(engine.Never(), k.box, engine.MayRead)),
@@ -63,8 +63,7 @@ func (k *keeper) accounts(t *testing.T) map[string]engine.Repository {
 	}
 }
 
-// keptOf returns the kept values of a team, and the values computed from them, as the
-// account reads them.
+// keptOf returns the kept value of a team and the values computed from it, as the account reads them.
 func keptOf(it *engine.Item) []any {
 	return []any{it.Get("words"), it.Get("live"), it.Get("copy"), it.String()}
 }
@@ -136,8 +135,7 @@ func guardKeptConditions(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "a search", storetest.ListIDs(t, k, &engine.Query{Class: k.team, Search: "hidden", Count: -1}), []string{"s"})
 }
 
-// guardKeptWrites changes items for accounts from which the stored values are withheld.
-// The stored values should not change.
+// guardKeptWrites changes items for accounts that must not see the kept values. The kept values should not change.
 func guardKeptWrites(t *testing.T, open storetest.Open) {
 	k := openKeeper(t, open)
 	stays := func(what, id string) {

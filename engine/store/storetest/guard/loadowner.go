@@ -7,7 +7,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// guardOwners loads members by conditions with owner attributes that are hidden from the account.
+// guardOwners loads the members of collections with conditions that use an attribute of the owner. The attribute is
+// hidden from the account.
 func guardOwners(t *testing.T, open storetest.Open) {
 	b := storetest.OpenBoxes(t, open)
 	b.Limit(t, `[{"property":"kind","operation":0,"value":["$kind"]}]`)

@@ -19,8 +19,8 @@ var guardOracleTests = []storetest.Test{
 	{Name: "unique values of hidden items beside a new key", Run: guardTakenRenamed},
 }
 
-// guardComputedDefault refers to a hidden item from which a default is computed. If the default
-// violates a rule, the answer should be the same as for a missing item.
+// guardComputedDefault writes items with a default that is computed from a referenced item, which the account may not
+// read. If the default violates a rule, the answer should be the same as for a missing item.
 func guardComputedDefault(t *testing.T, open storetest.Open) {
 	town := storetest.NewClass("town", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("owner", engine.String))
 	house := storetest.NewClass("house", storetest.Prop("id", engine.String), storetest.Ref("town", town), storetest.Prop("place", engine.String, storetest.Required), storetest.Prop("code", engine.String, storetest.Unique))
@@ -33,7 +33,7 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	}
 	storetest.Create(t, o, house, "id", "1", "town", "hidden")
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, town, `{"owner":"ann"}`), town, engine.MayRead, engine.MayUse))
-	for _, target := range []string{"hidden", "empty", "none"} { // the code is taken; the place is required
+	for _, target := range []string{"hidden", "empty", "none"} { // with the first target, the computed code is taken; with the others, the required place is missing
 		storetest.CheckDenied(t, "create at "+target, storetest.TryCreate(t, r, house, "id", "2", "town", target))
 		storetest.CheckDenied(t, "save at "+target, storetest.TrySave(t, r, storetest.NewRecord(house, "2", "town", target)))
 		storetest.CheckDenied(t, "many at "+target, storetest.TrySave(t, r, storetest.NewRecord(house, "", "id", "2", "town", "seen"), storetest.NewRecord(house, "", "id", "3", "town", target)))
@@ -43,8 +43,8 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "attribute of the error without hidden items", e.Attribute, "code")
 	e = storetest.CheckError(t, storetest.TrySave(t, r, storetest.NewRecord(house, "3", "town", nil)), engine.Invalid, "required")
 	storetest.CheckSame(t, "attribute of the error without a reference", e.Attribute, "place")
-	// Stored values are not computed again. The error is about the item's own values, for any
-	// target.
+	// In an existing item, stored values are not computed again. So for any target, the error is about the item's own
+	// values.
 	storetest.Create(t, o, house, "id", "4", "town", "hidden", "place", "there", "code", "free")
 	for _, target := range []string{"hidden", "empty", "none"} {
 		e = storetest.CheckError(t, storetest.TrySave(t, r, storetest.NewRecord(house, "4", "town", target, "code", "in Rome")), engine.Invalid, "duplicate")
@@ -54,7 +54,7 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	allowed(t, "at an item of the same save", storetest.TrySave(t, r, storetest.NewRecord(house, "3", "place", "here", "code", "x", "town", "new"), storetest.NewRecord(town, "new", "owner", "ann")))
 }
 
-// guardUnreadPointing guesses the references of items that the account may not read. The answer
+// guardUnreadPointing writes references in items that the account may not read, to guess their values. The answer
 // should not disclose that a guess is right.
 func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
@@ -70,8 +70,8 @@ func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardReclass saves items as items of a class below, which needs the permission to create items of
-// that class. A record of a class above only changes the item.
+// guardReclass saves items as items of a descendant class, which requires the permission to create items of that class.
+// A record of an ancestor class only changes the item.
 func guardReclass(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	use := storetest.WithGuard(o, new(storetest.Rules).Only(engine.Never(), o.lawsuit, engine.MayUse))
@@ -85,8 +85,8 @@ func guardReclass(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "class", storetest.Get(t, o, o.matter, "3").Class.Name, "lawsuit")
 }
 
-// guardReclassUnread changes items to a class that lacks an attribute which the account may not
-// read. The answer should not disclose whether the item has a value for it.
+// guardReclassUnread changes the class of items to one that lacks an attribute, which the account may not read. The
+// answer should not disclose whether the item has a value for it.
 func guardReclassUnread(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	car, house := storetest.Extend(thing, "car", storetest.Prop("wheels", engine.Int)), storetest.Extend(thing, "house", storetest.Prop("floors", engine.Int))
@@ -105,9 +105,8 @@ func guardReclassUnread(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardReadonly sends values for a read-only attribute that the account may write but not read, in
-// strict handling. The answer should be the same for right and wrong guesses, and for items without a
-// value.
+// guardReadonly guesses the value of a read-only attribute that the account may not read, by writes in strict handling.
+// The answer should be the same for right and wrong guesses, and for items without a value.
 func guardReadonly(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("pin", engine.Int, func(p *engine.Property) { p.Readonly = true }), storetest.Prop("text", engine.String), storetest.Prop("owner", engine.String))
 	holder := storetest.NewClass("holder", storetest.Prop("id", engine.String), storetest.Ref("note", c), storetest.LinkCollection("notes", c))
@@ -144,8 +143,8 @@ func guardReadonly(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, o, c, "1").Get("text"), nil)
 }
 
-// guardTakenIDs gives items the ids of hidden items, and ids that are free. If the account may not
-// make the change, both should get the same error.
+// guardTakenIDs tries to give items the ids of items that the account may not read, and ids that no item has. If the
+// account may not make the change, the error should be the same in both cases.
 func guardTakenIDs(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("text", engine.String))
 	pair := storetest.NewClass("pair", storetest.Prop("a", engine.String), storetest.Prop("b", engine.String), storetest.Prop("owner", engine.String))
@@ -191,7 +190,7 @@ func guardTakenIDs(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", storetest.ListIDs(t, o, storetest.All(c)), []string{"new", "hidden"})
 }
 
-// guardTakenValues is guardTakenIDs for unique attributes.
+// guardTakenValues tries to give items the unique values of items that the account may not read, like guardTakenIDs.
 func guardTakenValues(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.Link(c)
@@ -241,9 +240,7 @@ func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", len(storetest.ListIDs(t, o, storetest.All(c))), 6)
 }
 
-// guardTakenRenamed gives an item the unique value of a hidden item in an update that also changes
-// its key, by a nested record. When the update is repeated without the hidden item, it should be the
-// same update.
+// guardTakenRenamed updates an item with a unique value that a hidden item has. The update also changes the key of the item, by a nested record. To check whether the account may make the change, the store repeats the update without the hidden item, and that should be the same update.
 func guardTakenRenamed(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.AddProperties(c, storetest.Ref("twin", c))

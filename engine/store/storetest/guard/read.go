@@ -50,7 +50,7 @@ func guardRows(t *testing.T, open storetest.Open) {
 	})
 }
 
-// guardPaths follows paths from pages and departments to matters.
+// guardPaths uses paths that lead from pages and departments to matters.
 func guardPaths(t *testing.T, open storetest.Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r storetest.Guarded, may func(string) bool) {
 		list := func(c *engine.Class, filter string) []string {
@@ -100,7 +100,7 @@ func guardPaths(t *testing.T, open storetest.Open) {
 	})
 }
 
-// pagesOf returns the pages of matters.
+// pagesOf returns the ids of the pages of matters.
 func pagesOf(matters []string) []string {
 	found := []string{}
 	for _, id := range matters {
@@ -138,13 +138,13 @@ func guardLoads(t *testing.T, open storetest.Open) {
 			}
 			storetest.CheckSame(t, dept+" first", first, strings.Join(found[:min(len(found), 1)], ""))
 		}
-		// Labels are members that many matters share.
+		// Labels are linked to matters, and many matters share them.
 		labels := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.label, `{"owner":"ann"}`), o.label, engine.MayRead))
 		storetest.CheckSame(t, "linked members", storetest.ListMembers(t, labels, o.matter, "0", "labels"), []string{"x"})
 	})
 }
 
-// guardComputed reads labels and calculated attributes that depend on hidden data.
+// guardComputed reads display strings and calculated attributes that depend on hidden items.
 func guardComputed(t *testing.T, open storetest.Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r storetest.Guarded, may func(string) bool) {
 		err := r.List(t.Context(), storetest.All(o.page), func(it *engine.Item) error {
@@ -172,7 +172,7 @@ func guardComputed(t *testing.T, open storetest.Open) {
 	})
 }
 
-// expectUnknown checks that the error for an attribute of matters is the error for an unknown attribute.
+// expectUnknown checks that err is the same error as for an attribute that class matter does not have.
 func expectUnknown(t *testing.T, o *office, what, name string, err error) {
 	t.Helper()
 	_, want := query.ParseSortList(o.matter, "nothing")
@@ -180,7 +180,7 @@ func expectUnknown(t *testing.T, o *office, what, name string, err error) {
 	storetest.CheckSame(t, what, []string{e.Message, e.Class, e.Attribute}, []string{strings.Replace(want.Error(), "nothing", name, 1), o.matter.FullName, name})
 }
 
-// hidesMost returns a repository with a guard that hides some attributes of matters.
+// hidesMost returns a repository for an account from which some attributes of matters are hidden.
 func hidesMost(o *office) storetest.Guarded {
 	return storetest.WithGuard(o, new(storetest.Rules).Hide(engine.MayRead, o.matter, "secret", "pages", "cover", "next", "labels"))
 }
@@ -217,7 +217,7 @@ func guardUnknown(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "still there", storetest.ListIDs(t, r, &engine.Query{Class: o.matter, Filter: storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), Count: -1}), storetest.SplitLetters("024"))
 }
 
-// guardUnknownElsewhere is guardUnknown for other uses than filters.
+// guardUnknownElsewhere uses hidden attributes outside of filters: in sort orders, loads, aggregations and others.
 func guardUnknownElsewhere(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := hidesMost(o)
@@ -279,14 +279,14 @@ func guardSearch(t *testing.T, open storetest.Open) {
 	texts, text, _ := storetest.OpenTexts(t, open)
 	r = storetest.WithGuard(texts, new(storetest.Rules).Hide(engine.MayRead, text, "title"))
 	storetest.CheckSearch(t, r, text, map[string]string{"fox": "24", "FOX trot": "2", "42": "0", "quick": "", "чаю": "1"})
-	// Without stored words, the search covers the whole text of the item.
+	// In a class without stored words, the search looks in the texts of the item.
 	storetest.CheckSame(t, "contained", storetest.ListIDs(t, o, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{"0a", "1a", "2a", "4a", "5a"})
 	pages := storetest.WithGuard(o, new(storetest.Rules).Hide(engine.MayRead, o.page, "owner"))
 	storetest.CheckSame(t, "not contained", storetest.ListIDs(t, pages, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{})
 	storetest.CheckSame(t, "contained in another", len(storetest.ListIDs(t, pages, &engine.Query{Class: o.page, Search: "PAG", Count: -1})), 11)
 }
 
-// guardBlank checks that computed attributes do not use hidden values.
+// guardBlank checks that attributes are not computed from hidden values.
 func guardBlank(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	storetest.CheckSame(t, "shown", storetest.Get(t, o, o.dept, "d1").Get("all"), "hush0?")
@@ -308,7 +308,7 @@ func guardBlank(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "first attribute of a class without references", storetest.Get(t, r, card, "secret").Get("text"), "/Ann")
 }
 
-// guardLookups computes attributes from items that are found without a path.
+// guardLookups reads attributes that are computed from items which the formula finds by a query, not by a path.
 func guardLookups(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	for id := range int64(3) {
@@ -331,7 +331,7 @@ func guardLookups(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "counted for all", storetest.Get(t, l, l.City, "1").Get("count"), int64(4))
 }
 
-// guardOrdered loads a collection with conditions and an order that depend on an attribute.
+// guardOrdered loads a collection with a condition and a sort order that use a hidden attribute.
 func guardOrdered(t *testing.T, open storetest.Open) {
 	w := storetest.NewWorld()
 	staff := w.Person.Property("staff")
@@ -351,7 +351,7 @@ func guardOrdered(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as added", storetest.ListMembers(t, r, w.Town, "t1", "people"), []string{"Ann", "Bob", "Cid", "Dan"})
 }
 
-// guardMissing reads hidden items and missing items.
+// guardMissing reads items that the account may not read, and missing items.
 func guardMissing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayRead))
@@ -369,8 +369,8 @@ func guardMissing(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardCreated reads and changes items while they are being created. The answer is NotFound until
-// an item exists, and success afterwards; it is never Forbidden.
+// guardCreated reads and changes items while others create them. The answer should be NotFound until the item exists,
+// and success afterwards; it should never be Forbidden.
 func guardCreated(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
@@ -398,7 +398,7 @@ func guardCreated(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardViews passes views where classes are expected.
+// guardViews calls the repository with views of classes instead of the classes (see engine.NewViews).
 func guardViews(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	hides := new(storetest.Rules).Hide(engine.MayRead|engine.MayWrite, o.matter, "secret")

@@ -72,7 +72,7 @@ func guardCreate(t *testing.T, open storetest.Open) {
 	}
 }
 
-// many returns n records. The last one has another owner.
+// many returns n records of items that belong to owner, except the last one, which belongs to another account.
 func many(c *engine.Class, n int, owner, last string) (records []engine.Record) {
 	for i := range n {
 		if i == n-1 {
@@ -87,7 +87,7 @@ func guardUpdate(t *testing.T, open storetest.Open) {
 	for _, c := range []struct {
 		name  string
 		rules func(t *testing.T, o *office) *storetest.Rules
-		blind bool // the account may read only some items
+		blind bool // the account may not read all items
 	}{
 		{"all may be read", func(t *testing.T, o *office) *storetest.Rules {
 			return new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayWrite)
@@ -138,7 +138,7 @@ func guardUpdate(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardAfter changes items so that the account may not change them any more.
+// guardAfter tries to change items in such a way that the account may not change them afterwards.
 func guardAfter(t *testing.T, open storetest.Open) {
 	for _, c := range []struct {
 		name, rule string
@@ -174,15 +174,15 @@ func guardAfter(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "another class", storetest.TrySave(t, class, storetest.NewRecord(o.lawsuit, "0", "n", int64(1))))
 	storetest.CheckDenied(t, "from another class", storetest.TrySave(t, class, storetest.NewRecord(o.matter, "4", "n", int64(1))))
 	storetest.CheckSame(t, "class", storetest.Get(t, o, o.matter, "0").Class, o.matter)
-	// An item that has another key at the end of the save is still the same item.
+	// An item is the same item for the guard even if the save changes its key.
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayWrite))
 	storetest.CheckDenied(t, "given away, then renamed", storetest.TrySave(t, r, storetest.NewRecord(o.matter, "0", "owner", "bob"), storetest.NewRecord(o.matter, "0", "id", "zero")))
 	allowed(t, "renamed", storetest.TrySave(t, r, storetest.NewRecord(o.matter, "0", "n", int64(3)), storetest.NewRecord(o.matter, "0", "id", "zero")))
 	storetest.CheckSame(t, "renamed", storetest.Get(t, o, o.matter, "zero").Get("owner"), "ann")
 }
 
-// guardRenamed changes the owner of an item with a reference as its key. The reference then follows
-// another item.
+// guardRenamed saves a new owner of an item, and then a new key of another item. The key of the first item is a
+// reference to the second, so it changes too.
 func guardRenamed(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	part := storetest.NewClass("part", storetest.Ref("thing", thing), storetest.Prop("owner", engine.String))
@@ -300,7 +300,7 @@ func guardGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as before", storetest.Get(t, o, o.matter, "0").Get("secret"), "hush0")
 }
 
-// guardErrors violates rules on hidden data.
+// guardErrors writes values that violate a rule together with hidden data.
 func guardErrors(t *testing.T, open storetest.Open) {
 	c := storetest.NoteClass()
 	o := open(t, []*engine.Class{c})
@@ -315,7 +315,7 @@ func guardErrors(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", storetest.ListIDs(t, o, storetest.All(c)), []string{"1", "other"})
 }
 
-// guardDependent violates rules of hidden items that depend on a change.
+// guardDependent makes a change because of which a calculated attribute of a hidden item would violate a rule.
 func guardDependent(t *testing.T, open storetest.Open) {
 	parent := storetest.NewClass("parent", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	child := storetest.NewClass("child", storetest.Prop("id", engine.String), storetest.Ref("parent", parent), storetest.Prop("code", engine.String, storetest.Cached, storetest.Unique))
@@ -337,14 +337,13 @@ func guardDependent(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, o, child, "child1").Get("code"), "of n3")
 }
 
-// nonUnique creates another note and returns its code.
+// nonUnique creates another note and returns its code, so that the code is taken.
 func nonUnique(t *testing.T, r engine.Repository, c *engine.Class) string {
 	storetest.Create(t, r, c, "id", "other", "code", "other")
 	return "other"
 }
 
-// guardOwn checks work of the server during a write of an account, which does not need permissions
-// of the account.
+// guardOwn checks work that the server does during a write, for which the account does not need permissions.
 func guardOwn(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(engine.Never(), o.matter, engine.MayRead, engine.MayWrite).Only(engine.Never(), o.label, engine.MayUse))
@@ -363,7 +362,7 @@ func guardOwn(t *testing.T, open storetest.Open) {
 	allowed(t, "without the guard", err)
 }
 
-// guardAdmit checks which writes Admit denies and with which errors, and that it changes no data.
+// guardAdmit checks which writes Admit denies, and with which errors. Admit should change no data.
 func guardAdmit(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	c := o.matter
@@ -393,9 +392,8 @@ func guardAdmit(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items after Admit", storetest.ListIDs(t, o, storetest.All(c)), before)
 }
 
-// guardAdmitNested compares the answers of Admit and of the write itself for writes with nested
-// records. The account may change the department d1 and the label x. It may not create departments
-// or labels.
+// guardAdmitNested makes writes with nested records, and compares the answer of Admit with that of the write. The
+// account may change the department d1 and the label x. It may not create departments or labels.
 func guardAdmitNested(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	limits := new(storetest.Rules).Only(engine.Never(), o.dept, engine.MayUse).Only(storetest.ParseFilter(t, o.dept, `{"chief":"ann"}`), o.dept, engine.MayWrite).

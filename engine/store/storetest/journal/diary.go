@@ -15,9 +15,9 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Journaled makes every repository of a suite journal all its classes. At the end of a test the
-// journal should agree with the stored items: each record should continue from the state of the records
-// before it.
+// Journaled returns a function that opens repositories in which all classes have a journal. At the end of a test, it
+// checks that the journal agrees with the stored items: each record should continue from the state that the records before it
+// describe.
 func Journaled(open storetest.Open) storetest.Open {
 	return func(t *testing.T, classes []*engine.Class) engine.Repository {
 		if storetest.Journal(classes) != nil {
@@ -35,22 +35,22 @@ func Journaled(open storetest.Open) storetest.Open {
 	}
 }
 
-// unjournaledTests lists tests with items that are not journaled because they are imported, and with items
-// that cannot be listed.
+// unjournaledTests lists tests for which the journal is not checked: their items are imported, which is not journaled,
+// or cannot be listed.
 var unjournaledTests = []string{"in_an_import", "kept_values_of_formulas", "kept_values_of_formulas_in_conditions",
 	"kept_values_of_formulas_after_writes", "calculated_anew", "a_formula_that_fails"}
 
-// state holds the values of an item as JSON by name. Its class is under "_class".
+// state contains the values of an item by name, each as JSON. "_class" is the name of its class.
 type state map[string]string
 
-// history is the state of all items according to a journal, by root class and id.
+// history is the state of all items as a journal describes it, by root class and id.
 type history struct {
 	classes map[string]*engine.Class
 	items   map[[2]string]state
-	members map[[2]string]map[collection][]string // of collections that are stored as links
+	members map[[2]string]map[collection][]string // members of collections that are stored as links
 }
 
-// checkAgreement compares the state according to the journal with the stored items.
+// checkAgreement checks all items: the state that the journal describes should be the stored state.
 func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 	recorded := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
@@ -83,8 +83,9 @@ func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
 
-// stateOf decodes the base or the data of a record. Null is "". It leaves out trackers of changes:
-// if only these differ, the item has not changed.
+// stateOf decodes the field base or data of a record: the values before or after the change. A null becomes "". The
+// attributes with the time and the account of the last change are left out: if only they differ, the item has not
+// changed.
 func stateOf(t *testing.T, c *engine.Class, json any) state {
 	t.Helper()
 	has := state{}
@@ -105,7 +106,8 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	return has
 }
 
-// applyRecord applies a record to the state.
+// applyRecord changes the state as a record of the journal describes. It returns an error if the record does not
+// continue from the state.
 func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	c := h.classes[record.Text("className")]
 	base, data := stateOf(t, c, record.Get("base")), stateOf(t, c, record.Get("data"))
@@ -139,8 +141,8 @@ func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	return nil
 }
 
-// changeValues replaces the values of base in s by those of data. It returns an error if s does not have
-// the values of base.
+// changeValues replaces the values in base, the ones before a change, by those in data. It returns an error if s does
+// not have the values of base.
 func (s state) changeValues(base, data state) error {
 	for name, was := range base {
 		if s[name] != was {
@@ -162,8 +164,8 @@ func (s state) changeValues(base, data state) error {
 	return nil
 }
 
-// idBefore returns the id that an item had before base and data changed its key. The parts of a key
-// may contain the separator. So the part that has not changed is found by removing the others from
+// idBefore returns the id that an item had before a change of its key from the values in base to those in data. The
+// parts of a key may contain the separator of the id. So an unchanged part is found by removing the other parts from
 // the id.
 func idBefore(c *engine.Class, id string, base, data state) string {
 	value := func(s state, name string) string {

@@ -12,14 +12,15 @@ import (
 	"restsrv/engine/wire"
 )
 
-// collection identifies a collection in any class of a tree, with the root class of its members.
+// collection identifies a collection by its name and the root class of its members. It is the same in all classes of a
+// tree.
 type collection struct{ name, root string }
 
 func collectionOf(p *engine.Property) collection {
 	return collection{p.Name, p.Target.Root().FullName}
 }
 
-// applyLinks applies a record of added or removed members.
+// applyLinks changes the members of a collection as a record of added or removed members describes.
 func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *engine.Class) error {
 	data, err := wire.Decode([]byte(engine.ValueText(record.Get("data"))))
 	if err != nil {
@@ -52,7 +53,8 @@ func (h history) applyLinks(t *testing.T, record *engine.Item, at [2]string, c *
 	return nil
 }
 
-// renameItem gives an item a new key in all collections. If the new key is empty, it removes the item.
+// renameItem changes the key of an item in all collections, from one root class and id to another. If the new id is
+// empty, it removes the item.
 func (h history) renameItem(from, to [2]string) {
 	if from == to {
 		return
@@ -66,7 +68,7 @@ func (h history) renameItem(from, to [2]string) {
 			i := slices.Index(ids, from[1])
 			switch {
 			case i < 0 || of.root != from[0]:
-			case to[1] == "" || slices.Contains(ids, to[1]): // two links become one
+			case to[1] == "" || slices.Contains(ids, to[1]): // both ids were members: one of them remains
 				collections[of] = slices.Delete(ids, i, i+1)
 			default:
 				ids[i] = to[1]
@@ -75,7 +77,8 @@ func (h history) renameItem(from, to [2]string) {
 	}
 }
 
-// checkMembers compares the members according to the journal with the stored members that exist.
+// checkMembers checks the members of all items: the members that the journal describes should be the stored members that
+// exist.
 func (h history) checkMembers(t *testing.T, d *diary) {
 	t.Helper()
 	for at, has := range h.items {

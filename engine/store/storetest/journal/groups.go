@@ -1,5 +1,5 @@
-// Package journal holds the tests of the conformance suite that check the journal of changes. With Journaled, all other
-// tests check it too.
+// Package journal contains the tests of the conformance suite for the journal of changes. Its function Journaled makes
+// all other tests check the journal too.
 package journal
 
 import "restsrv/engine/store/storetest"

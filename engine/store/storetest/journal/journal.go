@@ -33,14 +33,14 @@ var journalTests = []storetest.Test{
 	{Name: "many at the same time", Run: journalCrowd},
 }
 
-// diary is a repository with a journal.
+// diary is a repository with a journal. Its methods read and check the records of the journal.
 type diary struct {
 	engine.Repository
 	changes *engine.Class
 	read    int // number of records that newRecords has returned
 }
 
-// openJournaled opens a repository with a journal of the given classes.
+// openJournaled opens a repository of classes, in which the classes listed in journaled have a journal.
 func openJournaled(t *testing.T, open storetest.Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
 	for _, c := range journaled {
 		c.Journaling = true
@@ -50,8 +50,8 @@ func openJournaled(t *testing.T, open storetest.Open, classes []*engine.Class, j
 	return d
 }
 
-// newRecords returns the records since the last call: type, class, id, and base and data if they are not
-// null.
+// newRecords returns the records that were added since the last call. Each is a text: type, class, id, and the fields
+// base and data, which are the values before and after the change, unless they are null.
 func (d *diary) newRecords(t *testing.T) []string {
 	t.Helper()
 	all := []string{}
@@ -85,7 +85,7 @@ func (d *diary) expectRecords(t *testing.T, what string, want ...string) {
 	storetest.CheckSame(t, what, d.newRecords(t), append([]string{}, want...))
 }
 
-// expectSorted is expectRecords for records in any order.
+// expectSorted checks the new records like expectRecords, but ignores their order.
 func (d *diary) expectSorted(t *testing.T, what string, want ...string) {
 	t.Helper()
 	told := d.newRecords(t)

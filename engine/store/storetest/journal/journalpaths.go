@@ -16,7 +16,7 @@ import (
 
 func journalSave(t *testing.T, open storetest.Open) {
 	d, c := journalNotes(t, open)
-	// One statement can insert or update whole records. Other records need several.
+	// Records with all properties take one statement that inserts or updates. Other records take several statements.
 	whole := func(id, title string) engine.Record {
 		return storetest.NewRecord(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
 	}
@@ -131,7 +131,7 @@ func journalAll(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", storetest.ListIDs(t, d, storetest.All(c)), []string{"c", "d"})
 	var many []engine.Record
 	var changed, gone []string
-	for i := range 3 * 512 { // more items than one statement changes
+	for i := range 3 * 512 { // more items than one part of an UpdateAll has
 		id := fmt.Sprint("n", i)
 		many = append(many, storetest.NewRecord(c, id, "id", id, "rank", int64(i+10)))
 		changed = append(changed, fmt.Sprintf(`UPDATE note %s {"rank":%d} {"rank":9}`, id, i+10))
@@ -139,7 +139,7 @@ func journalAll(t *testing.T, open storetest.Open) {
 	}
 	storetest.Save(t, d, many...)
 	d.newRecords(t)
-	// A change of items should not exclude them from the remaining parts of the same UpdateAll.
+	// A changed item no longer satisfies the filter. UpdateAll should still change the items of its remaining parts.
 	if n, err := d.UpdateAll(t.Context(), storetest.Where(c, engine.OpGt, "rank", int64(9)), storetest.NewValues(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
@@ -163,7 +163,7 @@ func journalKey(t *testing.T, open storetest.Open) {
 	d.expectSorted(t, "what points at it follows", `UPDATE person ann {"town":"t"} {"town":"s"}`, `UPDATE town s {"id":"t","name":null} {"id":"s","name":"Oslo"}`)
 }
 
-// journalKeys changes a key that is part of other keys.
+// journalKeys changes a key that is part of the keys of other items.
 func journalKeys(t *testing.T, open storetest.Open) {
 	house := storetest.NewClass("house", storetest.Prop("no", engine.Int))
 	flat := storetest.NewClass("flat", storetest.Ref("house", house), storetest.Prop("no", engine.Int, storetest.Required), storetest.Prop("name", engine.String))
@@ -256,8 +256,8 @@ func journalImports(t *testing.T, open storetest.Open) {
 	}
 }
 
-// journalCrowd counts up from several goroutines. Each journal record should continue from the one
-// before it, and none may be missing.
+// journalCrowd increments a number from several goroutines. Each journal record should continue from the one before it,
+// and no record should be missing.
 func journalCrowd(t *testing.T, open storetest.Open) {
 	d, c := journalNotes(t, open)
 	storetest.Create(t, d, c, "id", "n", "rank", int64(0))

@@ -19,8 +19,8 @@ var expressionTests = []storetest.Test{
 	{Name: "refused", Run: expressionRefused},
 }
 
-// openSample returns a class with the item "full", which has a value for every property, and the
-// item "none", which has no values.
+// openSample opens a repository with a class and two of its items: "full" has a value for every property, and "none"
+// has none.
 func openSample(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class) {
 	c := storetest.NewClass("sample", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("big", engine.Int),
 		storetest.Prop("real", engine.Real), storetest.Prop("pay", engine.DecimalNum), storetest.Prop("at", engine.DateTime), storetest.Prop("ok", engine.Boolean),
@@ -33,7 +33,7 @@ func openSample(t *testing.T, open storetest.Open) (engine.Repository, *engine.C
 	return r, c
 }
 
-// value computes an expression for one item.
+// value returns the value of an expression for one item, as JSON.
 func value(t *testing.T, r engine.Repository, c *engine.Class, id, expr string) string {
 	t.Helper()
 	a, err := query.ParseAggregation(c, storetest.DecodeJSON(t, `{"fields":{"x":`+expr+`}}`), storetest.Now)
@@ -52,7 +52,7 @@ func value(t *testing.T, r engine.Repository, c *engine.Class, id, expr string) 
 	return text
 }
 
-// expressionCases lists expressions and their values for the full item.
+// expressionCases lists expressions and their values for the item "full".
 var expressionCases = [][2]string{
 	{`"$name"`, `"Grüße, Ÿ 😀!"`}, {`"$n"`, `-7`}, {`"$pay"`, `1234567890123456789.123456789`}, {`"$at"`, `"2024-02-29T13:04:05.678Z"`},
 	{`"$ok"`, `true`}, {`"$real"`, `0.1`}, {`5`, `5`}, {`"five"`, `"five"`}, {`true`, `true`}, {`null`, `null`}, {`{"literal":["$n"]}`, `"$n"`},
@@ -113,7 +113,7 @@ func expressionNulls(t *testing.T, open storetest.Open) {
 	}
 }
 
-// letters are characters for which databases and programs differ in case conversion.
+// letters lists letters and words for which databases and programs differ in the conversion of case.
 const letters = "aZ äÖ ß ŉ ǆ Ǆ ǅ ff ﬃ ı İ i I ς σ Σ ΑΣ ΑΣΑ ᾳ ᾼ ϐ ſ K Å ЁЖ ёж ҐЄІ Ա ա ნ Ა ẞ Ω ῼ Ⅷ ⓐ 𐐀 𐐨 ꭰ Ꭰ"
 
 func expressionLetters(t *testing.T, open storetest.Open) {
@@ -176,7 +176,7 @@ func expressionConditions(t *testing.T, open storetest.Open) {
 		`{"like":[{"concat":["$n","|","$name"]},"^-7.g"]}`: "full", `{"empty":[{"substr":["$name",0,0]}]}`: "full none",
 		`{"eq":[{"gt":["$n",0]},false]}`: "full none", `{"eq":["$ok",{"lt":["$n",0]}]}`: "full", `{"eq":[{"size":["$name"]},11]}`: "full", `{"$not":{"n":-7}}`: "none",
 		`{"eq":["n",7]}`: "", `{"ne":["n",7]}`: "full none", `{"in":["a",["a","b"]]}`: "full none", `{"in":["$name","x","y"]}`: "", `{"like":["x","y"]}`: "",
-		// A number in an operand does not change the comparison of its text.
+		// A number inside an expression does not change that its result is compared as text.
 		`{"gte":["$_class",{"if":[{"ne":["$n",{"add":[100,0]}]},"ß","$name"]}]}`: "",
 		`[{"property":"at","operation":8,"value":["$$today"]}]`:                  "full", `[{"property":"at","operation":5,"nestedConditions":[{"operation":9,"value":["$$now",1,"h"]}]}]`: "full",
 		`[{"property":"name","operation":2},{"property":"n","operation":2}]`: "none", `[{"property":"n","operation":9,"value":[1,"-7"]}]`: "full", `[]`: "full none",

@@ -21,8 +21,8 @@ var keysetTests = []storetest.Test{
 	{Name: "cursors", Run: cursors},
 }
 
-// openOrders creates items with repeated and null sort values. Use it to test pages that end between
-// equal values.
+// openOrders opens a repository with items that have repeated and null values to sort by, so that pages end between
+// items with equal values.
 func openOrders(t *testing.T, open storetest.Open) (engine.Repository, *engine.Class) {
 	city := storetest.NewClass("city", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	c := storetest.NewClass("order", storetest.Prop("id", engine.String), storetest.Prop("title", engine.String), storetest.Prop("rank", engine.Int), storetest.Prop("pay", engine.DecimalNum),
@@ -42,8 +42,8 @@ func openOrders(t *testing.T, open storetest.Open) (engine.Repository, *engine.C
 
 var orders = []string{"", "title", "pay", "real", "ok", "rank", "city.name", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
 
-// cursorOf returns the cursor for the end of a page. As in services, read holds one item more than
-// the page.
+// cursorOf returns the cursor for the end of a page of the given size. read lists the positions of the items that were
+// read: as in services, one item more than the page has.
 func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 	var next *engine.Position
 	if len(read) > size {
@@ -53,7 +53,7 @@ func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 	return query.CursorKey("key").Encode(q, read[max(0, len(read)-query.CursorItems):], next)
 }
 
-// readPage returns the ids of a page and the cursor for the next one, or "" if it is the last.
+// readPage returns the ids of one page, and the cursor for the next page, or "" if this page is the last.
 func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, size int) (found []string, next string, err error) {
 	t.Helper()
 	if cursor != "" {
@@ -77,7 +77,7 @@ func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, 
 	return found[:size], next, nil
 }
 
-// listPages lists items by cursors, with size items in a page.
+// listPages lists all items by cursors, in pages of the given size.
 func listPages(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -109,7 +109,7 @@ func keysetPages(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keysetStable checks that pages do not move when items are inserted or deleted between them.
+// keysetStable checks that items are neither repeated nor left out if items are inserted or deleted between two pages.
 func keysetStable(t *testing.T, open storetest.Open) {
 	r, c := openOrders(t, open)
 	sorted, _ := query.ParseSortList(c, "title")
@@ -129,7 +129,7 @@ func keysetStable(t *testing.T, open storetest.Open) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Delete(t.Context(), c, whole[9], nil); err != nil { // the item of the position itself
+	if err := r.Delete(t.Context(), c, whole[9], nil); err != nil { // the item at which the page has ended
 		t.Fatal(err)
 	}
 	q.After = at
@@ -203,7 +203,7 @@ func cursors(t *testing.T, open storetest.Open) {
 	}
 }
 
-// longTexts returns random texts. Many of them have a long common beginning.
+// longTexts returns a random text or null. Many of the texts are long and begin alike.
 func longTexts(random *rand.Rand) any {
 	switch random.IntN(12) {
 	case 0:
@@ -217,7 +217,7 @@ func longTexts(random *rand.Rand) any {
 	return text + strings.Repeat("x", random.IntN(3)) + fmt.Sprint(random.IntN(5)) + strings.Repeat("y", random.IntN(2)*2000)
 }
 
-// openLong creates items with long texts in all kinds of columns. Use it to sort by them.
+// openLong opens a repository with items that have long texts in columns of all kinds, to be sorted by.
 func openLong(t *testing.T, open storetest.Open, random *rand.Rand, items int) (engine.Repository, *engine.Class) {
 	city := storetest.NewClass("city", storetest.Prop("id", engine.String), storetest.Prop("name", engine.Text))
 	c := storetest.NewClass("long", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text), storetest.Prop("name", engine.String), storetest.Prop("html", engine.HTML, storetest.Indexed),
@@ -258,8 +258,8 @@ func keysetLong(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keysetLongStable checks that unchanged items appear once and in order, even if items at the ends
-// of pages change.
+// keysetLongStable checks that each unchanged item is listed once and in order, even if items at the ends of pages
+// change.
 func keysetLongStable(t *testing.T, open storetest.Open) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(7, seed))
@@ -281,7 +281,7 @@ func keysetLongStable(t *testing.T, open storetest.Open) {
 			if cursor = next; cursor == "" {
 				break
 			}
-			// Delete items of the page and others, but not the next one.
+			// Delete or change items of this page and others, but not the first item of the next page.
 			after, _, err := readPage(t, r, q, cursor, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -310,8 +310,7 @@ func keysetLongStable(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keysetLandmarks checks that a position remains valid while one of the items around it is
-// unchanged and readable.
+// keysetLandmarks checks that a cursor remains valid as long as one of the items around it is unchanged and readable.
 func keysetLandmarks(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("doc", storetest.Prop("id", engine.Int), storetest.Prop("text", engine.Text), storetest.Prop("owner", engine.String))
 	r := open(t, []*engine.Class{c})
@@ -356,7 +355,7 @@ func keysetLandmarks(t *testing.T, open storetest.Open) {
 	continues("the one before is changed", r, "9", "10", "11")
 	storetest.Update(t, r, c, "4", "text", nil)
 	_, _, err = readPage(t, mine, q, cursor, 3)
-	storetest.CheckError(t, err, engine.Invalid, "cursor") // the unchanged items are hidden
+	storetest.CheckError(t, err, engine.Invalid, "cursor") // the account may not read the unchanged items around the cursor
 	continues("but not from all", r, "9", "10", "11")
 	storetest.Update(t, r, c, "5", "text", "other")
 	_, _, err = readPage(t, r, q, cursor, 3)

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// ownedConditions lists conditions in the form of class files, each with a function of the same
-// meaning.
+// ownedConditions lists conditions of a collection in the form of class files, each with a Go function that decides in
+// the same way.
 var ownedConditions = []struct {
 	list  string
 	holds func(box, thing *engine.Item) bool
@@ -45,15 +45,15 @@ var ownedConditions = []struct {
 	{`[{"property":"kind","operation":0,"value":["$nosuch"]}]`, func(_, thing *engine.Item) bool { return thing.Get("kind") == nil }},
 }
 
-// above reports whether a thing weighs more than the low of its box plus more.
+// above reports whether the weight of a thing is greater than low of its box plus more.
 func above(thing, box *engine.Item, more int64) bool {
 	weight, given := thing.Get("weight").(int64)
 	low, also := box.Get("low").(int64)
 	return given && also && weight > low+more
 }
 
-// loadOwners loads members by conditions with values of their owners, for one owner and for many at
-// once.
+// loadOwners loads the members of collections with conditions that use values of the owner, for one owner and for many
+// at once.
 func loadOwners(t *testing.T, open storetest.Open) {
 	const n = 90
 	b := storetest.OpenBoxes(t, open)

@@ -21,7 +21,7 @@ var momentTests = []storetest.Test{
 	{Name: "a snapshot in a transaction", Run: snapshotInTransaction},
 }
 
-// momentTotals compares Query.Total with Count.
+// momentTotals compares the total that List sets in Query.Total with the result of Count.
 func momentTotals(t *testing.T, open storetest.Open) {
 	r, c := openOrders(t, open)
 	city := &engine.Load{Property: c.Property("city"), Shown: true}
@@ -72,7 +72,7 @@ func momentTotals(t *testing.T, open storetest.Open) {
 	}
 }
 
-// during runs writers until the readers end.
+// during calls write repeatedly in several goroutines, until three concurrent calls of read have ended.
 func during(t *testing.T, writers int, write func(ctx context.Context, i, step int) error, read func(i int) error) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -96,8 +96,8 @@ func during(t *testing.T, writers int, write func(ctx context.Context, i, step i
 	}
 }
 
-// skipWhole skips a test if all readings are parts of transactions. There, each statement may see
-// the commits of other transactions since the previous one.
+// skipWhole skips a test if the repository runs each call in a transaction. In transactions, each statement of a read
+// may see changes that were committed after the previous statement.
 func skipWhole(t *testing.T, r engine.Repository) {
 	t.Helper()
 	if _, ok := r.(storetest.Whole); ok {
@@ -105,7 +105,7 @@ func skipWhole(t *testing.T, r engine.Repository) {
 	}
 }
 
-// momentCrowd lists items while others are created and deleted.
+// momentCrowd lists items while other goroutines create and delete items. The total should agree with the list.
 func momentCrowd(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	skipWhole(t, r)
@@ -139,8 +139,8 @@ func momentCrowd(t *testing.T, open storetest.Open) {
 	})
 }
 
-// momentLoads loads two references of each item. The sum of their targets is constant, so each
-// reading should find it.
+// momentLoads reads pairs that refer to two items, while other goroutines change both items. The sum of the two values is
+// constant, so each read should find it.
 func momentLoads(t *testing.T, open storetest.Open) {
 	left := storetest.NewClass("left", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	right := storetest.NewClass("right", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
@@ -185,7 +185,7 @@ func momentLoads(t *testing.T, open storetest.Open) {
 	})
 }
 
-// openSnapshots opens a repository with snapshots and some notes.
+// openSnapshots opens a repository of notes that supports snapshots, and creates some notes.
 func openSnapshots(t *testing.T, open storetest.Open) (storetest.Archive, engine.Snapshotter, *engine.Class) {
 	t.Helper()
 	r, c := storetest.OpenNotes(t, open)
@@ -262,8 +262,8 @@ func snapshotWrites(t *testing.T, open storetest.Open) {
 	}
 }
 
-// snapshotFails ends more snapshots with an error than there are connections. Each of them should
-// release its connection.
+// snapshotFails opens more snapshots than there are connections; each ends with an error. Each should release its
+// connection.
 func snapshotFails(t *testing.T, open storetest.Open) {
 	r, s, c := openSnapshots(t, open)
 	var late context.Context

@@ -18,9 +18,8 @@ var pathTests = []storetest.Test{
 	{Name: "conditions of a load", Run: loadedByPath},
 }
 
-// society has people (0 ann, 1 bob, 2 cid, 3 dan, 4 eve, an employee) with their boss and staff,
-// their towns and the regions of the towns. The town of cid and the region of eve's town do not
-// exist. dan has no town.
+// society has people with a boss and staff: 0 ann, 1 bob, 2 cid, 3 dan, and 4 eve, an employee. People live in towns,
+// which belong to regions. The town of cid and the region of eve's town do not exist, and dan has no town.
 type society struct {
 	engine.Repository
 	region, town, person, employee *engine.Class
@@ -123,8 +122,8 @@ func paths(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "counted exactly", []any{n, err}, []any{int64(2), nil})
 }
 
-// backReferences follows a reference that is stored on the other side. If several items
-// refer to one, it leads to the item of the right class that was inserted first.
+// backReferences uses a reference that is stored on the other side. If several items refer to one, it leads to the item
+// of the right class that was inserted first.
 func backReferences(t *testing.T, open storetest.Open) {
 	s := openSociety(t, open)
 	for filter, want := range map[string]string{
@@ -191,7 +190,7 @@ func sortingByPath(t *testing.T, open storetest.Open) {
 	}
 }
 
-// compositePaths follows references to items with keys of two properties, by the text of the id.
+// compositePaths uses references to items with keys of two properties. Such a reference contains the id as text.
 func compositePaths(t *testing.T, open storetest.Open) {
 	place := storetest.NewClass("place", storetest.Prop("row", engine.Int), storetest.Prop("seat", engine.String), storetest.Prop("price", engine.Int))
 	place.Key = []string{"row", "seat"}
@@ -224,7 +223,7 @@ func compositePaths(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "by guest", storetest.ListIDs(t, r, q), []string{"1_a"})
 }
 
-// loadedByPath loads items by a condition and an order that follow references.
+// loadedByPath loads the members of a collection with a condition and a sort order that follow references.
 func loadedByPath(t *testing.T, open storetest.Open) {
 	s := openSociety(t, open)
 	staff := s.person.Property("staff")

@@ -51,7 +51,7 @@ func typedReferences(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "ref", storetest.Get(t, r, c, "1").Get("ref"), "3_a_b")
 }
 
-// jsonOfEveryType reads values that Cast has converted, in the form that clients get.
+// jsonOfEveryType reads values of all types as JSON, as clients get them. The values were converted by Cast.
 func jsonOfEveryType(t *testing.T, open storetest.Open) {
 	target := storetest.NewClass("target", storetest.Prop("key", engine.Int))
 	c := storetest.NewClass("all", storetest.Prop("id", engine.Int),
@@ -93,7 +93,7 @@ func jsonOfEveryType(t *testing.T, open storetest.Open) {
 	}
 }
 
-// changedValues updates and saves values of every type, to other values and to null.
+// changedValues changes values of every type to other values and to null, by updates and saves.
 func changedValues(t *testing.T, open storetest.Open) {
 	for typ, list := range sortedValues {
 		t.Run(typ.String(), func(t *testing.T) {

@@ -56,7 +56,7 @@ func decimals(texts ...string) []any {
 	return list
 }
 
-// jsonTexts returns values of a type that is stored as JSON, sorted by bytes.
+// jsonTexts returns values of a type that is stored as JSON. The texts must be sorted by their bytes.
 func jsonTexts(texts ...string) []any {
 	var list []any
 	for _, s := range texts {
@@ -65,7 +65,7 @@ func jsonTexts(texts ...string) []any {
 	return list
 }
 
-// roundTrip stores each value, reads it with Get and List, and sorts by it.
+// roundTrip stores values of each type, reads them with Get and List, and sorts by them.
 func roundTrip(t *testing.T, open storetest.Open) {
 	for typ, list := range sortedValues {
 		t.Run(typ.String(), func(t *testing.T) {
@@ -73,7 +73,7 @@ func roundTrip(t *testing.T, open storetest.Open) {
 			r := open(t, []*engine.Class{c})
 			want := []string{"0"} // null comes first
 			storetest.Create(t, r, c, "id", int64(0))
-			for i := range list { // stored in reverse, so that the list must be sorted
+			for i := range list { // stored in reverse order, so that the list must be sorted
 				at := len(list) - 1 - i
 				it := storetest.Create(t, r, c, "id", int64(at+1), "v", list[at])
 				storetest.CheckSame(t, "created", it.Values[1], list[at])
@@ -180,8 +180,8 @@ func oddNames(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
 }
 
-// indexedTexts stores the longest texts that keys and indexes accept. It checks that longer ones
-// are rejected, and that texts of any length are found if they may have several lines.
+// indexedTexts stores the longest texts that keys and indexes accept. Longer texts should be rejected, except texts of
+// several lines, which should be found at any length.
 func indexedTexts(t *testing.T, open storetest.Open) {
 	c := &engine.Class{Name: "indexed", Namespace: "test", Key: []string{"k1", "k2"}, Properties: []*engine.Property{
 		storetest.Prop("k1", engine.String), storetest.Prop("k2", engine.String), storetest.Prop("s", engine.String, storetest.Indexed), storetest.Prop("u", engine.Text, storetest.Unique),
@@ -212,8 +212,8 @@ func indexedTexts(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "rows", storetest.Count(t, r, c), int64(2))
 }
 
-// longNames has classes and properties with names that are longer than a database accepts. Their
-// letters have two bytes each, and they begin alike.
+// longNames stores items of classes and properties with names longer than the databases accept. The names begin alike,
+// and their letters have two bytes each.
 func longNames(t *testing.T, open storetest.Open) {
 	long := strings.Repeat("имя", 30)
 	var classes []*engine.Class
@@ -234,10 +234,10 @@ func longNames(t *testing.T, open storetest.Open) {
 	}
 }
 
-// oddTexts are texts that could break the code that joins texts to read them at once.
+// oddTexts could break the code that joins several texts of a row to read them as one column.
 var oddTexts = []any{nil, "", "v", "vv", "\x01", "\x01v\x01", "0", "\u0080", "\\0", "x'00'", strings.Repeat("v", 1<<20), nil, strings.Repeat("\u00e4", 1<<19), " "}
 
-// textNeighbours stores each odd text between every two others.
+// textNeighbours stores each of oddTexts between every two others.
 func textNeighbours(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("texts", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("b", engine.Text), storetest.Prop("p", engine.DecimalNum), storetest.Prop("c", engine.HTML))
 	r := open(t, []*engine.Class{c})

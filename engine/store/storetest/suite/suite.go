@@ -1,6 +1,6 @@
-// Package suite runs the conformance suite of engine.Repository. The tests use only the interface and check the
-// behaviour that every implementation must have. Implementations run them from their own tests. Tests for a single
-// database belong to its own package.
+// Package suite runs the conformance suite of engine.Repository. The tests use only this interface and check the
+// behaviour that every implementation must have. An implementation calls Run in its own tests. Tests for a single
+// database belong to the package of that database.
 package suite
 
 import (

@@ -35,7 +35,7 @@ func linking(t *testing.T, open storetest.Open) {
 	}
 	it := storetest.Create(t, c, c.Person, "id", "ann", "tags", storetest.AddLinks("3", "1", "3"))
 	storetest.CheckSame(t, "not a value", it.Get("tags"), nil)
-	tags("3", "1") // in the order of adding, without repetition
+	tags("3", "1") // in the order in which they were added, without repetition
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.AddLinks("1", "2"))
 	tags("3", "1", "2")
 	storetest.Update(t, c, c.Person, "ann", "tags", storetest.RemoveLinks("1", "5"))
@@ -201,7 +201,7 @@ func missingMembers(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "tags", storetest.ListMembers(t, c, c.Person, "ann", "tags"), []string{"1"})
 }
 
-// memberForward names members that later records of the same save create.
+// memberForward adds members to a collection before later records of the same save create these members.
 func memberForward(t *testing.T, open storetest.Open) {
 	c := storetest.OpenClub(t, open)
 	records := []engine.Record{
@@ -281,7 +281,7 @@ func manyMembers(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "removed and added", storetest.ListMembers(t, c, c.Person, "ann", "tags")[n/2:], []string{"0"})
 }
 
-// typedLinks links items with ids that are not text, and items with composite keys.
+// typedLinks stores links to items with ids of other types than text, and to items with composite keys.
 func typedLinks(t *testing.T, open storetest.Open) {
 	day := storetest.NewClass("day", storetest.Prop("at", engine.DateTime), storetest.Prop("name", engine.String))
 	place := &engine.Class{Name: "place", Namespace: "test", Key: []string{"row", "seat"}, Properties: []*engine.Property{

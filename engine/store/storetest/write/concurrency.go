@@ -26,8 +26,8 @@ var concurrencyTests = []storetest.Test{
 	{Name: "a query ends at whatever moment its context ends", Run: cancelledQueries},
 }
 
-// refusedWrites changes one item from several goroutines. If a write is rejected because of its
-// revision, a reading right after it should return another revision.
+// refusedWrites changes one item from several goroutines. If a write is rejected because the item has another revision
+// than expected, a read right after it should return another revision.
 func refusedWrites(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	ctx := t.Context()
@@ -164,8 +164,8 @@ func failingNeighbours(t *testing.T, open storetest.Open) {
 	}
 }
 
-// lostUpdates increments a number under If-Match. Each successful write should be visible to the
-// next.
+// lostUpdates increments a number from several goroutines, with a condition on the revision that was read. No increment
+// may be lost.
 func lostUpdates(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	ctx := t.Context()
@@ -190,7 +190,7 @@ func lostUpdates(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "rank", storetest.Get(t, r, c, "1").Get("rank"), int64(80))
 }
 
-// slowNotes is the number of items that a slowQuery reads.
+// slowNotes is the number of items that the query of slowQuery reads.
 const slowNotes = 20000
 
 // slowQuery returns a query that takes minutes and finds one item.
@@ -211,7 +211,7 @@ func slowQuery(t *testing.T, r engine.Repository, c *engine.Class) *engine.Query
 	return q
 }
 
-// longQuery ends the context of two running queries.
+// longQuery ends the contexts of two queries while the queries run.
 func longQuery(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	q := slowQuery(t, r, c)
@@ -247,8 +247,8 @@ func longQuery(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "after it", storetest.Count(t, r, c), int64(slowNotes))
 }
 
-// cancelledQueries ends the contexts of queries at random moments: before, while and after the
-// database receives the statement.
+// cancelledQueries ends the contexts of queries at random moments: before, while and after the database receives the
+// statement.
 func cancelledQueries(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	q := slowQuery(t, r, c)
@@ -276,7 +276,7 @@ func membersTogether(t *testing.T, open storetest.Open) {
 	for i := range 8 {
 		storetest.Create(t, c, c.Person, "id", fmt.Sprint("p", i))
 	}
-	storetest.RunTogether(t, 8, func(i int) error {
+	storetest.RunTogether(t, 8, func(i int) error { // the links are added from both sides
 		for j := range 8 { // from both sides
 			person := fmt.Sprint("p", (i+j)%8)
 			if _, err := c.Update(t.Context(), c.Group, "g", storetest.NewValues(c.Group, "people", storetest.AddLinks(person)), engine.WriteOptions{}); err != nil {
@@ -293,8 +293,8 @@ func membersTogether(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "each once", found, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"})
 }
 
-// crossedSaves writes the same items in opposite orders, with nested records, numbers and
-// collections. Each part of a repeated save should take effect once.
+// crossedSaves saves the same items in opposite orders at the same time, with nested records, numbers and collections.
+// When a save is repeated because of a conflict, each of its parts should take effect once.
 func crossedSaves(t *testing.T, open storetest.Open) {
 	line := storetest.NewClass("line", storetest.Prop("n", engine.Int, storetest.Autoassigned), storetest.Prop("text", engine.String))
 	note := storetest.NewClass("note", storetest.Prop("id", engine.Int, storetest.Autoassigned), storetest.Prop("text", engine.String))

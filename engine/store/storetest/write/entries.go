@@ -21,7 +21,7 @@ var entryTests = []storetest.Test{
 	{Name: "keys of several types", Run: keyEntries},
 }
 
-// entries returns a class with several texts in an index.
+// entries returns a class with indexes that contain several texts.
 func entries() *engine.Class {
 	c := storetest.NewClass("entry", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("b", engine.Text), storetest.Prop("c", engine.URL), storetest.Prop("n", engine.Int),
 		storetest.Prop("d", engine.DecimalNum), storetest.Prop("e", engine.String), storetest.Prop("when", engine.DateTime))
@@ -29,7 +29,7 @@ func entries() *engine.Class {
 	return c
 }
 
-// tooLarge expects an error for the size of an attribute.
+// tooLarge checks that err reports that the value of an attribute is too long.
 func tooLarge(t *testing.T, what string, err error, attribute string) {
 	t.Helper()
 	storetest.CheckSame(t, what, storetest.CheckError(t, err, engine.Invalid, "size").Attribute, attribute)
@@ -66,8 +66,8 @@ func sharedEntries(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "objects", storetest.ListIDs(t, r, storetest.All(c)), []string{"1", "4"})
 }
 
-// randomEntries writes texts of random lengths in all ways. They should be accepted up to the limit
-// in bytes, even if the database compresses them.
+// randomEntries writes texts of random lengths by all kinds of writes. A text should be accepted if it is within the
+// limit in bytes, and refused otherwise, even if the database would compress it.
 func randomEntries(t *testing.T, open storetest.Open) {
 	random := rand.New(rand.NewPCG(13, 13))
 	c := entries()
@@ -136,7 +136,7 @@ func randomEntries(t *testing.T, open storetest.Open) {
 	}
 }
 
-// duplicate reports whether another object has the texts of the unique index.
+// duplicate reports whether another object than id has the texts b and c of after, which have a unique index.
 func duplicate(held map[string]map[string]any, id string, after map[string]any) bool {
 	for other, v := range held {
 		if other != id && v["b"] != nil && v["c"] != nil && v["b"] == after["b"] && v["c"] == after["c"] {
@@ -146,7 +146,7 @@ func duplicate(held map[string]map[string]any, id string, after map[string]any) 
 	return false
 }
 
-// lateEntries checks that texts which the client does not give in the write count too.
+// lateEntries checks that texts which the client does not give, such as default values, count towards the limit.
 func lateEntries(t *testing.T, open storetest.Open) {
 	target := storetest.NewClass("target", storetest.Prop("id", engine.String))
 	c := storetest.NewClass("late", storetest.Prop("id", engine.String), storetest.Prop("s", engine.String, storetest.ByDefault("default")), storetest.Ref("ref", target))
@@ -174,7 +174,7 @@ func lateEntries(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "followed", storetest.Get(t, r, c, "2").Get("ref"), any(storetest.NoiseText(600)))
 }
 
-// linkEntries checks the limit for the ids on both sides of a link, which share an index.
+// linkEntries checks the limit for the two ids of a link, which share an index entry.
 func linkEntries(t *testing.T, open storetest.Open) {
 	tag := storetest.NewClass("tag", storetest.Prop("id", engine.String))
 	c := storetest.NewClass("tagged", storetest.Prop("id", engine.String))
@@ -199,8 +199,8 @@ func linkEntries(t *testing.T, open storetest.Open) {
 	storetest.Update(t, r, c, long, "id", storetest.NoiseText(1299))
 }
 
-// otherEntries checks that values of types without a length limit are stored at any length, even if
-// the class declares an index for them.
+// otherEntries checks that values of types which no index limits are stored at any length, even if the class declares
+// an index for them.
 func otherEntries(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("other", storetest.Prop("id", engine.String), storetest.Prop("custom", engine.Custom, storetest.Indexed), storetest.Prop("geo", engine.Geo, storetest.Indexed), storetest.Prop("d", engine.DecimalNum, storetest.Indexed))
 	r := open(t, []*engine.Class{c})
@@ -209,8 +209,8 @@ func otherEntries(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "stored", storetest.Get(t, r, c, "1").Values, it.Values)
 }
 
-// fullEntries fills indexes over different numbers of columns. PostgreSQL should accept all entries
-// within the limit.
+// fullEntries stores the longest texts in indexes with different numbers of columns. PostgreSQL should accept every
+// index entry within the limit.
 func fullEntries(t *testing.T, open storetest.Open) {
 	random := rand.New(rand.NewPCG(13, 32))
 	var classes []*engine.Class
@@ -278,7 +278,7 @@ func fullEntries(t *testing.T, open storetest.Open) {
 	}
 }
 
-// keyEntries checks that the limit of an id with several properties includes all of its parts.
+// keyEntries checks that the limit of an id with several properties applies to all its parts together.
 func keyEntries(t *testing.T, open storetest.Open) {
 	c := &engine.Class{Name: "keys", Namespace: "test", Key: []string{"d", "s", "n"}, Properties: []*engine.Property{
 		storetest.Prop("d", engine.DecimalNum), storetest.Prop("s", engine.String), storetest.Prop("n", engine.Int), storetest.Prop("title", engine.String)}}

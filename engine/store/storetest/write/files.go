@@ -45,7 +45,7 @@ func fileItems(t *testing.T, open storetest.Open) {
 	storetest.Create(t, a, a.Print, "id", int64(1), "image", storetest.File("a"), "scan", storetest.File("s"))
 	storetest.Create(t, a, a.Photo, "id", int64(2), "image", storetest.File("b"))
 	storetest.CheckSame(t, "made", a.Held(t), map[string]string{"a": "print@test 1 image", "s": "print@test 1 scan", "b": "photo@test 2 image"})
-	storetest.Update(t, a, a.Photo, "1", "id", int64(7)) // through the class above
+	storetest.Update(t, a, a.Photo, "1", "id", int64(7)) // written as an item of the ancestor class
 	storetest.CheckSame(t, "another key", a.Held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "photo@test 2 image"})
 	storetest.Save(t, a, storetest.NewRecord(a.Photo, "7"), storetest.NewRecord(a.Print, "2"))
 	storetest.CheckSame(t, "another class", a.Held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "print@test 2 image"})
@@ -74,7 +74,7 @@ func fileMany(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", len(a.Held(t)), 0)
 }
 
-// fileOwners names a file of one item in another item. The first item should keep the file.
+// fileOwners stores a file in a second item while the first item has it. The first item should keep the file.
 func fileOwners(t *testing.T, open storetest.Open) {
 	a := storetest.OpenAlbum(t, open)
 	storetest.Create(t, a, a.Photo, "id", int64(1), "image", storetest.File("a"), "more", storetest.Files("b", "b"))

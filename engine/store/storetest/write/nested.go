@@ -19,7 +19,7 @@ var nestedTests = []storetest.Test{
 	{Name: "readonly in a save", Run: readonlySave},
 }
 
-// newNames has towns with required names and generated ids.
+// newNames opens a repository with the classes of a World, in which towns have required names and generated ids.
 func newNames(t *testing.T, open storetest.Open) *storetest.World {
 	w := &storetest.World{}
 	w.Region = storetest.NewClass("region", storetest.Prop("code", engine.Int), storetest.Prop("name", engine.String))
@@ -67,7 +67,7 @@ func nestedFollow(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "followed", storetest.Update(t, w, w.Person, "ann", "town", follow("name", "Oslo")).Get("town"), "t1")
 	it := storetest.Get(t, w, w.Town, "t1")
 	storetest.CheckSame(t, "updated", []any{it.Get("name"), it.Get("region")}, []any{"Oslo", int64(1)})
-	for _, id := range []string{"bob", "cid"} { // a null and a dangling reference
+	for _, id := range []string{"bob", "cid"} { // bob has a null reference, cid a dangling one
 		made := storetest.Update(t, w, w.Person, id, "town", follow("name", "of "+id)).Get("town").(string)
 		storetest.CheckSame(t, "new", storetest.Get(t, w, w.Town, made).Get("name"), "of "+id)
 	}
@@ -131,7 +131,7 @@ func danglingReferences(t *testing.T, open storetest.Open) {
 	for i := range 700 {
 		rec := storetest.NewRecord(w.Person, "", "town", "t1")
 		if rec.Handling = engine.Strict; i == 600 {
-			rec = storetest.NewRecord(w.Person, "", "town", "gone") // in lenient handling
+			rec = storetest.NewRecord(w.Person, "", "town", "gone") // with lenient handling
 		}
 		records = append(records, rec)
 	}
@@ -176,7 +176,7 @@ func allowedClasses(t *testing.T, open storetest.Open) {
 	}
 	_, err := f.Create(t.Context(), owner, storetest.NewValues(owner, "id", "3", "car", "h"), engine.WriteOptions{Handling: engine.Strict})
 	storetest.CheckError(t, err, engine.Invalid, "dangling") // no car has that id
-	// A nested record of a class above updates the item and does not change its class.
+	// A nested record of an ancestor class updates the item and does not change its class.
 	storetest.Update(t, f, owner, "1", "any", storetest.NestedRecord(f.Thing, "id", "b", "name", "renamed"))
 	kept := storetest.Get(t, f, f.Bus, "b")
 	storetest.CheckSame(t, "kept", []any{kept.Get("name"), kept.Get("seats")}, []any{"renamed", int64(9)})

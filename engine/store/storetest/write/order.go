@@ -31,7 +31,8 @@ var orderTests = []storetest.Test{
 	{Name: "random batches", Run: randomBatches},
 }
 
-// shire has regions and towns that refer to each other. Any town may be the capital of a region.
+// shire has towns that belong to regions. Towns also refer to other towns (twin, friends), and regions to towns
+// (visited).
 type shire struct {
 	engine.Repository
 	region, town *engine.Class
@@ -55,8 +56,8 @@ func openShire(t *testing.T, open storetest.Open) *shire {
 	return s
 }
 
-// recordAfterCollection saves a record that names a region after one with a collection that names
-// the town, and the reverse. The later record should win.
+// recordAfterCollection saves two records that both determine the region of a town: the collection of a region, and the
+// reference of the town, in both orders. The later record should win.
 func recordAfterCollection(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	region := func() any { return storetest.Get(t, s, s.town, "t7").Get("region") }
@@ -80,7 +81,7 @@ func recordAfterCollection(t *testing.T, open storetest.Open) {
 	storetest.CheckStored(t, s, items)
 }
 
-// recordAfterNested saves a record after another one in which the same object is nested.
+// recordAfterNested saves a record of an object after another record that contains the same object as a nested record.
 func recordAfterNested(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	items := storetest.Save(t, s, storetest.NewRecord(s.region, "r3", "towns", storetest.AddLinks(storetest.NestedRecord(s.town, "id", "t7", "name", "inner", "rank", int64(1)))), storetest.NewRecord(s.town, "t7", "name", "outer"))
@@ -119,8 +120,8 @@ func memberCreatedLater(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "never created", []any{e.Index, e.Attribute, e.ID}, []any{1, "towns", "none"})
 }
 
-// answersStored compares the items that writes return with the stored ones, when a later part of
-// the write changes the object.
+// answersStored checks that a write returns the items as they are stored, even if a later part of the write changes
+// them.
 func answersStored(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	items := storetest.Save(t, s, storetest.NewRecord(s.town, "t1", "name", "a"), storetest.NewRecord(s.region, "r0"), storetest.NewRecord(s.town, "t1", "name", "b"), storetest.NewRecord(s.region, "r1", "towns", storetest.AddLinks("t1")))
@@ -139,7 +140,7 @@ func answersStored(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "its own member", it.Get("twin"), "t2")
 }
 
-// oldKeyInRecord names an item by its old key in the record that changes the key.
+// oldKeyInRecord uses the old key of an item inside the record that changes this key.
 func oldKeyInRecord(t *testing.T, open storetest.Open) {
 	for name, write := range map[string]func(s *shire, id string, pairs ...any) (*engine.Item, error){
 		"update": func(s *shire, id string, pairs ...any) (*engine.Item, error) {
@@ -189,8 +190,8 @@ func engineRecord(c *engine.Class, id string, pairs ...any) *engine.Record {
 	return &r
 }
 
-// oldKeyInSave names an item by its old key in a record after the one that changes it. As in
-// separate saves, the item should count as missing.
+// oldKeyInSave uses the old key of an item in a record after the one that changes the key. As in separate saves, the
+// item should count as missing.
 func oldKeyInSave(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	for _, strict := range []engine.Record{storetest.NewRecord(s.town, "t2", "friends", storetest.AddLinks("t1")), storetest.NewRecord(s.town, "t2", "twin", "t1"), storetest.NewRecord(s.town, "t5", "twin", "t1")} {
@@ -206,7 +207,8 @@ func oldKeyInSave(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "named before", []any{items[0].Get("twin"), storetest.ListMembers(t, s, s.town, "t2", "friends")}, []any{"t9", []string{"t9"}})
 }
 
-// backKeyPart adds items to collections by references that are part of their keys.
+// backKeyPart adds items to collections that are stored as references, where the reference is part of the key of the
+// item.
 func backKeyPart(t *testing.T, open storetest.Open) {
 	order := storetest.NewClass("order", storetest.Prop("id", engine.String))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{
@@ -233,8 +235,8 @@ func backKeyPart(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "lines", storetest.ListMembers(t, r, order, "c", "lines"), []string{"c_1", "c_5"})
 }
 
-// joinedKeys writes items with keys that join to the same id, in every way. Only one of them may be
-// stored, and no write may change the other.
+// joinedKeys writes two items by all kinds of writes. Their keys differ, but the ids that are joined from the keys are
+// equal. Only one of them may be stored, and no write may change the other one instead.
 func joinedKeys(t *testing.T, open storetest.Open) {
 	pair := &engine.Class{Name: "pair", Namespace: "test", Key: []string{"a", "b"}, Properties: []*engine.Property{
 		{Name: "a", Type: engine.String}, {Name: "b", Type: engine.String, OrderNumber: 1}, {Name: "text", Type: engine.String, Nullable: true, OrderNumber: 2}}}
@@ -282,8 +284,8 @@ func joinedKeys(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "still pointed at", []any{storetest.Get(t, r, holder, "h").Get("pair"), storetest.ListMembers(t, r, holder, "h", "pairs")}, []any{"x_y_z", []string{"x_y_z"}})
 }
 
-// recordAbove saves records of a class above the class of the object. The object should keep its
-// class and the values that only its class has.
+// recordAbove saves an object with a record of an ancestor class. The object should keep its class and the values of
+// properties that only its class has.
 func recordAbove(t *testing.T, open storetest.Open) {
 	f := storetest.OpenFamily(t, open)
 	version := storetest.NewRecord(f.Thing, "b", "name", "big")
@@ -296,8 +298,8 @@ func recordAbove(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "house", []any{items[4].Class, items[4].ID, items[4].Get("floors")}, []any{f.House, "h2", int64(2)})
 }
 
-// recordBeside saves records of another class of the tree. An object changes to a class below its
-// own and keeps its values. It changes to a class beside it only if no value is lost.
+// recordBeside saves an object with a record of another class of the tree. If that class is a descendant, the object
+// changes its class and keeps its values. Otherwise it changes its class only if no value is lost.
 func recordBeside(t *testing.T, open storetest.Open) {
 	thing, tag := storetest.NewClass("thing", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String)), storetest.NewClass("tag", storetest.Prop("id", engine.String))
 	car := storetest.Extend(thing, "car", storetest.Prop("wheels", engine.Int), storetest.LinkCollection("tags", tag))
@@ -323,8 +325,8 @@ func recordBeside(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "without values to lose", items[1].Values, storetest.NewValues(house, "id", "c", "name", "car", "floors", int64(3)))
 }
 
-// keptReferences changes the class of an object by a strict record that does not give its
-// references. They may dangle, but the new class should allow the classes of their targets.
+// keptReferences changes the class of an object by a strict record without values for its references. The references
+// may be dangling, but the new class must allow the classes of their targets.
 func keptReferences(t *testing.T, open storetest.Open) {
 	spot := storetest.NewClass("spot", storetest.Prop("id", engine.String))
 	park := storetest.Extend(spot, "park")
@@ -356,7 +358,7 @@ func keptReferences(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "names", []string{e.ID, e.Attribute}, []string{"s", "at"})
 }
 
-// batchWriter creates random batches of records.
+// batchWriter makes random batches of records, and the items for them.
 type batchWriter struct {
 	*rand.Rand
 	node, leaf, twig, region, town, seat, spot, ticket *engine.Class
@@ -395,7 +397,7 @@ func (w *batchWriter) classes() []*engine.Class {
 
 func (w *batchWriter) one(options ...string) string { return options[w.IntN(len(options))] }
 
-// id returns a possible id of an item of a class.
+// id returns a random id of a class. Often an item with this id exists.
 func (w *batchWriter) id(c *engine.Class) string {
 	switch c.Root() {
 	case w.node:
@@ -412,14 +414,14 @@ func (w *batchWriter) id(c *engine.Class) string {
 	return strconv.Itoa(1 + w.IntN(6))
 }
 
-// number returns the end of an id, mostly of an item that exists from the beginning.
+// number returns the end of a random id, which often belongs to one of the items of fill.
 func (w *batchWriter) number(n int) string {
 	return strconv.Itoa(w.IntN(n)) + w.one("", "", "", "", "", "a", "b")
 }
 
 func (w *batchWriter) part() string { return w.one("a", "b", "a_b", "b_a") }
 
-// values sets some properties of a class, with nested records down to depth.
+// values returns random values for some properties of a class. Nested records have at most the given depth.
 func (w *batchWriter) values(c *engine.Class, depth int) engine.Values {
 	v := engine.NewValues(c)
 	for _, p := range c.Properties {
@@ -444,7 +446,7 @@ func (w *batchWriter) values(c *engine.Class, depth int) engine.Values {
 	return v
 }
 
-// anotherKey sets another key in values. The key is often free.
+// anotherKey sets a random key in v, to change the key of an item. Often no item has this key.
 func (w *batchWriter) anotherKey(c *engine.Class, v engine.Values) {
 	w.setKey(c, v)
 	if key := c.KeyProperties(); len(key) == 1 && key[0].Type == engine.String && w.IntN(4) > 0 {
@@ -494,7 +496,7 @@ func (w *batchWriter) links(p *engine.Property, depth int) *engine.Links {
 	return l
 }
 
-// fill creates the items that the batches name.
+// fill creates the items that most records refer to.
 func (w *batchWriter) fill(t *testing.T, r engine.Repository) {
 	for i := range 4 {
 		n := strconv.Itoa(i)
@@ -507,14 +509,14 @@ func (w *batchWriter) fill(t *testing.T, r engine.Repository) {
 	}
 }
 
-// batch returns the records of one save.
+// batch returns random records for one save.
 func (w *batchWriter) batch() []engine.Record {
 	records := make([]engine.Record, 2+w.IntN(5))
 	for i := range records {
 		c := w.classes()[w.IntN(len(w.classes()))]
 		r := engine.Record{Class: c, Values: w.values(c, w.IntN(3))}
 		switch n := w.IntN(16); {
-		case n == 0: // another key, or a part of one
+		case n == 0: // another key, or another value of a part of the key
 			r.ID = w.id(c)
 			w.anotherKey(c, r.Values)
 		case n < 6 || c == w.seat && n < 15:
@@ -530,7 +532,7 @@ func (w *batchWriter) batch() []engine.Record {
 	return records
 }
 
-// contents returns all items with their members as text, in the order of lists.
+// contents returns all items and members of a repository as text, in the order of lists.
 func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 	t.Helper()
 	var b strings.Builder
@@ -561,10 +563,10 @@ func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 
 var errTakenBack = errors.New("taken back")
 
-// randomBatches saves random batches in one database at once and in another one record by record,
-// in a transaction. Both databases should have the same contents, and the returned items should equal
-// the stored ones. The only allowed difference: members that a later record creates. RESTSRV_RANDOM
-// is the duration of the test, RESTSRV_SEED the first seed.
+// randomBatches saves random batches of records: in one database all records of a batch at once, and in another
+// database one by one, in a transaction. Both databases should then have the same contents, and the returned items
+// should equal the stored ones. One difference is allowed: a batch may succeed because a later record creates a member
+// that is missing before. RESTSRV_RANDOM is the duration of the test, RESTSRV_SEED the first seed.
 func randomBatches(t *testing.T, open storetest.Open) {
 	w := newBatchWriter()
 	together, apart := open(t, w.classes()), open(t, w.classes())
@@ -636,7 +638,7 @@ func (w *batchWriter) step(t *testing.T, seed uint64, together, apart engine.Rep
 	return true
 }
 
-// known replaces absent values by null.
+// known returns a copy of v in which null replaces absent values.
 func known(v engine.Values) engine.Values {
 	v = slices.Clone(v)
 	for i := range v {

@@ -27,11 +27,10 @@ var raceTests = []storetest.Test{
 	{Name: "members of an item that another write creates", Run: membersOfCreated},
 }
 
-// Races checks that two concurrent writes have the outcome of one after the other. The outcome
-// consists of both answers and the stored data, including links to missing items. The expected
-// outcomes come from the same repository in both orders. open returns one repository for each
-// write; both use the same database. The variable RESTSRV_RACES is the number of races for each
-// pair of writes.
+// Races runs pairs of writes at the same time, and checks that the outcome is that of running one after the other, in
+// either order. The outcome consists of both answers and the stored data, including links to missing items. Races finds
+// the possible outcomes by running the same writes one after the other. open returns two repositories on the same
+// database, one for each write. The environment variable RESTSRV_RACES is the number of races for each pair of writes.
 func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]engine.Repository) {
 	w := newRaces()
 	w.repos = open(t, []*engine.Class{w.town, w.person, w.group})
@@ -59,8 +58,8 @@ func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]eng
 	}
 }
 
-// races holds the classes and repositories of Races. The ids of the items of a race begin with its
-// number.
+// races contains the classes and repositories of Races. count is the number of the race, with which the ids of its
+// items begin.
 type races struct {
 	repos               [2]engine.Repository
 	random              *rand.Rand
@@ -81,16 +80,16 @@ func newRaces() *races {
 	return w
 }
 
-// raceWrite is one of the racing writes. refers is true if it refers to items. ends is true if an
-// id does not identify the same item after the write.
+// raceWrite is one of the writes. refers is true if it stores a reference or a link. ends is true if it deletes an
+// item, or changes its id.
 type raceWrite struct {
 	name         string
 	refers, ends bool
 	do           func(ctx context.Context, r engine.Repository, id func(string) string) (*engine.Item, error)
 }
 
-// writes returns all racing writes. Before a race there are the towns t and v, the persons p and q,
-// and the group g. q lives in t and is a member of g.
+// writes returns all writes of Races. Before each race there are the towns t and v, the persons p and q, and the group
+// g. q lives in t and is a member of g.
 func (w *races) writes() []raceWrite {
 	type ids = func(string) string
 	strict := engine.WriteOptions{Handling: engine.Strict}
@@ -175,7 +174,7 @@ func (w *races) writes() []raceWrite {
 // race runs a pair of writes concurrently, several times.
 func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	t.Helper()
-	expected := map[string]string{} // outcomes with their orders
+	expected := map[string]string{} // known outcomes, each with the order of the writes
 	wrong, example := 0, ""
 	for range rounds {
 		outcome := w.outcome(t, func(id func(string) string) (answers [2]string) {
@@ -206,8 +205,8 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	}
 }
 
-// inOrder returns the outcome of writes one after the other. A write that is not in order gets the
-// answer that other writes were in its way.
+// inOrder returns the outcome of the writes in order, one after the other: "ab" runs a, then b. A write that is not in
+// order does not run, and its answer is that other writes were in its way.
 func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 	return w.outcome(t, func(id func(string) string) [2]string {
 		answers := [2]string{raceBusy, raceBusy}
@@ -251,7 +250,8 @@ func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string
 	return strings.ReplaceAll(strings.Join(answers[:], "; ")+" |"+w.stored(t, id), prefix, "")
 }
 
-// stored describes the items of a race. It then creates the missing items to reveal links to them.
+// stored describes the items of a race as text. It then creates the missing items, because this makes links to them
+// visible.
 func (w *races) stored(t *testing.T, id func(string) string) string {
 	t.Helper()
 	var b strings.Builder
@@ -293,8 +293,8 @@ func (w *races) stored(t *testing.T, id func(string) string) string {
 	return b.String()
 }
 
-// alwaysThere lets a transaction repeatedly give the id of an item to a new one while others write
-// the item with that id. These writes should always find an item.
+// alwaysThere deletes or renames an item and creates another one with its id, in one transaction, many times, while
+// other writes use the id. These writes should always find an item.
 func alwaysThere(t *testing.T, open storetest.Open) {
 	w := newRaces()
 	r := open(t, []*engine.Class{w.town, w.person, w.group})
@@ -358,9 +358,9 @@ func alwaysThere(t *testing.T, open storetest.Open) {
 	wg.Wait()
 }
 
-// membersOfCreated saves two new persons and the groups of each twice at the same time, while other
-// writes add both to further groups. In half of the rounds these writes wait until the persons are
-// stored. An answer has exactly the groups that its write gave.
+// membersOfCreated runs several writes at the same time: two saves of the same two new persons, each with its groups,
+// and writes that add both persons to further groups. In half of the rounds, the latter wait until the persons are
+// stored. The answer of a write should contain exactly the groups that the write gave.
 func membersOfCreated(t *testing.T, open storetest.Open) {
 	w := newRaces()
 	r := open(t, []*engine.Class{w.town, w.person, w.group})

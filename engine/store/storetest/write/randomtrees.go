@@ -15,9 +15,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// randomTrees compares trees whose classes declare attributes again, with types, letter
-// case, targets of references and unique values chosen at random, with a model that keeps
-// a map for each object. TREES is the number of trees.
+// randomTrees runs random writes and queries on a random tree of classes, and compares the results with a model that
+// has a map for each object. The classes declare inherited attributes again, with random types, letter case, targets of
+// references and uniqueness. The environment variable TREES is the number of trees.
 func randomTrees(t *testing.T, open storetest.Open) {
 	rounds, err := strconv.Atoi(os.Getenv("TREES"))
 	if err != nil {
@@ -37,7 +37,7 @@ func randomTrees(t *testing.T, open storetest.Open) {
 	}
 }
 
-// grove is a random tree of classes with the model of its objects.
+// grove is a random tree of classes, a repository of them, and the model of the objects in the repository.
 type grove struct {
 	*testing.T
 	*rand.Rand
@@ -45,11 +45,11 @@ type grove struct {
 	classes []*engine.Class
 	objects map[string]*leaf
 	created int
-	targets []*engine.Class         // of references: with a key of text, and with a number
-	there   map[*engine.Class][]any // keys of their objects
+	targets []*engine.Class         // target classes of references: one with a text as its key, one with a number
+	there   map[*engine.Class][]any // keys of the objects of targets
 }
 
-// leaf is the model of an item.
+// leaf is the model of an object.
 type leaf struct {
 	class    *engine.Class
 	values   map[string]any
@@ -83,7 +83,7 @@ func (g *grove) grow() {
 	storetest.Link(append(slices.Clone(g.classes), g.targets...)...)
 }
 
-// settle creates the objects that references may point at.
+// settle creates objects to which references may point.
 func (g *grove) settle() {
 	for _, key := range []any{"1", "true"} {
 		g.found(g.targets[0], key)
@@ -98,8 +98,7 @@ func (g *grove) found(c *engine.Class, key any) {
 	g.there[c] = append(g.there[c], key)
 }
 
-// unique returns the columns that have unique values: those of attributes of which one
-// declaration of the same storage says so.
+// unique returns the columns with unique values: in at least one class, the attribute in the column is unique.
 func (g *grove) unique() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range g.classes {
@@ -112,10 +111,10 @@ func (g *grove) unique() map[string]bool {
 	return all
 }
 
-// column names what is stored together: values of one name and kind.
+// column identifies the column of an attribute. Attributes of the same name and kind share a column.
 func column(p *engine.Property) string { return p.Name + " " + kindOf(p.ValueType()) }
 
-// differ reports whether unique values differ if some objects have other values.
+// differ reports whether unique values would still be unique if the objects in changed had the values there.
 func (g *grove) differ(changed map[string]*leaf) bool {
 	unique, seen := g.unique(), map[string]bool{}
 	count := func(o *leaf) bool {
@@ -145,7 +144,7 @@ func (g *grove) differ(changed map[string]*leaf) bool {
 	return true
 }
 
-// above returns a random class that is c or above it.
+// above returns c or one of its ancestors at random.
 func (g *grove) above(c *engine.Class) *engine.Class {
 	for c.Ancestor != nil && g.IntN(3) > 0 {
 		c = c.Ancestor
@@ -169,7 +168,7 @@ func (g *grove) value(p *engine.Property) any {
 	return []string{"1", "true", "words", "2.5"}[n]
 }
 
-// given returns random values for attributes of a class.
+// given returns random values for some attributes of a class.
 func (g *grove) given(c *engine.Class) engine.Values {
 	v := engine.NewValues(c)
 	for i, p := range c.Properties {
@@ -180,8 +179,8 @@ func (g *grove) given(c *engine.Class) engine.Values {
 	return v
 }
 
-// asOwn returns the values of the object after v is written to it through the class c. It returns
-// false if a value does not fit the object's own class.
+// asOwn returns the values that the object has after v was written to it as an object of the ancestor class c. It
+// returns false if a value does not fit the object's own class.
 func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 	after := map[string]any{}
 	for name, value := range o.values {
@@ -250,7 +249,7 @@ func (g *grove) step() {
 	}
 }
 
-// write saves a new or an existing object, through its own class or one above.
+// write saves a new or an existing object, as an object of its own class or of an ancestor.
 func (g *grove) write(fresh bool) {
 	c := g.classes[g.IntN(len(g.classes))]
 	id := fmt.Sprint("o", g.created)
@@ -294,7 +293,7 @@ func (g *grove) any() string {
 	return all[g.IntN(len(all))]
 }
 
-// ids returns the ids of the objects that pass, in the order of their creation.
+// ids returns the ids of the objects for which pass returns true, in the order of their creation.
 func (g *grove) ids(pass func(*leaf) bool) []string {
 	found := []string{}
 	for id, o := range g.objects {
@@ -344,8 +343,8 @@ func (g *grove) writeAll() {
 	}
 }
 
-// rekey changes the key of an object that references may point at: those follow, and
-// values that are no references to it stay.
+// rekey changes the key of an object of one of the target classes. References to it should follow, and other values
+// should stay.
 func (g *grove) rekey() {
 	c := g.targets[g.IntN(2)]
 	if len(g.there[c]) == 0 {
@@ -378,8 +377,7 @@ func (g *grove) rekey() {
 	}
 }
 
-// unsettle deletes an object that references may point at, or creates one: values that
-// point at it stay.
+// unsettle deletes or creates an object of one of the target classes. References with its key should stay.
 func (g *grove) unsettle() {
 	c := g.targets[g.IntN(2)]
 	key := g.value(c.Properties[0])
@@ -411,8 +409,8 @@ func below(c, ancestor *engine.Class) bool {
 	return c == ancestor || slices.Contains(ancestor.Descendants, c)
 }
 
-// seen returns the value of an attribute as it appears in a class above the object's own. It is
-// null if the object's own class stores the attribute in another column.
+// seen returns the value that an attribute p of an ancestor class has in the object. It is null if the object's own
+// class stores the attribute in another column.
 func (o *leaf) seen(p *engine.Property) any {
 	if kindOf(o.class.Property(p.Name).ValueType()) != kindOf(p.ValueType()) {
 		return nil
@@ -420,7 +418,7 @@ func (o *leaf) seen(p *engine.Property) any {
 	return o.values[p.Name]
 }
 
-// query compares the results of a filter and an order.
+// query checks a random filter with a random order.
 func (g *grove) query() {
 	c := g.classes[g.IntN(len(g.classes))]
 	if len(c.Properties) == 1 {
@@ -446,7 +444,7 @@ func (g *grove) query() {
 	}
 }
 
-// order compares values of one type. Null is first.
+// order compares two values of the same type. Null is the lowest.
 func order(a, b any) int {
 	switch {
 	case a == nil || b == nil:
@@ -474,7 +472,7 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// compare compares all objects, through each class.
+// compare checks all objects, as objects of each class to which they belong.
 func (g *grove) compare() {
 	for _, c := range g.classes {
 		want := g.ids(func(o *leaf) bool { return below(o.class, c) })
@@ -490,8 +488,8 @@ func (g *grove) compare() {
 	}
 }
 
-// load compares what a reference of a class leads to. The objects of a class that declares
-// the attribute otherwise have no such reference.
+// load checks the objects that are loaded for a reference of a class. Objects of a descendant that declares the
+// attribute as another type have no such reference.
 func (g *grove) load(c *engine.Class, p *engine.Property) {
 	q := storetest.All(c)
 	q.Load = []*engine.Load{{Property: p, Shown: true}}

@@ -25,8 +25,8 @@ var redeclaredTests = []storetest.Test{
 	{Name: "random trees", Run: randomTrees},
 }
 
-// zoo is a tree of classes that declare x with different types: a string in thing, an int in count
-// below it, a string again in list below count, and a boolean in flag beside them.
+// zoo is a tree of classes that declare the attribute x with different types. It is a string in thing and plain, an int
+// in number below thing, a text in text below number, and a boolean in flag below thing.
 type zoo struct {
 	engine.Repository
 	thing, plain, number, text, flag *engine.Class
@@ -217,7 +217,7 @@ func redeclaredUnique(t *testing.T, open storetest.Open) {
 	_, err := z.Create(t.Context(), z.number, storetest.NewValues(z.number, "id", "e", "x", int64(1)), engine.WriteOptions{})
 	storetest.CheckSame(t, "attribute", storetest.CheckError(t, err, engine.Invalid, "duplicate").Attribute, "x")
 	_, err = z.Create(t.Context(), z.text, storetest.NewValues(z.text, "id", "e", "x", "1"), engine.WriteOptions{})
-	storetest.CheckError(t, err, engine.Invalid, "duplicate") // shares the column with thing
+	storetest.CheckError(t, err, engine.Invalid, "duplicate") // text stores x in the same column as thing
 	_, err = z.Create(t.Context(), z.flag, storetest.NewValues(z.flag, "id", "e", "x", true, "z", int64(1)), engine.WriteOptions{})
 	storetest.CheckError(t, err, engine.Invalid, "duplicate")
 	_, err = z.Update(t.Context(), z.thing, "b", storetest.NewValues(z.thing, "x", "1"), engine.WriteOptions{})
@@ -226,7 +226,7 @@ func redeclaredUnique(t *testing.T, open storetest.Open) {
 	}
 }
 
-// crew has people that refer to a ship. In the passenger classes below, ship is a text or a number.
+// crew has people that refer to a ship. In the classes below person, ship is a string (guest) or a collection (number).
 type crew struct {
 	engine.Repository
 	ship, person, guest, number *engine.Class

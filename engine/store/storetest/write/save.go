@@ -65,8 +65,8 @@ func saveAccounts(t *testing.T, open storetest.Open) {
 	}
 }
 
-// saveBrief saves records with Brief, which need not be returned whole. The stored items should be
-// the same.
+// saveBrief saves records with Brief: the returned items need not be complete, but the stored ones should be the same
+// as without it.
 func saveBrief(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	for _, account := range []string{"ann@local", "bob@local"} {
@@ -187,7 +187,7 @@ func saveAtomic(t *testing.T, open storetest.Open) {
 	}
 }
 
-// saveBlame puts the one invalid record at different places of a batch.
+// saveBlame saves batches with one invalid record at different positions. The error should be that of this record.
 func saveBlame(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "taken", "code", "taken")

@@ -15,7 +15,7 @@ var stageTests = []storetest.Test{
 	{Name: "a condition, whatever the key", Run: stageOfKeys},
 }
 
-// newStages returns the class of stages.
+// newStages returns the class that records the workflow stages of items.
 func newStages(t *testing.T) *engine.Class {
 	c := &engine.Class{Name: "#stage", Key: []string{"id"}, Properties: []*engine.Property{
 		storetest.Prop("id", engine.String, storetest.Required), storetest.Prop("class", engine.String), storetest.Prop("item", engine.String), storetest.Prop("workflow", engine.String), storetest.Prop("stage", engine.String)}}
@@ -25,13 +25,13 @@ func newStages(t *testing.T) *engine.Class {
 	return c
 }
 
-// reachStage stores that an item has reached a stage of the workflow w.
+// reachStage records that an item has reached a stage of the workflow w.
 func reachStage(t *testing.T, r engine.Repository, stages, c *engine.Class, id, stage string) {
 	t.Helper()
 	storetest.Create(t, r, stages, "id", c.Root().FullName+"\t"+id+"\tw", "class", c.FullName, "item", id, "workflow", "w", "stage", stage)
 }
 
-// stagesOf returns the ids of the stored stages.
+// stagesOf returns the ids of the recorded stages, sorted.
 func stagesOf(t *testing.T, r engine.Repository, stages *engine.Class) []string {
 	t.Helper()
 	found := storetest.ListIDs(t, r, storetest.All(stages))
@@ -43,7 +43,7 @@ func stageItems(t *testing.T, open storetest.Open) {
 	stages := newStages(t)
 	doc, other := storetest.NewClass("doc", storetest.Prop("id", engine.Int), storetest.Prop("title", engine.String)), storetest.NewClass("other", storetest.Prop("id", engine.Int))
 	memo := storetest.Extend(doc, "memo")
-	memo.Staged = true // only this class has the workflow, but the table is the same
+	memo.Staged = true // the workflow belongs to this class only, but the other classes share its table
 	r := open(t, []*engine.Class{stages, doc, memo, other})
 	for id := range int64(5) {
 		storetest.Create(t, r, memo, "id", id)
@@ -131,7 +131,7 @@ func stageCondition(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as a value", told, []any{int64(0), int64(1), int64(0), int64(0), int64(1)})
 }
 
-// stageOfKeys finds stages by the ids of items with keys of many types.
+// stageOfKeys finds stages of items with keys of many types. A stage is found by the text of the item's id.
 func stageOfKeys(t *testing.T, open storetest.Open) {
 	moment, _ := engine.ParseInstant("2020-02-03T04:05:06.007Z")
 	for _, key := range []struct {

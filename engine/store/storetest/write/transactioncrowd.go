@@ -57,8 +57,7 @@ func transactionConflict(t *testing.T, open storetest.Open) {
 	}
 }
 
-// transactionUpdates checks that a value which was read in a transaction can be changed and written
-// back.
+// transactionUpdates runs transactions that read a value, change it and write it back. No change may be lost.
 func transactionUpdates(t *testing.T, open storetest.Open) {
 	r, c := storetest.OpenNotes(t, open)
 	storetest.Create(t, r, c, "id", "a", "rank", int64(0))

@@ -87,7 +87,7 @@ func treeSaving(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "cars", storetest.ListIDs(t, f, storetest.All(f.Car)), []string{"t", "c", "b2"})
 }
 
-// treeSavingWhole saves records with all properties, new and existing, of classes with and without
+// treeSavingWhole saves records that give all properties, of new and of existing items, in classes with and without
 // descendants.
 func treeSavingWhole(t *testing.T, open storetest.Open) {
 	f := storetest.OpenFamily(t, open)
