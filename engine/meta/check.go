@@ -17,8 +17,10 @@ func (l *linker) checkDraft(d *draft) {
 	d.checkDependencies()
 }
 
-// checkTrackers removes a tracker if its attribute cannot record a time or an account.
-// It reports an inherited tracker only in the class that declares it.
+// checkTrackers checks creationTracker, changeTracker, creatorTracker and editorTracker. Each names
+// the attribute in which the server records when, or by which account, an item was created or
+// changed. If the attribute is missing or has an unsuitable type, the tracker is removed. A fault
+// is reported only in the class that declares the tracker, not in its descendants.
 func (d *draft) checkTrackers() {
 	c := d.class
 	for _, t := range []struct {
@@ -61,8 +63,8 @@ func (d *draft) checkTrackers() {
 	}
 }
 
-// checkContainer removes an invalid container. It only warns, since just forms use the
-// container.
+// checkContainer removes container, with a warning, if it does not name a reference of the class.
+// It is only a warning because the server does not use the field; forms do.
 func (d *draft) checkContainer() {
 	name := d.class.Container
 	if name == "" {
@@ -100,8 +102,8 @@ func (d *draft) checkIndexes() {
 	d.class.Indexes = kept
 }
 
-// leftOut reports whether the class declares an attribute with this name that is left
-// out because of a mistake.
+// leftOut reports whether the class file declares an attribute with this name, but the attribute
+// was left out because of a mistake.
 func (d *draft) leftOut(name string) bool {
 	list, _ := d.Value("properties").([]any)
 	for i, v := range list {
@@ -114,8 +116,8 @@ func (d *draft) leftOut(name string) bool {
 	return false
 }
 
-// checkDependencies removes a path if one of its steps is not a reference or a
-// collection.
+// checkDependencies checks cacheDependencies, a list of paths such as customer.region. It removes a
+// path if one of its steps is not a reference or a collection.
 func (d *draft) checkDependencies() {
 	c := d.class
 	kept := c.Dependencies[:0]

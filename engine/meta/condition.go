@@ -9,8 +9,9 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The operations of a condition list by number. attributeOperations apply if the
-// condition names an attribute, and operations apply if it does not.
+// The operations of a condition list. In class files an operation is a number, the position in
+// these lists. attributeOperations applies if the condition names an attribute, and operations if
+// not.
 var (
 	attributeOperations = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 	operations          = []string{
@@ -19,11 +20,12 @@ var (
 	}
 )
 
-// translateConditions translates the conditions of a class file into a formula in function
-// style. An object is such a formula already. A list of {"property", "operation",
-// "value", "nestedConditions"} is translated and joined with and. c is the class
-// to which the conditions apply. A value may be $$now, $$today, or $name for an
-// attribute of the item itself.
+// translateConditions translates the conditions of a class file into a formula in function style,
+// such as {"eq": ["$state", "new"]}. c is the class to which the conditions apply.
+//
+// If v is an object, it is already such a formula. If v is an array, each element has the form
+// {"property", "operation", "value", "nestedConditions"}; all elements must hold. A value may be
+// $$now, $$today, or $name for an attribute of the item itself.
 func translateConditions(c *engine.Class, v any) (engine.Fields, error) {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -86,7 +88,8 @@ func translateCondition(c *engine.Class, v any) (engine.Fields, error) {
 	return newCall(names[op], append(args, values...)...), nil
 }
 
-// conditionValues returns the right operands of a condition.
+// conditionValues returns the values of a condition as an array, with calls instead of $$now and
+// $$today.
 func conditionValues(fields engine.Fields) []any {
 	v, _ := fields.Get("value")
 	list, ok := v.([]any)
@@ -128,9 +131,9 @@ func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine
 	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
 }
 
-// translateContains translates the operation contains. If the attribute is a collection, the
-// operation takes conditions on its members or their ids. Otherwise it searches
-// the text of the attribute.
+// translateContains translates the operation contains for the attribute with this name. If it is a
+// collection, the condition gives either nested conditions on the members or the ids of members.
+// For other attributes, the operation searches in the text.
 func translateContains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
 	p := c.Property(name)
 	if p == nil || p.Type != engine.Collection || p.Target == nil {

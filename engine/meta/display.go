@@ -8,11 +8,12 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// piece matches a part of a display string that is the path of an attribute.
+// piece matches one part of a display string, such as name or name[0,1], if it has the form of an
+// attribute path. Display strings separate their parts by |.
 var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$`)
 
-// checkDisplay checks the display string of items of class c. It adds a warning if a
-// part looks like the name of an attribute but would be shown as literal text.
+// checkDisplay checks a display string for items of class c, such as "name| |city". It adds a
+// warning if a part looks like the name of an attribute but would be shown as literal text.
 func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	if source == "" {
 		return
@@ -41,7 +42,8 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	}
 }
 
-// compileDisplays compiles the display strings of references and collections.
+// compileDisplays checks the display strings of classes, and compiles the ones that references and
+// collections declare for their target objects.
 func (l *linker) compileDisplays(usable []*draft) {
 	for _, d := range usable {
 		source, _ := d.Value("semantic").(string) // an inherited display string is checked in its own class
@@ -53,7 +55,7 @@ func (l *linker) compileDisplays(usable []*draft) {
 			case isEmpty(a.Value("semantic")):
 			case !text:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
-			case p.Nowhere || p.Type == engine.Custom && a.target != "": // its class does not exist, which is already reported
+			case p.Nowhere || p.Type == engine.Custom && a.target != "": // the class does not exist, which is already reported
 			case p.Type != engine.Reference && p.Type != engine.Collection:
 				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
 			case p.Target != nil && !l.byName[p.Target.FullName].faulty:

@@ -10,15 +10,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// draft holds a class while it is read and linked.
+// draft is a class whose file is being read and linked. Load turns drafts into the classes of a
+// Repository.
 type draft struct {
 	jsonfile.Object
 	inline       bool
 	class        *engine.Class
-	own          []*attribute  // attributes that the class declares; link replaces structures by their parts
+	own          []*attribute  // attributes that the class declares; expandStructures replaces structures by their parts
 	ancestor     string        // name of the ancestor as written, "" if the class has no ancestor
 	parent       *draft        // draft of the ancestor; nil if the class has no ancestor or it does not exist
-	label        engine.Fields // the display string if it is a formula, own or inherited
+	label        engine.Fields // the display string if it is written as a formula, declared here or inherited
 	labelled     *draft        // the draft that declares label
 	keyGiven     bool
 	otherKey     []string // the key as written, if it differs from the key of the ancestor
@@ -26,12 +27,12 @@ type draft struct {
 	dependencyAt []string // JSON paths of the entries of cacheDependencies
 	state        linkState
 	faulty       bool                  // the class has a fatal fault, so dependent classes are not checked
-	resolved     map[int]engine.Fields // replacements of entries of properties, by position; nil if the entry is left out
+	resolved     map[int]engine.Fields // entries of properties, by position, as the server uses them; nil for an entry that is left out
 }
 
-// classFields are the known fields of a class. history and metaVersion do not
-// concern data. semanticCached has no effect, since display strings are always
-// computed.
+// classFields are the known fields of a class. The server checks history and metaVersion only for
+// their names, since they do not concern data. semanticCached has no effect, since display strings
+// are always computed.
 var classFields = []string{
 	"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
 	"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
@@ -78,8 +79,7 @@ func readHead(s Source, namespace string, faults *engine.Faults) *draft {
 	return d
 }
 
-// readBody reads the remaining fields of a class as far as they do not depend on other
-// classes.
+// readBody reads the other fields of a class. It does not look at other classes.
 func (d *draft) readBody(types userTypes) {
 	c := d.class
 	d.WarnRepeated()
@@ -110,9 +110,9 @@ func (d *draft) readBody(types userTypes) {
 	d.parseProperties(types)
 }
 
-// parseAncestor reads the name of the ancestor. If the value is not text but counts
-// as true in JavaScript, the class is left out, as if it named a class that does not
-// exist: the key, the table and the permissions of a class come from its ancestor.
+// parseAncestor reads the name of the ancestor. If the value is not text, it counts as absent if
+// JavaScript treats it as false. Otherwise the class is left out, as if its ancestor did not exist,
+// because the key, the table and the permissions of a class come from its ancestor.
 func (d *draft) parseAncestor() {
 	v := d.Value("ancestor")
 	switch _, text := v.(string); {
@@ -161,8 +161,8 @@ func (d *draft) parseKey() {
 	d.keyGiven = len(d.class.Key) > 0
 }
 
-// readTexts reads an array of texts. If an element is not a text or is empty, readTexts reports
-// it and ignores it; one is the description of a valid element in the report.
+// readTexts reads an array of texts. It reports and skips elements that are not text or are empty.
+// one describes a valid element in the report.
 func readTexts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {
@@ -202,8 +202,8 @@ func (d *draft) parseIndexes() {
 	}
 }
 
-// validName reads the field name. If the value cannot be a name, validName reports the
-// rule and ok is false.
+// validName reads the field name of o. If the value is not a valid name, validName reports it under
+// the rule, and ok is false.
 func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
 	v := o.Value("name")
 	name, _ = v.(string)

@@ -10,16 +10,17 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// edit returns the JSON value that the server uses instead of a written one. keep is
-// false if the value counts as absent.
+// edit returns the JSON value that the server uses instead of the one in the file. If keep is
+// false, the value counts as absent.
 type edit func(written any) (used any, keep bool)
 
-// edits holds the edits of a file by JSON path.
+// edits holds the edits of one file. The keys are JSON paths.
 type edits map[string]edit
 
 func makeAbsent(any) (any, bool) { return nil, false }
 
-// addEdit replaces the value at a path in descriptions of classes.
+// addEdit records an edit for the value at a path of the file of o. The service meta describes
+// classes with these edits applied (see updateSource).
 func (l *linker) addEdit(o jsonfile.Object, path string, e edit) {
 	if l.edits == nil {
 		l.edits = map[string]edits{}
@@ -30,7 +31,8 @@ func (l *linker) addEdit(o jsonfile.Object, path string, e edit) {
 	l.edits[o.File][path] = e
 }
 
-// applyEdits returns a decoded JSON value with all edits at and below its path.
+// applyEdits returns the JSON value v with all edits at and below its path applied. If keep is
+// false, the value counts as absent.
 func (all edits) applyEdits(path string, v any) (used any, keep bool) {
 	switch list := v.(type) {
 	case []any:
@@ -56,9 +58,9 @@ func (all edits) applyEdits(path string, v any) (used any, keep bool) {
 	return v, true
 }
 
-// editAttributes replaces values in the descriptions of attributes by the values that the
-// server uses. Formulas, and conditions with attributes that count as null, stay as they
-// are written, since the value that is used cannot be written in another way.
+// editAttributes applies all edits to the descriptions of attributes, so that the service meta
+// shows the values that the server uses. It does not change formulas, nor conditions in which an
+// unknown attribute counts as null, because JSON cannot express their replacement.
 func (l *linker) editAttributes() {
 	for _, f := range *l.faults {
 		if path, e := editFor(f); e != nil {
@@ -89,8 +91,9 @@ func (l *linker) editAttributes() {
 	}
 }
 
-// editRelation adds the edits of an attribute that is always null or empty, and of
-// an attribute that takes no object. A list of classes without names would allow all.
+// editRelation adds an edit for an attribute that is always null or empty, and for a reference or
+// collection that allows no class. In the second case the edit keeps at least one name in
+// allowedSubclasses, since an empty list would allow all classes.
 func (l *linker) editRelation(p *engine.Property) {
 	if _, always := p.Formula.(null); always {
 		a := l.attributeOf(p)
@@ -110,8 +113,8 @@ func (l *linker) editRelation(p *engine.Property) {
 	}
 }
 
-// editFor returns the edit for a mistake, and the path of the value that it changes;
-// nil if the value stays, or if the reader that has found the mistake changes it.
+// editFor returns the edit for a fault and the path of the value that it changes. If e is nil, the
+// value stays as written, or the code that found the fault has already changed it.
 func editFor(f engine.Fault) (path string, e edit) {
 	switch f.Code {
 	case mistake.NotText.Code, mistake.NotNumber.Code, mistake.NotArray.Code, mistake.NotObject.Code, mistake.OrderFraction.Code,
@@ -119,7 +122,7 @@ func editFor(f engine.Fault) (path string, e edit) {
 		mistake.OtherSide.Code, mistake.OtherSideType.Code, mistake.SubclassUnknown.Code:
 		return f.Path, makeAbsent
 	case mistake.SortingAttribute.Code, mistake.SelectionCondition.Code:
-		return jsonfile.Around(f.Path), makeAbsent // the path is that of a member
+		return jsonfile.Around(f.Path), makeAbsent // the path of the fault is a member of the object to remove
 	case mistake.SelectionMatrix.Code:
 		return jsonfile.Around(f.Path), func(written any) (any, bool) {
 			fields, _ := written.(engine.Fields)
@@ -138,8 +141,8 @@ func editFor(f engine.Fault) (path string, e edit) {
 	return "", nil
 }
 
-// updateSource sets Source, the description of the class in the service meta, to the file
-// with the values that the server uses.
+// updateSource sets Class.Source, from which the service meta describes the class. The description
+// is the class file with the values that the server uses.
 func (l *linker) updateSource(d *draft) {
 	changes := l.edits[d.File]
 	var described engine.Fields
@@ -157,7 +160,8 @@ func (l *linker) updateSource(d *draft) {
 	d.class.Source = d.describeLinked(described)
 }
 
-// describeProperties returns the attributes of the file without those that are left out.
+// describeProperties returns the field properties of the class file with changes applied, and
+// without the attributes that are left out. written is the value in the file.
 func (d *draft) describeProperties(written any, changes edits) any {
 	list, ok := written.([]any)
 	if !ok {
@@ -178,8 +182,8 @@ func (d *draft) describeProperties(written any, changes edits) any {
 	return own
 }
 
-// describeLinked replaces the fields that name attributes of the class by the linked
-// ones, if these differ.
+// describeLinked updates the fields that name attributes of the class: the key, trackers, indexes
+// and cacheDependencies. If the server uses other values than the file has, these replace them.
 func (d *draft) describeLinked(f engine.Fields) engine.Fields {
 	c := d.class
 	if d.keyGiven || d.parent == nil && d.Value("key") != nil {

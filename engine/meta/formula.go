@@ -12,7 +12,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// legacy matches a formula in the old text form, such as next(counter).
+// legacy matches a default value written as a formula in the old text syntax, such as
+// next(counter).
 var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 
 // compileAll compiles the formulas of all classes. It compiles an inherited formula
@@ -38,8 +39,8 @@ func (l *linker) compileAll(usable []*draft) {
 	}
 }
 
-// dropField removes a field from the description of a property in the service meta. The
-// removal takes place when all classes are compiled, since descendants read the field.
+// dropField removes a field from the description of a property in the service meta. It takes effect
+// at the end of compileAll, since descendants of the class still have to read the field.
 func (l *linker) dropField(p *engine.Property, field string) {
 	l.dropped = append(l.dropped, func() {
 		if v, _ := p.Source.Get(field); v != nil {
@@ -48,8 +49,11 @@ func (l *linker) dropField(p *engine.Property, field string) {
 	})
 }
 
-// compileFormula compiles one formula. If the formula cannot be compiled as a whole, it
-// reports the rule and returns nil: a part of a formula could mean the opposite.
+// compileFormula compiles the formula in a field of an attribute. If that fails, it reports the
+// rule and returns nil. A part that
+// cannot be compiled makes the whole formula fail, since the rest could mean the opposite. But an
+// unknown attribute only counts as null, and text after the last bracket is ignored; both are
+// reported.
 func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
 	f, notes, err := formula.CompileLenient(d.class, a.resolveParts(d.class, source), l.findClass)
@@ -70,14 +74,14 @@ func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, fiel
 	return f
 }
 
-// nameDefinition replaces the name of a class that inherits the attribute, in a text about
-// a missing attribute, by that of the class that declares it. The mistake is then reported
-// once.
+// nameDefinition changes an error message about a missing attribute in the formula of a. The
+// message names class d, which may have inherited the formula; the result names the class that
+// declares it. So all descendants produce the same message, and report shows it once.
 func (a *attribute) nameDefinition(d *draft, text string) string {
 	return strings.Replace(text, "class "+d.class.FullName+" has no ", "class "+a.property.Definition+" has no ", 1)
 }
 
-// findClass replaces engine.MetaRepository.Class while the repository does not exist yet.
+// findClass does the work of engine.MetaRepository.Class until the repository exists.
 func (l *linker) findClass(name string) (*engine.Class, error) {
 	if d := l.byName[name]; d != nil {
 		return d.class, nil
@@ -116,8 +120,8 @@ func (a *attribute) resolveParts(c *engine.Class, v any) any {
 	return v
 }
 
-// readDefault reads defaultValue: a plain value, a variable or a formula. If the default
-// cannot be used, an object may be created without a value.
+// readDefault reads defaultValue: a plain value, a variable such as $$now, or a formula. If the
+// default cannot be used, the attribute becomes optional, so that items can be created without it.
 func (l *linker) readDefault(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("defaultValue"), a.At("defaultValue")
 	if isEmpty(v) {
@@ -171,11 +175,12 @@ func isStructured(t engine.PropertyType) bool {
 	return false
 }
 
-// ofAccount matches variables that name a property of the account.
+// ofAccount matches variables that name a property of the account, such as $$department.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
-// variableDefault returns the default for a variable, or nil if the attribute cannot hold its
-// value. If an account does not have the named property, the attribute stays empty.
+// variableDefault returns the default for a variable such as $$now, or nil if the attribute cannot
+// hold its value. An unknown name stands for a property of the account. If the account does not
+// have the property, the attribute stays empty.
 func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
@@ -194,9 +199,8 @@ func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) 
 	return variable(name)
 }
 
-// accountProperty is a default that is a property of the account that creates the
-// item. The property is stored with the account, or customProfile reads it from the
-// data.
+// accountProperty is a default value taken from a property of the account that creates the item.
+// The property is stored with the account, or the setting customProfile reads it from the data.
 type accountProperty struct {
 	name string
 	of   *engine.Property // the attribute with this default
@@ -208,9 +212,9 @@ func (accountProperty) Needs() [][]*engine.Property { return nil }
 // String returns the variable as it is written in class files.
 func (v accountProperty) String() string { return "$$" + v.name }
 
-// Eval returns the property of the account. It returns null if the request has no
-// account, if the account does not have the property, and if the attribute cannot
-// hold the value, since the caller that creates the item could not correct that.
+// Eval returns the property of the account. It returns null if the request has no account or the
+// account does not have the property. It also returns null if the attribute cannot hold the value,
+// because the caller that creates the item could not correct that.
 func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.FormulaData) (any, error) {
 	account := engine.AccountFrom(ctx)
 	if account == nil {

@@ -9,9 +9,10 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// inheritKey sets the key of a class that does not declare one. All classes of a tree
-// have the same key, since their items share a table. If a descendant declares another
-// key, that becomes a unique index.
+// inheritKey sets the key of the class. All classes of a tree have the key of the topmost class,
+// since their items share a table. If a descendant declares another key, checkKey makes a unique
+// index of it. If the topmost class declares no key, the key is
+// id, except that a structure needs no key.
 func (d *draft) inheritKey() {
 	c := d.class
 	if a := c.Ancestor; a != nil {
@@ -39,8 +40,8 @@ func (d *draft) inheritKey() {
 	d.addKey("id", engine.GUID)
 }
 
-// assignID lets the server generate the ids of a class that declares the attribute id
-// but no key. It does so if id is a guid or a string without the field autoassigned.
+// assignID lets the server generate the ids of a class that declares the attribute id but no key.
+// It applies to ids of type guid and string, unless the attribute has the field autoassigned.
 func (d *draft) assignID(id *attribute) {
 	p := id.property
 	if !id.assigning && (p.Type == engine.GUID || p.Type == engine.String) {
@@ -48,7 +49,7 @@ func (d *draft) assignID(id *attribute) {
 	}
 }
 
-// addKey adds an attribute before all others. The server generates its values.
+// addKey adds an attribute to the class, before all others. The server generates its values.
 func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: t, Autoassigned: true, Definition: d.class.FullName}
 	for _, own := range d.own {
@@ -70,8 +71,9 @@ func (d *draft) declaredAttribute(name string) *attribute {
 	return nil
 }
 
-// checkKey changes the attributes of the key so that they identify items. If that is
-// impossible, the class is left out.
+// checkKey changes the attributes of the key so that they can identify items. If that is
+// impossible, the class is left out. If a descendant declares another key, checkKey makes a unique
+// index of it.
 func (l *linker) checkKey(d *draft) {
 	c := d.class
 	switch {
@@ -109,8 +111,8 @@ func (l *linker) checkKey(d *draft) {
 	c.Indexes, d.indexAt = append(c.Indexes, index), append(d.indexAt, d.At("key"))
 }
 
-// checkKeyPart checks one attribute of the key. It adds a missing attribute, and changes
-// an attribute that cannot be part of an id. If that is impossible, ok is false.
+// checkKeyPart checks one attribute of the key. It adds the attribute if it is missing, and changes
+// its type if values of the type cannot be part of an id. ok is false if neither is possible.
 func (l *linker) checkKeyPart(d *draft, name string) (ok bool) {
 	known := func() []string { return attributeNames(d.class) }
 	p, own := d.property(name), d.declaredAttribute(name)
@@ -168,8 +170,9 @@ func (a *attribute) makeStored(d *draft) {
 	}
 }
 
-// isVirtual reports whether an attribute that the class declares is a back reference or
-// calculated: its value is not stored, or changes when other values change.
+// isVirtual reports whether an attribute that the class itself declares is a back reference or
+// calculated. Such an attribute cannot be in the key: its value is not stored, or changes when
+// other values change.
 func (d *draft) isVirtual(name string) bool {
 	a := d.declaredAttribute(name)
 	return a != nil && (a.backRef != "" || !isEmpty(a.Value("formula")))
@@ -184,9 +187,10 @@ func canIdentify(t engine.PropertyType) bool {
 	return false
 }
 
-// checkKeyCircle finds keys that depend on themselves, since a reference holds the key
-// of its target. The reference that closes a circle becomes an attribute of text. It
-// must run before the first call of ValueType.
+// checkKeyCircle finds keys that depend on themselves. That is possible because a reference holds
+// the key of its target: if the key of A is a reference to B, and the key of B is a reference to A,
+// neither has a type. The reference that closes the circle becomes a text attribute. checkKeyCircle
+// must run before the first call of ValueType, which would recurse forever.
 func (l *linker) checkKeyCircle(d *draft) {
 	met := []*engine.Class{d.class}
 	for c := d.class; len(c.Key) == 1; {

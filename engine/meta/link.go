@@ -18,7 +18,8 @@ const (
 	broken // left out
 )
 
-// linker joins drafts into trees of classes.
+// linker connects drafts: it finds ancestors, structures and the targets of relations. After
+// linking, each draft holds a complete class.
 type linker struct {
 	drafts  []*draft
 	byName  map[string]*draft
@@ -26,8 +27,8 @@ type linker struct {
 	choices []choice
 
 	thumbnails []engine.ThumbnailKind // of images
-	dropped    []func()               // see drop
-	edits      map[string]edits       // by file; they change descriptions of classes
+	dropped    []func()               // see dropField
+	edits      map[string]edits       // by file; see addEdit
 }
 
 func newLinker(drafts []*draft, faults *engine.Faults) *linker {
@@ -38,16 +39,16 @@ func newLinker(drafts []*draft, faults *engine.Faults) *linker {
 	return l
 }
 
-// choice is a fault that lists the names that are possible instead. The list is made
-// when all classes are linked, since classes and attributes may be left out after the
-// fault is found.
+// choice is a fault whose text lists the valid names. updateChoices makes the list again at the
+// end, since classes and attributes may be left out after the fault was found.
 type choice struct {
-	fault int // its index in the faults
+	fault int // index in the faults
 	name  string
 	known func() []string
 }
 
-// reportChoice reports a name that is not among the known names.
+// reportChoice reports that name is not among the known names, which the fault lists. path and
+// found are as in engine.Fault.
 func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found, name string, known func() []string) {
 	before := len(*l.faults)
 	if l.report(o, rule, path, found, jsonfile.Choice(name, known())); len(*l.faults) > before {
@@ -55,7 +56,7 @@ func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found
 	}
 }
 
-// updateChoices lists the names that are still known in the faults of the choices.
+// updateChoices updates the names that the faults of the choices list.
 func (l *linker) updateChoices() {
 	for _, c := range l.choices {
 		(*l.faults)[c.fault].Expected = jsonfile.Choice(c.name, c.known())
@@ -81,9 +82,9 @@ func (d *draft) fullName(name string) string {
 	return engine.FullName(name, d.class.Namespace)
 }
 
-// lookupClass finds the class that a field of d names. If the class does not exist, it
-// reports the rule. It returns nil without a report if the class is left out, since
-// the reason is already reported.
+// lookupClass finds the class that is written in a field of d. If the class does not exist, it
+// reports the rule at path. If the class exists but is left out, it returns nil without a report,
+// since the reason for that is already reported.
 func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, path, written string) *draft {
 	name := d.fullName(written)
 	found := l.byName[name]
@@ -96,8 +97,8 @@ func (l *linker) lookupClass(d *draft, rule *mistake.Rule, o jsonfile.Object, pa
 	return found
 }
 
-// findAncestors finds the ancestor of each class. A class is left out if its ancestor
-// is missing or if it descends from itself, and so are its descendants.
+// findAncestors finds the ancestor of each class. A class is left out if its ancestor does not
+// exist or if it descends from itself. The descendants of such a class are left out too.
 func (l *linker) findAncestors() {
 	for _, d := range l.drafts {
 		if d.ancestor == "" {
@@ -148,9 +149,9 @@ func (d *draft) findCircle() []*draft {
 	return nil
 }
 
-// linkAncestors copies the attributes of the ancestor of d and of its structures to d, and the
-// key, display string and trackers of the ancestor. chain holds the names of the classes
-// that are being linked and need d.
+// linkAncestors completes the class of d. It adds the attributes of the ancestor and of structures,
+// and inherits the key, display string and trackers. It links the ancestor and the structures
+// first. chain holds the names of the classes that are waiting for d; it is used to report circles.
 func (l *linker) linkAncestors(d *draft, chain []string) {
 	if d.state != unlinked {
 		return
@@ -173,8 +174,8 @@ func (l *linker) linkAncestors(d *draft, chain []string) {
 	d.checkAttributeCase()
 }
 
-// inheritLabels copies the display string and the trackers of the ancestor if the class does
-// not declare them.
+// inheritLabels copies the display string and the trackers of the ancestor, unless the class
+// declares its own.
 func (l *linker) inheritLabels(d *draft) {
 	c, a := d.class, d.class.Ancestor
 	if a == nil {
@@ -194,9 +195,9 @@ func (l *linker) inheritLabels(d *draft) {
 	}
 }
 
-// flattenProperties sets the properties of the class: those of the ancestor, followed by its own.
-// If both declare a name, the own property replaces the inherited one. A property
-// without orderNumber follows the property that is written before it.
+// flattenProperties sets the properties of the class: first those of the ancestor, then its own. An
+// own property replaces an inherited one with the same name. A property without orderNumber gets
+// the number of the property that is written before it.
 func (d *draft) flattenProperties() {
 	c := d.class
 	order := 0

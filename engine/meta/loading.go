@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/query"
 )
 
-// readLoading reads the conditions and the order of the members of collections. It ignores
-// these fields of references, where forms use them to narrow the choice.
+// readLoading reads the conditions and the order of the members of collections. References have the
+// same fields, but only forms use them there, so they are ignored.
 func (l *linker) readLoading(usable []*draft) {
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
@@ -74,8 +74,8 @@ func isDescending(mode any) bool {
 	return false
 }
 
-// readConditions reads the conditions on the members of a collection. If they cannot be
-// evaluated, the collection is empty: a mistake must not reveal members.
+// readConditions reads selConditions, the filter for the members of a collection. If the filter is
+// invalid, the collection is empty, since a mistake must not reveal members.
 func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("selConditions"), a.At("selConditions")
 	if isEmpty(v) {
@@ -101,7 +101,7 @@ func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
 	p.Conditions = f
 }
 
-// errorText returns the text of an error for people.
+// errorText returns the message of an error without its code.
 func errorText(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

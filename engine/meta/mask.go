@@ -8,14 +8,15 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// masksDir and validatorsDir hold a file for each mask and validator, such as
+// masksDir and validatorsDir are the folders with one file for each mask and validator, such as
 // phone.mask.json and phone.valid.json.
 const (
 	masksDir      = "masks"
 	validatorsDir = "validators"
 )
 
-// described is a named object of a file. The server does not use its other fields.
+// described is a mask or a validator. The server only reads its name and returns the rest to
+// clients.
 type described struct {
 	name string
 	said engine.Fields
@@ -44,8 +45,8 @@ func readNamed(r *presentationReader, dir, what string) []described {
 	return all
 }
 
-// builtinValidators returns the checks that the server applies to every written value,
-// as expressions for use in forms. viewValue is the value that the user entered.
+// builtinValidators returns the checks that the server applies to all written values. Forms get
+// them as JavaScript expressions, in which viewValue is the value that the user entered.
 func builtinValidators() []described {
 	var all []described
 	for _, v := range []struct{ name, caption, expression string }{
@@ -73,7 +74,7 @@ func readValidators(r *presentationReader) []described {
 	return all
 }
 
-// Mask implements engine.Presentation.
+// Mask implements service.Presentation.
 func (p *Presentation) Mask(name string) (engine.Fields, error) {
 	all, err := p.masks.get(p, "the masks of the application", readMasks)
 	for _, m := range all {
@@ -84,7 +85,7 @@ func (p *Presentation) Mask(name string) (engine.Fields, error) {
 	return engine.Fields{}, err
 }
 
-// Validators implements engine.Presentation.
+// Validators implements service.Presentation.
 func (p *Presentation) Validators() ([]engine.Fields, error) {
 	all, err := p.validators.get(p, "the validators of the application", readValidators)
 	if err != nil {

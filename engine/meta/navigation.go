@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// navigationDir holds a file <name>.section.json for each section, and a folder
-// <name> with a file for each node of the section.
+// navigationDir is the folder with a file <name>.section.json for each section of the navigation,
+// and a folder <name> with a file for each node of that section.
 const navigationDir = "navigation"
 
 // navigation is the tree of sections and nodes of an application.
@@ -22,7 +22,7 @@ type navigation struct {
 	sections []*service.NavigationSection
 	nodes    map[string]*service.NavigationNode   // by namespace@code
 	roots    map[string][]*service.NavigationNode // topmost nodes by section, "" for all sections
-	lists    map[string]*service.NavigationNode   // by class
+	lists    map[string]*service.NavigationNode   // node that lists the items, by class
 }
 
 // classNode is the type of nodes that list the items of a class.
@@ -100,8 +100,8 @@ func (n *navigation) addSection(r *presentationReader, file string) {
 	n.sections = append(n.sections, s)
 }
 
-// readNode reads a node in the folder of a section. It returns nil if the node has no
-// code.
+// readNode reads a node of the navigation. folder is the name of the section, taken from the folder
+// of the file, or "". readNode returns nil if the node has no code.
 func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.NavigationNode {
 	node := &service.NavigationNode{Code: r.readName(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
 	if node.Code == "" {
@@ -126,9 +126,9 @@ func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.
 	return node
 }
 
-// fullNode returns the full name of a section or a node. The namespace comes first. If
-// it is own, the namespace of the application, it may also come last, as in the names of
-// classes.
+// fullNode returns namespace@name for the name of a section or a node. A name without @ belongs to
+// namespace. own is the namespace of the application: name@own, the order used in names of classes,
+// is accepted too.
 func fullNode(name, namespace, own string) string {
 	first, last, ok := strings.Cut(name, "@")
 	switch {
@@ -144,8 +144,8 @@ func (p *Presentation) loadNavigation() (*navigation, error) {
 	return p.navigation.get(p, "the navigation of the application", readNavigation)
 }
 
-// Sections returns the sections of the navigation, ordered by name. The caller must
-// not change the result of this method or of the other ones.
+// Sections implements service.Presentation. The caller must not change the results of this method
+// and of the other methods of the navigation.
 func (p *Presentation) Sections() ([]*service.NavigationSection, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *Presentation) Sections() ([]*service.NavigationSection, error) {
 	return n.sections, nil
 }
 
-// Section implements engine.Presentation.
+// Section implements service.Presentation.
 func (p *Presentation) Section(code string) (*service.NavigationSection, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *Presentation) Section(code string) (*service.NavigationSection, error) 
 	return nil, nil
 }
 
-// Nodes implements engine.Presentation.
+// Nodes implements service.Presentation.
 func (p *Presentation) Nodes(section, parent string) ([]*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
@@ -188,7 +188,7 @@ func (p *Presentation) Nodes(section, parent string) ([]*service.NavigationNode,
 	return node.Children, nil
 }
 
-// Node implements engine.Presentation.
+// Node implements service.Presentation.
 func (p *Presentation) Node(code string) (*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {
@@ -197,7 +197,8 @@ func (p *Presentation) Node(code string) (*service.NavigationNode, error) {
 	return n.nodes[fullNode(code, p.namespace, p.namespace)], nil
 }
 
-// NodeOf returns the last node of a class in the order of the navigation.
+// NodeOf implements service.Presentation. If several nodes list the items of the class, it returns
+// the last one in the order of the navigation.
 func (p *Presentation) NodeOf(c *engine.Class) (*service.NavigationNode, error) {
 	n, err := p.loadNavigation()
 	if err != nil {

@@ -21,9 +21,9 @@ func PresentationDirs() []string {
 	return []string{navigationDir, viewsDir, workflowsDir, stateViewsDir, masksDir, validatorsDir}
 }
 
-// Presentation is an engine.Presentation that reads the folders of an application on
-// first use, and each file once. It keeps fields that it does not know, since the
-// application may use them.
+// Presentation reads the navigation, views, workflows, masks and validators of an application,
+// which describe its user interface. It reads each folder on first use. It keeps fields that it
+// does not know, since clients may use them.
 type Presentation struct {
 	root      fs.FS
 	namespace string
@@ -37,14 +37,14 @@ type Presentation struct {
 
 var _ service.Presentation = (*Presentation)(nil)
 
-// NewPresentation returns the presentation of the application in a folder. namespace
-// is that of the application. Files are not read before they are used.
+// NewPresentation returns the presentation of the application in the folder root. namespace is the
+// namespace of the application. No file is read yet.
 func NewPresentation(root fs.FS, namespace string) *Presentation {
 	return &Presentation{root: root, namespace: namespace}
 }
 
-// Check reads all files except workflows and returns their faults, including unknown
-// names of classes and attributes. It does not store the result of reading.
+// Check reads all files except workflows and returns their faults, including unknown names of
+// classes and attributes. It reads the files anew and does not keep the result.
 func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	r := &presentationReader{root: p.root, namespace: p.namespace, classes: classes}
 	readNavigation(r)
@@ -63,7 +63,7 @@ type lazy[T any] struct {
 	value T
 	done  bool
 
-	faults engine.Faults // faults of the reading, without fatal ones
+	faults engine.Faults // faults found while reading; none of them is fatal
 }
 
 func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReader) T) (T, error) {
@@ -87,14 +87,14 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 type presentationReader struct {
 	root      fs.FS
 	namespace string
-	classes   engine.MetaRepository // used to check names in the files; nil if they are not checked
+	classes   engine.MetaRepository // used to check names of classes; nil if names are not checked
 	faults    engine.Faults
-	sources   []Source // the sources with places, which are YAML files
+	sources   []Source // YAML files, with the places of their values
 }
 
-// walkDir visits the JSON and YAML files below a folder in the order of their names.
-// folders are the names of the folders between dir and the file. It skips files and
-// folders whose names begin with a dot.
+// walkDir calls visit for each JSON and YAML file below a folder, in the order of their names. It
+// skips files and folders with a name that begins with a dot. folders holds the names of the
+// folders between dir and the file.
 func (r *presentationReader) walkDir(dir string, visit func(file string, folders []string)) {
 	err := fs.WalkDir(r.root, dir, func(file string, e fs.DirEntry, err error) error {
 		switch {
@@ -130,8 +130,8 @@ func (r *presentationReader) reportUnreadable(dir, folder string, err error) {
 	}
 }
 
-// readObject reads a file that holds one object. If that fails, ok is false and readObject
-// adds a fault, which has the given rule or is fatal if rule is nil.
+// readObject reads a file that holds one object. what describes the object in messages. If reading
+// fails, ok is false and the fault gets the rule. If rule is nil, the fault is fatal.
 func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
 	if fault == nil {
@@ -151,8 +151,8 @@ func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (
 	return o, false
 }
 
-// readName reads the name of the object in a file. If it has no name, readName reports that and
-// returns "", and the caller should leave the file out.
+// readName reads a field that holds the name of an object. If there is no name, readName reports
+// that and returns "", and the caller should ignore the file.
 func (r *presentationReader) readName(o jsonfile.Object, field string) string {
 	name, _ := o.Value(field).(string)
 	if name == "" {
@@ -168,8 +168,8 @@ func describeFound(v any) string {
 	return jsonfile.Describe(v)
 }
 
-// className completes the name of a class. If the class does not exist, className adds
-// a warning at the JSON path.
+// className adds the namespace to the name of a class if it has none, and returns the full name. If
+// the class does not exist, className adds a warning at the JSON path.
 func (r *presentationReader) className(o jsonfile.Object, at, name, namespace string) string {
 	if name != "" && !strings.Contains(name, "@") {
 		name = engine.FullName(name, namespace)

@@ -12,16 +12,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// attribute holds a property while it is read and linked.
+// attribute is a property whose description is being read and linked.
 type attribute struct {
-	jsonfile.Object        // the description; for a part of a structure, that of the attribute in the structure
-	home            *draft // the draft with the description; names of classes use its namespace
+	jsonfile.Object        // the description, which for a part of a structure is in the file of the structure
+	home            *draft // the draft that contains the description; its namespace completes names of classes
 	property        *engine.Property
-	at              jsonfile.Object // the entry in the class that has the attribute
+	at              jsonfile.Object // the entry in the class that has the attribute; for a part of a structure, the struct attribute
 	numbered        bool            // orderNumber is given
 	assigning       bool            // autoassigned is given
-	typed           bool            // the type is one of class metadata
-	prefix          string          // "attribute$" if this is a part of a structure
+	typed           bool            // the type is given and valid
+	prefix          string          // for a part of a structure, the name of the struct attribute and "$"
 	position        int             // index in properties, -1 if the server added the attribute
 
 	target     string // name of the target class or of the structure
@@ -69,9 +69,9 @@ func (d *draft) parseProperties(types userTypes) {
 	d.Report(mistake.PropertiesMissing, path, found, "an array of attributes")
 }
 
-// attributesThatCount returns, for each name, the position of the attribute that
-// counts. This is the attribute with the highest orderNumber, or the last one if the
-// numbers are equal or one is missing.
+// attributesThatCount returns, for each name, the position of the attribute that the server uses if
+// several have that name: the one with the highest orderNumber. It is the last one if the numbers
+// are equal or one is missing.
 func attributesThatCount(list []any) map[string]int {
 	counts := map[string]int{}
 	orders := map[string]json.Number{}
@@ -96,7 +96,8 @@ func attributesThatCount(list []any) map[string]int {
 	return counts
 }
 
-// parseProperty reads the attribute at a position. If it is left out, ok is false.
+// parseProperty reads the attribute at a position of properties. ok is false if it is left out.
+// counts is the result of attributesThatCount.
 func (d *draft) parseProperty(position int, v any, counts map[string]int, types userTypes) (ok bool) {
 	path := jsonfile.Element(d.At("properties"), position)
 	fields, ok := v.(engine.Fields)
@@ -138,8 +139,8 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	return true
 }
 
-// replaceEntry records the fields that replace the entry of properties at a position in
-// descriptions of the class. If fields is nil, the entry is left out.
+// replaceEntry replaces the entry of properties at a position when the service meta describes the
+// class. If fields is nil, the description leaves out the entry.
 func (d *draft) replaceEntry(position int, fields engine.Fields) {
 	if d.resolved == nil {
 		d.resolved = map[int]engine.Fields{}
@@ -147,7 +148,8 @@ func (d *draft) replaceEntry(position int, fields engine.Fields) {
 	d.resolved[position] = fields
 }
 
-// setField replaces the value of a field with the value that the server uses instead.
+// setField replaces the value of a field by the value that the server uses. The service meta shows
+// it.
 func (a *attribute) setField(d *draft, field string, value any) {
 	a.Fields = slices.Clone(a.Fields).With(field, value)
 	a.property.Source = a.Fields
@@ -200,7 +202,8 @@ func (a *attribute) parseNumbers() {
 	}
 }
 
-// orderFraction returns an orderNumber rounded down if it is not a whole number.
+// orderFraction returns the number in a field, rounded down. ok is true only if the field is
+// orderNumber and the number is not a whole number.
 func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	n, _ := a.Value(field).(json.Number)
 	if field != "orderNumber" || n == "" {
@@ -213,7 +216,7 @@ func (a *attribute) orderFraction(field string) (floor int, ok bool) {
 	return int(math.Floor(f)), true
 }
 
-// parseFileTypes reads an array of extensions, or text that lists them.
+// parseFileTypes reads file extensions: an array, or text with separators such as "pdf, png".
 func parseFileTypes(o jsonfile.Object) []string {
 	s, ok := o.Value("allowedFileTypes").(string)
 	if !ok {
@@ -229,7 +232,7 @@ func (a *attribute) parseRelation() {
 	a.subclasses = readTexts(a.Object, "allowedSubclasses", "the name of a class")
 	switch a.property.Type {
 	case engine.Reference, engine.Struct, engine.Collection:
-		a.target, _ = a.Value(a.targetField()).(string) // if it is not text, findTarget or structure reports it
+		a.target, _ = a.Value(a.targetField()).(string) // if it is not text, findTarget or findStructure reports it
 	default:
 		a.Text("refClass")
 		a.Text("itemsClass")
@@ -262,7 +265,7 @@ func (a *attribute) parseType() {
 	a.setType(a.home, engine.Custom)
 }
 
-// typeOf returns the type with a number or a name. If no type has it, ok is false.
+// typeOf returns the type for its number or name in JSON. ok is false if no such type exists.
 func typeOf(v any) (t engine.PropertyType, ok bool) {
 	switch v := v.(type) {
 	case string:

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// findTargets finds the target classes of references and collections. If the class of
-// an attribute does not exist, the attribute holds plain values or is left out.
+// findTargets finds the target classes of references and collections. If the target of an attribute
+// does not exist, the attribute holds plain values or is left out, as the rule of the mistake says.
 func (l *linker) findTargets() {
 	left := map[*attribute]bool{}
 	for _, d := range l.drafts {
@@ -82,7 +82,7 @@ func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map
 	}
 }
 
-// noTarget describes the value that replaces the name of a class.
+// noTarget describes, for a message, the value that is written instead of the name of a class.
 func (a *attribute) noTarget() string {
 	field := a.targetField()
 	if v := a.Value(field); !isEmpty(v) {
@@ -119,7 +119,7 @@ func (d *draft) descendsFrom(c *engine.Class) bool {
 	return false
 }
 
-// holdText turns a reference into an attribute that holds ids as text.
+// holdText turns a reference into a text attribute that holds ids, in all classes that inherit it.
 func (l *linker) holdText(a *attribute) {
 	for _, d := range l.drafts {
 		for _, p := range d.class.Properties {
@@ -131,7 +131,7 @@ func (l *linker) holdText(a *attribute) {
 	a.setField(l.byName[a.property.Definition], "type", json.Number("0"))
 }
 
-// detachTarget turns an attribute into a calculated one that is always null or empty.
+// detachTarget turns a relation into a calculated attribute that is always null or empty.
 func (l *linker) detachTarget(p *engine.Property) {
 	p.Target, p.Subclasses, p.Nowhere, p.Nullable = nil, nil, true, true
 	p.Formula = null{}
@@ -149,11 +149,11 @@ func (null) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error)
 // place identifies a property by the class that declares it and by its name.
 type place struct{ class, name string }
 
-// relater resolves the fields that name attributes of other classes. Use it when the
-// attributes of all classes are known.
+// relater resolves the fields in which an attribute names other attributes: backRef,
+// binding and backColl. It needs the attributes of all classes.
 type relater struct {
 	*linker
-	mirrors map[place]*engine.Property // collections by the place of the collection that their backColl names
+	mirrors map[place]*engine.Property // collections that name another collection in backColl, by the named collection
 }
 
 // relateAttributes resolves back references, bindings and mirrored collections.
@@ -181,8 +181,8 @@ func (l *linker) relateAttributes(usable []*draft) {
 	}
 }
 
-// report adds a fault that has a rule. It ignores a fault that is already reported,
-// since inherited fields are checked again for each descendant.
+// report adds a fault with a rule. It ignores a fault that is already reported, since the fields of
+// an inherited attribute are checked again in each descendant.
 func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expected string) {
 	var one engine.Faults
 	o.Faults = &one
@@ -211,8 +211,8 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// findAttribute returns the attribute that a field names. If class c has no such attribute, it
-// reports the rule and returns nil.
+// findAttribute returns the attribute of class c with this name, which the field of a refers to. If
+// it does not exist, findAttribute reports the rule and returns nil.
 func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {
@@ -221,9 +221,10 @@ func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name st
 	return p
 }
 
-// resolveBinding finds the attribute whose value is compared with the back reference instead of
-// the key. A part of a structure may name another part of it, or an attribute of the
-// class. If the attribute is missing or cannot be compared, ok is false.
+// resolveBinding finds the attribute that the field binding names. The values of the back reference
+// are compared with this attribute instead of the key. In a part of a structure, the name may refer
+// to another part of the structure or to an attribute of the class. ok is false if the attribute is
+// missing or its values cannot be compared.
 func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	named := engine.Quote(a.binding)
 	switch {
@@ -249,9 +250,9 @@ func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok
 	return true
 }
 
-// resolveBackRef finds the attribute of the target class that points back to this class. If there
-// is one, the own attribute has no stored value. ok is false if the attribute does not
-// hold values that can be compared with the key or the binding.
+// resolveBackRef finds the attribute of the target class that backRef names and that points back to
+// this class. With a back reference, p itself has no stored value. ok is false if the attribute is
+// missing or its values cannot be compared with the key or the binding.
 func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
 		return true
@@ -277,8 +278,8 @@ func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok
 	return false
 }
 
-// isVirtual reports whether the attribute has no stored value: it is a back reference, or
-// it is calculated and not cached.
+// isVirtual reports whether the attribute has no stored value: it is a back reference, or it is
+// calculated on each read.
 func (r *relater) isVirtual(p *engine.Property) bool {
 	a := r.attributeOf(p)
 	return p.Type == engine.Reference && a.backRef != "" || !isEmpty(a.Value("formula")) && !p.Cached
@@ -291,8 +292,8 @@ func keyType(c *engine.Class) engine.PropertyType {
 	return engine.String
 }
 
-// resolveMirror finds the other side of a collection. It is enough if one side names the other
-// in backColl; both sides are then linked.
+// resolveMirror finds the collection that is the other side of p. It is enough if one of the two
+// collections names the other in backColl; both are then linked.
 func (r *relater) resolveMirror(d *draft, a *attribute, p *engine.Property) {
 	if a.backColl == "" || p.Back != nil {
 		return

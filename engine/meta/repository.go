@@ -1,13 +1,16 @@
-// Package meta reads class metadata. It defines the format of class files, their
-// defaults and their checks, links ancestors, structures and relations, and finds
-// classes by name. Use engine/deploy to read deploy.json. The package does not know
-// how items are stored.
+// Package meta reads class metadata. It defines the format of class files, their defaults and their
+// checks, links ancestors, structures and relations, and finds classes by name. It also reads the
+// files of the user interface: navigation, views, workflows, masks and validators. Use
+// engine/deploy to read deploy.json. The package does not know how items are stored.
 //
-// If you are new to the package, read the files in this order: source.go (files),
-// draft.go and property.go (a class by itself), version.go (the choice if several files
-// describe a class), link.go and structure.go (inherited attributes and parts of
-// structures), relation.go, display.go, loading.go and formula.go (fields that refer to
-// other classes), repository.go (Load).
+// A mistake in a file is an engine.Fault. Most mistakes have a rule in engine/mistake: the server
+// reports them and continues, for example without the attribute. Such a class or attribute is
+// called left out.
+//
+// If you are new to the package, read the files in this order: source.go (reads files), draft.go
+// and property.go (read one class), version.go (chooses between versions of a class), link.go and
+// structure.go (add inherited attributes and parts of structures), relation.go, display.go,
+// loading.go and formula.go (resolve fields that refer to other classes), repository.go (Load).
 package meta
 
 import (
@@ -19,7 +22,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Repository is an engine.MetaRepository over classes that never change.
+// Repository implements engine.MetaRepository. It is immutable.
 type Repository struct {
 	byName map[string]*engine.Class
 	all    []*engine.Class
@@ -39,12 +42,13 @@ func (r *Repository) Class(name string) (*engine.Class, error) {
 // change the slice.
 func (r *Repository) Classes() []*engine.Class { return r.all }
 
-// Load creates the classes of the sources, ready for use: ancestors and relations are
-// linked, structures are expanded, keys and display strings are inherited, formulas
-// are compiled, and Init and Link are called. A class without a namespace gets the
-// given one. thumbnails are the kinds of thumbnails of images in responses.
-// Load reports all mistakes at once, except those that follow from other mistakes. If
-// a fault is fatal, the repository is nil.
+// Load creates the classes of the sources, ready for use: ancestors and relations are linked,
+// structures are expanded, keys and display strings are inherited, formulas are compiled, and Init
+// and Link are called. namespace is for classes without one. thumbnails are the kinds of thumbnails
+// that responses contain for images.
+//
+// Load reports all mistakes at once, but not those that only follow from other mistakes. If a fault
+// is fatal, the repository is nil.
 func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind) (*Repository, engine.Faults) {
 	var faults engine.Faults
 	l := newLinker(readDrafts(sources, namespace, &faults), &faults)
@@ -75,7 +79,7 @@ func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind
 	return r, placeFaults(faults, sources)
 }
 
-// readDrafts parses the sources and, if several describe one class, chooses one of them.
+// readDrafts parses the sources. If several sources describe one class, it chooses one of them.
 func readDrafts(sources []Source, namespace string, faults *engine.Faults) []*draft {
 	types := make(userTypes)
 	var drafts []*draft
@@ -94,8 +98,8 @@ func readDrafts(sources []Source, namespace string, faults *engine.Faults) []*dr
 	return drafts
 }
 
-// finishClasses does the checks and the linking that need all classes to be linked. It skips
-// classes with fatal faults and the classes that depend on them.
+// finishClasses does the checks and the linking that need all classes. It skips classes with fatal
+// faults and the classes that depend on them.
 func (l *linker) finishClasses() {
 	for _, d := range l.drafts {
 		if d.state == linked {
@@ -116,8 +120,8 @@ func (l *linker) finishClasses() {
 	l.compileAll(usable)
 }
 
-// initClasses calls Init of the classes without fatal faults, and sets the descendants
-// of each class.
+// initClasses calls Init of the classes without fatal faults, and sets the descendants of each
+// class. It returns the drafts of these classes.
 func (l *linker) initClasses() []*draft {
 	l.findFaulty()
 	var usable []*draft
@@ -147,8 +151,8 @@ func (l *linker) initClasses() []*draft {
 	return usable
 }
 
-// findFaulty marks a draft if it has a fatal fault or takes attributes from a marked
-// draft.
+// findFaulty sets faulty for each draft that has a fatal fault, and then for each draft that takes
+// attributes from such a draft.
 func (l *linker) findFaulty() {
 	errs, _ := l.faults.Split(false)
 	for _, d := range l.drafts {

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// readSelection reads the values that forms should offer for an attribute, and their
-// labels.
+// readSelection reads selectionProvider: the values that forms should offer for an attribute, and
+// their labels.
 func (l *linker) readSelection(d *draft, a *attribute, p *engine.Property) {
 	v := a.Value("selectionProvider")
 	if isEmpty(v) {
@@ -79,8 +79,8 @@ func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine
 	return f
 }
 
-// strictFormula compiles a formula. It returns an error if an attribute in the formula
-// does not exist.
+// strictFormula compiles a formula. In contrast to compileFormula, it returns an error if an
+// attribute in the formula does not exist.
 func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
 	f, err := formula.Compile(d.class, a.resolveParts(d.class, source))
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Source is one class as decoded JSON, with its file.
+// Source is the decoded contents of a class file, or a class in deploy.json.
 type Source struct {
 	File   string // file name relative to the application directory
 	Path   string // JSON path of the class in File, "" for the whole file
 	Value  any    // the result of wire.Decode
-	Inline bool   // use the defaults of deploy.json, not those of class files
-	Type   bool   // the source describes a type for attributes of type custom, not a class
+	Inline bool   // the class is in deploy.json, where fields have other defaults than in class files
+	Type   bool   // the file describes a user type, not a class (see userTypes)
 
 	Places jsonfile.Places // places of the values if File is YAML
 }
 
-// typesDir is the folder of user types within the folder of the classes.
+// typesDir is the folder of user types, within the folder of the classes.
 const typesDir = "types"
 
-// ReadDir decodes the class files of a folder, *.class.json and *.class.yml,
-// and the types in its folder types, *.type.json and *.type.yml, in the order
-// of their names. A missing folder counts as empty. If a file cannot be read or
-// is malformed, that is a fault, and the file is left out.
+// ReadDir decodes the files of a folder that describe classes, *.class.json and *.class.yml, and
+// the files of its folder types, *.type.json and *.type.yml. The types come first; both are in the
+// order of the file names. A missing folder counts as empty. If a file cannot be read or is
+// malformed, ReadDir returns a fault and leaves out the file.
 func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
 	classes, faults := readKind(root, dir, ".class")
 	types, more := readKind(root, path.Join(dir, typesDir), ".type")
@@ -64,8 +64,8 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	return sources, faults
 }
 
-// Names returns the full names of the classes, even if they contain mistakes. If a
-// class has no readable name, complete is false.
+// Names returns the full names of the classes in the sources, even if they contain mistakes.
+// complete is false if a class has no readable name.
 func Names(sources []Source, namespace string) (names []string, complete bool) {
 	complete = true
 	for _, s := range sources {
@@ -89,8 +89,7 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-// readFile decodes a JSON or YAML file. Faults call its contents by the given noun, such
-// as "a class".
+// readFile decodes a JSON or YAML file. noun describes the contents in messages, such as "a class".
 func readFile(root fs.FS, file, noun string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
@@ -109,7 +108,7 @@ func readFile(root fs.FS, file, noun string) (Source, *engine.Fault) {
 	return s, nil
 }
 
-// isSourceFile reports whether the name of the file is that of a JSON or YAML file.
+// isSourceFile reports whether the file has an extension of JSON or YAML.
 func isSourceFile(file string) bool {
 	switch path.Ext(file) {
 	case ".json", ".yml", ".yaml":

@@ -9,14 +9,14 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// partSeparator joins the name of a struct attribute and that of its part.
+// partSeparator is between the name of a struct attribute and the name of its part.
 const partSeparator = "$"
 
-// expandStructures replaces each struct attribute by its parts, in the order of the
-// structure: "passport" becomes "passport$number" and so on. A part is as the structure
-// describes it, with these differences: it may be null or is read-only if the struct
-// attribute may be or is, and a key of the structure need not be unique, since it does
-// not identify items here.
+// expandStructures replaces each struct attribute by the attributes of its structure, called parts,
+// in their order: attribute passport becomes passport$number and so on. A part is nullable or
+// read-only if the structure or the struct attribute says so. A part that is the key of the
+// structure need not be unique, since it does not identify items of this class. For chain see
+// linkAncestors.
 func (l *linker) expandStructures(d *draft, chain []string) {
 	var expanded []*attribute
 	for _, a := range d.own {
@@ -49,9 +49,8 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 	}
 }
 
-// partNamed returns the part of a structure that replaces the attribute at i, or nil. A
-// part replaces an attribute of the same name if that is not a part or is an earlier
-// part.
+// partNamed returns the part of a structure that replaces the attribute at i, or nil. A part
+// replaces another attribute of the same name that is not a part, and also an earlier part.
 func partNamed(all []*attribute, i int) *attribute {
 	for j, b := range all {
 		if b.prefix != "" && b.property.Name == all[i].property.Name && (all[i].prefix == "" || j > i) {
@@ -61,8 +60,8 @@ func partNamed(all []*attribute, i int) *attribute {
 	return nil
 }
 
-// findStructure finds the class of a struct attribute. If it cannot be used, findStructure
-// returns nil and the attribute is left out.
+// findStructure finds the class of a struct attribute and links it. It returns nil if that class
+// cannot be used; the attribute is then left out. For chain see linkAncestors.
 func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	if a.target == "" {
 		a.at.Report(mistake.StructureClass, a.at.Path, a.noTarget(), "the name of a class")
@@ -85,8 +84,9 @@ func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	return s
 }
 
-// newPart returns one part of a struct attribute. The part keeps the relations of its
-// description in the structure, and gets the place of the struct attribute.
+// newPart returns one part of a struct attribute of d: whole is that attribute, and p the property
+// of structure s that the part copies. The part gets the position of the struct attribute, and
+// keeps its relations to other classes.
 func (l *linker) newPart(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
 	described := l.attributeOf(p)
 	part := *described
@@ -107,7 +107,7 @@ func (l *linker) newPart(d *draft, whole *attribute, s *draft, p *engine.Propert
 	return &part
 }
 
-// attributeOf returns the attribute from which a property was read.
+// attributeOf returns the attribute that describes a property.
 func (l *linker) attributeOf(p *engine.Property) *attribute {
 	for _, a := range l.byName[p.Definition].own {
 		if a.property.Name == p.Name {

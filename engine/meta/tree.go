@@ -25,7 +25,7 @@ func (l *linker) checkTrees(usable []*draft) {
 		}
 		visited[d] = true
 		if a := d.class.Ancestor; a != nil {
-			visit(l.byName[a.FullName]) // an ancestor declares before its descendants
+			visit(l.byName[a.FullName]) // visit ancestors first, since the first class with a name determines its storage
 		}
 		for _, a := range d.own {
 			p, root := a.property, d.class.Root()
@@ -47,8 +47,8 @@ func (l *linker) checkTrees(usable []*draft) {
 	}
 }
 
-// compareTypes reports the attribute if its values are stored differently from those of
-// q, another attribute with the same name.
+// compareTypes reports attribute a if its values are stored differently from the values of q, an
+// attribute with the same name in another class of the tree.
 func (a *attribute) compareTypes(q *engine.Property) {
 	p := a.property
 	declared := ", as class " + q.Definition + " of the same tree declares " + engine.Quote(q.Name)
@@ -60,9 +60,9 @@ func (a *attribute) compareTypes(q *engine.Property) {
 	}
 }
 
-// keepKeyType handles a class that declares a part of the key of its tree again. If the
-// type is stored differently, the attribute gets the type that the ancestor declares,
-// since the ids of all items of a tree are in one column.
+// keepKeyType handles an attribute of the key that a descendant declares again. If its new type is
+// stored differently, the attribute keeps the type of the ancestor, since the ids of all items of a
+// tree are in one column.
 func (d *draft) keepKeyType(a *attribute, inherited *engine.Property) {
 	p := a.property
 	if !slices.Contains(d.class.Key, p.Name) || p.Type.Storage() == inherited.Type.Storage() {

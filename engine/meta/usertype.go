@@ -9,17 +9,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// userTypes holds the types of meta/types by name without namespace. A user type is a
-// plain type with a size and decimals, for use in attributes of type custom. If a type
-// is left out, its entry is nil.
+// userTypes holds the user types of folder meta/types by name without namespace. A user type gives
+// a name to a plain type with a size and decimals. An attribute of type custom can use that name.
+// The entry of a type that is left out is nil.
 type userTypes map[string]*engine.Property
 
 // typeFields are the known fields of a type file. Forms use mask, maskName and
 // validators.
 var typeFields = []string{"name", "namespace", "caption", "type", "mask", "maskName", "size", "decimals", "validators", "version", "metaVersion"}
 
-// parseUserType adds the type of one file. If a later file has a type of the same name,
-// that type replaces it.
+// parseUserType adds the type in a file. It replaces an earlier type of the same name.
 func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	fields, ok := s.Value.(engine.Fields)
 	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}
@@ -49,8 +48,8 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	}
 }
 
-// applyType replaces type custom by the user type that the attribute names, as name or
-// name@namespace. If the attribute does not name a type, it takes any JSON.
+// applyType replaces type custom of an attribute by the user type that refClass names, as name or
+// name@namespace. Without a user type, the attribute takes any JSON.
 func (types userTypes) applyType(a *attribute) {
 	p := a.property
 	refClass, _ := a.Value("refClass").(string)

@@ -9,10 +9,10 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// chooseVersions selects one draft for each class. If a class has several versions, it
-// selects the latest one, and items of older versions are read with its attributes. If
-// several files have the same version, the last file counts. It adds a warning for
-// each file that is not used, and these files are not checked further.
+// chooseVersions selects one draft for each class. If files describe several versions of a class,
+// it selects the latest version; the server reads items of older versions with that version. If
+// several files have the same version, it selects the last file. It adds a warning for each file
+// that is not used, and these files are not checked further.
 func chooseVersions(all []*draft) []*draft {
 	chosen := make(map[string]*draft, len(all))
 	for _, d := range all {
@@ -56,8 +56,8 @@ func (d *draft) describePlace() string {
 	return d.File + " " + d.Path
 }
 
-// compareVersions compares versions part by part, and compares parts as numbers if both
-// are numbers: 1.9 comes before 1.10. "" comes before all other versions.
+// compareVersions compares versions part by part. Parts are compared as numbers if both are
+// numbers: 1.9 comes before 1.10. The version "" comes before all others.
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
@@ -77,8 +77,8 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// checkCase reports classes if their names differ only in letter case, since tables are
-// named after classes.
+// checkCase reports classes with names that differ only in letter case, since tables are named
+// after classes and some databases ignore the case.
 func checkCase(all []*draft) {
 	first := make(map[string]*draft, len(all))
 	for _, d := range all {

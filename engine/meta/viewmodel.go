@@ -11,17 +11,18 @@ import (
 	"restsrv/engine/service"
 )
 
-// viewsDir holds <class>/<kind>.json, and <node>/<class>/<kind>.json for a class
-// at a node of the navigation. stateViewsDir holds <workflow>/<state>/<class>.json.
-// oldStateViews is the former folder of state views, within viewsDir.
+// viewsDir is the folder of the views, in files <class>/<kind>.json. A view that applies only at a
+// node of the navigation is in <node>/<class>/<kind>.json. stateViewsDir is the folder of the views
+// for states of workflows, in files <workflow>/<state>/<class>.json. oldStateViews is a folder
+// within viewsDir in which older applications keep those.
 const (
 	viewsDir      = "views"
 	stateViewsDir = "wfviews"
 	oldStateViews = "workflows"
 )
 
-// models holds the view models of an application. The list comes from the names of the
-// files; each file is read on first use.
+// models holds the view models of an application. It knows them from the names of the files, and
+// reads a file when it is used for the first time.
 type models struct {
 	all   []*model // in the order of the files
 	byKey map[modelKey]*model
@@ -80,8 +81,8 @@ func (m *models) addState(r *presentationReader, file string, folders []string) 
 	m.addModel(r, file, modelKey{kind: service.ItemView, class: baseName(file), path: statePath(folders[0], folders[1], r.namespace)})
 }
 
-// statePath returns the path in the keys of the view models of a state. Use isStatePath
-// to recognise it.
+// statePath returns the path of view models for a state of a workflow (see modelKey), such as
+// workflows:order@shop.new.
 func statePath(workflow, state, namespace string) string {
 	if !strings.Contains(workflow, "@") {
 		workflow = engine.FullName(workflow, namespace)
@@ -106,7 +107,7 @@ func (m *models) addModel(r *presentationReader, file string, key modelKey) {
 	m.all = append(m.all, one)
 }
 
-// readModel reads the file of a view model. It returns nil if the file does not hold one.
+// readModel reads the file of a view model. It returns nil if the file does not hold an object.
 func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	o, ok := r.readObject(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
@@ -125,9 +126,9 @@ func (m *model) readModel(r *presentationReader) *service.ViewModel {
 	return &service.ViewModel{Class: m.key.class, Said: said}
 }
 
-// arrangeParts sorts the parts of a view by orderNumber, including nested parts, and
-// checks them. The parts show attributes of class. If class is nil, the names of
-// attributes are not checked.
+// arrangeParts sorts the parts of a view, such as columns and fields, by orderNumber and checks
+// them. It does the same with the parts within parts. class has the attributes that the parts show.
+// If it is nil, the names of attributes are not checked.
 func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	for i, f := range o.Fields {
 		ordered := f.Name == "columns" || f.Name == "fields" || f.Name == "fullFields" || f.Name == "shortFields"
@@ -158,9 +159,9 @@ func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	return o.Fields
 }
 
-// shownBy returns the class for the parts within a part: the target class if the
-// attribute of the part has one, and otherwise class. If class has no such attribute,
-// shownBy adds a warning and returns nil.
+// shownBy returns the class that has the attributes of nested parts. If the part shows a reference
+// or a collection, this is the target class, and otherwise class. If class does not have the
+// attribute, shownBy adds a warning and returns nil.
 func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	name := part.Text("property")
 	if name == "" || class == nil {
@@ -180,8 +181,8 @@ func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	return class
 }
 
-// isStructure reports whether a class has a struct attribute with this name. Views show
-// such an attribute as a whole, but the class has only its parts.
+// isStructure reports whether the class file has a struct attribute with this name. Views show such
+// an attribute as a whole, but the linked class has only its parts.
 func isStructure(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+partSeparator) })
 }
@@ -198,12 +199,12 @@ func (p *Presentation) viewModel(key modelKey) (*service.ViewModel, error) {
 	return m.lazy.get(p, "a view of class "+key.class, m.readModel)
 }
 
-// instead maps a kind of view to the kind that is used if a class has no view of it.
+// instead maps a kind of view to the kind that is used if a class has no view of the first kind.
 var instead = map[service.ViewKind]service.ViewKind{
 	service.CollectionView: service.ListView, service.CreateView: service.ItemView, service.DetailView: service.ItemView,
 }
 
-// ViewModel implements engine.Presentation.
+// ViewModel implements service.Presentation.
 func (p *Presentation) ViewModel(kind service.ViewKind, c *engine.Class, node string) (*service.ViewModel, error) {
 	if node != "" {
 		node = fullNode(node, p.namespace, p.namespace)
@@ -221,7 +222,7 @@ func (p *Presentation) ViewModel(kind service.ViewKind, c *engine.Class, node st
 	return nil, nil
 }
 
-// StateViewModel implements engine.Presentation.
+// StateViewModel implements service.Presentation.
 func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*service.ViewModel, error) {
 	return p.viewModel(modelKey{service.ItemView, c.FullName, statePath(c.InNamespace(workflow), state, p.namespace)})
 }

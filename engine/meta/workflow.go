@@ -13,7 +13,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// workflowsDir holds <name>.wf.json, or <name>@<namespace>.wf.json.
+// workflowsDir is the folder of the workflows, in files <name>.wf.json or
+// <name>@<namespace>.wf.json.
 const workflowsDir = "workflows"
 
 func readWorkflows(r *presentationReader) map[string][]*service.Workflow {
@@ -71,9 +72,8 @@ func namedEntries(v any) []any {
 	})
 }
 
-// AllWorkflows returns the workflows of all classes, ordered by class, and the faults of
-// their files. It does not check the names that workflows use, of classes and attributes
-// or of their own states.
+// AllWorkflows returns the workflows of all classes, ordered by class, and the faults of their
+// files. It does not check whether the classes, attributes and states that a workflow names exist.
 func (p *Presentation) AllWorkflows() (found []*service.Workflow, faults engine.Faults) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	if err != nil && !errors.As(err, &faults) {
@@ -88,7 +88,7 @@ func (p *Presentation) AllWorkflows() (found []*service.Workflow, faults engine.
 	return found, faults
 }
 
-// Workflows implements engine.Presentation.
+// Workflows implements service.Presentation.
 func (p *Presentation) Workflows(c *engine.Class) (found []*service.Workflow, err error) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
 	for ; c != nil && err == nil; c = c.Ancestor {
