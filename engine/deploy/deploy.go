@@ -1,8 +1,12 @@
-// Package deploy reads deploy.json. It defines the format of that file, the defaults
-// of all settings, the places where modules are looked up, and the checks of both.
-// It does not use the contents of the file itself: engine/meta reads the classes,
-// engine/script runs the scripts, and references to components stay text until
-// Resolve replaces them.
+// Package deploy reads deploy.json. It defines the format of that file, the defaults of all
+// settings, the places where modules are looked up, and the checks of both. It does not use the
+// contents of the file itself: engine/meta reads the classes, engine/script runs the scripts. An
+// option such as ion://dataRepo refers to a component, an object that the server provides to
+// services; such references stay text until Resolve replaces them.
+//
+// The file uses words of IONDV. modules.rest configures this server. A section di lists entries:
+// each names a module, which is a built-in or a script, and its options. A plug-in is an entry of
+// globals.plugins.
 package deploy
 
 import (
@@ -19,26 +23,26 @@ import (
 // Config holds the contents of a deploy.json, with the defaults of missing settings.
 type Config struct {
 	Dir       string // absolute path of the application directory; relative paths start there
-	File      string // name of the file within Dir; faults use it for the merged configuration too
+	File      string // name of the file within Dir; faults in the merged configuration name it too
 	Namespace string // namespace of classes that do not have one, or ""
 
 	Services []Service // in the order of the file; token is always among them
 	Classes  []Class   // inline classes, for engine/meta
-	Objects  []Object  // created when the database is new; see Records
+	Objects  []Object  // objects to create when the database is new; see Records
 
-	OAuth    *Plugin       // the OAuth2 provider; nil if the application has none
-	MetaMap  *Plugin       // aclMetaMap: further identities of accounts; nil if the application has none
-	Profiles []Plugin      // customProfile: additional properties of accounts
-	RoleMap  engine.Fields // option of securedDataRepo: classes with their roles
+	OAuth    *Plugin       // options of the OAuth2 provider; nil if the application has none
+	MetaMap  *Plugin       // plug-in aclMetaMap, which gives accounts additional identities; nil if the application has none
+	Profiles []Plugin      // plug-ins customProfile, which give accounts additional properties
+	RoleMap  engine.Fields // option roleMap of securedDataRepo: roles by class
 	Gateways []Gateway
-	Read     []string // absolute paths of the configuration files except *.ini, even if they cannot be read
+	Read     []string // absolute paths of the configuration files except *.ini, including unreadable ones
 
 	RoleMapPath          string            // JSON path of RoleMap in File
-	CaseInsensitiveLogin bool              // names of accounts compare equal if they differ only in letter case
-	Components           map[string]string // other names of components, "" if services do not call the component; see AddNames
+	CaseInsensitiveLogin bool              // names of accounts are equal if they differ only in letter case
+	Components           map[string]string // component by its other name, "" if services cannot call it; see AddNames
 
-	DB              string        // sqlite:PATH, PATH as written, or postgres://...; default sqlite:restsrv.db
-	Pool            int           // connections to PostgreSQL; 0 leaves it at its default
+	DB              string        // sqlite:PATH or postgres://..., as written; default sqlite:restsrv.db
+	Pool            int           // maximum number of connections to PostgreSQL; 0 for the default
 	Synchronous     string        // full (default) or normal: how often SQLite waits for the disk
 	Addr            string        // host:port; default 127.0.0.1:8888
 	TokenLifetime   time.Duration // lifetime of issued tokens; default 30 days
@@ -47,46 +51,46 @@ type Config struct {
 	IdleTimeout     time.Duration // maximum idle time of a connection; default 120 s
 	QueryTimeout    time.Duration // maximum time of a database query; default 30 s, 0 for no limit
 	LockTimeout     time.Duration // maximum wait for a lock of another PostgreSQL transaction; default 10 s, 0 for no limit
-	Shares          Shares        // limits of accounts in the use of the database
-	MaxHeaderBytes  int           // maximum size of the headers of a request; default 64 KiB
-	MinBodyRate     int           // bytes per second at which a client must send a request body; default 1 KiB
-	MinAnswerRate   int           // bytes per second at which a client must read responses; default 1 KiB
-	AnswerBytes     Bytes         // limits of responses in memory; default 128 MiB, 64 MiB for one account
-	BodyBytes       Bytes         // limits of request bodies in memory; default 64 MiB, 32 MiB for one account
-	FileBytes       Bytes         // limits of stored files and running uploads; default 512 GiB, 64 GiB per account
+	Shares          Shares        // limits on how accounts use the database
+	MaxHeaderBytes  int           // maximum size of the headers of a request in bytes; default 64 KiB
+	MinBodyRate     int           // bytes per second that a client must send of a request body; default 1 KiB
+	MinAnswerRate   int           // bytes per second that a client must read of a response; default 1 KiB
+	AnswerBytes     Bytes         // limits of responses held in memory; default 128 MiB in total, 64 MiB for one account
+	BodyBytes       Bytes         // limits of request bodies held in memory; default 64 MiB in total, 32 MiB for one account
+	FileBytes       Bytes         // limits of stored files and running uploads; default 512 GiB, 64 GiB for one account
 	Limits          Limits        // limits of all scripts; Service.Limits includes them
-	HeapBytes       int64         // if the heap of the process exceeds it, the longest script is ended; 0 for the default
+	HeapBytes       int64         // maximum heap of the process, above which the longest script is ended; 0 for the default
 	Scripts         Scripts       // access of scripts to resources outside of the application
-	Values          engine.Fields // settings by name, for use in scripts; see values
+	Values          engine.Fields // settings that scripts can read, by name; see collectValues
 
 	PublicURL          string         // scheme://host[:port] by which clients reach the server, or ""
-	TrustedProxies     []netip.Prefix // proxies that the server trusts to name the client of a request
+	TrustedProxies     []netip.Prefix // proxies that may name the client in X-Forwarded-For or Forwarded
 	SessionIdle        time.Duration  // time after which an unused browser session ends; default 30 minutes
 	SessionLifetime    time.Duration  // time after which every browser session ends; default 12 hours
 	SessionsPerAccount int            // sessions of one account; when exceeded, the oldest one ends; 0 means the default
-	SessionsOfAll      int            // all sessions; when exceeded, the oldest of the account with the most ends; 0 means the default
-	Idempotency        Idempotency    // limits of the responses that are stored for an Idempotency-Key
+	SessionsOfAll      int            // all sessions; when exceeded, the account with the most loses its oldest; 0 for the default
+	Idempotency        Idempotency    // limits of stored responses to requests with an Idempotency-Key
 	SignIn             SignIn         // limits of failed sign-ins
 	Audit              Audit          // storage of audit events
-	ChangesKept        time.Duration  // time after which records of the journal are deleted; default 0: never
+	ChangesKept        time.Duration  // time after which entries of the change journal are deleted; default 0: never
 	Images             Images         // thumbnails
 
-	Unused  []Unused // parts of the configuration without effect, which restsrv check lists
-	Skipped []string // modules that restsrv does not have
+	Unused  []Unused // parts of the configuration without effect, for restsrv check
+	Skipped []string // names of modules in the configuration that restsrv does not have
 
-	first  string  // the file that a value comes from if merged has no origin for it
-	merged *merger // the merged files of the configuration; nil before they are read
+	first  string  // source file of values for which merged has no origin
+	merged *merger // the merged configuration files; nil before they are read
 }
 
-// Service is one routed service of modules.rest.globals.di.
+// Service is an entry of modules.rest.globals.di that answers requests.
 type Service struct {
 	Name    string
-	Builtin string          // name of the builtin module, "" for a script
-	Script  string          // file of the script, relative to Dir with slashes, "" for a builtin
-	Missing bool            // the script does not exist; Script is the name that it should have
-	Broken  bool            // the service answers 503 because of a mistake in its entry
-	Options engine.Fields   // the options as written; use Resolve to replace references in them
-	Mode    engine.AuthMode // the mode as written, even if it does not exist
+	Builtin string          // name of the built-in module, "" for a script
+	Script  string          // file of the script, relative to Dir with slashes, "" for a built-in
+	Missing bool            // the script does not exist; Script is its most likely name
+	Broken  bool            // the entry has a mistake, so the service answers 503
+	Options engine.Fields   // options as written; use Resolve to replace references in them
+	Mode    engine.AuthMode // authentication mode as written, even if it does not exist
 	Limits  Limits          // limits of a script
 	Path    string          // JSON path of the entry in File
 }
@@ -102,20 +106,20 @@ type Scripts struct {
 	FetchBytes   int64         // maximum size of a response; 0 for the default
 }
 
-// Bytes limits a number of bytes.
+// Bytes is a pair of limits, in bytes.
 type Bytes struct {
-	All        int64 // limit for all requests together
-	PerAccount int64 // limit for the requests of one account, or of one network if there is no account
+	All        int64 // limit for all accounts together
+	PerAccount int64 // limit for one account, or for one client network if requests have no account
 }
 
-// Class is an inline class: decoded JSON with its place.
+// Class is a class described in deploy.json, as decoded JSON.
 type Class struct {
 	File  string
 	Path  string
 	Value any
 }
 
-// Object is an inline object.
+// Object is an object in deploy.json that is created when the database is new.
 type Object struct {
 	Class  string // full name
 	ID     string // the value of "_id", or ""
@@ -123,19 +127,20 @@ type Object struct {
 	Path   string // JSON path in File
 }
 
-// Known holds the names that the server can resolve.
+// Known holds the names of modules and components that the server has.
 type Known struct {
 	Builtins   []string            // modules written in Go
 	Components []string            // components for use in ion://name and lazy://name
-	Lacking    []string            // those of Components that restsrv does not implement
-	Options    map[string][]string // option names of builtins; a builtin is missing if its options are not known
-	// Env looks up placeholders. If it is nil, the environment of the process is used.
+	Lacking    []string            // the elements of Components that restsrv accepts but does not implement
+	Options    map[string][]string // option names of built-in modules; the options of other modules are not checked
+	// Env looks up the values of placeholders. If it is nil, the process environment is used.
 	Env func(name string) (value string, ok bool)
 }
 
-// Load reads a deploy.json. It returns all mistakes in file order. Callers should
-// use the configuration only if none of the faults stops the start. It is never nil
-// and always has Dir, so that the class files beside it can be checked too.
+// Load reads a deploy.json and the files merged with it (see Sources). It returns all mistakes,
+// ordered by file and position. Callers should not use the configuration if a fault prevents the
+// start. The configuration is never nil, and Dir is always set, so that callers can check the class
+// files beside the file too.
 func Load(file string, known Known) (*Config, engine.Faults) {
 	c := defaultConfig()
 	abs, err := filepath.Abs(file)
@@ -186,7 +191,7 @@ func defaultConfig() *Config {
 	}
 }
 
-// readFiles reads the sources of the configuration, merges them and loads the result.
+// readFiles reads the given files, merges them and loads the result.
 func (c *Config) readFiles(files []string, known Known) engine.Faults {
 	var faults engine.Faults
 	places := map[string]placer{}
@@ -225,8 +230,8 @@ func (c *Config) readFiles(files []string, known Known) engine.Faults {
 	return faults
 }
 
-// traceFaults replaces the file and path of faults in the merged configuration by those of
-// the source file.
+// traceFaults changes faults that refer to a path in the merged configuration. They then refer to
+// the source file that has the value, and to the path there.
 func (c *Config) traceFaults(faults engine.Faults) {
 	for i, f := range faults {
 		if f.File != c.File || f.Path == "" || f.Line > 0 || c.merged == nil {
@@ -249,17 +254,17 @@ func (c *Config) Abs(path string) string {
 	return filepath.Join(c.Dir, path)
 }
 
-// loader fills a Config.
+// loader fills a Config from the merged configuration.
 type loader struct {
 	config    *Config
 	known     Known
 	faults    *engine.Faults
 	lacks     map[string]string // placeholders without a value, by JSON path
-	effective []string          // JSON paths of values that have an effect; see read
+	effective []string          // JSON paths of values that have an effect; see markRead
 }
 
-// The known names at the top of the file and in modules.rest. deployer, import and
-// statics are used by IONDV and have no effect here.
+// The known names at the top level of the file and in modules.rest. IONDV uses deployer, import and
+// statics; they have no effect here.
 var (
 	topNames  = []string{"namespace", "parametrised", "globals", "modules", "classes", "objects", "deployer"}
 	restNames = []string{"globals", "import", "statics"}
@@ -306,8 +311,8 @@ func (l *loader) load(top jsonfile.Object) {
 	}
 }
 
-// childOf reads an object. If the value has another type, it counts as absent. The child
-// is lenient if o is.
+// childOf returns the object in a field of o. A value of another type is reported as a mistake, not
+// as a fatal fault, and counts as absent. The child is lenient if o is.
 func childOf(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
 	lenient := o.Lenient
 	o.Lenient = true

@@ -9,11 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// Directory returns the file system of an application directory. It follows symbolic
-// links to files inside of the directory, since the files of Kubernetes volumes are
-// links; dir may be a link itself. If a link leaves the directory, the error is
-// engine.ErrOutside, since an untrusted application must not read other files of this
-// machine.
+// Directory returns the file system of an application directory. dir may be a symbolic link. Links
+// inside the directory may lead to other files in it, as in Kubernetes volumes. If a link leaves
+// the directory, opening it returns engine.ErrOutside, because an untrusted application must not
+// read other files of this machine.
 func Directory(dir string) fs.FS { return directory(dir) }
 
 type directory string
@@ -50,9 +49,9 @@ func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(os.DirFS(string(d)), name)
 }
 
-// checkFile returns engine.ErrOutside if a name leads through a link that leaves the
-// directory. If the name does not exist, checkFile returns nil and the operation of the
-// caller reports the error.
+// checkFile returns engine.ErrOutside if name passes through a symbolic link that leaves the
+// directory. If name does not exist, checkFile returns nil, since the following operation reports
+// the error. what is the operation for the error.
 func (d directory) checkFile(what, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}

@@ -16,20 +16,21 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Gateway lets browser sessions act with the rights of one account at chosen paths
-// (module modules/rest/client/GateWay).
+// Gateway forwards requests below a path, such as /api, to this server or to another one. Browser
+// sessions use it to act with the rights of the account that is configured here. In deploy.json, it
+// is an entry with module modules/rest/client/GateWay.
 type Gateway struct {
 	Name      string // name of the entry
 	Path      string // JSON path of the entry in File
-	Base      string // prefix of its paths, such as /api, without a slash at the end
+	Base      string // prefix of the paths of its routes, such as /api, without a slash at the end
 	Endpoint  string // URL of the target server, with scheme, host and an optional path; "" for this server
-	Account   string // the account that acts at the target server
+	Account   string // account that the target server sees
 	Secret    string // password of the account
-	TokenPath string // path at which the account gets tokens, or ""
+	TokenPath string // path at the target server that issues tokens for the account, or ""
 	Routes    []GatewayRoute
 }
 
-// GatewayRoute is one path of a Gateway. A part of the path in braces matches any
+// GatewayRoute is a path that a Gateway forwards. A segment in braces, such as {id}, matches any
 // text without a slash.
 type GatewayRoute struct {
 	Path    string
@@ -43,7 +44,7 @@ var gatewayNames = []string{"definition", "clientId", "clientSecret", "tokenPath
 // maxDefinition is the maximum size of a definition file, in bytes.
 const maxDefinition = 4 << 20
 
-// readGateways reads the gateways in modules other than rest.
+// readGateways reads the gateways that are configured in other modules than rest.
 func (l *loader) readGateways(modules jsonfile.Object) {
 	for i, f := range modules.Fields {
 		section, ok := f.Value.(engine.Fields)
@@ -70,8 +71,8 @@ func (l *loader) readGateways(modules jsonfile.Object) {
 	}
 }
 
-// readGateway reads an entry. If the gateway has no credentials or wrong options, it is
-// left out.
+// readGateway reads the entry of one gateway. If the gateway has no credentials or invalid options,
+// it is left out.
 func (l *loader) readGateway(e jsonfile.Object, name string) {
 	before := len(*l.faults)
 	o, _ := e.Child("options")
@@ -105,8 +106,8 @@ func (l *loader) readGateway(e jsonfile.Object, name string) {
 	l.config.Gateways = append(l.config.Gateways, g)
 }
 
-// secretText reads a text that may look like a number. Faults do not contain its
-// value, since it may be secret.
+// secretText reads a text, which may be written as a JSON number. Faults do not contain its value,
+// since it may be secret.
 func secretText(o jsonfile.Object, name string) string {
 	switch v := o.Value(name).(type) {
 	case nil:
@@ -120,8 +121,8 @@ func secretText(o jsonfile.Object, name string) string {
 	return ""
 }
 
-// localPath reads a path of this server. It returns the path without a slash at the
-// end, so that "/" becomes "".
+// localPath reads a path of this server, such as /api. The result has no slash at the end, so "/"
+// becomes "".
 func (l *loader) localPath(o jsonfile.Object, name string) string {
 	p := o.Text(name)
 	if p == "" {
@@ -134,7 +135,7 @@ func (l *loader) localPath(o jsonfile.Object, name string) string {
 	return strings.TrimSuffix(p, "/")
 }
 
-// plainPath reports whether each part of a path can be used in a URL without escaping.
+// plainPath reports whether all segments of a path can be used in a URL without escaping.
 func plainPath(p string) bool {
 	for _, part := range strings.Split(strings.Trim(p, "/"), "/") {
 		if !pathSegment(part) {
@@ -157,8 +158,9 @@ func readEndpoint(o jsonfile.Object) string {
 	return strings.TrimSuffix(text, "/")
 }
 
-// readDefinition reads paths and methods from an object in the format of OpenAPI. If the
-// value is text, it names a file in the application directory with such an object.
+// readDefinition reads the routes of a gateway from an object in the format of OpenAPI, with paths
+// and methods. If the value is text, it is the name of a file with such an object, in the
+// application directory.
 func (l *loader) readDefinition(o jsonfile.Object) []GatewayRoute {
 	at, v := o.At("definition"), o.Value("definition")
 	if file, ok := v.(string); ok {
@@ -195,8 +197,8 @@ func (l *loader) readDefinition(o jsonfile.Object) []GatewayRoute {
 	return routes
 }
 
-// definitionFile reads the file of a definition. It returns the name of the file for
-// use in faults.
+// definitionFile reads and decodes the file of a definition. written is the name in the option. The
+// result file is the name for use in faults.
 func (l *loader) definitionFile(o jsonfile.Object, written string) (file string, v any, ok bool) {
 	file = written
 	if l.config.Namespace != "" {
@@ -227,7 +229,8 @@ func (l *loader) definitionFile(o jsonfile.Object, written string) (file string,
 	return file, v, true
 }
 
-// gatewayMethods returns the HTTP methods of a path. It ignores other members.
+// gatewayMethods returns the HTTP methods of one path of the definition. It ignores fields that are
+// not methods.
 func gatewayMethods(verbs jsonfile.Object) []string {
 	var methods []string
 	for _, f := range verbs.Fields {
@@ -239,7 +242,7 @@ func gatewayMethods(verbs jsonfile.Object) []string {
 	return methods
 }
 
-// templatePath reports whether p is a path. Parts of the path may be {names}.
+// templatePath reports whether p is a path of URL segments. A segment may be a name in braces.
 func templatePath(p string) bool {
 	if !strings.HasPrefix(p, "/") || p == "/" {
 		return false

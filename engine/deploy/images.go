@@ -8,10 +8,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Images configures thumbnails. It holds the options of the plug-in imageStorage.
+// Images configures the thumbnails of images. It is read from the options of the plug-in
+// imageStorage.
 type Images struct {
 	Thumbnails []engine.ThumbnailKind // default tiny, small, medium and preview: 50, 100, 300 and 500 pixels
-	Memory     int64                  // limit of the bytes that decoded pictures use together; 0 for the default
+	Memory     int64                  // limit for the total size of decoded pictures, in bytes; 0 for the default
 }
 
 func defaultImages() Images {
@@ -21,12 +22,12 @@ func defaultImages() Images {
 	return Images{Thumbnails: []engine.ThumbnailKind{square("tiny", 50), square("small", 100), square("medium", 300), square("preview", 500)}}
 }
 
-// maxSide is the longest side of a thumbnail.
+// maxSide is the maximum side of a thumbnail, in pixels.
 const maxSide = 4096
 
-// readImages reads the options of imageStorage. An entry of thumbnails adds a kind, or
-// replaces the default kind if it has the same name. memory limits the use of memory.
-// The options for the place of the files in IONDV have no effect.
+// readImages reads the options of imageStorage. An entry of thumbnails adds a kind of thumbnail, or
+// replaces the default kind of that name. memory limits the use of memory. Other options, with
+// which IONDV chooses the folder of the files, have no effect.
 func (l *loader) readImages(entries jsonfile.Object) {
 	options := optionsOf(entries, "imageStorage")
 	l.markRead(options.Path)
@@ -51,7 +52,7 @@ func (l *loader) readImages(entries jsonfile.Object) {
 	}
 }
 
-// addThumbnail adds a kind of thumbnails. If a kind of that name exists, it is replaced.
+// addThumbnail adds a kind of thumbnail. It replaces an existing kind with that name.
 func (l *loader) addThumbnail(kind engine.ThumbnailKind) {
 	all := &l.config.Images.Thumbnails
 	i := slices.IndexFunc(*all, func(k engine.ThumbnailKind) bool { return k.Name == kind.Name })

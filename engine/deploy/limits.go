@@ -7,13 +7,14 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Limits holds the limits of the scripts of a service, "limits" in the file. If a
-// limit is 0, engine/script uses its default.
+// Limits holds the limits of the scripts of a service, from "limits" in the file. If a limit is 0,
+// engine/script uses its default. A VM is one JavaScript runtime of a service. A turn is the time
+// during which it runs code without waiting, such as until the next await.
 type Limits struct {
 	CPUTime         time.Duration // CPU time of one turn
 	WallTime        time.Duration // time of one request
 	TransactionTime time.Duration // time of one transaction
-	LoadTime        time.Duration // CPU time of loading
+	LoadTime        time.Duration // CPU time of loading the script
 	Idle            time.Duration // idle time after which a VM is discarded
 	CallDepth       int
 	VMs             int
@@ -23,13 +24,13 @@ type Limits struct {
 	ResponseBytes   int
 	JSONDepth       int
 	Rows            int // items of one list
-	TextBytes       int // bytes that one call of a built-in may allocate
-	Elements        int // elements that one call of a built-in may visit
+	TextBytes       int // bytes that one call of a built-in function may allocate
+	Elements        int // elements that one call of a built-in function may visit
 	Timers          int // timers of one VM
-	SharedBytes     int // size of the store that the VMs share
+	SharedBytes     int // bytes of the store that all VMs share
 }
 
-// whole is a limit that is a whole number.
+// whole is a limit that is a whole number: its name in the file, its place in Limits and its range.
 type whole struct {
 	name     string
 	to       *int
@@ -45,7 +46,7 @@ func (l *Limits) wholeLimits() []whole {
 	}
 }
 
-// span is a limit that is a duration.
+// span is a limit that is a duration: its name in the file and its place in Limits.
 type span struct {
 	name string
 	to   *time.Duration
@@ -66,10 +67,10 @@ func limitNames() (names []string) {
 	return names
 }
 
-// heapName is the limit that applies to all services together.
+// heapName is the limit of the heap, which applies to all services together.
 const heapName = "heapBytes"
 
-// globalLimits reads the limits of all services and the limit of the heap of the
+// globalLimits reads the limits that apply to all services, and the limit of the heap of the
 // process.
 func (l *loader) globalLimits(o jsonfile.Object) {
 	in, ok := o.Child("limits")
@@ -84,8 +85,7 @@ func (l *loader) globalLimits(o jsonfile.Object) {
 	}
 }
 
-// readLimits reads the limits of an entry. If the entry does not set a limit, that of def
-// is used.
+// readLimits reads the limits of one service. Limits that it does not set are taken from def.
 func readLimits(o jsonfile.Object, def Limits) Limits {
 	in, ok := o.Child("limits")
 	if !ok {

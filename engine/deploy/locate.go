@@ -13,13 +13,13 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// placer returns the places of JSON paths in a file, and of the values that contain
-// them.
+// placer finds the line and column of JSON paths in a file. The result also contains places of the
+// objects and arrays around these values.
 type placer func(paths []string) jsonfile.Places
 
-// Locate returns the faults with file, line and column, and sorts those of each file by
-// position. It reads the files below Dir again if their faults have only a JSON path. If
-// a file cannot be read any more, its faults stay without a position.
+// Locate adds line and column to faults and sorts the faults of each file by position. If faults of
+// a file have only JSON paths, it reads the file below Dir again. If that fails, they stay without
+// a position.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
 	c.traceFaults(located)
@@ -32,19 +32,19 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 		if err != nil {
 			return nil
 		}
-		_, places, _ := decode(file, data) // malformed files have no places
+		_, places, _ := decode(file, data) // a malformed file has no places
 		return places
 	})
 	return located
 }
 
-// malformed matches errors of JSON and YAML with the position of the first mistake.
+// malformed matches messages about malformed JSON and YAML that contain a position.
 var malformed = regexp.MustCompile(`^(malformed (?:JSON|YAML)) at line (\d+), column (\d+)`)
 
-// arrangeFaults sets the line and column of faults that do not have them, and sorts the
-// faults by file and position. Files come in the order of their first fault. A fault of
-// a whole file has the position of the value in the file. If open returns nil for a
-// file, its faults get no position.
+// arrangeFaults sets the line and column of faults that do not have them, and sorts the faults by
+// file and position. The files are in the order of their first fault. A fault of a whole file gets
+// the position of the top-level value. open returns the placer of a file, or nil to leave its
+// faults without a position.
 func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)

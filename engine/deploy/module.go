@@ -12,19 +12,19 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// builtinPrefixes are the folders that mean modules written in Go: that of restsrv, then
-// that of IONDV in both spellings.
+// builtinPrefixes are the prefixes of modules that are written in Go. The first is that of restsrv.
+// The others are the two spellings of IONDV.
 var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/rest/lib/impl/"}
 
 // extensions are the extensions of scripts, in the order in which they are tried.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// IsScript reports whether a path is that of a script, by its extension.
+// IsScript reports whether a file is a script, by its extension.
 func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
 
-// resolveModule resolves the module of a service: a builtin or a file in the application
-// directory. If the module cannot be used, resolveModule reports that and returns false. A
-// script that does not exist is not a mistake here, but sets Missing.
+// resolveModule sets the module of a service: a built-in or a file in the application directory. If
+// the module cannot be used, resolveModule reports that and returns false. A script that does not
+// exist is no mistake here: it sets Missing.
 func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {
@@ -67,8 +67,8 @@ func choiceOf(prefix, name string, builtins []string) string {
 	return "one of the builtins " + strings.Join(builtins, ", ")
 }
 
-// findScript returns the file of a script from a path with or without extension. If
-// the file does not exist, ok is false and script is the most likely name.
+// findScript finds the file of a script. The path may omit the extension, and may be a folder with
+// index.js. If no file exists, ok is false and script is its most likely name.
 func findScript(dir, file string) (script string, ok bool) {
 	candidates := []string{file}
 	for _, ext := range extensions {
@@ -86,8 +86,8 @@ func findScript(dir, file string) (script string, ok bool) {
 	return file + extensions[0], false
 }
 
-// isInside reports whether the file is in dir after links are followed. If the file does
-// not exist, the nearest existing folder on its path is checked.
+// isInside reports whether the file is inside dir when symbolic links are followed. If the file
+// does not exist, isInside checks the nearest existing folder on its path.
 func isInside(dir, file string) bool {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// publicURL reads the address by which clients reach the server. It has no
-// path: cookies, redirects and links of files begin at the root.
+// publicURL reads the address by which clients reach the server. It must not have a path, since
+// cookies, redirects and links to files assume that the server is at the root.
 func (l *loader) publicURL(o jsonfile.Object) {
 	text := o.Text("publicURL")
 	if text == "" {
@@ -37,7 +37,7 @@ func (l *loader) publicURL(o jsonfile.Object) {
 	l.config.PublicURL = u.Scheme + "://" + host
 }
 
-// trustedProxies reads addresses and networks, such as 10.0.0.0/8.
+// trustedProxies reads a list of IP addresses and networks such as 10.0.0.0/8.
 func (l *loader) trustedProxies(o jsonfile.Object) {
 	for i, v := range o.List("trustedProxies") {
 		text, _ := v.(string)
@@ -58,7 +58,7 @@ func (l *loader) trustedProxies(o jsonfile.Object) {
 	}
 }
 
-// readSession reads the lifetime and the number of browser sessions.
+// readSession reads the setting session: the lifetimes of browser sessions and their number.
 func (l *loader) readSession(o jsonfile.Object) {
 	in, ok := o.Child("session")
 	if !ok {
@@ -79,16 +79,16 @@ func (l *loader) readSession(o jsonfile.Object) {
 	}
 }
 
-// Idempotency limits the responses that are stored for an Idempotency-Key. If a
-// limit is 0, the default is used.
+// Idempotency limits the responses that are stored to answer repeated requests with the same
+// Idempotency-Key. If a limit is 0, the default is used.
 type Idempotency struct {
-	Keys        int   // keys of one account
+	Keys        int   // stored keys of one account
 	AnswerBytes int   // size of one response; a longer one is not stored
 	Bytes       int64 // stored bytes of one account
 	TotalBytes  int64 // stored bytes of all accounts
 }
 
-// readIdempotency reads the limits of stored responses.
+// readIdempotency reads the setting idempotency.
 func (l *loader) readIdempotency(o jsonfile.Object) {
 	in, ok := o.Child("idempotency")
 	if !ok {

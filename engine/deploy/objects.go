@@ -10,7 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// readObject reads an inline object. It is left out if it is not an object or has no class.
+// readObject reads one of the objects in deploy.json. If it is not an object or has no class, it is
+// reported and left out.
 func (l *loader) readObject(top jsonfile.Object, path string, v any) {
 	fields, ok := v.(engine.Fields)
 	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
@@ -51,9 +52,9 @@ func (l *loader) readObject(top jsonfile.Object, path string, v any) {
 	l.config.Objects = append(l.config.Objects, in)
 }
 
-// Records converts the inline objects to records that can be saved, in the order of the
-// file. If an object is not valid for its class, Records leaves it out and reports the
-// reason. places holds the JSON path of each record.
+// Records converts the objects in deploy.json to records for the database, in the order of the
+// file. If an object is not valid for its class, Records reports the reason and leaves the object
+// out. places holds the JSON path of each record.
 func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, places []string, faults engine.Faults) {
 	var names []string
 	for _, class := range meta.Classes() {
@@ -80,8 +81,8 @@ func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, p
 	return records, places, faults
 }
 
-// UnknownClasses reports inline objects if their class is not in names. Use it instead
-// of Records when the classes have faults.
+// UnknownClasses reports the objects with a class that is not in names. Use it instead of Records
+// if the classes cannot be loaded because of faults.
 func (c *Config) UnknownClasses(names []string) engine.Faults {
 	var faults engine.Faults
 	for _, in := range c.Objects {

@@ -14,20 +14,20 @@ import (
 	"restsrv/engine/wire"
 )
 
-// placeholder matches [[name]] in a text of a parametrised deploy.json.
+// placeholder matches a placeholder such as [[db.host]] in a text.
 var placeholder = regexp.MustCompile(`\[\[([A-Za-z0-9_.]+)\]\]`)
 
-// parameters replaces placeholders by their values.
+// parameters replaces the placeholders of a configuration with "parametrised": true.
 type parameters struct {
 	env   func(name string) (string, bool)
-	files map[string]any    // values of the *.ini files, texts or lists, by name or section.name
+	files map[string]any    // values of the *.ini files, texts or arrays, by name or section.name
 	lacks map[string]string // placeholders without a value, by JSON path
 }
 
-// replacePlaceholders replaces the placeholders of the whole file. The value comes from
-// the environment, under the name itself or the name in upper case with _ for dots, or
-// else from the *.ini files beside deploy.json. If a text is a single placeholder, it
-// gets the type that the value looks like, and is removed if there is no value.
+// replacePlaceholders replaces all placeholders of the configuration. The value of [[db.host]] is
+// the environment variable db.host or else DB_HOST, or else the value in the *.ini files beside
+// deploy.json. If the whole text is one placeholder, the value becomes a number or a boolean if it
+// looks like one; without a value, the field is removed.
 func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {
@@ -40,8 +40,8 @@ func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	l.lacks = p.lacks
 }
 
-// fillValue returns v with its placeholders replaced. If v is a placeholder without a value,
-// ok is false.
+// fillValue returns v with its placeholders replaced. If v as a whole is a placeholder without a
+// value, ok is false.
 func (p *parameters) fillValue(path string, v any) (filled any, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -118,9 +118,9 @@ func parseTyped(s string) any {
 	return s
 }
 
-// readParameters reads the *.ini files of a folder in the order of their names. If
-// several files have a value, the last one counts. Files that cannot be read are left
-// out, since missing values are reported where they are used.
+// readParameters reads the *.ini files of a folder in the order of their names. A later file
+// replaces values of earlier ones. Files that cannot be read are ignored: if a value is missing for
+// that reason, it is reported at its placeholder.
 func readParameters(dir string) map[string]any {
 	all := map[string]any{}
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.ini")) // the pattern is well-formed
@@ -140,7 +140,7 @@ func globEscape(dir string) string {
 
 func readINI(text string, into map[string]any) {
 	section := ""
-	fresh := map[string]bool{} // lists that this file has already started
+	fresh := map[string]bool{} // array values that this file has begun; they replace values of earlier files
 	for _, line := range strings.Split(strings.TrimPrefix(text, string(byteOrderMark)), "\n") {
 		line = strings.TrimSpace(line)
 		switch {
@@ -172,12 +172,12 @@ func unquote(s string) string {
 	return s
 }
 
-// markRead records that the value at a JSON path has an effect, so that warnLacking should
-// report placeholders without a value there.
+// markRead records that the server uses the value at a JSON path. warnLacking reports placeholders
+// without a value only at such paths.
 func (l *loader) markRead(path string) { l.effective = append(l.effective, path) }
 
-// warnLacking reports placeholders without a value if they have an effect. In a setting
-// that is fatal, since the default could mean another database.
+// warnLacking reports placeholders without a value in parts of the file that the server uses. In a
+// setting of the server that is fatal, since the default could mean another database.
 func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	l.markRead("namespace")
 	l.markRead("classes")
@@ -199,7 +199,7 @@ func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	}
 }
 
-// isBelow reports whether a JSON path is one of the others or leads into one of them.
+// isBelow reports whether a JSON path is equal to or below one of the others.
 func isBelow(path string, others []string) bool {
 	for _, other := range others {
 		if rest, ok := strings.CutPrefix(path, other); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

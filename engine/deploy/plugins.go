@@ -9,22 +9,22 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Plugin is a component that the application configures: an entry of
-// globals.plugins or of the di of a module.
+// Plugin is an entry of globals.plugins, or of the section di of a module, that configures a
+// component.
 type Plugin struct {
 	Name    string        // name of the entry
 	Path    string        // JSON path of the entry in File
-	Options engine.Fields // options as written; references to components stay text
+	Options engine.Fields // options as written; references to components are still text
 }
 
-// pluginModule is a module of IONDV that restsrv replaces.
+// pluginModule is a module of IONDV for which restsrv has a replacement.
 type pluginModule struct {
-	path string // path in IONDV; the other spelling begins with @iondv and has the same last part
-	is   string // the component that it implements, "" if services do not call it
+	path string // path in IONDV; @iondv/ with the same last part is another spelling
+	is   string // name of the component that it implements, "" if services cannot call it
 }
 
-// pluginModules returns the modules that plug-ins can name. restsrv implements some of
-// them differently and does not use their options in IONDV.
+// pluginModules returns the modules that plug-ins may name. restsrv has its own implementation of
+// all of them. It uses only some of their options (see effectiveOptions).
 func pluginModules() []pluginModule {
 	return []pluginModule{
 		{path: oauthModule}, {path: metaMapModule, is: "aclProvider"}, {path: profileModule}, {path: gatewayModule},
@@ -38,7 +38,7 @@ func pluginModules() []pluginModule {
 	}
 }
 
-// The modules that have an effect, by their path in IONDV.
+// The modules that change the server when a plug-in names them, by their path in IONDV.
 const (
 	oauthModule   = "lib/oAuthAdapter"
 	metaMapModule = "core/impl/access/aclMetaMap"
@@ -46,8 +46,8 @@ const (
 	gatewayModule = "modules/rest/client/GateWay"
 )
 
-// ancestorComponents are the components that every IONDV application has by default. An
-// application can refer to them or set their options.
+// ancestorComponents are the components that every application has by default. An application can
+// refer to them or set their options.
 var ancestorComponents = []string{
 	"server", "application", "sysLog", "rtEvents", "dataSources", "Db", "settings", "sequenceProvider", "aclProvider", "roleAccessManager",
 	"accessLogger", "accounts", "notifier", "sessionHandler", "auth", "authLogger", "calculator", "metaRepo", "dbSync", "fileStorage",
@@ -55,8 +55,7 @@ var ancestorComponents = []string{
 	"securedDataRepo", "background", "kvRepo", "scheduler",
 }
 
-// pluginModuleOf finds a module by the path in an entry. If restsrv does not have the
-// module, ok is false.
+// pluginModuleOf finds the module that an entry names. ok is false if restsrv does not have it.
 func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	written = strings.TrimSuffix(written, ".js")
 	switch written {
@@ -74,8 +73,8 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 	return m, false
 }
 
-// readPlugins reads globals.plugins. If restsrv does not have a module, it adds a
-// warning and skips the entry, and the server keeps its own component.
+// readPlugins reads globals.plugins. If restsrv does not have the module of an entry, it adds a
+// warning and skips the entry. A component of the server is then not replaced.
 func (l *loader) readPlugins(globals jsonfile.Object) {
 	entries, _ := childOf(globals, "plugins")
 	entries.WarnRepeated()
@@ -107,7 +106,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")
 		}
 		l.optionsWithoutEffect(e, name)
-		return // the options belong to a component that restsrv has in another form or not at all
+		return // the options belong to a component that restsrv implements itself or does not have
 	case !here && builtin:
 		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped and the server's own "+name+" stays")
 		return
@@ -154,8 +153,9 @@ func pluginName(e jsonfile.Object) string {
 	return "executable " + jsonfile.Describe(e.Value("executable"))
 }
 
-// readAccounts reads the options of the plug-in accounts: the comparison of names, and the
-// profiles of accounts. As in IONDV, a profile has no effect if it is not listed there.
+// readAccounts reads the options of the plug-in accounts: whether letter case in names matters, and
+// the list of profiles. As in IONDV, a profile has no effect if it is not in this list. profiles
+// holds all profiles of the file by name.
 func (l *loader) readAccounts(entries jsonfile.Object, profiles map[string]Plugin) {
 	options := optionsOf(entries, "accounts")
 	l.markRead(options.Path)
@@ -208,8 +208,8 @@ func (l *loader) roleMap(entries jsonfile.Object) {
 	l.config.RoleMap, l.config.RoleMapPath = roles.Fields, roles.Path
 }
 
-// optionsOf returns the options of an entry. They are empty if the entry has none, or
-// if they have the wrong type, which is already reported.
+// optionsOf returns the options of an entry. They are empty if the entry has no options or if these
+// have the wrong type, which is already reported.
 func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	fields, _ := entries.Value(name).(engine.Fields)
 	e := jsonfile.Object{File: entries.File, Path: entries.At(name), Fields: fields, Faults: entries.Faults}
@@ -220,9 +220,9 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	return options
 }
 
-// readAliases reads di-alias: other names of components. An alias must not have the name of
-// a component, so that it cannot replace a component by one that checks fewer
-// permissions.
+// readAliases reads di-alias, which gives components additional names. The alias must not be the
+// name of a component. Otherwise it could replace that component by one with fewer permission
+// checks.
 func (l *loader) readAliases(in jsonfile.Object) {
 	alias, _ := childOf(in, "di-alias")
 	alias.WarnRepeated()
@@ -249,7 +249,7 @@ func (l *loader) readAliases(in jsonfile.Object) {
 	}
 }
 
-// componentNames returns all names of components that services can use, sorted.
+// componentNames returns the names that services can use for components, including aliases, sorted.
 func (l *loader) componentNames() []string {
 	names := slices.Clone(l.known.Components)
 	for name := range l.config.Components {
@@ -259,8 +259,9 @@ func (l *loader) componentNames() []string {
 	return names
 }
 
-// AddNames adds to components the other names in the configuration. If services do not
-// call a configured component, its value is nil. Existing names stay unchanged.
+// AddNames adds the names that the configuration gives to components. components holds the existing
+// components by name; their names are not changed. A component that services cannot call gets the
+// value nil.
 func (c *Config) AddNames(components map[string]any) {
 	for name, is := range c.Components {
 		if _, taken := components[name]; !taken {
@@ -287,7 +288,8 @@ func (l *loader) warnUnsecured(top jsonfile.Object) {
 	}
 }
 
-// findUnsecured finds the first reference to dataRepo below path.
+// findUnsecured finds the first reference to dataRepo in v or below. dataRepo is the repository
+// without permission checks. at is the JSON path of the reference, and path that of v.
 func (l *loader) findUnsecured(path string, v any) (at, written string) {
 	switch v := v.(type) {
 	case string:

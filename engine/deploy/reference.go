@@ -11,7 +11,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// parseReference returns the name of the component that an option refers to.
+// parseReference returns the name of the component that the text v refers to, such as dataRepo for
+// ion://dataRepo.
 func parseReference(v any) (name string, ok bool) {
 	s, _ := v.(string)
 	for _, scheme := range []string{"ion://", "lazy://"} {
@@ -22,8 +23,8 @@ func parseReference(v any) (name string, ok bool) {
 	return "", false
 }
 
-// checkReferences reports references to components that do not exist. It returns false
-// if it has found one.
+// checkReferences reports references in v to components that do not exist. It returns false if
+// there are any. path is the JSON path of v.
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	known := true
 	eachReference(path, v, func(path, text, name string) {
@@ -35,8 +36,8 @@ func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
 	return known
 }
 
-// eachReference calls visit for each reference in a value, at any depth, with its JSON
-// path, its text and the name of its component.
+// eachReference calls visit for each reference to a component in v or below, with its JSON path,
+// its text and the name of the component. path is the JSON path of v.
 func eachReference(path string, v any, visit func(path, text, name string)) {
 	switch v := v.(type) {
 	case string:
@@ -54,9 +55,9 @@ func eachReference(path string, v any, visit func(path, text, name string)) {
 	}
 }
 
-// Resolve returns the options with every reference, ion://name or lazy://name, at any
-// depth, replaced by the component with that name. If a component does not exist, the
-// error is Invalid and names it.
+// Resolve returns the options with all references, ion://name and lazy://name, replaced by the
+// components with that name, also in nested values. If a component does not exist, the error is
+// Invalid and contains the name.
 func Resolve(options engine.Fields, components map[string]any) (service.Options, error) {
 	resolved := make(service.Options, len(options))
 	for _, f := range options {

@@ -9,7 +9,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// readScripts reads the access of scripts to resources outside of the application.
+// readScripts reads the setting scripts: the resources outside of the application that scripts can
+// use.
 func (l *loader) readScripts(o jsonfile.Object) {
 	in, ok := o.Child("scripts")
 	if !ok {
@@ -34,7 +35,7 @@ func (l *loader) readScripts(o jsonfile.Object) {
 	}
 }
 
-// readNames reads a list of texts. If an element is not valid, readNames adds a fault and skips
+// readNames reads an array of texts. It adds a fault for each element that is not valid and skips
 // it.
 func readNames(o jsonfile.Object, name, expected string, valid func(string) bool) []string {
 	var all []string
@@ -49,14 +50,13 @@ func readNames(o jsonfile.Object, name, expected string, valid func(string) bool
 	return all
 }
 
-// fetchHost matches a host with an optional port. *. at the beginning stands for all
-// subdomains. The expression is compiled on first use, since that is slow and few
-// applications use it.
+// fetchHost matches a host with an optional port, *.domain for all subdomains, or *. It is compiled
+// on first use, since compiling is slow and few applications use it.
 var fetchHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\*|(?:\*\.)?[\pL\pN_-]+(?:\.[\pL\pN_-]+)*\.?(?::(\d{1,5}))?|\[[0-9a-fA-F:.]+\](?::(\d{1,5}))?|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)$`)
 })
 
-// isHost reports whether a text can be an entry of fetch.hosts.
+// isHost reports whether s is a valid element of scripts.fetch.hosts.
 func isHost(s string) bool {
 	m := fetchHost().FindStringSubmatch(s)
 	if m == nil {

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// entryNames are the known fields of an entry of di. Those of the last line belong to
-// components of IONDV and have no effect.
+// entryNames are the known fields of an entry in di. IONDV uses the fields of the last line for
+// components; they have no effect here.
 var entryNames = []string{
 	"module", "options", "limits",
 	"executable", "initMethod", "initLevel",
@@ -95,7 +95,7 @@ func (l *loader) readEntry(di jsonfile.Object, name string) {
 	l.config.Services = append(l.config.Services, s)
 }
 
-// pathSegment reports whether a name can be used in a URL without escaping.
+// pathSegment reports whether name is a path segment that can be used in a URL without escaping.
 func pathSegment(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -109,7 +109,7 @@ func pathSegment(name string) bool {
 	return true
 }
 
-// tokenLifetime reads the lifetime of tokens. The options of the service token override
+// tokenLifetime reads the lifetime of tokens from the options of the service token, or else from
 // those of wsAuth, which IONDV uses.
 func (l *loader) tokenLifetime(di jsonfile.Object) {
 	for _, name := range []string{"wsAuth", tokenService} {
@@ -125,7 +125,8 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 	}
 }
 
-// unknownMode is a mode in which a service answers every request with 401.
+// unknownMode is the mode of a service with an unknown authentication mode: the service answers all
+// requests with 401.
 const unknownMode engine.AuthMode = "?"
 
 func (l *loader) authModes(inner jsonfile.Object) {

@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// The settings are in modules.rest.globals or in globals. If both have a setting, the
-// former counts. globals also holds settings of other modules, so a name there counts
-// as misspelt only if it is similar to a known one.
+// The settings of the server are in modules.rest.globals or in globals. If both have a setting, the
+// one in modules.rest.globals applies. globals also holds settings of other modules, so an unknown
+// name there is reported only if it resembles a known one.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "lockTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
@@ -67,7 +67,8 @@ func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	l.readShares(in("shares"))
 }
 
-// inBytes reads {"all": bytes, "perAccount": bytes}; perAccount is at most all.
+// inBytes reads {"all": bytes, "perAccount": bytes} into b. most is the maximum of both. A
+// perAccount above all is a fault.
 func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	o, ok := o.Child(name)
 	if !ok {
@@ -86,11 +87,11 @@ func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	b.PerAccount = min(b.PerAccount, b.All)
 }
 
-// maxSeconds is the maximum of all times in the configuration: 100 years.
+// maxSeconds is the maximum of all durations in the configuration: 100 years.
 const maxSeconds = 100 * 366 * 24 * 60 * 60
 
-// readSeconds reads a time in seconds, rounded to milliseconds. It returns def if the field
-// is absent or not valid.
+// readSeconds reads a duration in seconds, rounded to milliseconds. It returns def if the field is
+// absent or not valid.
 func readSeconds(o jsonfile.Object, name string, least, def time.Duration) time.Duration {
 	v := o.Value(name)
 	if v == nil {
@@ -106,8 +107,8 @@ func readSeconds(o jsonfile.Object, name string, least, def time.Duration) time.
 	return def
 }
 
-// readDatabase reads an address such as "sqlite:PATH", or an object {"url": address} that
-// can also have "synchronous" for SQLite or "pool" for PostgreSQL.
+// readDatabase reads the setting db. It is an address such as "sqlite:PATH", or an object with the
+// address as "url". The object can also have "synchronous" for SQLite and "pool" for PostgreSQL.
 func (l *loader) readDatabase(o jsonfile.Object) {
 	name := "db"
 	if _, ok := o.Value(name).(engine.Fields); ok {

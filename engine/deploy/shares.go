@@ -6,12 +6,14 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Shares limits how accounts may use the database.
+// Shares limits how much accounts may use the database at the same time. A long read is a query
+// that is too slow for the connections of short reads, such as a search without an index. Long
+// reads have their own connections and queue.
 type Shares struct {
 	Scans         int           // concurrent long reads; 0 for the default of the database
-	ScansWaiting  int           // waiting long reads of one account; default 64
-	ScanWait      time.Duration // maximum wait of a long read; default 10 s
-	WritesWaiting int           // waiting writes of one account; default 1024
+	ScansWaiting  int           // long reads of one account that may wait; default 64
+	ScanWait      time.Duration // maximum time that a long read waits; default 10 s
+	WritesWaiting int           // writes of one account that may wait; default 1024
 }
 
 func defaultShares() Shares {

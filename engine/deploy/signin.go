@@ -7,16 +7,15 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// SignIn limits failed sign-ins. If a value is 0, there is no such limit.
+// SignIn limits failed sign-ins. If a value is 0, that limit does not apply.
 type SignIn struct {
-	PerAccount int           // failures per minute of an account from one address; default 20
-	PerAddress int           // failures per minute from one address; default 100
-	DelayFrom  int           // failures per minute of an account, from all addresses, after which sign-ins are delayed; default 10
+	PerAccount int           // failures per minute for an account from one client address; default 20
+	PerAddress int           // failures per minute from one client address; default 100
+	DelayFrom  int           // failures per minute for an account after which its sign-ins are delayed; default 10
 	MaxDelay   time.Duration // the longest delay; default 5 s
 }
 
-// Audit configures the storage of audit events in the database. They are logged in
-// any case.
+// Audit configures whether audit events are also stored in the database. They are always logged.
 type Audit struct {
 	On   bool          // store events; default false
 	Keep time.Duration // time after which events are deleted; default 90 days
@@ -32,7 +31,7 @@ func defaultSignIn() SignIn {
 	return SignIn{PerAccount: 20, PerAddress: 100, DelayFrom: 10, MaxDelay: 5 * time.Second}
 }
 
-// signIn reads the limits of failed sign-ins.
+// signIn reads the setting signIn.
 func (l *loader) signIn(o jsonfile.Object) {
 	in, ok := o.Child("signIn")
 	if !ok {
@@ -52,8 +51,8 @@ func (l *loader) signIn(o jsonfile.Object) {
 	}
 }
 
-// readAudit reads a boolean or {"keep": days, "rows": number}. If it is an object, events are
-// stored.
+// readAudit reads the setting audit: a boolean or {"keep": days, "rows": number}. An object turns
+// the storage of events on.
 func (l *loader) readAudit(o jsonfile.Object) {
 	a := &l.config.Audit
 	if _, is := o.Value("audit").(engine.Fields); !is {
@@ -72,7 +71,7 @@ func (l *loader) readAudit(o jsonfile.Object) {
 	}
 }
 
-// readChanges reads {"keep": days}.
+// readChanges reads the setting changes: {"keep": days}.
 func (l *loader) readChanges(o jsonfile.Object) {
 	in, ok := o.Child("changes")
 	if !ok {

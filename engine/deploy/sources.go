@@ -14,12 +14,11 @@ import (
 	"restsrv/engine/wire"
 )
 
-// A configuration consists of deploy.yml and deploy.json, the files of the folder
-// deploy, and those of deploy/modules. A file in deploy/modules configures the module
-// with the name of the file or of its folder. Files are merged in this order: objects
-// are merged, arrays are joined, and other values are replaced; null has no effect.
-// *.override.json files come last. If the file has another name than deploy, it is the
-// whole configuration.
+// A configuration consists of several files, which are merged in this order: deploy.yml,
+// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json. A
+// file in deploy/modules configures the module with the name of the file or of its folder. Merging
+// joins arrays, merges objects field by field, and replaces other values; null has no effect. If
+// the file has another name than deploy, it is the whole configuration.
 
 // source is one file of a configuration.
 type source struct {
@@ -29,13 +28,12 @@ type source struct {
 	places placer
 }
 
-// origin is the file and the JSON path that a value of the merged configuration comes
-// from.
+// origin is the source of a value in the merged configuration: its file and its JSON path there.
 type origin struct{ file, path string }
 
-// Sources lists the files of a configuration in the order in which they are merged,
-// relative to the folder of file, which is the requested deploy.json. The list need
-// not contain that file.
+// Sources lists the files of a configuration in the order in which they are merged (see the top of
+// this file). file is the requested deploy.json. The names are relative to its folder. The list
+// does not contain the file itself if it does not exist.
 func Sources(file string) []string {
 	dir, name := filepath.Split(file)
 	if strings.TrimSuffix(name, path.Ext(name)) != "deploy" {
@@ -59,7 +57,7 @@ func Sources(file string) []string {
 	return files
 }
 
-// existingFiles returns the names that exist as regular files.
+// existingFiles returns those of the names that are regular files.
 func existingFiles(dir string, names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -67,8 +65,8 @@ func existingFiles(dir string, names []string) []string {
 	})
 }
 
-// listFragments returns the JSON and YAML files of a folder by name. If two names differ only
-// in the extension, YAML comes first.
+// listFragments returns the JSON and YAML files of a folder, ordered by name. If two names differ
+// only in their extension, the YAML file comes first.
 func listFragments(dir, folder string) []string {
 	entries, _ := os.ReadDir(filepath.Join(dir, folder))
 	var names []string
@@ -97,8 +95,8 @@ func IsSource(file string) bool {
 		(stemOf(file) == "deploy" || len(parts) > 1 && parts[0] == "deploy" || len(parts) == 1 && isOverride(file))
 }
 
-// isOverride reports whether a file with this name overrides values of a parametrised
-// configuration. Its arrays replace those of other files.
+// isOverride reports whether the file overrides values of a parametrised configuration. In contrast
+// to other files, its arrays replace earlier ones.
 func isOverride(name string) bool { return strings.HasSuffix(name, ".override.json") }
 
 // readSource reads one file of a configuration.
@@ -130,9 +128,8 @@ func readSource(dir, file string) (s source, fault *engine.Fault) {
 	return s, nil
 }
 
-// decode decodes a YAML file if its extension says so, and otherwise JSON. Places in
-// JSON are computed when the placer is called. If the file is malformed, it has no
-// places.
+// decode decodes YAML or JSON, depending on the extension of the file. The placer of a JSON file
+// computes places only when it is called. A malformed file has no places.
 func decode(file string, data []byte) (any, placer, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if ext := path.Ext(file); ext == ".yml" || ext == ".yaml" {
@@ -146,13 +143,13 @@ func decode(file string, data []byte) (any, placer, error) {
 	return v, func(paths []string) jsonfile.Places { return jsonfile.Locate(data, paths) }, nil
 }
 
-// merger merges the sources of a configuration.
+// merger merges the files of a configuration and remembers where values come from.
 type merger struct {
-	origins map[string]origin // by JSON path in the merged configuration; other paths come from the first source
+	origins map[string]origin // by JSON path in the merged configuration; paths without an entry come from the first file
 	replace bool              // replace arrays instead of joining them
 }
 
-// addSource merges a source into the configuration of the earlier sources.
+// addSource merges file s into the configuration and returns the result.
 func (m *merger) addSource(into engine.Fields, s source) engine.Fields {
 	if s.module == "" {
 		return m.mergeObject(into, s.fields, "", origin{file: s.file})
@@ -196,7 +193,7 @@ func (m *merger) mergeObject(into, from engine.Fields, path string, at origin) e
 	return into
 }
 
-// setField sets the field with this name, or the last one if there are several.
+// setField sets the field with this name. If there are several, it sets the last one, which counts.
 func setField(fields engine.Fields, name string, v any) engine.Fields {
 	for i := len(fields) - 1; i >= 0; i-- {
 		if fields[i].Name == name {
@@ -207,8 +204,8 @@ func setField(fields engine.Fields, name string, v any) engine.Fields {
 	return append(fields, engine.Field{Name: name, Value: v})
 }
 
-// originOf returns the origin of the value at a path of the merged configuration. If it comes
-// from the first source, ok is false.
+// originOf returns the origin of the value at a path of the merged configuration. ok is false if it
+// comes from the first file.
 func (m *merger) originOf(path string) (o origin, ok bool) {
 	for at := path; at != ""; at = jsonfile.Around(at) {
 		if o, ok := m.origins[at]; ok {

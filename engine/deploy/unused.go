@@ -8,11 +8,11 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Unused is a part of the configuration that has no effect. It is not a mistake, since
-// IONDV or one of its modules uses it.
+// Unused is a part of the configuration that has no effect here, but is not a mistake, since IONDV
+// or one of its modules uses it.
 type Unused struct {
 	engine.Fault
-	Setting string // the name by which scripts can read the setting, "" if they cannot
+	Setting string // name by which scripts can read the setting, "" if they cannot
 }
 
 // addUnused adds a part of the configuration that has no effect.
@@ -20,9 +20,9 @@ func (l *loader) addUnused(o jsonfile.Object, path, found, expected string) {
 	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
-// effectiveOptions lists the options of components and modules that have an effect. A
-// listed component ignores its other options; they are reported unless they only refer
-// to components. Options of components that are not listed are checked elsewhere.
+// effectiveOptions lists the options that have an effect, by component or module. For the
+// components listed here, other options are reported, except options that only refer to components.
+// The options of components that are not listed are checked elsewhere.
 var effectiveOptions = map[string][]string{
 	"accounts": {"caseInsensitiveLogin", "plugins"}, "securedDataRepo": {"roleMap"}, profileModule: {"propertyMap"},
 	"core/impl/access/DsAcl": nil, "core/impl/access/DsRoleAccessManager": nil, "core/impl/LocalAccountStorage": {"caseInsensitiveLogin", "plugins"},
@@ -34,7 +34,8 @@ var effectiveOptions = map[string][]string{
 	"sessionHandler": nil, "notifier": nil, "authLogger": nil, "accessLogger": nil, "background": nil, "scheduler": nil,
 }
 
-// optionsWithoutEffect reports the options of a plug-in that have no effect.
+// optionsWithoutEffect reports the options of an entry that have no effect. is is the key of its
+// component in effectiveOptions.
 func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
 	effective, listed := effectiveOptions[is]
 	options, _ := e.Value("options").(engine.Fields)
@@ -64,8 +65,8 @@ func isWired(v any) bool {
 	return false
 }
 
-// reportUsage reports the parts of the file that have no effect: modules that restsrv does not
-// have, and unknown settings.
+// reportUsage reports parts of the file that have no effect, such as modules that restsrv does not
+// have, jobs and unknown settings.
 func (l *loader) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
@@ -104,8 +105,8 @@ func (l *loader) hasGateway(path string) bool {
 	return slices.ContainsFunc(l.config.Gateways, func(g Gateway) bool { return strings.HasPrefix(g.Path, path+".") })
 }
 
-// serviceUsage reports options that a service does not use, and references to components
-// that restsrv does not have.
+// serviceUsage reports options that a service does not use, and its references to components that
+// restsrv does not implement.
 func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 	options := e.At("options")
 	l.lackingComponents(e, options, s.Options)
@@ -121,8 +122,8 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 	}
 }
 
-// lackingComponents reports references to components that restsrv knows but does not
-// implement.
+// lackingComponents reports references in v to components that restsrv accepts but does not
+// implement. path is the JSON path of v.
 func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
 	eachReference(path, v, func(path, text, name string) {
 		if slices.Contains(l.known.Lacking, name) {

@@ -7,14 +7,14 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// wiring lists the settings that configure the server instead of the application: the
-// address of the database and the options of services, plug-ins, gateways and jobs.
-// Scripts cannot read them, since they may contain passwords and client secrets.
+// wiring lists settings that configure the server instead of the application: the database address,
+// and the options of services, plug-ins, gateways and jobs. Scripts cannot read them, since they
+// may contain passwords and client secrets.
 var wiring = []string{"db", "di", "jobs", "plugins"}
 
-// collectValues collects the settings by name for use in scripts. A member of globals has its
-// own name, and a member of modules.m.globals is prefixed with m and a dot. The
-// settings in wiring are left out.
+// collectValues collects the settings that scripts can read. Their names are name for a field of
+// globals and module.name for a field of modules.<module>.globals. It leaves out the settings in
+// wiring.
 func (l *loader) collectValues(globals, modules jsonfile.Object) {
 	add := func(before string, fields engine.Fields) {
 		for _, f := range fields {

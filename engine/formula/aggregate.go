@@ -6,20 +6,22 @@ import (
 	"restsrv/engine"
 )
 
-// aggregation is one of sum, avg, min, max, count and merge.
+// aggregation is a compiled call of sum, avg, min, max, count or merge over a list.
 type aggregation struct {
 	name      string
-	attribute judge // value to take of an element; if not given, the element itself
-	member    string
+	attribute judge // the value of each element to aggregate; if not given, the element itself
+	// name of the attribute, used for elements that are objects instead of items
+	member string
+	// selects elements; if not given, all
 	condition judge
-	unique    node // if true, use each element once
-	separator node // for merge; if null, " " is used
+	unique    node // if true, repeated elements are ignored
+	separator node // text between the values of merge; if null, " " is used
 }
 
-// compileAggregate compiles fn(list, attribute, condition, unique, separator). Arguments
-// after the list are optional and may be null. count may also omit the attribute
-// and take the condition as its second argument. If the first argument is the name
-// of a class, aggregateClass compiles the call.
+// compileAggregate compiles a call fn(list, attribute, condition, unique, separator), where fn is
+// name. Arguments after the list are optional and may be null. count may also omit the attribute
+// and take the condition as its second argument. If the first argument is the name of a class
+// instead of a list, aggregateClass compiles the call.
 func (b *compiler) compileAggregate(name string, args []any, s scope, depth int) (node, error) {
 	if class, ok := className(args[0]); ok {
 		return b.aggregateClass(name, class, args[1:], s, depth)
@@ -47,8 +49,8 @@ func (b *compiler) compileAggregate(name string, args []any, s scope, depth int)
 	}}, nil
 }
 
-// takesOfElements reports whether v, the second argument of an aggregate, selects a
-// value of each element. Otherwise the aggregate uses the elements themselves.
+// takesOfElements reports whether v, the second argument of an aggregate, selects a value of each
+// element, as in sum($lines, price). Otherwise the aggregate uses the elements themselves.
 func takesOfElements(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -61,7 +63,7 @@ func takesOfElements(v any) bool {
 	return false
 }
 
-// className returns the name of a class that is used in place of a list: a text
+// className returns the name of the class if v, the first argument of an aggregate, is one: a text
 // that is not a path.
 func className(v any) (string, bool) {
 	if q, ok := v.(quoted); ok {
@@ -71,7 +73,7 @@ func className(v any) (string, bool) {
 	return s, ok && s != "" && s[0] != '$'
 }
 
-// compileArguments compiles the arguments after the list.
+// compileArguments compiles the arguments after list, which are rest.
 func (a *aggregation) compileArguments(b *compiler, rest []any, list node, s scope, depth int) (err error) {
 	if a.attribute, a.member, err = b.elementValue(a.name, argumentAt(rest, 0), list, depth); err != nil {
 		return err
@@ -104,8 +106,9 @@ func argumentAt(args []any, i int) any {
 	return nil
 }
 
-// elementValue compiles the value to take of each element: an attribute or a path,
-// with or without "$", or a call.
+// elementValue compiles the second argument of an aggregate: the value to take of each element of
+// list. It is an attribute or a path, with or without "$", or a call. member is the attribute or
+// path.
 func (b *compiler) elementValue(function string, source any, list node, depth int) (judge, string, error) {
 	if q, ok := source.(quoted); ok {
 		source = string(q)
@@ -129,7 +132,7 @@ func (b *compiler) elementValue(function string, source any, list node, depth in
 	return judge{node: n, given: true}, member, err
 }
 
-// valueOf returns the value to aggregate for one element.
+// valueOf returns the value to aggregate for v, an element of the list.
 func (a *aggregation) valueOf(e *env, v any) (any, error) {
 	if !a.attribute.given {
 		return v, nil
@@ -181,8 +184,8 @@ func (a *aggregation) aggregateList(e *env, it *engine.Item, list []any) (any, e
 	return reduceValues(a.name, values, separator)
 }
 
-// isFirst reports whether v is not in seen yet, and adds it. Items are compared by tree and id,
-// other values by kind and text.
+// isFirst reports whether v is not in seen, and adds it. Two items are equal if their id and the
+// root of their class tree are equal, other values if their kind and text are.
 func isFirst(seen map[any]bool, v any) bool {
 	type key struct {
 		class *engine.Class
@@ -199,8 +202,8 @@ func isFirst(seen map[any]bool, v any) bool {
 	return true
 }
 
-// reduceValues applies the aggregate to values, which contain no null. If there are no
-// values, sum and count give 0, merge gives "", and the others give null.
+// reduceValues computes the aggregate name of values, which contain no null. Without values, sum
+// and count give 0, merge gives "", and the others give null.
 func reduceValues(name string, values []any, separator any) (any, error) {
 	switch name {
 	case "count":

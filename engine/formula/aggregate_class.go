@@ -8,24 +8,23 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// classAggregation is an aggregate over all items of a class.
+// classAggregation is an aggregate over all items of a class, such as sum("order", "total").
 type classAggregation struct {
 	aggregation
 	class      string
-	path       string // attribute, or "" when only items are counted
+	path       string // attribute or path to aggregate, or "" if count counts the items
 	conditions []classCondition
 }
 
-// classCondition is one member of {attribute: value} or
-// {attribute: [operator, value]}. The value may use attributes of the formula's
-// item.
+// classCondition is one field of the conditions {attribute: value} or {attribute: [operator,
+// value]}. The value may contain paths, which start at the item that the formula is evaluated for.
 type classCondition struct {
 	attribute, operator string
 	value               node
 }
 
-// aggregateClass compiles fn("class", "attribute", conditions, unique,
-// separator). count may omit the attribute.
+// aggregateClass compiles a call fn("class", "attribute", conditions, unique, separator), where fn
+// is name and rest holds the arguments after the class. count may omit the attribute.
 func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth int) (node, error) {
 	a := &classAggregation{aggregation: aggregation{name: name}, class: class}
 	if _, is := argumentAt(rest, 0).(engine.Fields); is && name == "count" {
@@ -107,8 +106,8 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 	return nil
 }
 
-// expandPairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. The text
-// form uses obj because it cannot express objects.
+// expandPairs converts {"obj": ["a", 1, "b", ["gt", 2]]} to {"a": 1, "b": ["gt", 2]}. Formulas
+// written as text use the function obj for conditions, since text cannot express JSON objects.
 func expandPairs(source engine.Fields) (engine.Fields, error) {
 	if len(source) != 1 || source[0].Name != "obj" {
 		return source, nil
@@ -167,8 +166,8 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	return a.aggregateItems(e, it, q, p)
 }
 
-// withoutReading lets the database compute min, max and count. done is false if the
-// aggregate must read the items.
+// withoutReading lets the database compute min, max and count, without reading all items. p is the
+// attribute to aggregate. done is false if the items must be read.
 func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Property) (v any, done bool, err error) {
 	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
 		return nil, false, nil
@@ -196,7 +195,8 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 	}
 }
 
-// aggregateItems aggregates by reading the items.
+// aggregateItems reads all items that match q, and aggregates the values at path p. More than
+// maxFound items are an error.
 func (a *classAggregation) aggregateItems(e *env, it *engine.Item, q *engine.Query, p *path) (any, error) {
 	q.Count = maxFound + 1
 	q.Load = addLoads(nil, p.pathToLoad())

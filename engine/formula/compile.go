@@ -10,19 +10,19 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// node is a compiled part of a formula.
+// node is a compiled expression.
 type node struct {
 	eval    func(e *env, it *engine.Item) (any, error)
-	literal any    // the value if the node is constant
-	fixed   bool   // the node is a literal
-	items   *scope // the scope of the items that eval returns; nil if it returns other values, or if they are unknown
+	literal any    // the value of a constant
+	fixed   bool   // the node is a constant
+	items   *scope // the items that eval returns; nil if it returns other values, or if this is unknown
 }
 
-// scope is the meaning of "$" in an expression: an item of a class, and the paths
-// that lead to it from the formula's own item.
+// scope says which item "$" refers to in an expression. Inside an aggregate, that is an element of
+// the list; elsewhere it is the item that the formula is evaluated for.
 type scope struct {
-	class    *engine.Class        // nil if it is known only during evaluation
-	prefixes [][]*engine.Property // paths from the formula's item; empty if class is nil
+	class    *engine.Class        // class of the items; nil if it is known only during evaluation
+	prefixes [][]*engine.Property // paths from the formula's item to these items; empty if class is nil
 }
 
 type compiler struct {
@@ -30,12 +30,13 @@ type compiler struct {
 	nodes   int
 	needs   [][]*engine.Property
 	lookups []*lookup
-	missing *[]error // collects attributes that do not exist; if nil, they are errors
+	missing *[]error // collects errors about attributes that do not exist; if nil, such an attribute ends the compilation
 	mention mention
-	next    use // how the value of the next expression is used
+	next    use // how the value of the next compiled expression is used
 }
 
-// quoted is a literal of the text form. It is never a path, even if it begins with "$".
+// quoted is a literal in quotes, in a formula written as text. It is never a path, even if it
+// begins with "$".
 type quoted string
 
 func constantNode(v any) node {
@@ -97,7 +98,7 @@ func (b *compiler) compileExpressions(source []any, s scope, depth int) ([]node,
 	return nodes, nil
 }
 
-// compileArguments compiles the arguments of function name.
+// compileArguments compiles the arguments of a call of the function name.
 func (b *compiler) compileArguments(name string, source []any, s scope, depth int) ([]node, error) {
 	nodes := make([]node, len(source))
 	for i, a := range source {
@@ -124,8 +125,8 @@ func evalAll(args []node, e *env, it *engine.Item) ([]any, error) {
 	return values, nil
 }
 
-// callOf splits {"fn":[arguments]} into name and arguments. The brackets around a single
-// argument are optional.
+// callOf splits {"fn": [arguments]} into name and arguments. A single argument need not be in an
+// array.
 func callOf(f engine.Fields) (name string, args []any, err error) {
 	if len(f) != 1 {
 		return "", nil, invalid(`a call is an object with one function, such as {"add":["$a",1]}, found one with %d names`, len(f))
@@ -201,8 +202,8 @@ func plainCall(name string, fn function, args []node) node {
 	return n
 }
 
-// noteGet records the class and attributes that get looks up, so that Check resolves them. It returns
-// nil if the class is known only during evaluation.
+// noteGet records the class and attributes that a call of get looks up, so that Check can resolve
+// them. It returns nil if the class is known only during evaluation.
 func (b *compiler) noteGet(args []node) *lookup {
 	class, ok := args[0].literal.(string)
 	if !ok {
@@ -218,7 +219,7 @@ func (b *compiler) noteGet(args []node) *lookup {
 	return l
 }
 
-// addMissing records that an attribute does not exist.
+// addMissing records an error about an attribute that does not exist, unless it is known.
 func (b *compiler) addMissing(err error) {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*b.missing, known) {
@@ -234,8 +235,8 @@ func prefixName(name string, err error) error {
 	return err
 }
 
-// commonItems returns the scope of items that come from several arguments, or nil
-// if their classes differ.
+// commonItems returns the scope of the items that args return. It is nil if an argument does not
+// return items, or if the classes differ.
 func commonItems(args []node) *scope {
 	var all *scope
 	for _, a := range args {
@@ -253,7 +254,7 @@ func commonItems(args []node) *scope {
 	return all
 }
 
-// addNeed records that a path must be loaded for every prefix of s.
+// addNeed records that a path from the items of s must be loaded before evaluation.
 func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	for _, prefix := range s.prefixes {
 		full := slices.Concat(prefix, path)
@@ -268,7 +269,8 @@ func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	return nil
 }
 
-// itemsBelow returns the scope of the items of class c at the end of a path from s.
+// itemsBelow returns the scope of the items that a path from the items of s leads to. Their class
+// is c.
 func (s scope) itemsBelow(path []*engine.Property, c *engine.Class) (*scope, error) {
 	if len(s.prefixes) > maxNeeds {
 		return nil, invalid("a formula reads at most %d paths", maxNeeds)

@@ -7,11 +7,11 @@ import (
 	"restsrv/engine/query"
 )
 
-// maxFound is the maximum number of items that an aggregate over a class reads. It
-// does not apply when the database computes the aggregate.
+// maxFound is the maximum number of items that an aggregate over a class reads. It does not apply
+// if the database computes the aggregate (see withoutReading).
 const maxFound = 100_000
 
-// classByName finds the class that a formula names.
+// classByName finds the class with a name that a formula contains.
 func (e *env) classByName(name string) (*engine.Class, error) {
 	c, err := findClass(e.class, name, e.data.Class)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -20,10 +20,9 @@ func (e *env) classByName(name string) (*engine.Class, error) {
 	return c, err
 }
 
-// getItem implements get(class, id) and get(class, attribute, value, ...). If several
-// items match, it returns the first in insertion order. A list as last argument
-// contains paths to load with the item. If the first argument is an item, get
-// returns it.
+// getItem implements the functions get(class, id) and get(class, attribute, value, ...). If several
+// items match, it returns the first in insertion order. If the last argument is a list, it contains
+// paths to load with the item. If the first argument is an item, getItem returns it unchanged.
 func getItem(e *env, args []any) (any, error) {
 	if it, ok := args[0].(*engine.Item); ok {
 		return it, nil
@@ -59,7 +58,8 @@ func getItem(e *env, args []any) (any, error) {
 	return found[0], nil
 }
 
-// getFilter returns the condition for get. It is nil if no item can match.
+// getFilter returns the filter for the arguments of get after the class. It is nil if no item can
+// match.
 func getFilter(e *env, c *engine.Class, args []any) (*engine.Filter, error) {
 	if len(args) == 1 {
 		return idFilter(c, toText(itemID(args[0])))
@@ -89,11 +89,11 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 	return &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(engine.ItemID), Right: engine.Constant(engine.String, id)}, nil
 }
 
-// operators maps the operators of class conditions to those of the filter language
-// in which a value is never interpreted as a path.
+// operators maps the operators of class conditions to operators of the filter language. It uses
+// those with $, since they never interpret a value as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
-// conditionFilter returns one condition on an attribute of a class.
+// conditionFilter returns the filter attribute operator v for items of class c.
 func (e *env) conditionFilter(c *engine.Class, attribute, operator string, v any) (*engine.Filter, error) {
 	if operator == "empty" || operator == "nempty" {
 		return e.parseFilter(c, engine.Fields{{Name: operator, Value: []any{"$" + attribute}}})
@@ -117,7 +117,7 @@ func (e *env) parseFilter(c *engine.Class, f engine.Fields) (*engine.Filter, err
 	return query.ParseFilter(c, f, e.data.Now().Time())
 }
 
-// filterValue converts a value of a formula to decoded JSON.
+// filterValue converts a value of a formula to decoded JSON for use in a filter.
 func filterValue(v any) (any, error) {
 	switch v := v.(type) {
 	case *engine.Item:
@@ -139,7 +139,7 @@ func filterValue(v any) (any, error) {
 	return v, nil
 }
 
-// loadsOf returns the loads for paths of items of c.
+// loadsOf returns the loads for paths that start at items of class c.
 func loadsOf(c *engine.Class, paths []any) ([]*engine.Load, error) {
 	var loads []*engine.Load
 	for _, v := range paths {
@@ -156,7 +156,7 @@ func loadsOf(c *engine.Class, paths []any) ([]*engine.Load, error) {
 	return loads, nil
 }
 
-// addLoads adds the references and collections of a path.
+// addLoads adds the references and collections on a path to loads.
 func addLoads(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	if len(path) == 0 || path[0].Target == nil {
 		return loads

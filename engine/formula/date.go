@@ -11,11 +11,11 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Times are computed in UTC, in the proleptic Gregorian calendar, from year 0000 to
-// 9999. If a result is outside these years, it is null.
+// Times are computed in UTC with the Gregorian calendar, for years 0000 to 9999. If a result is
+// outside of these years, it is null.
 
-// calendarUnits lists the unit names of dateAdd and dateDiff. Units of fixed length
-// are in milliseconds, others in months.
+// calendarUnits lists the units of dateAdd and dateDiff. The length of a unit is either a number of
+// months or a number of milliseconds.
 var calendarUnits = map[string]struct{ months, millis int64 }{
 	"y": {12, 0}, "year": {12, 0}, "years": {12, 0},
 	"Q": {3, 0}, "quarter": {3, 0}, "quarters": {3, 0},
@@ -35,7 +35,8 @@ func unknownUnit(unit string) error {
 	return invalid("there is no unit of time %s, expected %s (M is month, m is minute)", engine.Quote(unit), jsonfile.Choice(unit, names))
 }
 
-// verifyUnit checks a literal unit when the formula is compiled.
+// verifyUnit returns a check for use in function.verify: if argument i is a constant, it must be
+// the name of a unit.
 func verifyUnit(i int) func([]node) error {
 	return func(args []node) error {
 		if i >= len(args) || !args[i].fixed || args[i].literal == nil {
@@ -52,7 +53,7 @@ func verifyUnit(i int) func([]node) error {
 	}
 }
 
-// toInstant converts a time, a number of milliseconds or ISO 8601 text to a time.
+// toInstant converts a time, a number of milliseconds since 1970 or a text in ISO 8601 to a time.
 func toInstant(v any) (engine.Instant, bool) {
 	switch v := v.(type) {
 	case engine.Instant:
@@ -65,7 +66,8 @@ func toInstant(v any) (engine.Instant, bool) {
 	return 0, false
 }
 
-// instantAt returns the time at millis since 1970. ok is false outside the years 0000 to 9999.
+// instantAt returns the time that is millis milliseconds after the start of 1970. ok is false
+// outside of the years 0000 to 9999.
 func instantAt(millis float64) (engine.Instant, bool) {
 	const earliest, latest = -62167219200000, 253402300799999
 	if !(millis >= earliest && millis <= latest) {
@@ -74,8 +76,8 @@ func instantAt(millis float64) (engine.Instant, bool) {
 	return engine.Instant(math.Floor(millis)), true
 }
 
-// parseDate parses a time. If a format is given, text must match it; otherwise it
-// accepts ISO 8601 and milliseconds. It returns null for other values.
+// parseDate implements the function date(text, layout, language). If there is a layout, the text
+// must match it. Otherwise parseDate accepts what toInstant does. It returns null for other values.
 func parseDate(_ *env, args []any) (any, error) {
 	if s, ok := args[0].(string); ok && len(args) > 1 && args[1] != nil {
 		i, ok := parseMoment(s, toText(args[1]), localeOf(args, 2))
@@ -128,7 +130,8 @@ func dateAdd(_ *env, args []any) (any, error) {
 	return at, nil
 }
 
-// addMonths keeps the day of the month, or uses the last day if the month is shorter.
+// addMonths adds months to a time. The day of the month stays, or becomes the last day if the month
+// is shorter.
 func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	t := i.Time()
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -136,8 +139,9 @@ func addMonths(i engine.Instant, months int) (engine.Instant, bool) {
 	return instantAt(float64(first.AddDate(0, 0, day-1).UnixMilli()))
 }
 
-// dateDiff returns d1 - d2 in whole units, truncated towards zero. A missing date
-// means the current time. If a date is null, so is the result.
+// dateDiff implements the function dateDiff(unit, d1, d2). It returns d1 - d2 in whole units,
+// truncated towards zero. A missing date means the current time. If a date is null, so is the
+// result.
 func dateDiff(e *env, args []any) (any, error) {
 	name := "days"
 	if args[0] != nil {
@@ -163,7 +167,7 @@ func dateDiff(e *env, args []any) (any, error) {
 	return int64(at[0]-at[1]) / unit.millis, nil
 }
 
-// wholeMonths counts the months from b to a that have passed in full.
+// wholeMonths returns the number of full months from b to a.
 func wholeMonths(a, b engine.Instant) int {
 	if a < b {
 		return -wholeMonths(b, a)
@@ -176,7 +180,8 @@ func wholeMonths(a, b engine.Instant) int {
 	return n
 }
 
-// dateFormat formats a time with a layout; if there is no layout, it uses the short date of the language.
+// dateFormat implements the function dateFormat(time, layout, language). Without a layout, it uses
+// the short date of the language.
 func dateFormat(args []any) any {
 	at, ok := toInstant(args[0])
 	if !ok {

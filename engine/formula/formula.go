@@ -1,14 +1,14 @@
-// Package formula compiles the formulas of class files into engine.Formula:
-// calculated attributes, computed defaults, display strings and conditions.
+// Package formula compiles the formulas of class files into engine.Formula: calculated attributes,
+// computed defaults, display strings and conditions.
 //
-// A formula is a call, {"fn":[arguments]} or fn(arguments), or a value. An
-// argument is a call, a literal or a path. A path such as "$town.name" leads to
-// an attribute; it gives a list if it passes through a collection. A path that
-// ends in @, such as "$town@", gives the value as it is displayed.
+// A formula is a call or a value. A call is written as JSON, {"fn": [arguments]}, or as text,
+// fn(arguments). An argument is a call, a literal or a path. A path such as "$town.name" leads to
+// an attribute. If it passes through a collection, it gives a list. A path that ends in @, such as
+// "$town@", gives the value as it is displayed.
 //
-// A formula reads only its item and the data that engine.FormulaData finds, so
-// the same input gives the same value. Every formula ends: it loops only over
-// loaded data, and its depth, size and steps are limited.
+// A formula reads only its item and the data that engine.FormulaData finds, so the same input gives
+// the same value. Every formula terminates: it loops only over loaded data, and its depth, size and
+// steps are limited.
 package formula
 
 import (
@@ -22,17 +22,17 @@ import (
 const (
 	maxDepth  = 32        // nested calls
 	maxNodes  = 2000      // calls, paths and literals
-	maxSource = 64 << 10  // bytes of the text form
-	maxNeeds  = 1000      // different paths
+	maxSource = 64 << 10  // bytes of a formula that is written as text
+	maxNeeds  = 1000      // different paths that must be loaded
 	maxPath   = 16        // attributes in a path
 	maxSteps  = 5_000_000 // steps of one evaluation
 	maxText   = 4 << 20   // bytes of a text that a function returns
 )
 
-// Compile compiles a formula for items of c. source is decoded JSON (see
-// engine.Fields) or the text form. Call it when all classes have been through
-// Init, because it follows references to other classes. The error is Invalid. It
-// names the unknown function or attribute, and the nearest known name.
+// Compile compiles a formula for items of class c. source is decoded JSON (see engine.Fields) or
+// text. All classes must have been initialized with Init, because Compile follows references to
+// other classes. The error is Invalid. For an unknown function or attribute, it contains the
+// nearest known name.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	f, skipped, err := (&compiler{class: c}).compileFormula(source)
 	if err == nil && len(skipped) > 0 {
@@ -44,15 +44,15 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	return f, nil
 }
 
-// Notes lists the mistakes that CompileLenient accepted.
+// Notes lists the mistakes in a formula that CompileLenient has accepted.
 type Notes struct {
-	Missing []error  // attributes and paths that do not exist; the formula reads null for them
-	Skipped []string // of the text form: surplus closing brackets, and text after the end
+	Missing []error  // attributes and paths that do not exist; they count as null
+	Skipped []string // surplus closing brackets, and text after the end of the formula
 }
 
-// CompileLenient does the work of Compile and Check, and accepts the mistakes that IONDV
-// accepts. Do not use it for conditions that grant access: a missing attribute is null,
-// and null may satisfy the condition.
+// CompileLenient does the work of Compile and Check, but accepts the mistakes that IONDV accepts.
+// Do not use it for conditions that grant access: a missing attribute counts as null, and null may
+// satisfy the condition.
 func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
 	b := &compiler{class: c, missing: &[]error{}}
 	f, skipped, err := b.compileFormula(source)
@@ -89,9 +89,9 @@ func (b *compiler) compileFormula(source any) (*program, []string, error) {
 	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, mention: b.mention}, skipped, nil
 }
 
-// Check resolves the classes that f looks up by name and the attributes that it uses
-// of them. Compile cannot do this, because not all classes are known when it runs.
-// find is engine.MetaRepository.Class. The error is Invalid.
+// Check returns an error if a class that f names does not exist, or if it does not have the
+// attributes that f uses. Compile cannot check this, because not all classes are known when it
+// runs. find is engine.MetaRepository.Class. The error is Invalid.
 func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 	p, ok := f.(*program)
 	if !ok {
@@ -117,7 +117,7 @@ func (l *lookup) resolveClass(of *engine.Class, find func(string) (*engine.Class
 	return c, nil
 }
 
-// checkAttributes returns an error if class c lacks one of the attributes.
+// checkAttributes returns an error if class c does not have one of the attributes.
 func (l *lookup) checkAttributes(c *engine.Class) error {
 	for _, name := range l.attributes {
 		if _, err := resolvePath(c, name); err != nil {
@@ -127,7 +127,7 @@ func (l *lookup) checkAttributes(c *engine.Class) error {
 	return nil
 }
 
-// program is a compiled formula. It is immutable, so goroutines may share it.
+// program is a compiled formula. It is immutable and can be used concurrently.
 type program struct {
 	class   *engine.Class
 	source  any
@@ -137,14 +137,16 @@ type program struct {
 	mention mention
 }
 
-// lookup is a class that a formula names, with the attributes of that class that the formula uses.
+// lookup is the use of a class by its name, as in get("order", ...), with the attributes that are
+// used.
 type lookup struct {
 	function, class string
 	attributes      []string
-	missing         bool // one of the attributes does not exist, so the result of the lookup is null
+	missing         bool // an attribute does not exist, so the lookup returns null
 }
 
-// nullIfMissing returns a node that evaluates n, or gives null if an attribute of the lookup is missing.
+// nullIfMissing returns a node that returns null if an attribute of the lookup is missing, and
+// evaluates n otherwise.
 func (l *lookup) nullIfMissing(n node) node {
 	eval := n.eval
 	n.eval = func(e *env, it *engine.Item) (any, error) {
@@ -175,8 +177,8 @@ func (p *program) Eval(ctx context.Context, it *engine.Item, data engine.Formula
 	return v, nil
 }
 
-// itemList converts a list to []*engine.Item if it contains only items. items reports
-// whether an empty list is one of items.
+// itemList converts a list to []*engine.Item if all its elements are items. If the list is empty,
+// the parameter items decides.
 func itemList(list []any, items bool) any {
 	if len(list) == 0 && !items {
 		return list
@@ -192,17 +194,17 @@ func itemList(list []any, items bool) any {
 	return result
 }
 
-// env is one evaluation.
+// env is the state of one evaluation.
 type env struct {
 	ctx   context.Context
 	data  engine.FormulaData
 	class *engine.Class // the class that the formula belongs to
 	steps int
-	check int // number of steps at which the context is checked again
+	check int // number of steps after which countStep checks the context again
 }
 
-// countStep counts one step. It returns an error if the evaluation has taken too many
-// steps, or if its context has ended.
+// countStep counts one step. It returns an error if the evaluation has taken too many steps or the
+// context has ended.
 func (e *env) countStep() error {
 	if e.steps++; e.steps > maxSteps {
 		return invalid("the formula takes more than %d steps: what it reads is too much", maxSteps)
@@ -216,7 +218,8 @@ func (e *env) countStep() error {
 	return nil
 }
 
-// chargeValue counts one step, and for a text one more for every 16 bytes, because functions read it.
+// chargeValue counts one step for a value that functions will read, and for a text one more step
+// for every 16 bytes.
 func (e *env) chargeValue(v any) error {
 	if s, ok := v.(string); ok {
 		e.steps += len(s) / 16
@@ -228,7 +231,8 @@ func invalid(format string, args ...any) *engine.Error {
 	return engine.Errorf(engine.Invalid, "formula", format, args...)
 }
 
-// findClass finds a class by its name. It searches the namespace of c first.
+// findClass finds a class by its name with find. If the name has no namespace, it looks in the
+// namespace of c first.
 func findClass(c *engine.Class, name string, find func(string) (*engine.Class, error)) (*engine.Class, error) {
 	if c != nil && c.Namespace != "" && !strings.Contains(name, "@") {
 		if found, err := find(engine.FullName(name, c.Namespace)); err == nil {

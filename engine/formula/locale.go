@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// locale contains the words and layouts of times in one language.
+// locale contains the names and layouts of dates in one language.
 type locale struct {
-	layouts         map[string]string // expansions of L, LT and similar tokens
-	months          [12]string        // names without a day
-	monthsAfterDay  [12]string        // names after a day
-	shortMonths     [12]string
+	layouts        map[string]string // layouts of L, LT and similar tokens
+	months         [12]string        // names that do not follow a day
+	monthsAfterDay [12]string        // names that follow a day; Russian uses another case
+	shortMonths    [12]string
+	// abbreviations of months
 	shortAfterDay   [12]string
 	days, shortDays [7]string // Sunday first
 	sundayFirst     bool      // weeks begin on Sunday
@@ -19,8 +20,8 @@ type locale struct {
 	partOfDay       func(hour int) string
 }
 
-// localeOf returns the locale that argument i names. It is Russian, as in IONDV, if
-// the argument is missing or names a language other than English.
+// localeOf returns the locale of the language that argument i names. It is Russian, as in IONDV, if
+// the argument is missing or is not English.
 func localeOf(args []any, i int) *locale {
 	if i < len(args) && strings.HasPrefix(strings.ToLower(toText(args[i])), "en") {
 		return english
@@ -49,8 +50,8 @@ func (l *locale) meridiem(hour int, lower bool) string {
 	return s
 }
 
-// findMonth reads the name of a month, long or short, at the start of s. month is 0
-// if there is no name.
+// findMonth finds the name of a month, long or short, at the start of s. rest is the text after it.
+// month is 0 if there is no name.
 func (l *locale) findMonth(s string) (month int, rest string) {
 	lower, best := strings.ToLower(s), 0
 	for _, names := range []*[12]string{&l.months, &l.monthsAfterDay, &l.shortMonths, &l.shortAfterDay} {

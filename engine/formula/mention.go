@@ -2,16 +2,17 @@ package formula
 
 import "restsrv/engine"
 
-// mention lists the inputs of a formula that are known when it is compiled. Attributes
-// of classes that the formula looks up by name are in program.lookups.
+// mention lists the inputs of a formula that are known at compilation. They serve to hide the value
+// from accounts that cannot read an input. Attributes of classes that the formula looks up by name
+// are in program.lookups instead.
 type mention struct {
 	engine.Mentions
-	displays []string // classes looked up by name, if the display string of an item may be an input
-	gives    []string // classes looked up by name, if an item is the value of the formula
+	displays []string // classes looked up by name, if the display strings of their items may be inputs
+	gives    []string // classes looked up by name, if an item of the class is the value of the formula
 }
 
-// bare lists the functions that use an item only by its id, so that its display
-// string is not an input.
+// bare lists the functions that use only the id of an item argument. Its display string is then no
+// input.
 var bare = map[string]bool{"eq": true, "ne": true, "lt": true, "lte": true, "gt": true, "gte": true, "in": true,
 	"not": true, "empty": true, "nempty": true, "get": true}
 
@@ -47,8 +48,8 @@ func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class,
 	}
 }
 
-// addMentions adds the attributes that a lookup uses. It skips attributes that do not
-// resolve: their evaluation fails.
+// addMentions adds the inputs that a lookup uses. Attributes that do not exist are skipped, since
+// their evaluation fails. of is the class of the formula.
 func (l lookup) addMentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
@@ -64,8 +65,9 @@ func (l lookup) addMentions(m *engine.Mentions, of *engine.Class, find func(stri
 	}
 }
 
-// addMentions adds the attributes that a path reads from items of c. If textual is set,
-// the display string of an item at the end of the path is an input too.
+// addMentions adds the attributes that a path reads, starting at items of class c. textual means
+// that an item at the end of the path may be converted to text; then its display string is an input
+// too.
 func (p *path) addMentions(m *engine.Mentions, c *engine.Class, textual bool) {
 	end, last := c, len(p.props)-1
 	for _, property := range p.props {
@@ -83,7 +85,8 @@ func (p *path) addMentions(m *engine.Mentions, c *engine.Class, textual bool) {
 	}
 }
 
-// mentionEnvelope adds the inputs of an envelope name such as _creator, which is not an attribute.
+// mentionEnvelope adds the inputs of a name such as _creator, which an item of class c has in
+// addition to its attributes.
 func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
 	tracker := func(c *engine.Class, attribute string) {
 		if p := c.Property(attribute); p != nil {
@@ -100,13 +103,15 @@ func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
 	}
 }
 
-// use describes how the value of an expression is used.
+// use describes how the value of an expression is used. The zero value means that an item may be
+// converted to text.
 type use struct {
 	bare bool // only the id of an item matters
 	top  bool // the value is the value of the formula
 }
 
-// mentionUnknown adds a path from items when their class is not known at compilation.
+// mentionUnknown adds the names of a path that starts at items of a class that is not known at
+// compilation.
 func mentionUnknown(m *engine.Mentions, names []string) {
 	for i, name := range names {
 		m.Name(name)
@@ -117,8 +122,7 @@ func mentionUnknown(m *engine.Mentions, names []string) {
 	}
 }
 
-// mentionGet adds the inputs of a call of get. u describes how the found item is
-// used.
+// mentionGet adds the inputs of a call of get. u describes how the item that get returns is used.
 func (b *compiler) mentionGet(args []node, u use) {
 	class, ok := args[0].literal.(string)
 	if !ok {

@@ -13,19 +13,20 @@ import (
 	"restsrv/engine"
 )
 
-// Layouts of times are those of the moment library: tokens such as YYYY-MM-DD HH:mm:ss,
-// literal text in brackets, and L, LT and similar tokens, which depend on the language.
+// Layouts of times are those of the moment library: tokens such as YYYY-MM-DD HH:mm:ss, literal
+// text in brackets, and tokens such as L and LT, which stand for a layout of the language.
 
 // maxLayout is the maximum length of a layout in bytes.
 const maxLayout = 1000
 
 var layoutTokens = regexp.MustCompile(`\[[^\]]*\]|Mo|MM?M?M?|Do|DDDo|DD?D?D?|ddd?d?|do|w[ow]?|W[oW]?|Qo|Q|YYYY|YY|Y|gggg|gg|GGGG|GG|E|e|A|a|HH?|hh?|kk?|mm?|ss?|S{1,9}|ZZ?|X|x|LTS|LT|LL?L?L?|ll?l?l?|.`)
 
-// longForm matches the tokens that expand to a layout of the language. It also matches bracketed text,
-// so that the tokens in it are not expanded.
+// longForm matches the tokens that stand for a layout of the language. It also matches text in
+// brackets, so that tokens inside of it are not replaced.
 var longForm = regexp.MustCompile(`\[[^\]]*\]|LTS|LT|LL?L?L?|ll?l?l?`)
 
-// splitLayout expands the tokens that depend on the language and splits a layout into tokens.
+// splitLayout replaces the tokens that stand for a layout of the language, and splits the result
+// into tokens.
 func splitLayout(layout string, l *locale) []string {
 	layout = longForm.ReplaceAllStringFunc(layout, func(token string) string {
 		if spelt, ok := l.layouts[token]; ok {
@@ -56,9 +57,8 @@ func formatMoment(at engine.Instant, layout string, l *locale) string {
 	return b.String()
 }
 
-// afterDay reports whether the tokens end with a day of the month. Blanks and
-// bracketed text after the day are skipped. Some languages use another
-// grammatical case for the name of a month after a day.
+// afterDay reports whether the last token before a month is a day of the month. Blanks and text in
+// brackets are skipped. In Russian, the name of a month after a day is in another grammatical case.
 func afterDay(before []string) bool {
 	for _, token := range slices.Backward(before) {
 		switch {
@@ -131,7 +131,8 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	return "", false
 }
 
-// sundayWeek returns the week number when weeks begin on Sunday and week 1 contains January 1st.
+// sundayWeek returns the week of a time, if weeks begin on Sunday and week 1 contains January 1st,
+// and the year of that week.
 func sundayWeek(t time.Time) (year, week int) {
 	saturday := t.AddDate(0, 0, 6-int(t.Weekday()))
 	return saturday.Year(), (saturday.YearDay()-1)/7 + 1
@@ -169,8 +170,8 @@ func timeToken(t time.Time, token string, l *locale) (string, bool) {
 	return "", false
 }
 
-// parts are the values that parseMoment finds in a text. A missing month or day is
-// 1, a missing year is an error.
+// parts holds the values that parseMoment finds in a text. A missing month or day is 1. A missing
+// year is an error.
 type parts struct {
 	year, month, day, hour, minute, second, millis int
 	offset                                         int // minutes east of UTC
@@ -178,9 +179,9 @@ type parts struct {
 	instant                                        int64
 }
 
-// parseMoment parses a time by a layout. Any separator matches a separator of the
-// layout. If the text ends early, the remaining parts get their smallest value. ok is
-// false if text remains after the layout.
+// parseMoment parses a time by a layout. A separator in the layout matches any separator in the
+// text. If the text ends early, the missing parts get their smallest value. ok is false if text
+// remains.
 func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	if len(layout) > maxLayout || len(s) > maxLayout {
 		return 0, false
@@ -208,7 +209,7 @@ func parseMoment(s, layout string, l *locale) (engine.Instant, bool) {
 	return p.makeInstant()
 }
 
-// takeToken parses one token at the start of s and returns the rest.
+// takeToken parses the value of one token at the start of s and returns the rest of s.
 func (p *parts) takeToken(s, token string, l *locale) (string, bool) {
 	switch token {
 	case "MMMM", "MMM":
@@ -302,7 +303,7 @@ func (p *parts) takeOffset(s string) (string, bool) {
 	return s[len(m[0]):], true
 }
 
-// makeInstant returns the parsed time. ok is false if the parts are out of range, as in April 31st.
+// makeInstant returns the parsed time. ok is false if a part is out of range, such as April 31st.
 func (p *parts) makeInstant() (engine.Instant, bool) {
 	if p.unix {
 		return instantAt(float64(p.instant))

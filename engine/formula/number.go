@@ -9,17 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// Numbers are int64, engine.Decimal or float64. Sums, differences and products of
-// int64 and decimals are exact: the result is int64 if all operands are int64 and
-// it fits, otherwise a decimal. If an operand is float64, so is the result, as in
-// JavaScript. Null replaces NaN and infinity.
+// Numbers are int64, engine.Decimal or float64. Sums, differences and products of int64 and
+// decimals are exact. The result is int64 if all operands are int64 and it fits, and otherwise a
+// decimal. If an operand is float64, so is the result, as in JavaScript. Instead of NaN and
+// infinity, the result is null.
 
-// maxFraction is the maximum number of decimal places of a quotient of decimals.
-// Quotients with more places are rounded.
+// maxFraction is the maximum number of decimal places of a quotient of decimals. If a quotient has
+// more, it is rounded.
 const maxFraction = 20
 
-// toNumber converts a value to a number: null and "" are 0, true is 1, a time is its
-// milliseconds. ok is false if the conversion gives NaN in JavaScript.
+// toNumber converts a value to a number: null and "" are 0, true is 1, a time is its milliseconds
+// since 1970. ok is false if JavaScript would return NaN.
 func toNumber(v any) (n any, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -65,7 +65,7 @@ func toFloat(n any) float64 {
 	case float64:
 		return n
 	case engine.Decimal:
-		f, _ := strconv.ParseFloat(string(n), 64) // infinite if out of range; finite rejects it
+		f, _ := strconv.ParseFloat(string(n), 64) // infinite if out of range; finiteOrNil rejects it
 		return f
 	}
 	return math.NaN()
@@ -90,8 +90,8 @@ func toRational(n any) *big.Rat {
 	return new(big.Rat)
 }
 
-// toDecimal converts a rational to an int64 if whole is set and it fits, otherwise to a
-// decimal. It rounds if the exact value needs more than places decimal places.
+// toDecimal converts r to a number. It returns an int64 if whole is set and the value fits, and
+// otherwise a decimal. places limits the decimal places; if r has more, it is rounded.
 func toDecimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()
@@ -106,13 +106,14 @@ func toDecimal(r *big.Rat, whole bool, places int) any {
 	return nil
 }
 
-// exactPlaces is more decimal places than a decimal can have, so that results are not rounded.
+// exactPlaces is more than the number of decimal places that a decimal can have, so that results
+// are not rounded.
 const exactPlaces = 1000
 
-// arithmetic is one of add, sub, mul and div of two numbers.
+// arithmetic is addition, subtraction, multiplication or division of two numbers.
 type arithmetic struct {
-	ints   func(a, b int64) (any, bool) // ok is false if exact must be used instead
-	exact  func(r, a, b *big.Rat) bool  // false if there is no result
+	ints   func(a, b int64) (any, bool) // used for two int64; ok is false if the result needs exact instead
+	exact  func(r, a, b *big.Rat) bool  // used for int64 and decimals; false if there is no result
 	floats func(a, b float64) float64
 	places int
 }
@@ -145,8 +146,8 @@ var (
 		floats: func(a, b float64) float64 { return a * b },
 		places: exactPlaces,
 	}
-	// dividing two ints gives an int if there is no remainder, otherwise a float64, as
-	// in JavaScript.
+	// Dividing two int64 gives an int64 if there is no remainder, and otherwise a float64, as in
+	// JavaScript.
 	dividing = arithmetic{
 		ints: func(a, b int64) (any, bool) {
 			switch {
@@ -171,7 +172,7 @@ var (
 	}
 )
 
-// of applies the operation to two values. It returns nil if one of them is not a number.
+// of applies the operation to a and b. It returns nil if one of them is not a number.
 func (op arithmetic) of(a, b any) any {
 	x, ok := toNumber(a)
 	if !ok {
@@ -200,7 +201,8 @@ func (op arithmetic) of(a, b any) any {
 	return toDecimal(r, xInt && yInt, op.places)
 }
 
-// fold applies the operation from the left. If a value is not a number, the result is nil.
+// fold applies the operation to start and the first value, then to the result and the second value,
+// and so on. If a value is not a number, the result is nil.
 func (op arithmetic) fold(start any, values []any) any {
 	result := start
 	for _, v := range values {
@@ -240,9 +242,9 @@ func compareNumbers(a, b any) int {
 	return 0
 }
 
-// roundNumber rounds half away from zero to the given number of decimal places. If places
-// is negative, it rounds to tens, hundreds and so on. It rounds the shortest decimal
-// representation of a float64, not its exact binary value.
+// roundNumber rounds half away from zero to the given number of decimal places. If places is
+// negative, it rounds to tens, hundreds and so on. A float64 is rounded as it is written in
+// decimal, so 1.005 gives 1.01 although its binary value is smaller.
 func roundNumber(v any, places int) any {
 	n, ok := toNumber(v)
 	if !ok || v == nil {

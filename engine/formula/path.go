@@ -8,18 +8,19 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// path leads from an item through references and collections to the values of an
-// attribute. Each attribute is looked up by name in the item's own class: that may
-// be a descendant, in which the attribute has another index.
+// path leads from an item through references and collections to an attribute. eval looks up each
+// attribute by name in the class of the current item, since that may be a descendant, in which
+// attributes have other indexes.
 type path struct {
 	names   []string
-	props   []*engine.Property // known when compiled; nil if the path is resolved during evaluation
-	system  string             // envelope name at the end instead of an attribute, or ""
-	display bool               // give the value as it is displayed
-	many    bool               // passes through or ends in a collection, so it gives a list
+	props   []*engine.Property // attributes of the path; nil if their classes are known only during evaluation
+	system  string             // name at the end that is not an attribute, such as _creator (see envelope), or ""
+	display bool               // return the value as it is displayed
+	many    bool               // the path contains a collection, so it returns a list
 }
 
-// envelope lists names that a path may end in although they are not attributes.
+// envelope holds names at the end of a path that are not attributes, with functions that return
+// their values.
 var envelope = map[string]func(*engine.Item) any{
 	"_id":          func(it *engine.Item) any { return it.ID },
 	"_class":       func(it *engine.Item) any { return it.Class.FullName },
@@ -37,8 +38,7 @@ func orNil(s string) any {
 	return s
 }
 
-// compilePath compiles a path from the items of s. u describes how its value is
-// used.
+// compilePath compiles a path that starts at the items of s. u describes how its value is used.
 func (b *compiler) compilePath(dotted string, s scope, u use) (node, error) {
 	p := &path{}
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
@@ -84,13 +84,13 @@ func longPath(dotted string) error {
 	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
 }
 
-// hasStruct reports whether the class has a structure called name.
+// hasStruct reports whether the class has a structure with this name.
 func hasStruct(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
 }
 
-// resolvePath finds the attributes of a path. They may belong to descendants of the
-// class: for items of other classes the value is null.
+// resolvePath finds the attributes of a path that starts at class c. They may be declared by
+// descendants of c; items of other classes then give null.
 func resolvePath(c *engine.Class, dotted string) (*path, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {
@@ -151,8 +151,8 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// pathToLoad returns the part of the path that must be loaded. The target of a reference
-// is omitted when the path reads only its key, because the reference contains the key.
+// pathToLoad returns the part of the path that must be loaded. If the path reads only the key of a
+// reference's target, the target need not be loaded, because the reference contains the key.
 func (p *path) pathToLoad() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]
@@ -160,7 +160,8 @@ func (p *path) pathToLoad() []*engine.Property {
 	return p.props
 }
 
-// keyOf reports whether ref is a stored reference and name is the only key attribute of its target class.
+// keyOf reports whether ref is a stored reference, and name the only key attribute of its target
+// class.
 func keyOf(ref *engine.Property, name string) bool {
 	if ref == nil || ref.Type != engine.Reference || ref.Target == nil || ref.Back != nil {
 		return false
@@ -188,7 +189,7 @@ func (p *path) eval(e *env, it *engine.Item) (any, error) {
 	return w.list[0], nil
 }
 
-// walk is one evaluation of a path. It collects the values in list.
+// walk is one evaluation of a path. It collects the values that the path leads to.
 type walk struct {
 	path *path
 	env  *env
@@ -245,7 +246,7 @@ func (w *walk) followFrom(it *engine.Item, i int) error {
 	return nil
 }
 
-// emitValue emits the value of a property of the item's class.
+// emitValue adds the value of property own of an item to the list.
 func (w *walk) emitValue(it *engine.Item, own *engine.Property) error {
 	switch {
 	case own.Type == engine.Password:

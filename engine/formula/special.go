@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// special lists the functions that control the evaluation of their arguments: they
-// skip some of them, or evaluate them for items other than the formula's.
+// special holds the functions that evaluate their arguments themselves, with the number of
+// arguments. They skip some arguments, or evaluate them for the elements of a list.
 var special = map[string]arity{
 	"and": {1, -1}, "or": {1, -1}, "if": {2, 3},
 	"contains": {2, 2},
@@ -34,7 +34,8 @@ func (b *compiler) compileSpecial(name string, args []any, s scope, depth int) (
 	return b.compileAggregate(name, args, s, depth)
 }
 
-// logicNode returns the first argument whose truth equals until, or the last argument.
+// logicNode implements and and or. It returns the first argument with the truth value until, or
+// else the last argument.
 func logicNode(args []node, until bool) node {
 	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
 		for _, a := range args {
@@ -67,15 +68,15 @@ func choiceNode(args []node) node {
 	}}
 }
 
-// judge is an expression that is evaluated for each element of a list. Its paths start
-// at the element.
+// judge is an expression that is evaluated for each element of a list. Its paths start at the
+// element.
 type judge struct {
 	node
 	given bool
 }
 
-// elementOf returns the scope of the elements of list. Its class is nil if the
-// items are known only during evaluation.
+// elementOf returns the scope for expressions on the elements of list. If the items in the list are
+// known only during evaluation, its class is nil.
 func elementOf(list node) scope {
 	if list.items != nil {
 		return *list.items
@@ -83,7 +84,8 @@ func elementOf(list node) scope {
 	return scope{}
 }
 
-// compileCondition compiles a call, {"fn":[..]} or {"&fn":[..]}, that is evaluated for each element.
+// compileCondition compiles a condition on the elements of list, written {"fn": [...]} or {"&fn":
+// [...]}.
 func (b *compiler) compileCondition(source engine.Fields, list node, depth int) (judge, error) {
 	name, args, err := callOf(source)
 	if err != nil {
@@ -94,7 +96,7 @@ func (b *compiler) compileCondition(source engine.Fields, list node, depth int) 
 	return judge{node: n, given: true}, err
 }
 
-// holds reports whether the condition holds for an element.
+// holds reports whether the condition is true for an element. Without a condition, it always is.
 func (c judge) holds(e *env, v any) (bool, error) {
 	if !c.given {
 		return true, nil
@@ -107,8 +109,8 @@ func (c judge) holds(e *env, v any) (bool, error) {
 	return engine.Truthy(result), err
 }
 
-// compileContains compiles a call that checks whether a list has a given value or an element
-// for which a condition holds, or whether a text contains another text.
+// compileContains compiles a call of contains. It checks whether a list contains a value, whether a
+// condition is true for one of its elements, or whether a text contains another text.
 func (b *compiler) compileContains(args []any, s scope, depth int) (node, error) {
 	call, isCall := args[1].(engine.Fields)
 	b.next = use{bare: isCall}
@@ -149,7 +151,8 @@ func anyHolds(e *env, list []any, cond judge) (any, error) {
 	return false, nil
 }
 
-// hasValue reports whether a list, a text or an item contains v. If v is a list, one of its values suffices.
+// hasValue reports whether a list, a text or an item contains v. If v is a list, it is enough that
+// one of its elements is contained.
 func hasValue(in, v any) bool {
 	values := flatten(nil, []any{v})
 	for _, v := range values {
@@ -174,7 +177,8 @@ func hasValue(in, v any) bool {
 	return false
 }
 
-// asList returns a list unchanged, a null as an empty list, and any other value as a list with one element.
+// asList returns a list as it is, null as an empty list, and any other value as a list of one
+// element.
 func asList(v any) []any {
 	switch v := v.(type) {
 	case nil:

@@ -6,11 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// parseText converts the text form, such as next(ord) or concat($a, ' ', lower($b)), to
-// decoded JSON. Words, 'texts' and "texts" are literals. To use a quote within a text,
-// double it or put a backslash before it. Like IONDV, parseText skips surplus closing
-// brackets and text after the last bracket: in add(sub($a, $b)), 1) the last bracket
-// closes add. skipped lists the skipped parts.
+// parseText converts a formula written as text, such as next(ord) or concat($a, ' ', lower($b)), to
+// decoded JSON. Words, 'texts' and "texts" are literals. Inside a quoted text, a quote is doubled
+// or follows a backslash.
+//
+// Like IONDV, parseText skips surplus closing brackets and text after the last bracket: in
+// add(sub($a, $b)), 1) the last bracket closes add, and the one before it is skipped. skipped lists
+// these parts.
 func parseText(s string) (v any, skipped []string, err error) {
 	if len(s) > maxSource {
 		return nil, nil, invalid("a formula has at most %d bytes", maxSource)
@@ -29,7 +31,7 @@ func (p *textParser) addSkipped(text string) {
 	}
 }
 
-// parseValue parses a call or a literal. The last bracket of a call closes it.
+// parseValue parses a call or a literal. The last bracket in source closes the call.
 func (p *textParser) parseValue(source string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, invalid("a formula is nested at most %d levels deep", maxDepth)
@@ -81,9 +83,9 @@ func (p *textParser) parseValue(source string, depth int) (any, error) {
 	return engine.Fields{{Name: word, Value: args}}, nil
 }
 
-// cutArgument splits off the first argument of a function. more reports whether others
-// follow. If the argument is a call, text between its closing bracket and the next comma
-// is skipped.
+// cutArgument splits off the first argument from source, the remaining arguments of a function.
+// more reports whether others follow. If the argument is a call, text between its closing bracket
+// and the next comma is skipped.
 func (p *textParser) cutArgument(function, source string) (one, rest string, more bool, err error) {
 	end, comma, unclosed := len(source), len(source), 0
 	scanBrackets(source, func(i int, c byte, open int) bool {
@@ -113,11 +115,11 @@ func (p *textParser) cutArgument(function, source string) (one, rest string, mor
 	return source[:end], rest, more, nil
 }
 
-// scanBrackets calls visit for each bracket and comma outside of quotes until visit returns
-// false. open is the number of open brackets after that character. If a quoted text has
-// no closing quote, scanBrackets returns it.
+// scanBrackets calls visit for each bracket and comma outside of quotes, until visit returns false.
+// i is the index of that character c, and open the number of open brackets after it. If a quoted
+// text is not closed, scanBrackets returns it.
 func scanBrackets(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
-	open, start := 0, true // start is true where a value may begin
+	open, start := 0, true // start is true where an argument may begin; a quote elsewhere is an ordinary character
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		switch c {
@@ -175,7 +177,7 @@ func (p *textParser) parseQuoted(source string) (any, error) {
 	return quoted(v), nil
 }
 
-// quotedText parses the quoted text at the start of source. n is its length in bytes, with the quotes.
+// quotedText parses the quoted text at the start of source. n is its length in bytes, with quotes.
 func quotedText(source string) (v string, n int, ok bool) {
 	quote := source[0]
 	var b strings.Builder

@@ -8,12 +8,12 @@ import (
 	"restsrv/engine"
 )
 
-// Values in a formula are those of engine.Values, *engine.Item, []any and
-// engine.Fields. Functions convert and compare them as JavaScript does, because
-// class files are written for it.
+// The values in a formula are those of engine.Values, and also *engine.Item, []any and
+// engine.Fields. Functions convert and compare them as JavaScript does, because class files are
+// written for that.
 
-// formulaValue converts a stored value to a value of a formula. JSON arrays become lists. The
-// other types that engine.Values allows in inputs become null.
+// formulaValue converts a stored value to a value of a formula. A JSON array becomes a list. Types
+// that only inputs can have become null.
 func formulaValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:
@@ -75,7 +75,8 @@ func toText(v any) string {
 	return engine.ValueText(v)
 }
 
-// appendJSON appends v as JSON. Use it for objects made by obj, because their members may be items.
+// appendJSON appends v as JSON. In contrast to engine.AppendValue, it accepts objects with items as
+// members, which the function obj can make.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -104,8 +105,8 @@ func appendJSON(b []byte, v any) []byte {
 	return engine.AppendValue(b, v)
 }
 
-// looseEqual implements == of JavaScript. In addition, an item equals its id and a
-// time equals its text.
+// looseEqual implements == of JavaScript. In addition, an item is equal to its id, and a time to
+// its text.
 func looseEqual(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -145,8 +146,8 @@ func equalLists(x, y []any) bool {
 	return true
 }
 
-// strictEqual implements === of JavaScript: values of different kinds differ. In
-// addition, an item equals the same item and its id, and a time equals its number.
+// strictEqual implements === of JavaScript: values of different kinds are not equal. In addition,
+// an item is equal to the same item and to its id, and a time to its number.
 func strictEqual(a, b any) bool {
 	if same, both := sameItem(a, b); both {
 		return same
@@ -200,10 +201,10 @@ func asString(v any) (string, bool) {
 	return "", false
 }
 
-// orderValues compares two values like < in JavaScript: texts by their characters, a time and
-// a text as times if possible, other values as numbers (null is 0, a time its
-// milliseconds). If one of them is not a number, ok is false and every comparison
-// should be false.
+// orderValues compares two values like < in JavaScript. Two texts are compared by their characters,
+// and a time and a text as times if possible. Other values are compared as numbers: null is 0, and
+// a time is its milliseconds since 1970. ok is false if a value is not a number; all comparisons
+// are then false.
 func orderValues(a, b any) (n int, ok bool) {
 	a, b = itemID(a), itemID(b)
 	s, aText := asString(a)
@@ -240,7 +241,7 @@ func orderTime(i engine.Instant, s string) (int, bool) {
 	return compareNumbers(int64(i), n), true
 }
 
-// flatten appends values to into, with the elements of nested lists in place of the lists.
+// flatten appends values to into. A list among them is replaced by its elements, at any depth.
 func flatten(into, values []any) []any {
 	for _, v := range values {
 		if list, ok := v.([]any); ok {

@@ -27,7 +27,7 @@ type draft struct {
 	dependencyAt []string // JSON paths of the entries of cacheDependencies
 	state        linkState
 	faulty       bool                  // the class has a fatal fault, so dependent classes are not checked
-	resolved     map[int]engine.Fields // entries of properties, by position, as the server uses them; nil for an entry that is left out
+	resolved     map[int]engine.Fields // changed entries of properties, by position; nil for an entry that is left out
 }
 
 // classFields are the known fields of a class. The server checks history and metaVersion only for

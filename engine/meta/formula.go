@@ -50,10 +50,9 @@ func (l *linker) dropField(p *engine.Property, field string) {
 }
 
 // compileFormula compiles the formula in a field of an attribute. If that fails, it reports the
-// rule and returns nil. A part that
-// cannot be compiled makes the whole formula fail, since the rest could mean the opposite. But an
-// unknown attribute only counts as null, and text after the last bracket is ignored; both are
-// reported.
+// rule and returns nil. A part that cannot be compiled makes the whole formula fail, since the rest
+// could mean the opposite. But an unknown attribute only counts as null, and text after the last
+// bracket is ignored; both are reported.
 func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
 	f, notes, err := formula.CompileLenient(d.class, a.resolveParts(d.class, source), l.findClass)

@@ -11,8 +11,8 @@ import (
 
 // inheritKey sets the key of the class. All classes of a tree have the key of the topmost class,
 // since their items share a table. If a descendant declares another key, checkKey makes a unique
-// index of it. If the topmost class declares no key, the key is
-// id, except that a structure needs no key.
+// index of it. If the topmost class declares no key, the key is id. A structure need not have a
+// key.
 func (d *draft) inheritKey() {
 	c := d.class
 	if a := c.Ancestor; a != nil {

@@ -17,7 +17,7 @@ type attribute struct {
 	jsonfile.Object        // the description, which for a part of a structure is in the file of the structure
 	home            *draft // the draft that contains the description; its namespace completes names of classes
 	property        *engine.Property
-	at              jsonfile.Object // the entry in the class that has the attribute; for a part of a structure, the struct attribute
+	at              jsonfile.Object // the entry in the class; for a part of a structure, the entry of the struct attribute
 	numbered        bool            // orderNumber is given
 	assigning       bool            // autoassigned is given
 	typed           bool            // the type is given and valid
