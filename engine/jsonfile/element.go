@@ -6,8 +6,7 @@ import (
 	"restsrv/engine"
 )
 
-// Where returns the position of the object for use in a message: its file and its
-// JSON path.
+// Where returns the place of the object for messages: its file and its JSON path.
 func (o Object) Where() string {
 	if o.Path == "" {
 		return o.File
@@ -15,8 +14,8 @@ func (o Object) Where() string {
 	return o.File + ": " + o.Path
 }
 
-// Element reads element i of the array in a field. If the element is not an
-// object, Element adds a fault and ok is false.
+// Element returns element i of the array in the field name. If the element is not an object, it
+// adds a fault, and ok is false.
 func (o Object) Element(name string, i int) (element Object, ok bool) {
 	v := o.List(name)[i]
 	element = o.Within(Element(o.At(name), i), nil)
@@ -26,8 +25,8 @@ func (o Object) Element(name string, i int) (element Object, ok bool) {
 	return element, ok
 }
 
-// Name reads a name. It accepts a number too, since YAML decodes an unquoted name
-// of digits as a number. It returns "" if the field holds neither.
+// Name reads a name. It also accepts a number, since YAML decodes an unquoted name of digits as a
+// number. It returns "" for other types.
 func (o Object) Name(name string) string {
 	if n, ok := o.Value(name).(json.Number); ok {
 		return string(n)

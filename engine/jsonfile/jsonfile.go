@@ -1,12 +1,11 @@
-// Package jsonfile reads hand-written JSON files field by field, and collects
-// every mistake in them as an engine.Fault. It defines how fields are read, how
-// JSON paths are written, and how messages describe the value that was found and
-// the value that was expected. It is also the only package that uses the YAML
-// library: it decodes YAML into the equivalent JSON.
+// Package jsonfile reads hand-written JSON files field by field, and collects the mistakes in them
+// as engine.Fault. It defines how fields are read, how JSON paths are written, and how messages
+// describe the found and the expected value. It also decodes YAML into the equivalent JSON, and is
+// the only package that uses the YAML library.
 //
-// Use engine/wire to decode bytes of JSON, and to read JSON that programs send.
-// The package does not know any particular file: the names, ranges and defaults
-// of a file belong to the package that reads it.
+// Use engine/wire to decode JSON text, and to read JSON that programs send. This package does not
+// know any particular file: the names, ranges and defaults of its fields belong to the package that
+// reads it.
 package jsonfile
 
 import (
@@ -18,19 +17,18 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Object reads one JSON object field by field and collects its faults. If a field
-// is null, it counts as absent. If it has the wrong type, that is a fault, and the
-// field counts as absent. If several fields have the same name, the last one
-// counts. The zero Object is empty; any other Object must have Faults.
+// Object reads one JSON object field by field and collects its faults. A field that is null counts
+// as absent. A field of the wrong type is a fault and counts as absent. If several fields have the
+// same name, the last one counts. The zero Object is empty; Faults must be set in all others.
 type Object struct {
 	File    string // name of the file in faults
-	Path    string // JSON path of the object, "" for the whole file
+	Path    string // JSON path of the object in the file, "" if it is the whole file
 	Fields  engine.Fields
-	Faults  *engine.Faults // where faults are added
-	Lenient bool           // values of the wrong type are mistakes with a rule, not fatal
+	Faults  *engine.Faults // list to which faults are added
+	Lenient bool           // a value of the wrong type is a mistake with a rule instead of a fatal fault
 }
 
-// Within returns an Object for the fields at a JSON path of the same file.
+// Within returns an Object with other fields in the same file. path is their JSON path.
 func (o Object) Within(path string, fields engine.Fields) Object {
 	o.Path, o.Fields = path, fields
 	return o
@@ -39,19 +37,18 @@ func (o Object) Within(path string, fields engine.Fields) Object {
 // At returns the JSON path of a field.
 func (o Object) At(name string) string { return Member(o.Path, name) }
 
-// Fault adds a fatal fault at the JSON path. For found and expected see
-// engine.Fault.
+// Fault adds a fatal fault. path is the JSON path of the wrong value. found and expected describe
+// the value, as in engine.Fault.
 func (o Object) Fault(path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected})
 }
 
-// Warn adds a warning, which does not prevent the server from starting.
+// Warn adds a warning, which does not prevent the start of the server.
 func (o Object) Warn(path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
 }
 
-// Report adds a fault that has a rule. The caller should then apply the
-// resolution of the rule.
+// Report adds a fault with a rule. The caller should then do what the Resolution of the rule says.
 func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
 	*o.Faults = append(*o.Faults, engine.Fault{
 		File: o.File, Path: path, Found: found, Expected: expected,
@@ -59,8 +56,7 @@ func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
 	})
 }
 
-// reportType adds a fault for a field that has the wrong type. The rule is used
-// only if the Object is lenient.
+// reportType adds a fault for a field of the wrong type. It uses the rule if the Object is lenient.
 func (o Object) reportType(rule *mistake.Rule, name, expected string) {
 	if o.Lenient {
 		o.Report(rule, o.At(name), Describe(o.Value(name)), expected)
@@ -75,7 +71,7 @@ func (o Object) Value(name string) any {
 	return v
 }
 
-// Text reads a string. It returns "" if the field is absent.
+// Text reads a text. It returns "" if the field is absent or has another type.
 func (o Object) Text(name string) string {
 	v := o.Value(name)
 	s, ok := v.(string)
@@ -85,8 +81,8 @@ func (o Object) Text(name string) string {
 	return s
 }
 
-// Flag reads true or false. It returns def if the field is absent or has another
-// type; a lenient Object converts other types as JavaScript does.
+// Flag reads true or false. It returns def if the field is absent. It also returns def if the field
+// has another type, but a lenient Object then converts the value to a boolean as JavaScript does.
 func (o Object) Flag(name string, def bool) bool {
 	v := o.Value(name)
 	if v == nil {
@@ -103,8 +99,8 @@ func (o Object) Flag(name string, def bool) bool {
 	return b
 }
 
-// Whole reads a whole number from min to max, both included. If the field does
-// not hold such a number, ok is false.
+// Whole reads a whole number from min to max. ok is false if the field is absent or does not hold
+// such a number.
 func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 	v := o.Value(name)
 	if v == nil {
@@ -120,7 +116,7 @@ func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 	return 0, false
 }
 
-// List reads an array. It returns nil if the field is absent.
+// List reads an array. It returns nil if the field is absent or has another type.
 func (o Object) List(name string) []any {
 	v := o.Value(name)
 	list, ok := v.([]any)
@@ -130,8 +126,8 @@ func (o Object) List(name string) []any {
 	return list
 }
 
-// Child reads an object. If the field does not hold one, ok is false and the
-// child is empty.
+// Child reads an object. If the field is absent or has another type, ok is false and the child is
+// empty.
 func (o Object) Child(name string) (child Object, ok bool) {
 	v := o.Value(name)
 	fields, ok := v.(engine.Fields)
@@ -155,8 +151,8 @@ func IsTruthy(v any) bool {
 	return v != nil
 }
 
-// WarnRepeated adds a warning for each name that appears again, since only the
-// last field of a name counts.
+// WarnRepeated adds a warning for each repeated field name, since only the last field with a name
+// counts.
 func (o Object) WarnRepeated() {
 	seen := make(map[string]bool, len(o.Fields))
 	for _, f := range o.Fields {
@@ -167,7 +163,7 @@ func (o Object) WarnRepeated() {
 	}
 }
 
-// WarnUnknown adds a warning for each field whose name is not in known.
+// WarnUnknown adds a warning for each field with a name that is not in known.
 func (o Object) WarnUnknown(known []string) {
 	for _, f := range o.Fields {
 		if slices.Contains(known, f.Name) {

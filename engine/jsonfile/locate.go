@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// maxDepth is the maximum nesting depth of a document, as in engine/wire.
+// maxDepth is the maximum nesting depth of a document. engine/wire has the same limit.
 const maxDepth = 512
 
-// Locate returns the places of the given JSON paths and of the values that
-// contain them. It returns nil if the document is malformed. A path that does not
-// exist in the document has no place; use Places.Of to get the nearest one.
+// Locate returns the places of the given JSON paths, and of the objects and arrays around these
+// values. It returns nil if the document is malformed. For a path that does not exist in the
+// document, use Places.Of, which returns the nearest place.
 func Locate(data []byte, paths []string) Places {
 	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(Places), line: 1}
 	for _, path := range paths {
@@ -30,9 +30,9 @@ func Locate(data []byte, paths []string) Places {
 type walker struct {
 	data   []byte
 	src    *json.Decoder
-	around map[string]bool // the wanted paths and the paths of the values that contain them
+	around map[string]bool // the wanted paths and all their prefixes
 	places Places
-	offset int // end of the bytes that line and start already cover
+	offset int // line and start are valid for this offset
 	line   int
 	start  int // offset of the first byte of the line
 }
@@ -87,8 +87,8 @@ func (w *walker) walkValue(path string, depth int) error {
 	return err
 }
 
-// walkInner reads a value within an object or an array. It skips the value if no
-// wanted path leads into it.
+// walkInner reads the value at a path within an object or array. It skips the value if no wanted
+// path begins with this path.
 func (w *walker) walkInner(path string, at Place, depth int) error {
 	if w.around[path] {
 		w.places[path] = at

@@ -10,8 +10,8 @@ import (
 // position matches the line and column in an error of DecodeYAML or wire.Decode.
 var position = regexp.MustCompile(` at line (\d+), column (\d+)`)
 
-// Malformed returns the fault of a file that cannot be decoded. The fault has the line and column that err
-// contains, or else those of WholeFile.
+// Malformed returns the fault for a file that cannot be decoded. It takes line and column from the
+// text of err; without them, it uses the start of the file.
 func Malformed(file string, err error, expected string) *engine.Fault {
 	text := err.Error()
 	f := WholeFile(file, text, expected)
@@ -23,7 +23,7 @@ func Malformed(file string, err error, expected string) *engine.Fault {
 	return f
 }
 
-// WholeFile returns a fault that concerns a file as a whole. Its place is the beginning of the file.
+// WholeFile returns a fault of a file as a whole. Its place is the start of the file.
 func WholeFile(file, found, expected string) *engine.Fault {
 	return &engine.Fault{File: file, Line: 1, Column: 1, Found: found, Expected: expected}
 }

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// Member returns the JSON path of a field of the object at path. It quotes a name
-// if the name would make the path ambiguous or would contain a line break.
+// Member returns the JSON path of the field name in the object at path. It quotes the name if the
+// path would be ambiguous otherwise, or would contain a line break.
 func Member(path, name string) string {
 	plain := name != "" && len(name) <= 100 && strings.IndexFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-$@:/", r)
@@ -28,12 +28,11 @@ func Member(path, name string) string {
 // Element returns the JSON path of element i of the array at path, counted from 0.
 func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Around returns a path without its last step, or "" if it has a single step. A
-// step with a quoted name may take several calls.
+// Around returns a path without its last step, or "" if it has only one step. It cuts at the last
+// dot or bracket, so for a step with a quoted name, several calls may be necessary.
 func Around(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
-// Describe describes a decoded JSON value for a message. Long numbers are
-// shortened.
+// Describe describes a decoded JSON value for messages. It shortens long numbers.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -50,8 +49,8 @@ func Describe(v any) string {
 	return string(engine.AppendValue(nil, v))
 }
 
-// Choice describes the names that are expected instead of an unknown name: the
-// nearest known name or, if no known name is similar, a list of the known names.
+// Choice describes the valid names for a message about an unknown name. If one of the known names
+// is similar, it returns only that name, and otherwise a list of the known names.
 func Choice(name string, known []string) string {
 	const most = 20
 	switch near := Nearest(name, known); {
@@ -65,9 +64,9 @@ func Choice(name string, known []string) string {
 	return "one of " + strings.Join(known, ", ")
 }
 
-// Nearest returns the known name with the smallest edit distance to name, and the
-// first one if several are equally near. Letter case does not count. It returns ""
-// if every known name differs in more than a third of the letters of name.
+// Nearest returns the known name with the smallest edit distance to name. If several have the same
+// distance, it returns the first. Letter case does not matter. It returns "" if the distance of all
+// known names is greater than a third of the length of name.
 func Nearest(name string, known []string) string {
 	wanted := []rune(strings.ToLower(name))
 	if len(wanted) > 100 {
@@ -82,8 +81,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// editDistance returns the number of letters to insert, delete, replace or swap in
-// order to turn a into b.
+// editDistance returns the number of letters to insert, delete, replace or swap to turn a into b.
 func editDistance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -106,13 +104,12 @@ func editDistance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// NameRule describes the names that ValidName accepts. Faults use it as their
-// expected value.
+// NameRule describes the names that ValidName accepts, for use as the expected value of faults.
 const NameRule = "a name of letters, digits, _, -, $ and spaces, that does not begin with -, $ or a space, at most 100 characters"
 
-// ValidName reports whether s can name a class, an attribute or a namespace. It
-// rejects characters that have a meaning in paths, filters, URLs or column names,
-// such as dots, @, #, |, quotes, commas and control characters.
+// ValidName reports whether s can be the name of a class, an attribute or a namespace. It rejects
+// characters with a meaning in paths, filters, URLs or column names, such as dots, @, #, |, quotes,
+// commas and control characters.
 func ValidName(s string) bool {
 	if s == "" || utf8.RuneCountInString(s) > 100 || strings.HasSuffix(s, " ") {
 		return false

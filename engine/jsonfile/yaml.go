@@ -15,12 +15,12 @@ import (
 // Place is a position in a file. Both numbers count from 1.
 type Place struct{ Line, Column int }
 
-// Places maps JSON paths of a document to places. The place of a member is that
-// of its name, and the place of an element is that of its first character.
+// Places maps JSON paths in a document to places. For a field, the place is that of its name. For
+// an element of an array, it is that of its first character.
 type Places map[string]Place
 
-// Of returns the place of a path or, if it has no place, that of the nearest value
-// that contains it.
+// Of returns the place of a path. If the path has none, it returns the place of the nearest object
+// or array around it.
 func (p Places) Of(path string) Place {
 	for {
 		if at, ok := p[path]; ok || path == "" {
@@ -30,17 +30,16 @@ func (p Places) Of(path string) Place {
 	}
 }
 
-// Limits of a YAML document. They stop documents that use nested anchors to expand
-// to a huge number of values.
+// Limits of a YAML document. Without them, a short document with nested anchors could expand to a
+// huge number of values.
 const (
 	maxYAMLDepth = 100
 	maxYAMLNodes = 100_000
 )
 
-// DecodeYAML decodes one YAML document into the equivalent JSON (see
-// engine.Fields), and returns the places of its values. Dates stay text as they
-// are written. If the document is malformed, the error is Invalid with reason
-// "yaml" and contains the line and the column.
+// DecodeYAML decodes a YAML document into the equivalent JSON (see engine.Fields) and returns the
+// places of its values. Dates remain text as written. If the document is malformed, the error is
+// Invalid with reason "yaml" and contains line and column.
 func DecodeYAML(data []byte) (any, Places, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil {
@@ -100,8 +99,8 @@ func (d *yamlDecoder) decodeValue(n *yaml.Node, path string, depth int) (any, er
 	return nil, refuseNode(n, "something that is no value")
 }
 
-// decodeObject reads a mapping. If a member exists both in the mapping and behind a merge
-// key, that of the mapping counts.
+// decodeObject decodes a mapping. Fields in the mapping take precedence over fields that a merge
+// key (<<) adds.
 func (d *yamlDecoder) decodeObject(n *yaml.Node, path string, depth int) (any, error) {
 	fields := engine.Fields{}
 	var merged engine.Fields
@@ -142,7 +141,7 @@ func (d *yamlDecoder) decodeMerge(n *yaml.Node, path string, depth int) (engine.
 	switch v := v.(type) {
 	case engine.Fields:
 		return v, nil
-	case []any: // if several objects have a member, that of the first one counts
+	case []any: // if several objects have a field, the first one counts
 		var all engine.Fields
 		for _, one := range v {
 			fields, ok := one.(engine.Fields)
@@ -156,7 +155,7 @@ func (d *yamlDecoder) decodeMerge(n *yaml.Node, path string, depth int) (engine.
 	return nil, refuseNode(n, "<< takes an object or an array of objects")
 }
 
-// decodeScalar decodes a scalar into the equivalent JSON value.
+// decodeScalar decodes a scalar to the equivalent JSON value.
 func decodeScalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":
@@ -181,8 +180,7 @@ func decodeScalar(n *yaml.Node) (any, error) {
 	return nil, refuseNode(n, "%s, a value of type %s", engine.Quote(n.Value), engine.Quote(n.Tag))
 }
 
-// decodeFloat decodes a number without losing digits. It returns an error if the number
-// is infinite or NaN.
+// decodeFloat decodes a number without losing digits. It returns an error for infinity and NaN.
 func decodeFloat(n *yaml.Node) (any, error) {
 	if d, ok := engine.ParseDecimal(n.Value); ok {
 		return json.Number(d), nil

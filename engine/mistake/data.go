@@ -2,12 +2,12 @@ package mistake
 
 import "restsrv/engine"
 
-// InlineObject is a mistake in an object that deploy.json itself contains.
+// InlineObject is a mistake in an object that is described in deploy.json.
 var InlineObject = addRule(Deploy, "inline-object", "An entry of `objects` that is not an object or names no class, uses a class that does not exist or is abstract, uses an unknown attribute, or has a value that does not fit, is missing or is taken", "the object is not created")
 
-// Objects in the folder data and in NDJSON. They never prevent a start: the first
-// start imports the other objects. If the same files are imported by command, the
-// command fails.
+// Mistakes in objects of the folder data and in NDJSON files. They never prevent a start: when the
+// server imports these files at its first start, it skips the objects. The command restsrv import
+// exits with an error for them.
 var (
 	ObjectUnreadable = addData("object-unreadable", "A file that cannot be read or does not contain a JSON object", "the object is not taken")
 	ObjectClass      = addData("object-class", "An object of a class that does not exist, is abstract or was left out", "the object is not taken; a later import takes it when the class is there")

@@ -1,6 +1,7 @@
 package mistake
 
-// Values of the wrong JSON type. The rules apply to all files that people write.
+// Values of the wrong JSON type. The rules apply to class files, deploy.json and all other files
+// that people write.
 var (
 	NotText       = addRule(Files, "not-text", "Another value where text is expected", "it counts as absent")
 	NotFlag       = addRule(Files, "not-flag", "Another value where true or false is expected", "it is converted as JavaScript does: an empty text, 0 and NaN are false, everything else is true")

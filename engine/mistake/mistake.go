@@ -1,14 +1,12 @@
-// Package mistake lists the mistakes in applications for which the server has a
-// rule. The rule states how the server resolves the mistake and whether it refuses
-// to start. IONDV starts applications with mistakes, and most applications contain
-// some. So the server resolves and reports a mistake if that cannot lose data or
-// grant access.
+// Package mistake lists the mistakes in applications for which the server has a rule. The rule says
+// how the server resolves the mistake, and whether it refuses to start. IONDV starts applications
+// with mistakes, and most applications contain some. So the server also continues after a mistake,
+// and reports it, unless that could lose data or grant access.
 //
-// The package is only a table. The readers of class files, deploy.json, workflows
-// and data files find the mistakes, report them with [jsonfile.Object.Report], and
-// apply the resolution of the rule. MISTAKES.md in this folder shows the table to
-// people when they move an application from IONDV. A test checks that the page
-// matches the table.
+// The package contains only a table. The packages that read class files, deploy.json, workflows and
+// data files find the mistakes, report them with [jsonfile.Object.Report], and resolve them as the
+// rule says. MISTAKES.md in this folder shows the table to people who move an application from
+// IONDV. A test checks that the page matches the table.
 //
 // [jsonfile.Object.Report]: restsrv/engine/jsonfile
 package mistake
@@ -23,15 +21,15 @@ import (
 
 // Rule is one kind of mistake.
 type Rule struct {
-	Code       string       // identifies the rule in reports, such as "ancestor-missing"; a code should never change
+	Code       string       // identifies the rule in reports, such as "ancestor-missing"; do not change a code
 	Section    Section      // part of the application that contains the mistake
 	Level      engine.Level // Mistake or Warning
-	Mistake    string       // description of the mistake, for the page
-	Resolution string       // action of the server instead, for the page and for reports
+	Mistake    string       // description of the mistake, for MISTAKES.md
+	Resolution string       // action of the server instead, for MISTAKES.md and for reports
 }
 
-// Apply changes each fatal fault: it gets the level, code and resolution of the
-// rule. Apply reports whether it changed a fault.
+// Apply gives all fatal faults in the list the level, code and resolution of the rule. It reports
+// whether there were any.
 func (r *Rule) Apply(faults engine.Faults) bool {
 	applied := false
 	for i, f := range faults {
@@ -43,10 +41,10 @@ func (r *Rule) Apply(faults engine.Faults) bool {
 	return applied
 }
 
-// Section is a part of an application. The page has a section for each.
+// Section is a part of an application. MISTAKES.md has a section for each.
 type Section string
 
-// The sections, in the order of the page.
+// The sections, in the order of MISTAKES.md.
 const (
 	Files      Section = "Values in class files and deploy.json"
 	Classes    Section = "Class files and classes"
@@ -62,7 +60,8 @@ var sections = []Section{Files, Classes, Attributes, Relations, Values, Deploy, 
 
 var all []*Rule
 
-// addRule adds a rule to the table and returns it. Use addLeveled if its level is not Mistake.
+// addRule adds a rule with level Mistake to the table and returns it. For other levels see
+// addLeveled.
 func addRule(section Section, code, mistake, resolution string) *Rule {
 	return addLeveled(engine.Mistake, section, code, mistake, resolution)
 }
@@ -73,7 +72,7 @@ func addLeveled(level engine.Level, section Section, code, mistake, resolution s
 	return r
 }
 
-// All returns the rules by section and code. The caller must not change them.
+// All returns the rules, ordered by section and code. The caller must not change them.
 func All() []*Rule {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b *Rule) int {
@@ -85,7 +84,7 @@ func All() []*Rule {
 	return sorted
 }
 
-// Page returns the table as Markdown.
+// Page returns the contents of MISTAKES.md.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(pageHead)

@@ -15,10 +15,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Limits of a zip file. In addition, each file in it is limited to maxLine bytes, as data files are.
+// Limits of a zip file. In addition, a file in it may have at most maxLine bytes unpacked, like a
+// data file.
 const (
-	maxContentsList = 64 << 20 // bytes of the directory of the zip file, which is read into memory
-	unpackedBase    = 64 << 20 // unpacked bytes that every zip file may have
+	maxContentsList = 64 << 20 // bytes of the list of files, which is read into memory
+	unpackedBase    = 64 << 20 // unpacked bytes that each zip file may have
 	unpackedRatio   = 200      // additional unpacked bytes per byte of the zip file
 )
 
@@ -58,7 +59,7 @@ func openArchive(folder fs.FS, name string) (*archive, error) {
 
 var errBound = errors.New("the bound is reached")
 
-// boundedReader returns errBound when more than left bytes are read.
+// boundedReader returns errBound if more than left bytes are read in total.
 type boundedReader struct {
 	from io.ReaderAt
 	left int64
@@ -72,7 +73,7 @@ func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
 	return b.from.ReadAt(p, at)
 }
 
-// readFile unpacks a file of the archive.
+// readFile unpacks a file of the zip file.
 func (a *archive) readFile(f *zip.File) ([]byte, error) {
 	switch {
 	case !f.Mode().IsRegular():
@@ -98,7 +99,7 @@ func (a *archive) readFile(f *zip.File) ([]byte, error) {
 	return text, nil
 }
 
-// archived is the kind of a file in an archive.
+// archived is the kind of a file in a zip file.
 type archived int
 
 const (
@@ -109,8 +110,8 @@ const (
 	archivedOther
 )
 
-// kindOf determines the kind of a file in an archive from its name. Some programs separate folders with backslashes;
-// macOS adds files of its own below __MACOSX.
+// kindOf returns the kind of a file in a zip file, determined by its name. Some programs separate
+// folders with backslashes, and macOS adds files of its own in __MACOSX.
 func kindOf(name string) archived {
 	name = strings.ReplaceAll(name, `\`, "/")
 	folder := strings.HasSuffix(name, "/")
@@ -130,8 +131,8 @@ func kindOf(name string) archived {
 	return archivedOther
 }
 
-// countObjects returns the number of files with objects or sequences in a zip file. It returns 1 if the zip file cannot
-// be read.
+// countObjects returns the number of files in a zip file that contain objects or sequences. It
+// returns 1 if the zip file cannot be read, since that is reported as one object.
 func (d *directory) countObjects(name string) (n int64) {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
@@ -146,7 +147,8 @@ func (d *directory) countObjects(name string) (n int64) {
 	return n
 }
 
-// yieldArchive yields the objects of a zip file, then its sequences. Only one of its files is in memory at a time.
+// yieldArchive yields the objects of a zip file and then its sequences. It reads one file at a time
+// into memory. It returns false if yield does.
 func (d *directory) yieldArchive(name string, yield func(Object) bool) bool {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
@@ -178,7 +180,8 @@ func (d *directory) inArchive(a *archive, f *zip.File, kind archived, where stri
 	return d.yieldFile(where, strings.ReplaceAll(f.Name, `\`, "/"), text, err, yield)
 }
 
-// printableName returns a name from an archive in printable form.
+// printableName returns the name of a file in a zip file without control characters and invalid
+// UTF-8.
 func printableName(name string) string {
 	name = strings.ToValidUTF8(name, "\ufffd")
 	if strings.ContainsFunc(name, unicode.IsControl) {

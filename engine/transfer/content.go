@@ -13,14 +13,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// fileKind marks a file in an object that was exported by IONDV:
+// fileKind is the _type of objects with which IONDV exports files:
 //
 //	{"_type": "$$FILE$$", "name": "a.txt", "options": {"mimetype": "text/plain"}, "buffer": "<base64>"}
 //	{"_type": "$$FILE$$", "name": "a.txt", "path": "files/a.txt"}
 const fileKind = "$$FILE$$"
 
-// prepareFields converts the fields of an object to the form of a request: exported files become uploads, and empty
-// passwords become null. prefix is the name prefix of properties in a structure; at is the path to the fields.
+// prepareFields converts the fields of an object of class c to the form that requests have:
+// exported files become uploads, and empty passwords become null. For the fields of a structure,
+// prefix is the part of the property names before them, such as "passport$". at is the JSON path of
+// the fields.
 func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
 	out := make(engine.Fields, 0, len(in))
 	for _, f := range in {
@@ -36,12 +38,13 @@ func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at str
 	return out, nil
 }
 
-// prepareValue converts the value of one field. p is its property, or nil if there is none.
+// prepareValue converts the value of one field. p is its property, or nil if the class does not
+// have it. If keep is false, the field must be left out. For prefix see prepareFields.
 func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Field, prefix, path string) (value any, keep bool, err error) {
 	fields, object := f.Value.(engine.Fields)
 	list, array := f.Value.([]any)
 	switch {
-	case p == nil && object: // a structure, if the class has one of this name
+	case p == nil && object: // the object may be a structure of the class
 		value, err = r.prepareFields(c, fields, prefix+f.Name+"$", path)
 		return value, true, err
 	case p == nil:
@@ -80,8 +83,8 @@ func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Fiel
 	return f.Value, true, nil
 }
 
-// prepareFile converts an exported file to the form of a request. Other objects are returned unchanged. keep is false
-// if the path does not name a file in the data folder.
+// prepareFile converts an exported file to the form that requests have. It returns other objects
+// unchanged. If keep is false, the file is not in the data folder, and the value must be left out.
 func (r *reader) prepareFile(in engine.Fields, path string) (value any, keep bool, err error) {
 	if kind, _ := in.Get("_type"); kind != fileKind {
 		return in, true, nil
@@ -113,7 +116,7 @@ func (r *reader) prepareFile(in engine.Fields, path string) (value any, keep boo
 	return &engine.Upload{File: engine.StoredFile{Name: name, MimeType: mimeType}, Content: content}, true, nil
 }
 
-// openContent returns the content of a file in the data folder.
+// openContent returns a reader for a file in the data folder. from is its path.
 func (r *reader) openContent(from any) (*content, error) {
 	text, ok := from.(string)
 	if !ok {
@@ -138,7 +141,8 @@ func (r *reader) openContent(from any) (*content, error) {
 	return &content{folder: r.source.Contents, name: name}, nil
 }
 
-// content reads a file. It opens the file at the first Read and closes it at the end.
+// content is a reader for a file in the data folder. It opens the file at the first call of Read
+// and closes it at the end, so that few files are open at the same time.
 type content struct {
 	folder fs.FS
 	name   string

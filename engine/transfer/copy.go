@@ -11,17 +11,17 @@ import (
 	"restsrv/engine"
 )
 
-// Sum is the count and the hash of one class or collection of a database. The hash covers all items or links in the
-// order of insertion.
+// Sum is the count and the hash of the items of one class, or of the links of one collection. The
+// hash depends on the order of insertion.
 type Sum struct {
 	Name  string // full name of the class, or class.collection
 	Count int64
 	Hash  string
 }
 
-// Copy copies items, links and counters of the classes from one archive to another, in the order of insertion and from
-// one snapshot. Items of the target with the same ids are replaced. progress may be nil; otherwise it is called with
-// the number of items written since the last call.
+// Copy copies the items, links and counters of the classes from one database to another, in the
+// order of insertion. It reads from one snapshot. An item in the target with the same id is
+// replaced. progress, if not nil, is called with the number of items written since its last call.
 func Copy(ctx context.Context, from, to Archive, classes []*engine.Class, progress func(done int64)) error {
 	return from.Snapshot(ctx, func(ctx context.Context) error { return copyAll(ctx, from, to, classes, progress) })
 }
@@ -58,7 +58,7 @@ func copyItems(ctx context.Context, from, to Archive, c *engine.Class, progress 
 		return err
 	}
 	for after := int64(0); ; {
-		// The page is collected first, because visit must not call a store.
+		// Writing inside the callback is not possible, since it must not call a store.
 		last, err := from.Dump(ctx, c, after, batchSize, func(it *engine.Item) error {
 			batch = append(batch, it.Clone())
 			return nil
@@ -90,8 +90,9 @@ func copyLinks(ctx context.Context, from, to Archive, p *engine.Property) error 
 	}
 }
 
-// Sums counts and hashes the items and links of the classes and the counters in one snapshot. The result is sorted by
-// name. Revisions are not included, because they differ between databases.
+// Sums returns a Sum for each class and each collection with links, and for the counters, sorted by
+// name. All are read from one snapshot. Revisions of items are not part of the hash, because they
+// differ between databases.
 func Sums(ctx context.Context, data Dumper, classes []*engine.Class) (sums []Sum, err error) {
 	err = data.Snapshot(ctx, func(ctx context.Context) (err error) {
 		sums, err = sumAll(ctx, data, classes)

@@ -18,13 +18,17 @@ import (
 	"restsrv/engine/wire"
 )
 
-// sequencesFile holds the last numbers of sequences, as in {"name": 12}.
+// sequencesFile is the name of the file with the last number of each sequence, such as {"orders":
+// 12}.
 const sequencesFile = "sequences.data"
 
-// Directory reads an IONDV data folder. It has one file per object, named class@namespace@id.json, with each part
-// escaped as in a URL. A name of two parts means class and id; a name of one part is the class of an object that
-// contains its key. Both use the given namespace. After these files, Directory reads the last numbers of sequences in
-// sequences.data, and then zip files that contain such files. Other files are reported.
+// Directory returns the source for an IONDV data folder. The folder has a file for each object,
+// named class@namespace@id.json, with each part escaped as in a URL. If the name has two parts,
+// they are class and id. If it has one part, that is the class, and the object must contain its
+// key. The parameter namespace is used in both cases.
+//
+// The source yields the objects first, then the numbers of sequences in sequences.data, then the
+// contents of zip files with such files. It reports other files.
 func Directory(folder fs.FS, namespace string) (Source, error) {
 	d := &directory{folder: folder, namespace: namespace}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -40,14 +44,14 @@ func Directory(folder fs.FS, namespace string) (Source, error) {
 	return s, err
 }
 
-// directory is a data folder.
+// directory is a data folder with the names of its files by kind.
 type directory struct {
 	folder                               fs.FS
 	namespace                            string
-	objects, sequences, archives, others []string // file names
+	objects, sequences, archives, others []string // names of files
 }
 
-// addFile adds a file to the list of its kind.
+// addFile adds the name of a file to the list of its kind.
 func (d *directory) addFile(name string) {
 	list := &d.others
 	switch extension := path.Ext(name); {
@@ -61,7 +65,7 @@ func (d *directory) addFile(name string) {
 	*list = append(*list, name)
 }
 
-// eachObject yields the objects of the folder.
+// eachObject yields the objects of the folder, ordered as Directory says.
 func (d *directory) eachObject(yield func(Object) bool) {
 	for _, names := range [][]string{d.objects, d.sequences} {
 		sort.Strings(names)
@@ -85,8 +89,8 @@ func (d *directory) eachObject(yield func(Object) bool) {
 	}
 }
 
-// yieldFile yields the content of a file. where is its place in reports; err, if not nil, says why text could not be
-// read.
+// yieldFile yields the object or the sequences in a file. where is the place for reports. If err is
+// not nil, it is the error of reading text.
 func (d *directory) yieldFile(where, name string, text []byte, err error, yield func(Object) bool) bool {
 	if path.Base(name) == sequencesFile {
 		return readSequences(where, text, err, yield)
@@ -104,7 +108,7 @@ func (d *directory) yieldFile(where, name string, text []byte, err error, yield 
 
 var errName = errors.New("the file is not named class@namespace@id.json")
 
-// readObject reads the object of a file.
+// readObject decodes the object in a file with this name.
 func (d *directory) readObject(name string, text []byte) (Object, error) {
 	parts := strings.SplitN(strings.TrimSuffix(path.Base(name), ".json"), "@", 3)
 	switch len(parts) {
@@ -125,7 +129,7 @@ func (d *directory) readObject(name string, text []byte) (Object, error) {
 	return Object{Class: engine.FullName(parts[0], parts[1]), ID: parts[2], Keyed: keyed, Fields: fields, Text: text}, err
 }
 
-// readRegular reads a file of the folder.
+// readRegular reads a file of the data folder that has at most maxLine bytes.
 func readRegular(folder fs.FS, name string) ([]byte, error) {
 	info, err := statRegular(folder, name)
 	if err != nil {
@@ -143,7 +147,8 @@ func readRegular(folder fs.FS, name string) ([]byte, error) {
 
 var errUnreadable = errors.New("the file cannot be read")
 
-// statRegular returns the description of a regular file. Other files must not be opened; opening a pipe would block.
+// statRegular returns information about a regular file. It returns an error for other files, so
+// that the caller does not open them: opening a pipe would block.
 func statRegular(folder fs.FS, name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(folder, name)
 	switch {
@@ -157,7 +162,8 @@ func statRegular(folder fs.FS, name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// readSequences yields the numbers of sequences.data, and an error for each entry that is not a valid number.
+// readSequences yields the numbers in sequences.data, and an error for each entry that is not a
+// valid number. It returns false if yield does.
 func readSequences(where string, text []byte, err error, yield func(Object) bool) bool {
 	var fields engine.Fields
 	if err == nil {
@@ -184,7 +190,7 @@ func readSequences(where string, text []byte, err error, yield func(Object) bool
 	return yield(Object{Where: where, Size: 1, Numbers: numbers})
 }
 
-// wholeNumber converts a number that a sequence can have. The number may also be given as text.
+// wholeNumber returns the number in v if it is a number or text, whole and not negative.
 func wholeNumber(v any) (int64, bool) {
 	text, ok := v.(string)
 	if n, is := v.(json.Number); is {
@@ -194,7 +200,7 @@ func wholeNumber(v any) (int64, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// decodeObject decodes one JSON object.
+// decodeObject decodes a text that is one JSON object.
 func decodeObject(text []byte) (engine.Fields, error) {
 	v, err := wire.Decode(text)
 	if err != nil {

@@ -12,31 +12,32 @@ import (
 	"restsrv/engine"
 )
 
-// pageSize is the number of items or links that are read at once.
+// pageSize is the number of items or links that are read with one statement.
 const pageSize = 1000
 
-// pieceSize is the number of content bytes in one line.
+// pieceSize is the number of bytes of a file's content in one line of an export.
 const pieceSize = 1 << 20
 
 // ExportConfig configures an export.
 type ExportConfig struct {
 	Data    Dumper
-	Classes []*engine.Class // of the server and the application, in the order in which they are written
-	// Files is the class of the file rows, and Content holds the contents that these rows name. If either is nil,
-	// contents are not exported. The caller must not remove the content of a row before the export ends.
+	Classes []*engine.Class // classes to export, including those of the server, in the order of the export
+	// Files is the class of file records; each names a content by its hash. Content holds these
+	// contents. If either is nil, contents are not exported. The caller must not delete the content
+	// of a file before the export ends.
 	Files   *engine.Class
 	Content Content
-	// Lost, if not nil, is called for each content that is missing in Content, with its hash and the id of a file that
-	// uses it.
+	// Lost, if not nil, is called for each content that is missing in Content, with its hash and the
+	// id of a file record that names it.
 	Lost func(hash, file string)
-	// Read, if not nil, is called when the export has finished reading from Data.
+	// Read, if not nil, is called after the last read from Data.
 	Read func()
-	// Begin, if not nil, is called with the total number of items. It returns a function that is called with the number
-	// of items written since the last call.
+	// Begin, if not nil, is called with the total number of items. It returns a function that Export
+	// then calls with the number of items written since its last call.
 	Begin func(total int64) (progress func(done int64))
 }
 
-// Roots returns the classes without ancestors, in their order.
+// Roots returns the classes without ancestors, in the given order.
 func Roots(classes []*engine.Class) (roots []*engine.Class) {
 	for _, c := range classes {
 		if c.Ancestor == nil {
@@ -46,7 +47,7 @@ func Roots(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// Total returns the number of items of the classes.
+// Total returns the number of items of the classes and their descendants.
 func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int64, err error) {
 	for _, c := range Roots(classes) {
 		n, err := data.Count(ctx, &engine.Query{Class: c, Count: -1})
@@ -58,10 +59,11 @@ func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int
 	return total, nil
 }
 
-// Export writes items, links, counters and the contents of files as NDJSON that Import restores. It includes the
-// stored items of classes that the application no longer has. All data comes from
-// one snapshot, which is not affected by concurrent writes. The same data always gives the same text. Memory use is
-// limited to one page of items. items is the number of exported items by class.
+// Export writes items, links, counters and the contents of files as NDJSON (see line.go), from
+// which Import can restore them. It also exports stored items of classes that the application does
+// not have any more. All data is from one snapshot, so concurrent writes do not affect the export.
+// Equal data gives equal text. At most one page of items is in memory. The result is the number of
+// exported items by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
 	e := &exporter{ExportConfig: cfg, out: bufio.NewWriterSize(out, 1<<16), items: map[string]int{}}
 	e.writeLine([]byte(header))
@@ -76,7 +78,7 @@ func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[str
 	if e.Read != nil {
 		e.Read()
 	}
-	if err == nil { // contents never change, so they need no snapshot
+	if err == nil { // contents never change, so they are read without the snapshot
 		err = e.allContents(ctx)
 	}
 	if err != nil {
@@ -93,10 +95,10 @@ type exporter struct {
 	items    map[string]int
 	total    int
 	progress func(done int64)
-	contents map[string]string // hash to the id of a file that uses it
+	contents map[string]string // by hash; the value is the id of a file record with that content
 }
 
-// begin counts the items to export if the caller uses progress.
+// begin counts the items to export if the caller wants to show progress.
 func (e *exporter) begin(ctx context.Context) error {
 	e.progress = func(int64) {}
 	if e.Begin == nil {
@@ -109,7 +111,7 @@ func (e *exporter) begin(ctx context.Context) error {
 	return err
 }
 
-// writeLine writes a line. A write error is reported by a later call of writeError or Flush.
+// writeLine writes a line. If that fails, the next call of writeError or Flush returns the error.
 func (e *exporter) writeLine(text []byte) {
 	_, _ = e.out.Write(text)
 	_ = e.out.WriteByte('\n')
@@ -146,13 +148,13 @@ func (e *exporter) allItems(ctx context.Context) error {
 	return e.writeError()
 }
 
-// writeError returns the error of an earlier write, if any.
+// writeError returns the error of an earlier write, if there was one.
 func (e *exporter) writeError() error {
 	_, err := e.out.Write(nil)
 	return err
 }
 
-// eachItem visits the items of a class and its descendants, page by page.
+// eachItem calls visit for the items of a class and its descendants. It reads them page by page.
 func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*engine.Item) error) error {
 	for after := int64(0); ; {
 		last, err := data.Dump(ctx, c, after, pageSize, visit)
@@ -163,7 +165,8 @@ func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*eng
 	}
 }
 
-// linkedCollections returns the collections of the archive that are stored as links, sorted by name.
+// linkedCollections returns the collections that are stored as links (see Dumper.Linked), sorted by
+// name.
 func linkedCollections(data Dumper) []*engine.Property {
 	linked := data.Linked()
 	slices.SortFunc(linked, func(a, b *engine.Property) int {
@@ -227,7 +230,7 @@ func (e *exporter) allCounters(ctx context.Context) error {
 	return nil
 }
 
-// allFiles collects the hashes that file rows name.
+// allFiles collects the hashes of the contents that file records name.
 func (e *exporter) allFiles(ctx context.Context) error {
 	if e.Content == nil || e.Files == nil {
 		return nil
@@ -241,7 +244,7 @@ func (e *exporter) allFiles(ctx context.Context) error {
 	})
 }
 
-// allContents writes every content that a file row names once. A missing content is skipped.
+// allContents writes each of these contents once. It skips missing contents.
 func (e *exporter) allContents(ctx context.Context) error {
 	for _, hash := range slices.Sorted(maps.Keys(e.contents)) {
 		if err := e.writeContent(ctx, hash); err != nil {

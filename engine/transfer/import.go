@@ -9,41 +9,45 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// batchSize is the number of objects that one transaction saves.
+// batchSize is the number of objects that are saved in one transaction.
 const batchSize = 500
 
-// maxRetried limits the objects that are tried again at the end.
+// maxRetried limits the number of refused objects that are tried again at the end.
 const maxRetried = 10_000
 
 // Config configures an import.
 type Config struct {
 	Data Archive
 	Meta engine.MetaRepository
-	// System are the classes of the server's own items, which exports contain besides those of the application. Sources
-	// that are not Exact cannot name them.
+	// System contains the classes of the server itself, such as accounts. An export contains their
+	// items too. Other sources cannot use these classes.
 	System []*engine.Class
-	// Strict refuses an object if a value does not fit, or if a required value is null. Otherwise the object is
-	// imported without the values that do not fit.
+	// Strict refuses an object if a value does not fit its attribute or a required value is null.
+	// Otherwise the object is imported without values that do not fit.
 	Strict bool
-	// Stage creates the stage item of an object in a workflow. It returns nil if the class has no such workflow, or if
-	// the workflow has no such stage. If Stage is nil, stages are not imported.
+	// Stage returns the stage item that records the state of an object in a workflow (see
+	// engine/workflow). It returns nil if the class has no such workflow, or the workflow no such
+	// stage. If Stage itself is nil, stages are not imported.
 	Stage func(c *engine.Class, id, workflow, stage string) *engine.Item
-	// Accept stores the files that values contain, as Files.Accept does. If it is nil, objects with files are refused.
+	// Accept stores the uploaded files in the values of an object. If it is nil, objects with files
+	// are refused.
 	Accept func(ctx context.Context, c *engine.Class, id string, v engine.Values) error
-	// Hash hashes a password for storage. Matches reports whether a password matches the stored hash.
+	// Hash returns the hash of a password, for storage. Matches reports whether a password has this
+	// hash.
 	Hash    func(ctx context.Context, plain string) (string, error)
 	Matches func(ctx context.Context, hash, plain string) (bool, error)
-	// Generate supplies the generated values: GUID and Now.
+	// Generate provides generated values; GUID and Now must be set.
 	Generate engine.Generate
-	// Content stores contents of files that Export wrote. If it is nil, each content is refused.
+	// Content stores the contents of files in an export. If it is nil, they are refused.
 	Content Content
-	// Progress is called with the size of each processed object, in units of Source.Total.
+	// Progress is called after each object with its Size, in units of Source.Total.
 	Progress func(done int64)
 }
 
-// Import saves the objects of a source. An object may refer to objects that come later. If an object is already stored,
-// only differing values are changed. An object that cannot be saved is added to the report and does not stop the
-// import. Import returns an error if the database is unavailable or if ctx ends. It writes no journal.
+// Import saves the objects of a source. An object may refer to objects that come later in the
+// source. If an object is already stored, only different values are changed. If an object cannot be
+// saved, Import adds it to the report and continues. Import returns an error if the database is
+// unavailable or ctx ends. It writes no journal.
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	ctx = engine.Unjournaled(ctx)
 	if s.Exact {
@@ -70,15 +74,15 @@ type importer struct {
 	Config
 	source  Source
 	report  *Report
-	named   map[string]bool // files whose contents objects have named
+	named   map[string]bool // files that objects have named as their content
 	batch   []*object
 	inBatch map[string]bool
-	again   []*object // refused objects that may succeed after later objects
-	last    bool      // no later objects follow
+	again   []*object // refused objects to try again, since they may refer to later objects
+	last    bool      // all objects of the source have been tried
 }
 
-// takeObject binds an object and saves the batch when it is full. Two objects with the same id must not be in one
-// batch, since the second must see the first.
+// takeObject adds an object to the batch, and saves the batch first if it is full. If the batch
+// contains an object with the same id, it is saved too, since the second object must see the first.
 func (im *importer) takeObject(ctx context.Context, in Object) error {
 	defer im.reportProgress(in.Size)
 	if in.Numbers != nil {
@@ -113,7 +117,8 @@ func (im *importer) reportProgress(size int64) {
 	}
 }
 
-// flush saves the batch. New and complete objects are written directly; other objects are saved as the acceptor does.
+// flush saves the batch. A new object with all its values is written directly. Other objects are
+// saved with Archive.Save, like records of builtin/acceptor.
 func (im *importer) flush(ctx context.Context) error {
 	batch := im.batch
 	im.batch = nil
@@ -161,7 +166,8 @@ func (im *importer) countTaken(o *object) {
 	im.report.Refused = append(im.report.Refused, o.left...)
 }
 
-// writeTogether writes objects in one call. If that fails, it writes them one by one.
+// writeTogether writes objects with one call of write. If that fails, it writes them one by one, to
+// find out which of them are refused.
 func (im *importer) writeTogether(objects []*object, write func([]*object) error) error {
 	if len(objects) == 0 {
 		return nil
@@ -189,7 +195,7 @@ func (im *importer) writeTogether(objects []*object, write func([]*object) error
 	return nil
 }
 
-// retryRefused saves refused objects again, because they may have required a later object.
+// retryRefused saves the refused objects again, since they may have referred to later objects.
 func (im *importer) retryRefused(ctx context.Context) error {
 	im.last = true
 	for _, o := range im.again {
@@ -201,7 +207,7 @@ func (im *importer) retryRefused(ctx context.Context) error {
 	return nil
 }
 
-// reasonOf returns the text of an error for reports, without its cause.
+// reasonOf returns the message of an error without its cause, for reports.
 func reasonOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -210,7 +216,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// isFatal reports whether an error must stop the import, because it is not caused by the object.
+// isFatal reports whether an error stops the import, since the object did not cause it.
 func isFatal(err error) bool {
 	if err == nil {
 		return false

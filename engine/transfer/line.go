@@ -7,22 +7,24 @@ import (
 	"restsrv/engine/wire"
 )
 
-// An export consists of lines. The first is the header, the last is an ending. Between them are the items in the order
-// of insertion, then links, counters and, if requested, the contents of files:
+// An export consists of lines with one JSON object each. The first line is the header. Then come
+// items in the order of insertion, links, counters and, if requested, the contents of files. The
+// last line is an ending.
 //
 //	{"_class":"note@sample","_classVer":"1","_id":"n1","_creator":"ann@local","_editor":"bob@local","id":"n1","title":"Tea"}
 //	{"_links":"shelf@sample.books","_id":"s1","members":["b1","b2"]}
 //	{"_counter":"note@sample#no","value":12}
 //	{"_content":"<SHA-256, hex>","size":5,"data":"<base64>"}
 //
-// An item has the values that are not null. The value of a reference is the key of its object; the value of a password
-// is its hash. Links are in the order of insertion, so one owner may occur more than once. A content is split into
-// pieces; the last piece has the size of the whole content.
+// An item has all values that are not null. A reference is written as the key of its target, and a
+// password as its hash. Links are in the order of insertion, so an owner may have several lines.
+// The content of a file may be split into several lines; the last one has the total size.
 const header = headerStart + `,"_version":1}`
 
 const headerStart = `{"_restsrv":"export"`
 
-// ending is the last line. If it is missing, or if there are fewer items than it says, the export is incomplete.
+// ending is the last line. The export is incomplete if it is missing, or if the number of items
+// differs.
 type ending struct {
 	Kind  string `json:"_restsrv"`
 	Items int    `json:"items"`
@@ -30,7 +32,7 @@ type ending struct {
 
 const endingKind = "end"
 
-// linksLine holds links of one owner.
+// linksLine contains links of one owner, an item with a collection.
 type linksLine struct {
 	Collection string   `json:"_links"` // class@namespace.collection
 	Owner      string   `json:"_id"`
@@ -42,10 +44,10 @@ type counterLine struct {
 	Value   int64  `json:"value"`
 }
 
-// contentLine is a piece of the content of a file.
+// contentLine is a piece of a file's content.
 type contentLine struct {
 	Hash string `json:"_content"`
-	Size *int64 `json:"size,omitempty"` // size of the whole content, only in the last piece
+	Size *int64 `json:"size,omitempty"` // size of the whole content, set only in the last piece
 	Data []byte `json:"data"`
 }
 
@@ -70,7 +72,7 @@ func appendItem(b []byte, it *engine.Item) []byte {
 	return append(b, '}')
 }
 
-// line is a line of an export before its members are decoded.
+// line is a decoded line of an export with fields that are still JSON text.
 type line map[string]json.RawMessage
 
 func (l line) textField(name string) string {
@@ -79,7 +81,7 @@ func (l line) textField(name string) string {
 	return s
 }
 
-// readItem returns the item of a line. unknown lists the attributes that the class does not have.
+// readItem returns the item in a line. unknown lists the attributes that class c does not have.
 func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err error) {
 	it = &engine.Item{Class: c, Version: l.textField("_classVer"), Creator: l.textField("_creator"), Editor: l.textField("_editor"), Values: make(engine.Values, len(c.Properties))}
 	for name, raw := range l {
@@ -104,7 +106,7 @@ func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err e
 	}
 	for _, p := range c.Properties {
 		if p.Type == engine.Collection && p.Back == nil && p.Target != nil {
-			it.Values[p.Index] = &engine.Links{Replace: true} // the members have lines of their own
+			it.Values[p.Index] = &engine.Links{Replace: true} // members have their own lines
 		}
 	}
 	return it, unknown, nil

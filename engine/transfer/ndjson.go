@@ -11,11 +11,11 @@ import (
 	"restsrv/engine"
 )
 
-// maxLine is the maximum length of a line, and of a file in a data folder, in bytes.
+// maxLine is the maximum size in bytes of a line, and of a file in a data folder.
 const maxLine = 64 << 20
 
-// NDJSON reads one object per line. size is the length of the whole text in bytes, used for progress; it is negative if
-// unknown. name is used as the file name in reports.
+// NDJSON returns a source with one object per line, or an export. size is the length of the text in
+// bytes, for use as Source.Total; it is negative if unknown. name is the file name for reports.
 func NDJSON(r io.Reader, name string, size int64) Source {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	first, _ := lines.Peek(len(header) + 1)
@@ -53,8 +53,8 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// readLine appends a line to room. If the line is too long, it is discarded up to its end, so that reading can continue
-// with the next line.
+// readLine appends the next line to room. If the line is too long, it is read to its end and
+// discarded, so that the next call returns the line after it.
 func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	long := false
 	for {
@@ -73,7 +73,7 @@ func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	}
 }
 
-// fillFromLine reads an object that contains its class and id.
+// fillFromLine decodes an object that contains its class and id.
 func (o *Object) fillFromLine(text []byte) {
 	if o.Fields, o.Err = decodeObject(text); o.Err != nil {
 		return
@@ -84,7 +84,8 @@ func (o *Object) fillFromLine(text []byte) {
 	o.ID = fieldText(o.Fields, "_id")
 }
 
-// fieldText returns the value of a field that is text or a number, and "" for other types.
+// fieldText returns the value of a field as text. It returns "" if the value is not text or a
+// number.
 func fieldText(f engine.Fields, name string) string {
 	v, _ := f.Get(name)
 	switch v := v.(type) {

@@ -15,25 +15,25 @@ import (
 	"restsrv/engine/query"
 )
 
-// object is an object of a source, prepared for saving.
+// object is an object of the source on its way to the database.
 type object struct {
 	where           string
 	class           *engine.Class
 	id              string // "" if the server generates it
 	version         string
 	creator, editor string
-	given           engine.Values // values of the source; Absent if the source has no value
+	given           engine.Values // values in the source; engine.Absent if the source has none
 	stages          []*engine.Item
-	left            []Refusal // values that are not imported
+	left            []Refusal // reports of values that are not imported
 
-	stored    *engine.Item  // the object in the database with this id, or nil
-	unchanged bool          // stored has all values of given
-	full      engine.Values // given with defaults and generated values, for a new object
-	exact     bool          // full can be stored directly
+	stored    *engine.Item  // object with this id in the database, or nil
+	unchanged bool          // stored already has all values of given
+	full      engine.Values // values of a new object: given, defaults and generated values
+	exact     bool          // full can be written directly, without Archive.Save
 }
 
-// bindObject converts an object to values of its class. If a value does not fit, a strict import refuses the object;
-// other imports leave the value out.
+// bindObject converts an object to values of its class. If a value does not fit, a strict import
+// refuses the object. Otherwise the value is left out.
 func (im *importer) bindObject(ctx context.Context, in Object) (*object, error) {
 	if in.Err != nil {
 		return nil, in.Err
@@ -70,10 +70,11 @@ func (im *importer) bindObject(ctx context.Context, in Object) (*object, error) 
 type reader struct {
 	*importer
 	object *object
-	text   []byte // of the file, or nil if the object is a line
+	text   []byte // text of the file with the object; nil if the object is a line
 }
 
-// leaveOut leaves a value out of the object. If the import is strict, it returns the error instead.
+// leaveOut records that a value is not imported. In a strict import it returns err instead, and the
+// object is refused.
 func (r *reader) leaveOut(rule *mistake.Rule, attribute string, err error) error {
 	if r.Strict {
 		return ruled{err, rule}
@@ -88,7 +89,8 @@ func (r *reader) leaveOut(rule *mistake.Rule, attribute string, err error) error
 	return nil
 }
 
-// splitMisfit splits the text of a cast error: "attribute A takes EXPECTED, found FOUND: WHY".
+// splitMisfit returns the found and the expected value from the error of a cast. The message of
+// such an error is "attribute A takes EXPECTED, found FOUND: WHY".
 func splitMisfit(err error) (found, expected string, ok bool) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != "type" {
@@ -109,8 +111,8 @@ func splitMisfit(err error) (found, expected string, ok bool) {
 	return found, expected, ok
 }
 
-// placeOf returns the place of an attribute in the text of its object. A part of a structure may be written inside the
-// object of the structure or under its full name.
+// placeOf returns the place of an attribute in the text of its object. A part of a structure may be
+// written in an object, {"passport": {"number": 1}}, or as "passport$number".
 func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
 	path, within := attribute, strings.ReplaceAll(attribute, "$", ".")
 	if c.Property(attribute) != nil {
@@ -123,7 +125,7 @@ func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
 	return places.Of(within)
 }
 
-// bindValues binds the fields of the object.
+// bindValues converts the fields of the object to values.
 func (r *reader) bindValues(in engine.Fields) error {
 	o := r.object
 	in = slices.DeleteFunc(slices.Clone(in), func(f engine.Field) bool {
@@ -149,7 +151,7 @@ func (r *reader) bindValues(in engine.Fields) error {
 	}
 	for _, p := range o.class.Properties {
 		if p.Back != nil || p.Formula != nil && !p.Cached {
-			o.given[p.Index] = engine.Absent // the value follows from other values
+			o.given[p.Index] = engine.Absent // the server computes the value from other values
 		}
 		if v, is := in.Get(p.Name); is && p.Kept() && err == nil {
 			err = r.keepValue(p, v)
@@ -157,7 +159,7 @@ func (r *reader) bindValues(in engine.Fields) error {
 	}
 	for _, name := range unknown {
 		if p := o.class.Property(name); p != nil && p.Back != nil {
-			continue // the other object holds it
+			continue // the other object stores this relation
 		}
 		if name = o.class.FullName + "." + name; r.report.Ignored[name] == 0 {
 			r.report.IgnoredIn[name] = o.where
@@ -167,7 +169,8 @@ func (r *reader) bindValues(in engine.Fields) error {
 	return err
 }
 
-// keepValue sets the value of a calculated attribute that cannot be calculated.
+// keepValue sets the value of a calculated attribute with an invalid formula. The server keeps such
+// a value as it is imported.
 func (r *reader) keepValue(p *engine.Property, v any) error {
 	value, err := p.Cast(v)
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
@@ -181,8 +184,8 @@ func (r *reader) keepValue(p *engine.Property, v any) error {
 	return nil
 }
 
-// identify sets the key from the id of the object, and the id from the key. If the values contain the key, it takes
-// precedence over the id.
+// identify completes the object: if the key is missing, it is taken from the id, and then the id is
+// computed from the key. If the source gives both, the key takes precedence.
 func (o *object) identify() error {
 	missing := func(p *engine.Property) bool { return o.given[p.Index] == engine.Absent || o.given[p.Index] == nil }
 	if o.id != "" {
@@ -196,7 +199,7 @@ func (o *object) identify() error {
 	for _, p := range o.class.KeyProperties() {
 		if missing(p) {
 			if o.id == "" {
-				return nil // the server may generate it
+				return nil // the server may generate the id
 			}
 			return ruled{fmt.Errorf("no object of class %s can have the id %s", o.class.FullName, engine.Quote(o.id)), mistake.ObjectKey}
 		}
@@ -207,8 +210,8 @@ func (o *object) identify() error {
 	return nil
 }
 
-// storeFiles stores uploaded files. A file that is named but does not exist is still recorded, because its content may
-// come later.
+// storeFiles stores the files in the values of the object. If an exported file has a name but no
+// content, it is recorded without content, which may be imported later.
 func (im *importer) storeFiles(ctx context.Context, o *object) error {
 	if !hasFiles(o.given) {
 		return nil
@@ -219,7 +222,8 @@ func (im *importer) storeFiles(ctx context.Context, o *object) error {
 	return im.Accept(ctx, o.class, o.id, o.given)
 }
 
-// hasFiles reports whether values, or the records in them, contain files. Empty file lists count too.
+// hasFiles reports whether values contain files, also in nested records. Empty file lists count
+// too. As a side effect, it sets Stored in uploads without content.
 func hasFiles(values engine.Values) bool {
 	found := false
 	record := func(v any) {
@@ -248,7 +252,7 @@ func hasFiles(values engine.Values) bool {
 	return found
 }
 
-// readStages reads the stages of the object in its workflows, as in {"workflow": {"stage": ...}}.
+// readStages reads the states of the object in workflows: {"workflow": {"stage": "state"}}.
 func (r *reader) readStages(in engine.Fields) error {
 	const name = "___workflowStatus"
 	v, ok := in.Get(name)
@@ -284,7 +288,7 @@ func (r *reader) readStages(in engine.Fields) error {
 	return nil
 }
 
-// loadStored reads the stored objects with the ids of a batch.
+// loadStored reads the objects with the ids of the batch from the database.
 func (im *importer) loadStored(ctx context.Context, batch []*object) error {
 	byRoot := map[*engine.Class]map[string]*object{}
 	for _, o := range batch {
@@ -316,7 +320,8 @@ func (im *importer) loadStored(ctx context.Context, batch []*object) error {
 	return nil
 }
 
-// queryFor returns a query for items by their ids.
+// queryFor returns the query for the stored objects. It loads the collections that the given
+// objects contain.
 func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, error) {
 	p := engine.ItemID
 	if key := root.KeyProperties(); len(key) == 1 {
@@ -347,10 +352,11 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 	return q, nil
 }
 
-// isUnchanged reports whether the stored item has all given values. If a given password or file is the stored one, it
-// is removed from the given values.
+// isUnchanged reports whether the stored item already has all given values. It removes passwords
+// and files that are equal to the stored ones from the given values, so that they are not stored
+// again.
 func (im *importer) isUnchanged(ctx context.Context, o *object) (bool, error) {
-	// An object of a descendant class keeps its class and its version.
+	// If the stored object has a descendant class, it keeps its class and version.
 	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)
 	for i, v := range o.given {
 		p := o.class.Properties[i]
@@ -388,8 +394,8 @@ func (im *importer) isUnchanged(ctx context.Context, o *object) (bool, error) {
 	return same, nil
 }
 
-// sameFiles reports whether two values of a file attribute have the same contents, names and types. The ids are not
-// compared, because each import assigns new ones.
+// sameFiles reports whether two values of a file attribute have equal contents, names and types.
+// Ids are not compared, since each import assigns new ones.
 func sameFiles(v, stored any) bool {
 	if v == stored {
 		return true

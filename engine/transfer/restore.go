@@ -10,15 +10,15 @@ import (
 	"restsrv/engine"
 )
 
-// Content stores the contents of files.
+// Content is a storage for the contents of files, with the hash of a content as its key.
 type Content interface {
-	// Put stores a content and returns its hash.
+	// Put stores the content and returns its hash.
 	Put(ctx context.Context, content io.Reader) (hash string, err error)
-	// Open returns a content. It returns NotFound if there is none.
+	// Open returns the content with a hash. If it does not exist, the error is NotFound.
 	Open(ctx context.Context, hash string) (io.ReadCloser, error)
 }
 
-// restoreExport imports the lines of an export.
+// restoreExport imports a file that Export wrote.
 func restoreExport(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}}
 	for _, p := range cfg.Data.Linked() {
@@ -60,13 +60,13 @@ type restorer struct {
 	linked map[string]*engine.Property
 
 	items  []*engine.Item
-	where  []string // place of each item
-	links  []link   // of one collection
+	where  []string // place of each item in the source, for reports
+	links  []link   // links of one collection that are not stored yet
 	upload *upload
-	seen   int // items since the beginning or the previous ending
+	seen   int // items since the start or the previous ending, since exports may be concatenated
 }
 
-// link is a link to add to collection p.
+// link is a link to store in collection p.
 type link struct {
 	p             *engine.Property
 	owner, member string
@@ -79,10 +79,10 @@ func (r *restorer) addRefused(where string, err error) {
 	}
 }
 
-// takeLine processes a line. end is true for the last line.
+// takeLine processes one line. end is true for the ending.
 func (r *restorer) takeLine(ctx context.Context, o Object) (end bool, err error) {
 	if o.Err != nil {
-		r.seen++ // the line may have been an item; its error is already in the report
+		r.seen++ // the line may have been an item
 		r.report.addRefusal(o.Where, o.Err)
 		return false, nil
 	}
@@ -114,8 +114,8 @@ func (r *restorer) takeLine(ctx context.Context, o Object) (end bool, err error)
 	return false, err
 }
 
-// checkEnding compares the number of items read with the number written. They differ if lines were lost or if the
-// export was edited.
+// checkEnding compares the number of items that were read with the number in the ending. It reports
+// a difference, which means that lines were lost or edited.
 func (r *restorer) checkEnding(o Object) error {
 	var end ending
 	if json.Unmarshal(o.Line, &end) != nil || end.Items != r.seen {
@@ -153,7 +153,8 @@ func (r *restorer) takeItem(ctx context.Context, l line, where string) error {
 	return r.flush(ctx)
 }
 
-// flush stores the waiting items and links in one call each. If a call fails, they are stored one by one.
+// flush stores the collected items with one call, then the links. If a call fails, they are stored
+// one by one.
 func (r *restorer) flush(ctx context.Context) error {
 	if err := r.flushItems(ctx); err != nil {
 		return err
@@ -242,7 +243,7 @@ func (r *restorer) takeCounter(ctx context.Context, o Object) error {
 	return r.Data.ImportCounters(ctx, map[string]int64{l.Counter: l.Value})
 }
 
-// takeContent processes a piece of a content.
+// takeContent processes a piece of a file's content.
 func (r *restorer) takeContent(ctx context.Context, o Object) error {
 	var l contentLine
 	if json.Unmarshal(o.Line, &l) != nil {
@@ -266,7 +267,8 @@ func (r *restorer) takeContent(ctx context.Context, o Object) error {
 	return err
 }
 
-// upload is a content that is received in pieces.
+// upload is the content of a file that arrives in pieces. A goroutine stores it while takeContent
+// writes the pieces to a pipe.
 type upload struct {
 	hash, where string
 	size        int64
@@ -306,7 +308,7 @@ func (u *upload) finish(size int64) error {
 	return <-u.done
 }
 
-// abort discards a content without its last piece.
+// abort discards an incomplete content and returns the error for the report.
 func (u *upload) abort() error {
 	_ = u.pipe.CloseWithError(io.ErrUnexpectedEOF)
 	<-u.done

@@ -1,3 +1,6 @@
+// completeObject decides how an object is saved. For a new object, it adds defaults and generated
+// values, if possible; the object is then written directly. As in IONDV, an object with a key may
+// be saved without a required value.
 package transfer
 
 import (
@@ -32,7 +35,7 @@ func (im *importer) completeObject(ctx context.Context, o *object) error {
 			full[p.Index] = hash
 		}
 		if p.Formula != nil && p.Cached {
-			return nil // only a save can compute its value
+			return nil // only Archive.Save computes it
 		}
 	}
 	o.class.Stamp(full, im.Generate, true)
@@ -42,14 +45,14 @@ func (im *importer) completeObject(ctx context.Context, o *object) error {
 	for i, v := range full {
 		p := o.class.Properties[i]
 		if hasRecords(v) || v == engine.Absent && p.Stored() || p.Type == engine.Password && v != nil && o.given[i] == engine.Absent {
-			return nil // only a save can supply the missing value
+			return nil // only Archive.Save provides the missing value
 		}
 	}
 	o.full, o.exact = full, true
 	return nil
 }
 
-// hasRecords reports whether a value contains records.
+// hasRecords reports whether a value contains records of other objects.
 func hasRecords(v any) bool {
 	if l, ok := v.(*engine.Links); ok {
 		return slices.ContainsFunc(l.Add, hasRecords)
@@ -58,13 +61,13 @@ func hasRecords(v any) bool {
 	return ok
 }
 
-// isValueMissing reports whether err says that a required value is missing.
+// isValueMissing reports whether err is caused by a missing required value.
 func isValueMissing(err error) bool {
 	e, ok := err.(*engine.Error)
 	return ok && e.Reason == "required"
 }
 
-// storeObjects writes new objects without further processing.
+// storeObjects writes new objects directly, with their stages.
 func (im *importer) storeObjects(ctx context.Context, objects []*object) error {
 	var items []*engine.Item
 	for _, o := range objects {
@@ -74,7 +77,8 @@ func (im *importer) storeObjects(ctx context.Context, objects []*object) error {
 	return im.Data.Import(ctx, items)
 }
 
-// saveObjects writes objects of one creator as the acceptor does. The creator is used as the account that writes.
+// saveObjects saves objects with Archive.Save, like records of builtin/acceptor. All objects have
+// the same creator, who counts as the account that writes them.
 func (im *importer) saveObjects(ctx context.Context, objects []*object) error {
 	var stages []*engine.Item
 	records := make([]engine.Record, len(objects))
@@ -95,7 +99,8 @@ func (im *importer) saveObjects(ctx context.Context, objects []*object) error {
 	return err
 }
 
-// storeIncomplete stores an object without a required value. Values that a save would compute are left unchanged.
+// storeIncomplete stores an object without a required value, which Archive.Save refuses. It does
+// not compute values that Save would compute.
 func (im *importer) storeIncomplete(ctx context.Context, o *object) error {
 	it := &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: slices.Clone(o.given)}
 	if o.stored == nil {

@@ -12,17 +12,19 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// assignment is a value that a transition assigns to a property of the item, or of an object that the item references.
-// The value is a constant, a variable, or a formula over the item.
+// assignment sets a property when an item passes a transition. The property belongs to the item, or
+// to an object that the item references. The value is a constant, a variable such as $$now, or a
+// formula over the item.
 type assignment struct {
-	path     []*engine.Property // the references to follow; empty for the item itself
+	path     []*engine.Property // references from the item to the object to change; empty for the item itself
 	property *engine.Property
-	plain    any // as written
+	plain    any // the value as written
 	variable string
 	formula  engine.Formula
 }
 
-// legacy matches a formula in text form. dotted converts the path of a part of a struct to its property name.
+// legacy matches a formula in text form, such as add($a, 1). dotted converts the path of a part of
+// a structure, such as passport.number, to its property name passport$number.
 var (
 	legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 	dotted = strings.NewReplacer(".", "$")
@@ -31,8 +33,8 @@ var (
 // variables are the names of account and time variables.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// targetClass returns the class of the object that the assignment changes, as the class of the workflow declares it. It
-// is nil for the item itself.
+// targetClass returns the class that the assignment changes, as the workflow declares it. It is nil
+// if the assignment changes the item itself.
 func (a *assignment) targetClass() *engine.Class {
 	if len(a.path) == 0 {
 		return nil
@@ -40,8 +42,9 @@ func (a *assignment) targetClass() *engine.Class {
 	return a.path[len(a.path)-1].Target
 }
 
-// targetOf finds the property that the key of an assignment names, and the references that lead to it. p is nil if
-// there is no such property.
+// targetOf resolves the key of an assignment, a dotted path that starts at class c. p is the
+// property to set, and path the references that lead to its object. p is nil if the path does not
+// exist.
 func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.Property) {
 	for {
 		if p := c.Property(key); p != nil {
@@ -63,14 +66,14 @@ func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.P
 	}
 }
 
-// extendName moves the first part of rest to the end of name.
+// extendName moves the first segment of rest to the end of name.
 func extendName(name, rest string) (string, string, bool) {
 	part, rest, ok := strings.Cut(rest, ".")
 	return name + "." + part, rest, ok
 }
 
-// readAssignment reads an assignment. It returns nil if the assignment is not valid; ok is then false if the transition
-// cannot be used without it.
+// readAssignment reads an assignment. If it has a mistake, a is nil. ok is then true if the
+// transition can be used without the assignment.
 func (r reader) readAssignment() (a *assignment, ok bool) {
 	key := r.Text("key")
 	path, p := targetOf(r.class, key)
@@ -88,7 +91,8 @@ func (r reader) readAssignment() (a *assignment, ok bool) {
 	return r.readAssigned(a), false
 }
 
-// readAssigned checks and compiles the value of an assignment. It returns nil if the property cannot have this value.
+// readAssigned checks and compiles the value of an assignment. It returns nil if the property
+// cannot have this value.
 func (r reader) readAssigned(a *assignment) *assignment {
 	p := a.property
 	text, isText := a.plain.(string)
@@ -127,8 +131,8 @@ func (r reader) readAssigned(a *assignment) *assignment {
 	return a
 }
 
-// isAccountProperty reports whether a value stands for a property that customProfile gives accounts: $name, if the class
-// has no attribute of that name, or $$name.
+// isAccountProperty reports whether a value stands for a property of the account that customProfile
+// adds. Such a value is $$name, or $name if the class has no attribute of that name.
 func (r reader) isAccountProperty(text string) bool {
 	name, ok := strings.CutPrefix(text, "$")
 	if name, double := strings.CutPrefix(name, "$"); double {
@@ -137,7 +141,8 @@ func (r reader) isAccountProperty(text string) bool {
 	return ok && r.class.Property(name) == nil && slices.Contains(r.defs.properties, name)
 }
 
-// keepsObjects reports whether constants of the type may be objects.
+// keepsObjects reports whether a constant of the type may be a JSON object. Otherwise an object is
+// a formula.
 func keepsObjects(t engine.PropertyType) bool {
 	switch t {
 	case engine.Custom, engine.Period, engine.Geo, engine.Schedule:
@@ -146,8 +151,8 @@ func keepsObjects(t engine.PropertyType) bool {
 	return false
 }
 
-// bindConstant converts a constant to an input value. It must be called for each write, because the write may keep and
-// change the value.
+// bindConstant converts the constant to an input value for class c. Call it again for each write,
+// because a write may change the value.
 func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	v, _, err := c.Bind(engine.Fields{{Name: a.property.Name, Value: a.plain}}, engine.Lenient)
 	if err != nil {
@@ -156,8 +161,8 @@ func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// computeValue returns the input value for an object of class c, computed from item it. The property may be hidden from
-// the account.
+// computeValue returns the value to set, for an object of class c. Formulas use the values of it.
+// The property may be hidden from the account.
 func (a *assignment) computeValue(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {

@@ -9,16 +9,17 @@ import (
 	"restsrv/engine/query"
 )
 
-// condition is a condition on items. The zero condition always holds.
+// condition is a condition on items. The zero condition is always true.
 type condition struct {
-	filter *engine.Filter // of a condition without account variables; nil means always
+	filter *engine.Filter // the filter if the condition uses no account variables; nil means always
 	class  *engine.Class
-	said   any  // as written, if it has account variables; otherwise nil
-	broken bool // it cannot be evaluated
+	said   any  // the condition as written if it uses account variables, and otherwise nil
+	broken bool // the condition cannot be evaluated
 }
 
-// filterFor returns the filter for an account. ok is false if the condition cannot be evaluated for it. A comparison with
-// a property that the account lacks has the value unset.
+// filterFor returns the filter for account a. ok is false if the condition cannot be evaluated for
+// the account. If the account lacks a property, a comparison with that property has the value
+// unset.
 func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, ok bool) {
 	if c.said == nil {
 		return c.filter, !c.broken
@@ -30,8 +31,8 @@ func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, o
 	return f, err == nil
 }
 
-// permittingFilter returns the filter of a condition that gives something to the account. If the condition cannot be
-// evaluated, it never holds.
+// permittingFilter returns the filter of a condition that allows something. If the condition cannot
+// be evaluated, the filter matches no item.
 func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	f, ok := c.filterFor(a, false)
 	if !ok {
@@ -40,14 +41,15 @@ func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	return f
 }
 
-// restrictingFilter returns the filter of a condition that restricts the account; nil means always. If the condition
-// cannot be evaluated, it always holds.
+// restrictingFilter returns the filter of a condition that forbids something. nil means always. If
+// the condition cannot be evaluated, the filter matches all items.
 func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
 	f, _ := c.filterFor(a, true)
 	return f
 }
 
-// readCondition reads a condition on the item. If it cannot be evaluated, the mistake is reported under the rule.
+// readCondition reads a condition on items. If it cannot be evaluated, readCondition reports the
+// rule.
 func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	said := r.Value(field)
 	f, err := query.ParseOwnFilter(r.class, said)
@@ -73,7 +75,8 @@ func (r reader) readCondition(field string, rule *mistake.Rule) condition {
 	return condition{broken: true}
 }
 
-// reportUnknownProperties reports names that stand for properties of accounts which customProfile does not define.
+// reportUnknownProperties reports names in a condition that are neither attributes nor properties
+// of accounts that customProfile defines.
 func (r reader) reportUnknownProperties(field string, names []string) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -83,7 +86,7 @@ func (r reader) reportUnknownProperties(field string, names []string) {
 	}
 }
 
-// addVariables records account variables that conditions use.
+// addVariables records account variables that conditions use, except the id of the account.
 func (d *Definitions) addVariables(names []string) {
 	for _, name := range names {
 		if name != "uid" && name != "id" && !slices.Contains(d.variables, name) {

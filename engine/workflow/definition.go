@@ -12,20 +12,20 @@ import (
 	"restsrv/engine/service"
 )
 
-// Definitions holds the compiled workflows of an application.
+// Definitions holds the compiled workflows of all classes.
 type Definitions struct {
 	find      func(string) (*engine.Class, error)
-	of        map[*engine.Class][]*flow // by exact class: its own workflows, then inherited ones
-	variables []string                  // account variables that conditions use, except the ids
+	of        map[*engine.Class][]*flow // workflows by exact class: its own, then inherited ones
+	variables []string                  // account variables that conditions use, except the id
 
-	properties []string // of accounts, that customProfile defines
+	properties []string // properties of accounts that customProfile defines
 }
 
 type flow struct {
 	class       *engine.Class
 	name        string // name@namespace
 	caption     string
-	start       *state // the state of items that were never moved; nil if the workflow has no start state
+	start       *state // state of items without a stored state; nil if the workflow has no start state
 	states      []*state
 	transitions []*transition
 }
@@ -33,15 +33,17 @@ type flow struct {
 // state is one state of a workflow.
 type state struct {
 	name, caption string
-	when          condition // an item is in the state only if this holds
-	period        *period   // how long an item may stay; nil means no limit
-	items         []permission
-	properties    []propertyPermission
-	keepsAll      bool // no account may change any property here, because propertyPermissions is not valid
-	selections    []selection
+	when          condition // items are in the state only if this condition is true
+	period        *period   // maximum time in the state; nil means no limit
+	// permissions on the items in the state
+	items []permission
+	// properties that only some roles may change
+	properties []propertyPermission
+	keepsAll   bool // no account may change any property in this state, because propertyPermissions is not valid
+	selections []selection
 }
 
-// permission is a permission that a state gives to a role.
+// permission is a permission that a state gives to the accounts of a role.
 type permission struct {
 	role role
 	may  engine.Permission
@@ -52,32 +54,35 @@ type propertyPermission struct {
 	given    []permission
 }
 
-// selection is a list of values that a state offers for a property.
+// selection is a list of values that forms offer for a property in a state.
 type selection struct {
-	role     *role // the role that gets the list; nil means every account
+	role     *role // role that gets the list; nil means all accounts
 	property string
-	said     engine.Fields
+	// the list as written
+	said engine.Fields
 }
 
-// role stands for a group of accounts: those with a role or an id of this name or, if attribute is set, those that this
-// attribute of the item names.
+// role is a group of accounts. If attribute is false, it consists of the accounts with the role or
+// the id name. If it is true, it depends on the item: it consists of the accounts in its attribute
+// name.
 type role struct {
 	class     *engine.Class
 	name      string
 	attribute bool
 }
 
-// transition is a way from one state to another.
+// transition leads from one state to another.
 type transition struct {
 	name, caption string
 	from, to      *state
 	when          condition
-	roles         []role // accounts that may use it; if empty, every account that may change the item
+	roles         []role // roles that may use it; if empty, all accounts that may change the item
 	assignments   []*assignment
-	shown         engine.Fields // the description that clients receive
+	shown         engine.Fields // description for clients
 }
 
-// memberFilter returns the condition on items under which an account with these subjects has the role.
+// memberFilter returns the condition on items under which an account has the role. subjects are the
+// account's id and roles (see engine.Account.Names). nil means for all items.
 func (r role) memberFilter(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
@@ -89,7 +94,8 @@ func (r role) memberFilter(subjects []string) *engine.Filter {
 	return engine.Never()
 }
 
-// anyOf returns the condition under which an account with these subjects has at least one of the roles.
+// anyOf returns the condition on items under which an account with these subjects has at least one
+// of the roles.
 func anyOf(roles []role, subjects []string) *engine.Filter {
 	all := make([]*engine.Filter, len(roles))
 	for i, r := range roles {
@@ -98,13 +104,15 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 	return engine.Either(all...)
 }
 
-// Load compiles workflows and reports mistakes as faults. A mistake never gives permission:
+// Load compiles workflows and reports mistakes as faults. properties are the names of account
+// properties that customProfile defines; conditions may use them. A mistake never gives a
+// permission:
 //
 //   - A workflow is left out if its class does not exist.
-//   - A condition that cannot be evaluated never holds where it gives something, and always holds where it restricts.
+//   - If a condition that allows something cannot be evaluated, it is never true. If it forbids
+//     something, it is always true.
 //
-// Load sets Staged in all classes that have workflows, so it must run before these classes are used.
-// Conditions may name the properties that customProfile gives accounts.
+// Load sets Staged in all classes that have workflows, so call it before these classes are used.
 func Load(meta engine.MetaRepository, all []*service.Workflow, properties []string) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}, properties: properties}
 	var faults engine.Faults
@@ -126,7 +134,7 @@ func Load(meta engine.MetaRepository, all []*service.Workflow, properties []stri
 	return d, faults
 }
 
-// Of returns the classes whose items move in workflows, sorted by full name.
+// Of returns the classes that have workflows, sorted by full name.
 func (d *Definitions) Of() (all []*engine.Class) {
 	for c := range d.of {
 		all = append(all, c)
@@ -142,7 +150,9 @@ func classNames(meta engine.MetaRepository) (names []string) {
 	return names
 }
 
-// Of returns the classes that have workflows, sorted by full name.
+// inheritedFlows returns the workflows of class c: its own, followed by those of its ancestors. A
+// workflow hides inherited ones with the same name. own holds the workflows by the class that
+// declares them.
 func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {
@@ -154,7 +164,8 @@ func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow
 	return all
 }
 
-// findFlow returns the workflow of a class with this name, with or without namespace. It returns nil if there is none.
+// findFlow returns the workflow of class c with this name, or nil. If the name has no namespace, it
+// is in the namespace of the class.
 func (d *Definitions) findFlow(c *engine.Class, name string) *flow {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, c.Namespace)

@@ -9,15 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// maxAttempts limits how often a move is tried when concurrent transactions are in its way. Between attempts it waits a
-// random time from retryPause up to twice retryPause, since immediate retries would meet the same transactions again.
+// maxAttempts limits how often a move is tried if concurrent transactions prevent it. Before it
+// tries again, it waits for a random time from retryPause to twice retryPause, since the same
+// transactions would probably prevent an immediate attempt too.
 const (
 	maxAttempts = 5
 	retryPause  = 10 * time.Millisecond
 )
 
-// Move implements engine.Workflows. Concurrent moves of one item are serialized: reading the item in the transaction
-// waits for earlier moves, so that each sees their changes.
+// Move implements engine.Workflows. Concurrent moves of one item run one after the other: reading
+// the item in the transaction waits for earlier moves, so each move sees the changes of the earlier
+// ones.
 func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
 	for attempt := 1; ; attempt++ {
 		err := engine.InTransaction(ctx, r, func(ctx context.Context) error {
@@ -32,7 +34,7 @@ func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now
 	}
 }
 
-// pauseBeforeRetry waits before a retry. It returns false if ctx ends first.
+// pauseBeforeRetry waits before the next attempt. It returns false if ctx ends first.
 func pauseBeforeRetry(ctx context.Context) bool {
 	select {
 	case <-time.After(retryPause + rand.N(retryPause)):
@@ -42,13 +44,13 @@ func pauseBeforeRetry(ctx context.Context) bool {
 	}
 }
 
-// moving is one move of an item.
+// moving is one call of Move.
 type moving struct {
 	set  *Set
-	data engine.Repository // the repository of the caller's account
+	data engine.Repository // the repository passed to Move, which applies the permissions of the account
 	item *engine.Item
 	flow *flow
-	way  *transition // nil if the item is put into the state from wherever it is
+	way  *transition // nil if the item is put into a state without a transition
 	to   *state
 }
 
@@ -77,7 +79,8 @@ func (s *Set) moveItem(ctx context.Context, r engine.Repository, m engine.Move) 
 	return g.item.ID, err
 }
 
-// refuseMove returns the error for a move that is refused.
+// refuseMove returns the error for a refused move. reason is a code such as engine.NoState, and why
+// a text; params are added to both.
 func refuseMove(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params
@@ -88,7 +91,8 @@ func refuseMove(reason, why string, params ...engine.Field) error {
 	return e
 }
 
-// refuse returns the error for a refused move in an existing workflow.
+// refuse is refuseMove for a move in an existing workflow. It adds the workflow to the parameters,
+// and if params is empty, also the transition or the state.
 func (g *moving) refuse(reason, why string, params ...engine.Field) error {
 	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
 	if len(params) > 0 {
@@ -104,7 +108,8 @@ func (g *moving) infoField() engine.Field {
 	return engine.Named("info", g.item.Class.FullName+"@"+g.item.ID)
 }
 
-// pushToState puts the item into a state regardless of its present state. The account needs write permission.
+// pushToState puts the item into a state, whatever state it is in. The account needs write
+// permission.
 func (g *moving) pushToState(ctx context.Context) error {
 	if err := g.writeItem(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
 		return err
@@ -119,7 +124,7 @@ func (g *moving) pushToState(ctx context.Context) error {
 	return g.set.putStage(ctx, g.item, g.flow, to)
 }
 
-// checkState returns an error if the conditions of the target state do not hold.
+// checkState returns an error if the condition of the target state is not true for the item.
 func (g *moving) checkState(ctx context.Context) error {
 	holds, err := g.set.evaluateConditions(ctx, g.item, []*engine.Filter{g.to.when.permittingFilter(engine.AccountFrom(ctx))})
 	if err == nil && !holds[0] {
@@ -128,8 +133,9 @@ func (g *moving) checkState(ctx context.Context) error {
 	return err
 }
 
-// passTransition moves the item along the transition. If the transition has roles, they admit an account regardless of
-// its other permissions. If it has none, the account needs write permission.
+// passTransition moves the item along a transition. If the transition has roles, an account with
+// one of them may use it without any other permission on the item. If it has no roles, the account
+// needs write permission.
 func (g *moving) passTransition(ctx context.Context) error {
 	all, err := g.set.readReached(ctx, g.item, []*flow{g.flow})
 	if err != nil {
@@ -172,15 +178,16 @@ func (g *moving) passTransition(ctx context.Context) error {
 	return g.set.putStage(ctx, g.item, g.flow, g.to)
 }
 
-// mayWrite reports whether the token of the account of ctx permits writing. A token without a scope does.
+// mayWrite reports whether the access token of the request permits writes. Tokens without a scope
+// do.
 func mayWrite(ctx context.Context) bool {
 	a := engine.AccountFrom(ctx)
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assignValues computes the values that the transition assigns to the item and to objects that it references. Later
-// assignments use the values of earlier ones. If the transition has no roles, the assignments read only what the
-// account may read; if it has roles, they read everything.
+// assignValues computes the values that the transition assigns to the item and to objects that it
+// references. Later assignments use the results of earlier ones. If the transition has roles,
+// formulas can read all data. Otherwise they can read only the data that the account may read.
 func (g *moving) assignValues(ctx context.Context) (_ engine.Values, others []*other, err error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
@@ -217,7 +224,8 @@ func (g *moving) assignValues(ctx context.Context) (_ engine.Values, others []*o
 	return values, others, nil
 }
 
-// writeItem changes the item, which may change its key. It returns an error if the account may not write.
+// writeItem stores v in the item. The id of the item may change, because v may contain key
+// attributes. It returns an error if the account may not write.
 func (g *moving) writeItem(ctx context.Context, data engine.Repository, v engine.Values) error {
 	if !mayWrite(ctx) {
 		return g.refuse(engine.NotAllowed, "the account may not do this")
@@ -239,7 +247,8 @@ func (g *moving) writeItem(ctx context.Context, data engine.Repository, v engine
 	return nil
 }
 
-// convertError turns an error of the assignments that the client can correct into an error of the move.
+// convertError converts errors that the client can correct to refusals of the move. It returns
+// other errors unchanged.
 func (g *moving) convertError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -259,8 +268,8 @@ func (g *moving) convertError(err error) error {
 	return refusal
 }
 
-// lookups implements engine.FormulaData on a repository: either the store, read as the server, or the repository of the
-// account.
+// lookups implements engine.FormulaData. It reads from the store with all permissions, or from the
+// repository of the account (see assignValues).
 type lookups struct {
 	set   *Set
 	now   engine.Instant
@@ -268,8 +277,8 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// readItem reads the item for which a formula is computed. Attributes and links that are hidden from the account are
-// left out.
+// readItem reads the item for a formula, with loads. Attributes and links that are hidden from the
+// account are left out.
 func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
@@ -285,7 +294,8 @@ func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads
 	return own, nil
 }
 
-// knownLoads returns the loads of properties that a view has.
+// knownLoads returns the loads without properties that are hidden in view, the class as the account
+// sees it.
 func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Hides(l.Property) {
@@ -298,8 +308,8 @@ func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	return all
 }
 
-// ignoreHidden returns nil if err says that the lookup uses an attribute that is hidden from the account; the result is
-// then empty. It returns other errors unchanged.
+// ignoreHidden returns nil if err is caused by an attribute that is hidden from the account; the
+// result of the lookup is then empty. It returns other errors unchanged.
 func ignoreHidden(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {

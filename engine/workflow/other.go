@@ -7,16 +7,17 @@ import (
 	"restsrv/engine"
 )
 
-// other is an object other than the item that a transition changes. References of the item lead to it.
+// other is an object that a transition changes in addition to the item. The item references it.
 type other struct {
-	path   []*engine.Property // the references to follow
+	path   []*engine.Property // the references from the item to the object
 	class  *engine.Class
-	id     string // "" if the object must be created because the reference is null
+	id     string // "" if the reference is null and the object must be created
 	values engine.Values
 }
 
-// findOther returns the object that the assignment changes. It uses the object of an earlier assignment with the same
-// path, or adds a new one to all. values are the values assigned to the item so far.
+// findOther returns the object that the assignment changes. If an earlier assignment changes the
+// same object, it returns that element of all. Otherwise it adds an element. values are the values
+// that the transition has assigned to the item so far.
 func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
 	same := func(o *other) bool {
 		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
@@ -32,7 +33,8 @@ func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, va
 	return o, nil
 }
 
-// findReferenced finds the object at the end of a path of references that starts at the item.
+// findReferenced finds the object at the end of a path of references that starts at the item. If
+// values sets the first reference, it uses the new value.
 func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
 	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
 	c := g.item.Class.Base()
@@ -76,7 +78,7 @@ func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, va
 	return &other{path: path, class: c, id: at.ID, values: engine.NewValues(c)}, nil
 }
 
-// loadsAlong returns the loads that are required to follow the path from an item.
+// loadsAlong returns the loads that are required to follow the path.
 func loadsAlong(path []*engine.Property) []*engine.Load {
 	if len(path) == 0 {
 		return nil
@@ -84,8 +86,9 @@ func loadsAlong(path []*engine.Property) []*engine.Load {
 	return []*engine.Load{{Property: path[0], Next: loadsAlong(path[1:])}}
 }
 
-// writeOthers changes the objects other than the item. It always uses the permissions of the account, because the roles
-// of a transition apply only to the item. When it creates an object, it sets the reference to it in values.
+// writeOthers creates or changes the objects other than the item. The account needs permission for
+// that, since the roles of a transition apply only to the item. If writeOthers creates an object,
+// it sets the reference to it in values.
 func (g *moving) writeOthers(ctx context.Context, values engine.Values, others []*other) error {
 	for _, o := range others {
 		var it *engine.Item

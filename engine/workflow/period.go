@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// period is a calendar duration, applied in UTC.
+// period is a duration in years, months, days and a rest. It is added to a date in UTC.
 type period struct {
 	years, months, days int
 	rest                time.Duration
@@ -17,8 +17,8 @@ var (
 	periodPart = regexp.MustCompile(`(\d+)\s*([yMwdhmsгМндчмс])`)
 )
 
-// parsePeriod parses numbers followed by a unit: y, M (months), w, d, h, m (minutes) or s, or the corresponding letters
-// of Russian IONDV files.
+// parsePeriod parses a period such as "2w 3d 12h". The units are y, M (months), w, d, h, m
+// (minutes) and s, or the letters in files of the Russian version of IONDV.
 func parsePeriod(text string) (*period, bool) {
 	if !periodText.MatchString(text) {
 		return nil, false
@@ -46,7 +46,8 @@ func parsePeriod(text string) (*period, bool) {
 	return &p, true
 }
 
-// addTo returns the time that is one period after t. If the month has no such day, the last day of the month is used.
+// addTo returns t plus the period. If the resulting month is too short for the day, its last day is
+// used.
 func (p *period) addTo(t time.Time) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year()+p.years, t.Month()+time.Month(p.months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)

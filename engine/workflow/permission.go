@@ -2,12 +2,12 @@ package workflow
 
 import "restsrv/engine"
 
-// Any reports whether there are workflows.
+// Any reports whether the application has workflows.
 func (d *Definitions) Any() bool { return d != nil && len(d.of) > 0 }
 
-// Rows implements access.Stages. It returns the condition on items of exactly class c that are in a state which gives
-// the account the permission. A permission to create items has no effect in a state, because the item does not exist
-// yet.
+// Rows implements access.Stages: it returns the condition on items of exactly class c that are in a
+// state which gives the account the permission. Permission to create items has no effect in states,
+// because an item that does not exist has no state.
 func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter {
 	if may == engine.MayUse {
 		return nil
@@ -36,9 +36,9 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 // Variables implements access.Stages.
 func (d *Definitions) Variables() []string { return d.variables }
 
-// Keeps implements access.Stages. If a state names a property, only the roles that it names there with write permission
-// may change the property. If the condition of the state cannot be evaluated, the restriction applies to all items in
-// that state.
+// Keeps implements access.Stages. If propertyPermissions of a state lists a property, only the
+// roles with write permission in that list may change the property. If the condition of the state
+// cannot be evaluated, this restriction applies to all items in the state.
 func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter {
 	subjects := a.Names()
 	var all []*engine.Filter
@@ -79,7 +79,8 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways replaces nil by a constant true condition, because Rows and Keeps return nil if they apply to no item.
+// orAlways replaces nil, which means all items, by a filter that is always true. In the results of
+// Rows and Keeps, nil means no items.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}
@@ -87,8 +88,8 @@ func orAlways(f *engine.Filter) *engine.Filter {
 	return f
 }
 
-// inState returns the condition that an item is in a state. For the start state, this means that no other state is
-// stored.
+// inState returns the condition that an item is in state s. An item is in the start state if no
+// other state is stored for it.
 func (f *flow) inState(s *state) *engine.Filter {
 	if s != f.start {
 		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}

@@ -10,17 +10,17 @@ import (
 	"restsrv/engine/service"
 )
 
-// reader reads a part of one workflow file.
+// reader reads one object in a workflow file.
 type reader struct {
 	jsonfile.Object
 	class *engine.Class
 	defs  *Definitions
 
-	stateless bool // the workflow has no list of states, so missing states are not reported again
+	stateless bool // the workflow has no list of states; states that are not found are then not reported
 }
 
-// eachObject calls read for the elements of an array of objects. Elements that are not objects are reported under the
-// rule.
+// eachObject calls read for each element of an array of objects. It reports the rule for elements
+// that are not objects.
 func (r reader) eachObject(name string, rule *mistake.Rule, read func(reader)) {
 	for i, v := range r.List(name) {
 		at := jsonfile.Element(r.At(name), i)
@@ -32,14 +32,15 @@ func (r reader) eachObject(name string, rule *mistake.Rule, read func(reader)) {
 	}
 }
 
-// requireList reports a list that is missing.
+// requireList reports a mistake if the list is missing.
 func (r reader) requireList(name string) {
 	if r.Value(name) == nil {
 		r.Report(mistake.WorkflowList, r.At(name), "", "an array, which may be empty")
 	}
 }
 
-// entryName returns the name of a state or transition. If there is none, it reports the rule and returns "".
+// entryName returns the name of a state or transition. If it is missing, entryName reports the rule
+// and returns "".
 func (r reader) entryName(rule *mistake.Rule) string {
 	name, ok := r.Value("name").(string)
 	if !ok || name == "" {
@@ -84,8 +85,8 @@ func (r reader) captionOr(name string) string {
 	return name
 }
 
-// readStateName returns the state that a field names. It returns nil and true if the field is empty. If there is no
-// such state, it reports the mistake and ok is false.
+// readStateName returns the state that a field names. If the field is empty, s is nil and ok is
+// true. If the state does not exist, it reports the mistake, and ok is false.
 func (r reader) readStateName(f *flow, field string) (s *state, ok bool) {
 	name := r.Text(field)
 	if name == "" {
@@ -132,8 +133,9 @@ func (r reader) readState() *state {
 	return s
 }
 
-// readPropertyPermissions reads propertyPermissions, which lists the properties that only some roles may change in the
-// state. If an entry is not valid, the state restricts all properties.
+// readPropertyPermissions reads propertyPermissions, which lists properties that only some roles
+// may change in the state. If an entry is not valid, no account may change any property in the
+// state.
 func (r reader) readPropertyPermissions(s *state) {
 	const name = "propertyPermissions"
 	all := func(path string, v any, expected string) {
@@ -179,8 +181,8 @@ func (r reader) readPermission(all []permission) []permission {
 	return append(all, permission{r.resolveRole(name), engine.Permission(may)})
 }
 
-// resolveRole returns the role of a name. If the class has an attribute of that name that can name accounts, the
-// attribute takes precedence over a role or an account.
+// resolveRole returns the role with a name. If the class has an attribute of that name that can
+// hold accounts, the role consists of the accounts in the attribute (see role).
 func (r reader) resolveRole(name string) role {
 	_, err := query.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}
@@ -209,7 +211,8 @@ func (r reader) attributeNames() (names []string) {
 	return names
 }
 
-// readTransition reads a transition. It returns nil if a mistake makes the transition unusable for every account.
+// readTransition reads a transition. It returns nil if the transition cannot be used because of a
+// mistake.
 func (r reader) readTransition(f *flow) *transition {
 	t := &transition{name: r.entryName(mistake.TransitionEntry)}
 	if t.name == "" {
@@ -260,7 +263,7 @@ func (r reader) readTransition(f *flow) *transition {
 	return t
 }
 
-// messageOf returns the text of an error without its cause.
+// messageOf returns the message of an error without its cause.
 func messageOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

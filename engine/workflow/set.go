@@ -13,19 +13,19 @@ import (
 // Config configures a Set.
 type Config struct {
 	Definitions *Definitions
-	Store       engine.Repository // holds items and stages; it must support transactions
-	Data        engine.Repository // the same repository for writes of items, with event listeners
+	Store       engine.Repository // repository for items and stages (see Stage); it must support transactions
+	Data        engine.Repository // the same repository with event listeners, used to write items
 	Sequences   service.Sequences // for formulas
-	// Entering, if not nil, is called in the transaction before an item enters a state. It may add values to v, or
-	// return an error to refuse the move.
+	// Entering is called in the transaction before an item enters a state. It may add values to v,
+	// or return an error to refuse the move. It may be nil.
 	Entering func(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error
-	Stages   *engine.Class    // the result of Class; Store must have been opened with it
+	Stages   *engine.Class    // the result of Class, which must be a class of Store
 	Now      func() time.Time // if nil, time.Now is used
 	Log      *slog.Logger     // if nil, log records are discarded
 }
 
-// Set moves items in the workflows of an application. It reads and writes stages as the server, and applies the
-// permissions of the account of the context to its answers and moves.
+// Set implements engine.Workflows. It reads and writes stages with all permissions. To report what
+// an account may do, and to move items, it applies the permissions of the account.
 type Set struct {
 	Config
 }
@@ -55,14 +55,15 @@ func (s *Set) Has(workflow, state string) bool {
 	return false
 }
 
-// reached is the state of an item in one workflow.
+// reached is the state that an item has reached in one workflow.
 type reached struct {
+	// nil if the item is in no state
 	flow  *flow
 	state *state    // nil if the item is in no state
 	since time.Time // zero if the item was never moved
 }
 
-// readReached reads the states of an item in workflows with one statement.
+// readReached reads the states of an item in the given workflows, with one SQL statement.
 func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
 	ids := make([]any, len(flows))
 	for i, f := range flows {
@@ -81,7 +82,7 @@ func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) (
 	for i, f := range flows {
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
-			// If the workflow no longer has the stored state, it is ignored.
+			// If the workflow does not have the stored state any more, it is ignored.
 			if known := f.findState(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
@@ -90,7 +91,8 @@ func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) (
 	return all, nil
 }
 
-// putStage stores that an item is in a state from now on. If to is nil, it deletes the stored stage.
+// putStage stores that an item has entered a state now. If to is nil, it deletes the stored state,
+// so that the item is in the start state.
 func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state) error {
 	ctx = engine.AsServer(ctx)
 	stage := Stage(s.Stages, it.Class.Base(), it.ID, f.name, "")
@@ -107,11 +109,11 @@ func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state)
 	return err
 }
 
-// maxAsked limits the conditions of one statement, since their joins add up.
+// maxAsked limits the number of conditions in one SQL statement, since each can add joins.
 const maxAsked = 8
 
-// evaluateConditions evaluates conditions for an item. A nil condition holds. If all conditions are constant, no
-// statement is executed.
+// evaluateConditions returns whether each condition is true for an item. A nil condition is true.
+// Constant conditions do not need a SQL statement.
 func (s *Set) evaluateConditions(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
 	holds := make([]bool, len(conditions))
 	var asked []int

@@ -8,19 +8,20 @@ import (
 	"restsrv/engine"
 )
 
-// questions is a batch of conditions on one item, and the answers once they are evaluated.
+// questions collects conditions on one item, so that they can be evaluated with one SQL statement.
 type questions struct {
 	conditions []*engine.Filter
-	holds      []bool
+	// results, by index of the condition
+	holds []bool
 }
 
-// addQuestion adds the condition that all of the filters hold, and returns its index.
+// addQuestion adds the condition that all filters are true, and returns its index.
 func (q *questions) addQuestion(all ...*engine.Filter) int {
 	q.conditions = append(q.conditions, engine.Both(all...))
 	return len(q.conditions) - 1
 }
 
-// subjectsOf returns the subjects of the account of ctx.
+// subjectsOf returns the id and roles of the account of the request (see engine.Account.Names).
 func subjectsOf(ctx context.Context) []string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.Names()
@@ -28,8 +29,8 @@ func subjectsOf(ctx context.Context) []string {
 	return nil
 }
 
-// permissionLimit returns the permissions of a state that can count for the account of ctx. If its token has a scope,
-// the scope limits them. MayUse never counts, because it is not a permission on an item.
+// permissionLimit returns the permissions in states that the access token of the request allows. If
+// the token has no scope, it allows all. MayUse is left out, since it does not apply to items.
 func permissionLimit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
@@ -38,8 +39,8 @@ func permissionLimit(ctx context.Context) engine.Permission {
 	return may
 }
 
-// Status implements engine.Workflows. Besides reading the item it takes two statements, independent of the number of
-// workflows, unless there are more than maxAsked conditions.
+// Status implements engine.Workflows. It uses one SQL statement for the item, and two for all
+// workflows. It uses more if there are more than maxAsked conditions.
 func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
 	it, err := r.Get(ctx, c, id)
 	if err != nil {
@@ -77,11 +78,12 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
-// maxInquiries limits how often Status starts again because the item was moved in the meantime.
+// maxInquiries limits how often inquire starts again because the item was moved.
 const maxInquiries = 10
 
-// inquire determines the states of an item and evaluates what the account of ctx may do in them. All answers refer to a
-// moment when the item was in these states: if it was moved in between, inquire starts again, up to maxInquiries times.
+// inquire reads the states of an item and evaluates what the account may do in them. If the item is
+// moved between these two steps, inquire starts again, so that all results refer to the same
+// states. It gives up after maxInquiries attempts and returns the last results.
 func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
 	for attempt := 1; ; attempt++ {
 		if all, err = s.readReached(ctx, it, flows); err != nil {
@@ -103,19 +105,19 @@ func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item,
 	}
 }
 
-// asking holds the indexes of the questions about one state.
+// asking holds the indexes in questions of the conditions about one state.
 type asking struct {
 	at          reached
-	there       int // the item is still in the state
+	there       int // whether the item is still in the state
 	state       int
-	transitions []int // transitions of the workflow that begin in the state, in their order
+	transitions []int // for the transitions that begin in the state, in their order
 	items       []int
 	properties  [][]int
 	selections  []int
 }
 
-// askState adds the questions about what the account of ctx may do with items of c in the state. r is the repository of
-// the account.
+// askState adds conditions to q that determine what the account may do with an item of c in the
+// state. r is the repository of the account.
 func (at reached) askState(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
 	a.at = at
 	if at.state == nil {
@@ -154,14 +156,15 @@ func (at reached) askState(ctx context.Context, r engine.Repository, c *engine.C
 	return a, nil
 }
 
-// changer is a repository that restricts changes, as that of engine/access does.
+// changer is a repository that restricts changes. The repository of engine/access implements it.
 type changer interface {
 	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
 }
 
-// openFilter returns the condition on items under which the account of ctx may use the transition in repository r. The
-// account always needs permission to change the referenced objects that the transition assigns. For the item, the roles
-// of the transition decide; if it has none, the account needs permission for the changes that the transition makes.
+// openFilter returns the condition on items under which the account may use the transition. r is
+// the repository of the account. The account always needs permission to change the objects other
+// than the item. For the item, it needs one of the roles of the transition. If the transition has
+// no roles, it needs permission for the changes of the item instead.
 func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
 	guarded, ok := r.(changer)
 	switch {
@@ -188,8 +191,8 @@ func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *eng
 	return guarded.Changes(ctx, c, names)
 }
 
-// allowedFilter returns the condition on items under which the roles of the transition admit an account with these
-// subjects.
+// allowedFilter returns the condition on items under which an account with these subjects has a
+// role of the transition. nil means for all items.
 func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	if len(t.roles) == 0 {
 		return nil
@@ -197,7 +200,7 @@ func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	return anyOf(t.roles, subjects)
 }
 
-// nextTransitions returns the transitions that are possible now.
+// nextTransitions returns the descriptions of the transitions that are possible now.
 func (a asking) nextTransitions(q *questions) engine.Fields {
 	next := engine.Fields{}
 	n := 0
@@ -213,7 +216,8 @@ func (a asking) nextTransitions(q *questions) engine.Fields {
 	return next
 }
 
-// grantedPermissions returns the union of the permissions for which the condition holds.
+// grantedPermissions returns the union of the permissions with a condition that is true. asked
+// holds the indexes of the conditions.
 func grantedPermissions(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {
@@ -236,7 +240,7 @@ func addPermission(all engine.Fields, name string, may engine.Permission) engine
 	return append(all, engine.Named(name, may))
 }
 
-// stageFields returns the description of a stage that clients receive.
+// stageFields returns the description of the state for clients.
 func (at reached) stageFields(now time.Time, next engine.Fields) engine.Fields {
 	f := engine.Fields{engine.Named("stage", at.state.name)}
 	if !at.since.IsZero() {
