@@ -1,5 +1,5 @@
-// Package builtin lists the modules written in Go. It is the only package that
-// imports all of them; each one has a package of its own beside this file.
+// Package builtin lists the modules that are written in Go. Each module has its own package beside
+// this file. Only this package imports all of them.
 package builtin
 
 import (
@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// Modules returns the modules by the name that follows "builtin/" in
+// Modules returns the functions that create the modules. The key is the name after "builtin/" in
 // deploy.json.
 func Modules() map[string]service.Module {
 	return map[string]service.Module{
@@ -25,9 +25,9 @@ func Modules() map[string]service.Module {
 	}
 }
 
-// Options returns the options of the modules, and those options of IONDV's
-// modules of the same names that need not be reported. acceptor is missing,
-// because its converters can have any name.
+// Options returns the names of options by module. They include options of the IONDV modules with
+// the same names, so that these are not reported as unknown. acceptor is missing, because the names
+// of its converters are options too.
 func Options() map[string][]string {
 	components := []string{"auth", "metaRepo", "dataRepo", "keyProvider", "fileStorage", "log"}
 	return map[string][]string{

@@ -1,5 +1,5 @@
-// Package acceptor is the service that saves many objects of different classes in one
-// request, either all or none. It reads the records and writes the answer.
+// Package acceptor is the service that saves many objects of different classes in one request. It
+// saves all of them or none. This package reads the records and writes the answer;
 // engine.Repository.Save saves the records.
 package acceptor
 
@@ -22,7 +22,7 @@ import (
 const (
 	defaultMaxRecords = 10_000
 	defaultMaxBody    = 32 << 20
-	maxPasswords      = 100 // password values in one request: each one needs a hash
+	maxPasswords      = 100 // password values in one request, since hashing a password takes much time
 	maxFiles          = engine.MaxUploads
 )
 
@@ -31,7 +31,7 @@ type acceptor struct {
 	data       engine.Repository
 	files      engine.Files
 	replays    service.Replays
-	options    service.Options // includes the converters
+	options    service.Options // all options, which include the converters
 	log        *slog.Logger
 	handling   engine.Handling
 	maxRecords int
@@ -39,8 +39,9 @@ type acceptor struct {
 }
 
 // New returns the module "builtin/acceptor". Options: dataRepo and metaRepo (mandatory),
-// fileStorage (default: the server's), handling ("lenient" or "strict"), maxRecords
-// (default 10000), maxBody (bytes, default 32 MiB). Any other option may be a converter.
+// fileStorage (default: the server's), handling ("lenient" or "strict"), maxRecords (default
+// 10000), maxBody (bytes, default 32 MiB). Any other option may be a converter, which a request can
+// select by name (see findConverter).
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &acceptor{log: env.Log, replays: env.Replays, options: o}
 	for _, name := range []string{"dataRepo", "metaRepo"} {
@@ -72,16 +73,16 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	return s, err
 }
 
-// Routes implements engine.Service.
+// Routes implements service.Service.
 func (s *acceptor) Routes() []service.Route {
 	return []service.Route{{Method: http.MethodPost, Path: "/", MaxBody: s.maxBody, Handler: s.accept}}
 }
 
-// Errors implements engine.Service.
+// Errors implements service.Service.
 func (s *acceptor) Errors() service.ErrorForm { return service.PageErrors }
 
-// accept answers POST /. If a request with the same Idempotency-Key was executed before,
-// it returns the same answer.
+// accept answers POST /. If the service has already executed a request with the same
+// Idempotency-Key, it returns the same answer again.
 func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.findConverter(r)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Res
 	if err != nil {
 		return nil, err
 	}
-	// The converter is a part of the request.
+	// A repetition must use the same converter, so its name is part of the stored request.
 	request := append([]byte(converterName(r)+"\n"), body...)
 	attempt, err := s.replays.Begin(ctx, r.Account.ID+"\n"+r.Service, strings.Join(key, ","), request)
 	if err != nil {
@@ -110,8 +111,8 @@ func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Res
 			return nil, attempt.Failed(ctx, err)
 		}
 	}
-	// Read before the request runs: if the rights change while it runs, a repetition
-	// must not get the stored answer.
+	// Read the rights before the request runs: if they change while it runs, a repetition must not
+	// get the stored answer.
 	rights, err := engine.RightsOf(ctx, s.data)
 	if err != nil {
 		return nil, attempt.Failed(ctx, err)
@@ -130,9 +131,9 @@ func (s *acceptor) accept(ctx context.Context, r *service.Request) (*service.Res
 // ignored is the beginning of the warning about unknown attributes.
 const ignored = "unknown attribute ignored"
 
-// repeatAnswer answers a request that was executed before. It returns the stored answer
-// if the account has the same rights as then and may still read all saved objects.
-// Otherwise it makes a new answer from the objects that the account may read now.
+// repeatAnswer answers a request that was already executed. It returns the stored answer if the
+// account has the same rights as then and may still read all saved objects. Otherwise it makes a
+// new answer with the objects that the account may read now.
 func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c service.Converter, attempt service.Attempt) (*service.Response, error) {
 	if err := s.checkStillAllowed(ctx, attempt.Saved()); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c servi
 			if answer, err = s.respond(ctx, r, c, items); err != nil {
 				return nil, err
 			}
-			if strings.Contains(warning, ignored) { // it contains only names from the request
+			if strings.Contains(warning, ignored) { // the warning contains only names from the request
 				answer.SetHeader("Warning", warning)
 			}
 		}
@@ -161,8 +162,9 @@ func (s *acceptor) repeatAnswer(ctx context.Context, r *service.Request, c servi
 	return answer, nil
 }
 
-// checkStillAllowed checks that the account may still make a request that was executed before. It
-// returns an error if the account may not save any object of one of the classes.
+// checkStillAllowed checks that the account may still make a request that was already executed.
+// names are the saved items. It returns an error if the account may not save objects of one of
+// their classes.
 func (s *acceptor) checkStillAllowed(ctx context.Context, names []service.SavedItem) error {
 	asked := map[string]bool{}
 	for _, n := range names {
@@ -177,8 +179,9 @@ func (s *acceptor) checkStillAllowed(ctx context.Context, names []service.SavedI
 	return nil
 }
 
-// runRequest saves the records of a request and answers them. If an attempt has saved them
-// before, it answers these items.
+// runRequest saves the records of a request and answers with the saved items. If attempt says that
+// the records are already saved, it only reads these items. attempt is nil without an
+// Idempotency-Key.
 func (s *acceptor) runRequest(ctx context.Context, r *service.Request, c service.Converter, attempt service.Attempt) (*service.Response, error) {
 	if attempt != nil && attempt.Saved() != nil {
 		items, err := s.readSaved(ctx, attempt.Saved())
@@ -214,8 +217,8 @@ func (s *acceptor) runRequest(ctx context.Context, r *service.Request, c service
 	return resp, nil
 }
 
-// readSaved reads the current state of items that were saved before. It omits an item if it
-// has been deleted or if the account may not read it.
+// readSaved reads the current state of items that are already saved. It leaves out items that are
+// deleted or that the account may not read.
 func (s *acceptor) readSaved(ctx context.Context, names []service.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
@@ -237,7 +240,7 @@ func (s *acceptor) readSaved(ctx context.Context, names []service.SavedItem) ([]
 	return items, nil
 }
 
-// respond answers the items as they are stored, or in the form of the converter.
+// respond answers with the items as they are stored, or with the result of the converter.
 func (s *acceptor) respond(ctx context.Context, r *service.Request, c service.Converter, items []*engine.Item) (*service.Response, error) {
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
@@ -258,8 +261,8 @@ func (s *acceptor) respond(ctx context.Context, r *service.Request, c service.Co
 	return service.JSON(append(b, ']')), nil
 }
 
-// readRecords reads all elements and checks them against their classes. each has the fields
-// that all records share. unknown contains each ignored attribute once.
+// readRecords reads all elements and converts them to records. each has the fields that all records
+// have in common. unknown contains the unknown attributes, each once and at most 100.
 func (s *acceptor) readRecords(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
@@ -304,7 +307,7 @@ func (s *acceptor) readRecords(ctx context.Context, in source, each engine.Recor
 	return records, unknown, nil
 }
 
-// findClass returns a class as the account sees it.
+// findClass returns a class as the account sees it, without hidden attributes.
 func (s *acceptor) findClass(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.meta.Class(name)
 	if err != nil {
@@ -313,8 +316,9 @@ func (s *acceptor) findClass(ctx context.Context, name string) (*engine.Class, e
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// findWritable returns a class. If the account may not save any object of it, the error is
-// Forbidden, so that the account does not get errors about the input.
+// findWritable returns a class as the account sees it. If the account may not save any object of
+// the class, the error is Forbidden. Callers use it before they read the input, so that such an
+// account gets no errors about the input.
 func (s *acceptor) findWritable(ctx context.Context, name string) (*engine.Class, error) {
 	c, err := s.findClass(ctx, name)
 	if err != nil {
@@ -323,7 +327,7 @@ func (s *acceptor) findWritable(ctx context.Context, name string) (*engine.Class
 	return c, engine.AllowSave(ctx, s.data, c)
 }
 
-// readRecord reads one element. known are the classes found so far.
+// readRecord reads one element into rec. known caches the classes of earlier elements by name.
 func (s *acceptor) readRecord(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
@@ -354,7 +358,8 @@ func (s *acceptor) readRecord(ctx context.Context, rec *engine.Record, element a
 	return unknown, checkID(rec)
 }
 
-// checkID checks the length of an _id if it stands for a guid.
+// checkID checks the length of an _id if the key of the class is a guid, which the _id then
+// replaces.
 func checkID(rec *engine.Record) error {
 	key := rec.Class.KeyProperties()
 	if len(key) != 1 || key[0].Type != engine.GUID || rec.Values[key[0].Index] != engine.Absent {
@@ -369,7 +374,8 @@ func checkID(rec *engine.Record) error {
 	return e
 }
 
-// countCosts counts the passwords and the files in a record and its nested records.
+// countCosts counts the passwords and files in values of class c, including those of nested
+// records.
 func countCosts(c *engine.Class, v engine.Values) (passwords, files int) {
 	nested := func(e any) {
 		if r, ok := e.(*engine.Record); ok {
@@ -398,8 +404,8 @@ func countCosts(c *engine.Class, v engine.Values) (passwords, files int) {
 	return passwords, files
 }
 
-// textField reads a system field: text, a number (the id of a class with a numeric key), or
-// null.
+// textField reads a system field such as _id. It accepts text, null and numbers, since the id of a
+// class with a numeric key may be written as a number.
 func textField(fields engine.Fields, name string) (string, error) {
 	v, _ := fields.Get(name)
 	switch v := v.(type) {
@@ -413,7 +419,7 @@ func textField(fields engine.Fields, name string) (string, error) {
 	return "", engine.Errorf(engine.Invalid, "type", "%s takes text", name)
 }
 
-// atRecord sets the record that an error concerns.
+// atRecord sets the index of the record that an error concerns.
 func atRecord(i int, err error) error {
 	if e, ok := err.(*engine.Error); ok {
 		e.Index, e.Bulk = i, true

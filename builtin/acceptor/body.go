@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// converterName returns the option that the request names as its converter, or
-// "" if it has no converter. The second header is the one of IONDV.
+// converterName returns the name of the converter that the request selects, or "". IONDV uses the
+// second header.
 func converterName(r *service.Request) string {
 	for _, h := range [...]string{"Svc-Converter", "Ion-Converter"} {
 		if name := r.Header.Get(h); name != "" {
@@ -22,8 +22,8 @@ func converterName(r *service.Request) string {
 	return ""
 }
 
-// findConverter returns the converter that the request names, or nil if it has no
-// converter.
+// findConverter returns the converter that the request selects, or nil if the request does not
+// select one.
 func (s *acceptor) findConverter(r *service.Request) (service.Converter, error) {
 	name := converterName(r)
 	if name == "" {
@@ -36,14 +36,14 @@ func (s *acceptor) findConverter(r *service.Request) (service.Converter, error) 
 	return c, nil
 }
 
-// source returns the elements of a request one after the other, then io.EOF. An
-// element is valid until the next call.
+// source yields the elements of a request one by one, and then io.EOF. An element is valid until
+// the next call of Next.
 type source interface {
 	Next() (any, error)
 }
 
-// readElements returns the elements of an array of objects, or a single object.
-// They come from the body, which is read as needed, or from the converter.
+// readElements returns the elements of a request: an array of objects, or a single object. They
+// come from the body, which is read piece by piece, or from the converter.
 func readElements(ctx context.Context, r *service.Request, c service.Converter) (source, error) {
 	t := r.MediaType()
 	isJSON := t == "application/json"
@@ -56,7 +56,7 @@ func readElements(ctx context.Context, r *service.Request, c service.Converter) 
 	return &streamed{wire.NewElements(r.Stream())}, nil
 }
 
-// streamed is the source for a JSON body.
+// streamed is the source of the elements in a JSON body.
 type streamed struct{ *wire.Elements }
 
 // Next implements source.
@@ -68,7 +68,7 @@ func (s *streamed) Next() (any, error) {
 	return v, err
 }
 
-// listed is the source for the result of a converter.
+// listed is the source of the elements that a converter returns.
 type listed []any
 
 // Next implements source.
@@ -81,8 +81,8 @@ func (l *listed) Next() (any, error) {
 	return first, nil
 }
 
-// convertBody calls a converter to make the elements. Its input is decoded JSON,
-// text if the body is text, or else the bytes of the body.
+// convertBody calls the converter to get the elements. The converter gets decoded JSON, text if the
+// media type is textual, or otherwise the bytes of the body.
 func convertBody(ctx context.Context, r *service.Request, c service.Converter, mediaType string, isJSON bool) (source, error) {
 	body, err := r.ReadBody()
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// readFields reads the body: a JSON object, or a multipart form, in which files
-// are stored as they arrive. An empty body is an object without attributes,
-// with any Content-Type.
+// readFields reads the body: a JSON object, or a multipart form, in which files are stored as they
+// arrive. An empty body counts as an object without attributes, with any Content-Type.
 func (s *crud) readFields(ctx context.Context, c *engine.Class, r *service.Request) (engine.Fields, error) {
 	t := r.MediaType()
 	if t == "multipart/form-data" {

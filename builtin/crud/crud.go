@@ -1,6 +1,6 @@
-// Package crud is the service that makes any class a REST resource: read, list, create, change and delete
-// objects. It converts requests to calls of engine.Repository and items to JSON. Permissions, storage and
-// status codes are handled elsewhere.
+// Package crud is the service that makes each class a REST resource: clients can read, list,
+// create, change and delete objects. It converts requests to calls of engine.Repository, and items
+// to JSON. Permissions, storage and status codes are handled by other packages.
 package crud
 
 import (
@@ -30,20 +30,21 @@ type crud struct {
 	handling engine.Handling
 	maxCount int
 	maxBody  int64
-	buffers  sync.Pool // of *[]byte, for lists
-	sizes    *sizes
+	buffers  sync.Pool // buffers (*[]byte) for lists
+	// lengths of earlier lists
+	sizes *sizes
 }
 
-// maxBuffer is the maximum size in bytes of a list whose buffer is reused.
+// maxBuffer is the maximum size in bytes of a buffer that is reused for another list.
 const maxBuffer = 1 << 20
 
-// known are the options. Those after maxBody are options of IONDV, which have no effect here.
+// known are the names of the options. Those after maxBody are options of IONDV without effect.
 var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody",
 	"auth", "keyProvider", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
 
-// New returns the module "builtin/crud". All options are optional: metaRepo, dataRepo (default: the secured
-// repository), fileStorage (default: the server's), handling ("lenient" or "strict"), maxCount (largest
-// _count, default 1000), maxBody (bytes, default 10 MiB).
+// New returns the module "builtin/crud". All options may be omitted: metaRepo, dataRepo (default:
+// the repository that checks permissions), fileStorage (default: the server's), handling ("lenient"
+// or "strict"), maxCount (maximum of _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &crud{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
 	var err error
@@ -75,7 +76,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	return s, nil
 }
 
-// Routes implements engine.Service.
+// Routes implements service.Service.
 func (s *crud) Routes() []service.Route {
 	return []service.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
@@ -89,12 +90,12 @@ func (s *crud) Routes() []service.Route {
 	}
 }
 
-// Errors implements engine.Service.
+// Errors implements service.Service.
 func (s *crud) Errors() service.ErrorForm { return service.ProblemErrors }
 
-// pathClass returns the class in the path, as the account sees it. It refuses an account that does not have the
-// permission on any object of the class, before there can be an error about the input. If p is 0, it does not
-// check a permission.
+// pathClass returns the class in the path, as the account sees it. If p is not 0 and the account
+// does not have permission p for any object of the class, it returns an error. The caller should
+// read the input afterwards, so that such an account gets no errors about the input.
 func (s *crud) pathClass(ctx context.Context, r *service.Request, p engine.Permission) (*engine.Class, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
@@ -108,7 +109,8 @@ func (s *crud) pathClass(ctx context.Context, r *service.Request, p engine.Permi
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// warnIgnored reports ignored names to a lenient client, and to the log.
+// warnIgnored adds a warning about ignored names to the response, and logs it. what is the text
+// before the names.
 func (s *crud) warnIgnored(r *service.Request, resp *service.Response, what string, names []string) {
 	if len(names) > 0 {
 		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))

@@ -13,18 +13,18 @@ import (
 	"restsrv/engine/wire"
 )
 
-// form reads a multipart body.
+// form reads a multipart body into fields.
 type form struct {
 	class   *engine.Class
 	storage engine.FileStorage
 	fields  engine.Fields
 	files   int            // number of files so far
-	lists   map[string]int // index in fields of the list of files of an attribute
+	lists   map[string]int // by attribute: index in fields of its list of files
 }
 
-// readParts returns the parts as fields: text, and *engine.Upload for files, which
-// are stored immediately. Parts with the same name become a list if the
-// attribute takes one; otherwise the last one is used.
+// readParts returns the parts of the body as fields: text, and *engine.Upload for files, which are
+// stored immediately. Files with the same name become a list if the attribute is a list of files.
+// Otherwise the last part with a name counts.
 func (f *form) readParts(ctx context.Context, r *service.Request) (engine.Fields, error) {
 	if r.Body == nil {
 		return engine.Fields{}, nil
@@ -53,7 +53,8 @@ func (f *form) readParts(ctx context.Context, r *service.Request) (engine.Fields
 	}
 }
 
-// malformedError returns errors of the body, such as its size, unchanged.
+// malformedError returns the error for a malformed body. It returns other errors, for example about
+// its size, unchanged.
 func malformedError(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -71,7 +72,7 @@ func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	case name == "":
 		return engine.Errorf(engine.Invalid, "multipart", `a part of the multipart body has no name: its Content-Disposition is form-data; name="attribute"`)
 	case isFile && disposition["filename"] == "":
-		return nil // a form in which no file was selected
+		return nil // no file was selected in this field of an HTML form
 	case isFile && p == nil:
 		f.fields = append(f.fields, engine.Field{Name: name}) // Bind handles unknown names
 		return nil
@@ -87,8 +88,9 @@ func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	return err
 }
 
-// textPart decodes a part as JSON if its content type says so, or if its
-// attribute takes only JSON. Otherwise the value is text.
+// textPart returns the value of a part. It is decoded as JSON if the content type says so. It is
+// also decoded if the attribute needs JSON and the text looks like JSON. Otherwise the value is
+// text.
 func textPart(p *engine.Property, contentType string, text []byte) (any, error) {
 	if t, _, err := mime.ParseMediaType(contentType); err == nil && isJSON(t) {
 		return wire.Decode(text)

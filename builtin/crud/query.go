@@ -13,28 +13,29 @@ import (
 	"restsrv/engine/wire"
 )
 
-// listing is a parsed request for a list.
+// listing is a parsed request for a list of objects.
 type listing struct {
 	class   *engine.Class
 	query   *engine.Query
 	loads   *query.LoadSet
 	filters []*engine.Filter
-	fields  *engine.Projection // of the answer; nil for all
+	fields  *engine.Projection // attributes in the answer; nil for all
+	// the answer contains the number of matching objects
 	total   bool
-	keyset  bool       // pages begin after an object instead of at an offset
+	keyset  bool       // pages start after an object (_after) instead of at an offset
 	after   string     // cursor of that object; "" for the first page
-	given   url.Values // parameters of the URL, which take precedence over the body
+	given   url.Values // parameters of the URL; for a search they take precedence over the body
 	unknown unknownNames
 }
 
-// unknownNames are the unknown names in a request; terms are those in its sort
+// unknownNames are the unknown names in a request. terms are the unknown attributes in its sort
 // order.
 type unknownNames struct{ parameters, attributes, terms []string }
 
 // parameterNames lists the parameters for error messages.
 const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
 
-// readListing reads the parameters of a list.
+// readListing reads the parameters of a list from the URL.
 func (s *crud) readListing(c *engine.Class, r *service.Request) (*listing, error) {
 	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: query.NewLoadSet(c)}
 	var err error
@@ -102,7 +103,7 @@ func (s *crud) checkCount(name string, n int) error {
 	return nil
 }
 
-// filterText reads the JSON of _filter.
+// filterText adds the filter in the text of _filter, which is JSON.
 func (l *listing) filterText(text string) error {
 	v, err := wire.Decode([]byte(text))
 	if err != nil {
@@ -120,9 +121,8 @@ func (l *listing) addFilter(v any) error {
 	return nil
 }
 
-// addAttribute adds the condition for a parameter that is an attribute or a path
-// to one: it has one of the values. If the class does not have the attribute,
-// no object matches.
+// addAttribute adds the condition for a parameter with the name of an attribute or a path: it must
+// be equal to one of the values. If the class does not have the attribute, no object matches.
 func (l *listing) addAttribute(name string, values []string) error {
 	list := make([]any, len(values))
 	for i, v := range values {
@@ -153,7 +153,8 @@ func (l *listing) addAttribute(name string, values []string) error {
 	return err
 }
 
-// finishListing completes a listing. In strict handling it refuses unknown names.
+// finishListing sets the filter, the loads and the start of the query, when all parameters are
+// read. In strict handling it returns an error if the request contains unknown names.
 func (s *crud) finishListing(l *listing, h engine.Handling) error {
 	if h == engine.Strict {
 		if err := refuseUnknown(l.class, l.unknown); err != nil {
@@ -196,7 +197,7 @@ func unknownAttribute(c *engine.Class, source, name string) error {
 	return e
 }
 
-// sortList reads -due,name.
+// sortList parses _sort, such as -due,name.
 func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
 	var order engine.Fields
 	for _, name := range strings.Split(text, ",") {
@@ -212,7 +213,7 @@ func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
 	return query.ParseSort(c, order)
 }
 
-// fieldList reads the attributes that an answer should have.
+// fieldList parses _fields, the names of the attributes in the answer.
 func fieldList(c *engine.Class, values []string) (*engine.Projection, error) {
 	var names []string
 	for _, v := range values {
@@ -244,7 +245,8 @@ func parseNumber(name string, values []string) (int, error) {
 	return 0, engine.Errorf(engine.Invalid, "count", "%s takes one whole number, 0 or more, found %s", name, engine.Quote(strings.Join(values, ", ")))
 }
 
-// sortedNames sorts the names, so that answers and errors are deterministic.
+// sortedNames returns the names of the parameters in a fixed order, so that answers and errors do
+// not vary.
 func sortedNames(q url.Values) []string {
 	names := make([]string, 0, len(q))
 	for name := range q {

@@ -48,16 +48,16 @@ func (s *crud) fetch(ctx context.Context, r *service.Request) (*service.Response
 	return resp, nil
 }
 
-// shape is the form in which an item is answered.
+// shape is the form of an item in an answer, as _eager and _fields request it.
 type shape struct {
 	load   []*engine.Load
 	fields *engine.Projection
 }
 
-// isPlain reports whether the item is answered in its plain form.
+// isPlain reports whether the request has neither _eager nor _fields.
 func (s shape) isPlain() bool { return len(s.load) == 0 && s.fields == nil }
 
-// readShape reads _eager and _fields.
+// readShape reads the parameters _eager and _fields. unknown contains the other parameters.
 func readShape(c *engine.Class, r *service.Request) (s shape, unknown []string, err error) {
 	q, err := r.Query()
 	if err != nil {
@@ -84,8 +84,8 @@ func readShape(c *engine.Class, r *service.Request) (s shape, unknown []string, 
 	return s, unknown, nil
 }
 
-// itemResponse answers one item. Its ETag contains the revision, for If-Match, and
-// a checksum of the body if that may change without the item.
+// itemResponse returns the response with one item. Its ETag contains the revision of the item, for
+// If-Match. If the body depends on other data too, the ETag also contains a checksum of the body.
 func itemResponse(it *engine.Item, s shape) *service.Response {
 	return bodyResponse(it, s, it.AppendFields(make([]byte, 0, 512), s.fields))
 }
@@ -99,14 +99,13 @@ func bodyResponse(it *engine.Item, s shape, body []byte) *service.Response {
 	return resp
 }
 
-// isComputed reports whether the JSON of items depends on other items, or on the
-// time.
+// isComputed reports whether the JSON of an item also depends on other items or on the time.
 func isComputed(c *engine.Class) bool {
 	if len(c.Needs()) > 0 || c.Label != nil {
 		return true
 	}
 	for _, p := range c.Properties {
-		if p.Formula != nil { // even a cached one may be computed again for the account
+		if p.Formula != nil { // even a cached value may be computed again for the account
 			return true
 		}
 	}
@@ -126,7 +125,7 @@ func (s *crud) list(ctx context.Context, r *service.Request) (*service.Response,
 	return s.answerList(ctx, r, l)
 }
 
-// answerList answers the page that a listing describes.
+// answerList reads the page that a listing describes, and returns the response.
 func (s *crud) answerList(ctx context.Context, r *service.Request, l *listing) (*service.Response, error) {
 	if err := s.finishListing(l, r.Handling(s.handling)); err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func (s *crud) answerList(ctx context.Context, r *service.Request, l *listing) (
 	}
 	page, total := *l.query, int64(0)
 	if page.Count > 0 {
-		page.Count++ // one more shows whether there is a next page
+		page.Count++ // one more item shows whether there is a next page
 	}
 	if l.total {
 		page.Total = &total
@@ -168,8 +167,8 @@ func (s *crud) answerList(ctx context.Context, r *service.Request, l *listing) (
 	}
 	err = s.data.List(ctx, &page, visit)
 	for err == errNoRoom {
-		// Read the list again when there is memory. No database connection is held
-		// during the wait.
+		// Read the list again when enough memory is free. No database connection is held while
+		// waiting.
 		learnLength(place, len(b), found, l.query.Count)
 		first.Release()
 		b = nil
@@ -198,14 +197,14 @@ func (s *crud) answerList(ctx context.Context, r *service.Request, l *listing) (
 	return resp, nil
 }
 
-// pageEnd has the positions around the end of a page, from which its cursor is
-// made.
+// pageEnd holds the positions at the end of a page, from which the cursor of the next page is made.
 type pageEnd struct {
-	last []engine.Position // of the last items of the page
-	next *engine.Position  // of the item after the page
+	last []engine.Position // positions of the last items of the page
+	next *engine.Position  // position of the item after the page
 }
 
-// notePosition records the position of an item of a list. Numbers begin with 1.
+// notePosition records the position of an item if it is near the end of the page. number is the
+// number of the item in the list, counted from 1.
 func (e *pageEnd) notePosition(it *engine.Item, number int, q *engine.Query) {
 	switch first := q.Count - query.CursorItems; {
 	case it.Position == nil || number <= first || len(q.Sort) == 0 && number != q.Count:
@@ -220,14 +219,13 @@ func (e *pageEnd) notePosition(it *engine.Item, number int, q *engine.Query) {
 	}
 }
 
-// tooLong returns the error for an answer that would need too much memory.
+// tooLong returns the error for an answer that is longer than engine.MaxAnswer.
 func tooLong() error {
 	return engine.Errorf(engine.Invalid, "answer", "the answer would be longer than %d MiB: ask for fewer objects (_count), attributes (_fields) or paths (_eager)", engine.MaxAnswer>>20)
 }
 
-// nextPage returns the URL of the next page, relative to the server: the same
-// request with another start, which is after the last object of this page or at an
-// offset.
+// nextPage returns the URL of the next page, relative to the server. It is the URL of the request
+// with another start: after the last object of this page, or at an offset.
 func (s *crud) nextPage(r *service.Request, l *listing, end *pageEnd) string {
 	next := maps.Clone(l.given)
 	if next == nil {

@@ -10,20 +10,20 @@ import (
 	"restsrv/engine/share"
 )
 
-// room is the memory that is reserved for an answer. It grows with the answer
-// while memory is free.
+// room is the memory that is reserved for an answer. The reservation grows with the answer, as long
+// as memory is free.
 type room struct {
 	memory engine.Memory // if nil, engine.MaxAnswer is the only limit
-	most   int           // bytes that are reserved
+	most   int           // reserved bytes
 }
 
-// errNoRoom reports that an answer needs more memory than is free.
+// errNoRoom means that an answer needs more memory than is free.
 var errNoRoom error = &engine.Error{Code: engine.Unavailable, Reason: "answer-bytes",
 	Message: "the answers of other requests leave no memory for an answer of this size; try again later"}
 
-// appendItem appends the JSON of an item and reserves more memory if necessary. Errors:
-// errNoRoom if that memory is not free, and Invalid if the answer would exceed
-// engine.MaxAnswer.
+// appendItem appends the JSON of an item to b. If necessary, it reserves more memory. If that is
+// not free, the error is errNoRoom. If the answer would exceed engine.MaxAnswer, the error is
+// Invalid.
 func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([]byte, error) {
 	start := len(b)
 	for {
@@ -42,8 +42,8 @@ func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([
 	}
 }
 
-// waitForMemory reserves twice the memory that appendItem could not get, or the estimated length
-// of the answer if that is more, and blocks until it is free. The caller must then
+// waitForMemory waits until more memory is free, and reserves it: twice as much as appendItem tried
+// to reserve, or likely, the expected length of the answer, if that is more. The caller must then
 // make the answer again from the start.
 func (r *room) waitForMemory(likely int) error {
 	next := min(max(4*r.most, likely), engine.MaxAnswer)
@@ -54,12 +54,12 @@ func (r *room) waitForMemory(likely int) error {
 	return nil
 }
 
-// sizes remembers the length of lists, so that a large list can reserve its memory
-// before it is read. It is a hash table without chains: lists with the same hash
-// share an estimate, and a list that needs more grows its room.
+// sizes remembers the length of lists, so that memory for a long list can be reserved before the
+// list is read. It is a hash table with one entry for each hash. Lists with the same hash share an
+// entry; if it is too small for a list, the list reserves more memory while it grows.
 type sizes struct {
 	seed   maphash.Seed
-	places [1 << 10]atomic.Uint64 // bytes of an item << 32 | items of the list; 0 if unknown
+	places [1 << 10]atomic.Uint64 // bytes of an item << 32 | number of items in the list; 0 if unknown
 	first  *share.Pool            // admits lists of unknown length
 }
 
@@ -67,9 +67,9 @@ func newSizes() *sizes {
 	return &sizes{seed: maphash.MakeSeed(), first: share.New(share.Config{Name: "lists of unknown length", Capacity: 4, PerKey: 1, MaxWait: 10 * time.Second})}
 }
 
-// beginList reserves memory for a list that is about to be read. An account reads only
-// one list of unknown length at a time, until the caller releases the grant: the
-// other lists can then use the length of the first one.
+// beginList reserves memory for a list before it is read. Of lists with unknown length, an account
+// can read only one at a time; the others wait and can then use the length of the first. The caller
+// must release g when it has read the list.
 func (s *sizes) beginList(ctx context.Context, place *atomic.Uint64, count int, r *room) (g share.Grant, err error) {
 	if place.Load() == 0 && count > defaultCount {
 		if g, err = s.first.Acquire(ctx, share.Key(ctx), 1); err != nil {
@@ -85,8 +85,8 @@ func (s *sizes) beginList(ctx context.Context, place *atomic.Uint64, count int, 
 	return g, err
 }
 
-// placeOf returns the entry of a list in the table. Lists of the same class with the
-// same fields share it.
+// placeOf returns the entry for a list. Lists of one class with the same _fields and _eager share
+// an entry.
 func (s *sizes) placeOf(l *listing) *atomic.Uint64 {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -99,17 +99,17 @@ func (s *sizes) placeOf(l *listing) *atomic.Uint64 {
 	return &s.places[h.Sum64()%uint64(len(s.places))]
 }
 
-// estimateLength returns the expected length of a list with at most count items, plus an
-// eighth; 0 if it is unknown.
+// estimateLength returns the expected length in bytes of a list with at most count items, plus an
+// eighth. It returns 0 if the length is unknown.
 func estimateLength(place *atomic.Uint64, count int) int {
 	v := place.Load()
 	likely := int(v>>32) * min(int(v&(1<<32-1)), count)
 	return min(likely+likely/8, engine.MaxAnswer)
 }
 
-// learnLength records that a list has a number of items, of which the first ones, as
-// many as of, take the given bytes. A shorter list lowers the recorded number of
-// items by at most a quarter.
+// learnLength records the length of a list with the given number of items. It was measured for the
+// first of items, which take bytes. If a list is shorter than the recorded number of items, that
+// number is reduced by at most a quarter.
 func learnLength(place *atomic.Uint64, bytes, of, items int) {
 	known := place.Load()
 	if of == 0 && known != 0 {
@@ -121,7 +121,7 @@ func learnLength(place *atomic.Uint64, bytes, of, items int) {
 	}
 }
 
-// reserveLength reserves memory for an answer of the given length, and blocks until it is
+// reserveLength reserves memory for an answer of the given length. It waits until the memory is
 // free.
 func (r *room) reserveLength(bytes int) error {
 	if bytes <= r.most || r.memory == nil {

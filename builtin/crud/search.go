@@ -1,3 +1,6 @@
+// search answers SEARCH /:class, and POST /:class/_search for clients that cannot send SEARCH. It
+// is a list with conditions in the body. Parameters of the URL are used too and take precedence
+// over the body, so that a client can use the URL of the next page with the same body.
 package crud
 
 import (
@@ -35,7 +38,7 @@ func (s *crud) search(ctx context.Context, r *service.Request) (*service.Respons
 	return s.answerList(ctx, r, l)
 }
 
-// searchBody reads a JSON object. No body counts as an empty object.
+// searchBody reads the body, a JSON object. An empty body counts as an empty object.
 func searchBody(r *service.Request) (engine.Fields, error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
@@ -55,7 +58,7 @@ func searchBody(r *service.Request) (engine.Fields, error) {
 	return fields, nil
 }
 
-// readMember reads one member of a search. null has no effect.
+// readMember reads one field of the body. null has no effect.
 func (s *crud) readMember(l *listing, f engine.Field) error {
 	switch f.Name {
 	case "filter", "sort", "offset", "count", "forceEnrichment", "nestingDepth":
@@ -95,8 +98,7 @@ func (s *crud) readMember(l *listing, f engine.Field) error {
 	return err
 }
 
-// addSort reads a sort order. It ignores terms that name unknown attributes, as
-// IONDV does.
+// addSort reads the sort order in a body. Like IONDV, it ignores unknown attributes.
 func (l *listing) addSort(v any) error {
 	terms, ok := v.(engine.Fields)
 	if !ok {

@@ -26,8 +26,7 @@ func (s *crud) create(ctx context.Context, r *service.Request) (*service.Respons
 	return resp, nil
 }
 
-// update answers PATCH and PUT /:class/:id. Both change only the given
-// attributes.
+// update answers PATCH and PUT /:class/:id. Both change only the given attributes.
 func (s *crud) update(ctx context.Context, r *service.Request) (*service.Response, error) {
 	in, err := s.bindInput(ctx, r, engine.MayWrite)
 	if err != nil {
@@ -43,16 +42,16 @@ func (s *crud) update(ctx context.Context, r *service.Request) (*service.Respons
 	return s.answerWritten(ctx, r, it, in), nil
 }
 
-// answerWritten answers a write with the object, and the objects that _eager requests.
-// The write is already committed: if these cannot be read, the object alone is
-// answered.
+// answerWritten returns the response to a write: the object, and the objects that _eager requests.
+// Since the write is already committed, an error in reading the latter is only logged, and the
+// object is returned without them.
 func (s *crud) answerWritten(ctx context.Context, r *service.Request, it *engine.Item, in *input) *service.Response {
 	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
 		if err == nil {
 			shown = full
-		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted since, or hidden from this account
+		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted meanwhile, or hidden from this account
 			s.log.Warn("a saved object could not be read with _eager; it is answered without", "request", r.ID, "service", r.Service, "error", err)
 		}
 	}
@@ -76,17 +75,17 @@ func (s *crud) remove(ctx context.Context, r *service.Request) (*service.Respons
 	return nil, s.data.Delete(ctx, c, r.Param("id"), ifMatch(r))
 }
 
-// input is a parsed request to write.
+// input is a parsed request that writes an object.
 type input struct {
-	class   *engine.Class
-	values  engine.Values
-	shape   shape // of the answer
+	class  *engine.Class
+	values engine.Values
+	shape  shape // form of the object in the answer
+	// unknown attributes, which are ignored
 	unknown []string
 }
 
-// bindInput reads the class in the path and the values of the body, and stores the
-// files in them. It first checks that the account has the permission on some
-// object of the class.
+// bindInput reads the class in the path and the values in the body, and stores the files in these
+// values. It first checks that the account has permission p for some object of the class.
 func (s *crud) bindInput(ctx context.Context, r *service.Request, p engine.Permission) (*input, error) {
 	c, err := s.pathClass(ctx, r, p)
 	if err != nil {
@@ -117,14 +116,14 @@ func (s *crud) bindInput(ctx context.Context, r *service.Request, p engine.Permi
 	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
 }
 
-// checkUpdate checks before files are stored that the object may be changed, with an
-// update that changes no values.
+// checkUpdate checks that the account may change the object, by an update without values. It is
+// called before files are stored.
 func (s *crud) checkUpdate(ctx context.Context, c *engine.Class, r *service.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err
 }
 
-// hasUploads reports whether the values of the object itself contain files.
+// hasUploads reports whether the values contain files. It does not look into nested objects.
 func hasUploads(v engine.Values) bool {
 	return slices.ContainsFunc(v, func(value any) bool {
 		switch value.(type) {
@@ -135,9 +134,9 @@ func hasUploads(v engine.Values) bool {
 	})
 }
 
-// ifMatch reads If-Match. It returns nil if the request has none. The revision
-// is the part of an entity tag before the dot. Weak and foreign tags never
-// match.
+// ifMatch reads the header If-Match. It returns nil if the request does not have one. The revision
+// is the part of an entity tag before the dot. Weak tags, and tags that this server did not make,
+// never match.
 func ifMatch(r *service.Request) *engine.Match {
 	lines := r.Header["If-Match"]
 	if len(lines) == 0 {
@@ -159,8 +158,9 @@ func ifMatch(r *service.Request) *engine.Match {
 	return m
 }
 
-// wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), which requires
-// that the object does not exist. A change or deletion then fails in any case.
+// wantNone handles If-None-Match: * (RFC 9110 section 13.1.2), which requires that the object does
+// not exist. It returns an error in any case, since an object that does not exist cannot be changed
+// or deleted. Without this header it returns nil.
 func (s *crud) wantNone(ctx context.Context, r *service.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil

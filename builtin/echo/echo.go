@@ -1,6 +1,5 @@
-// Package echo is the smallest service. Use it to test that a service is
-// reachable, and with which authentication mode. scripts/echo.js is the same
-// service in JavaScript.
+// Package echo is the smallest service. Use it to test whether a service can be reached, and how
+// requests are authenticated. scripts/echo.js is the same service in JavaScript.
 package echo
 
 import (
@@ -15,7 +14,7 @@ func New(*service.Env, service.Options) (service.Service, error) { return echo{}
 
 type echo struct{}
 
-// Routes implements engine.Service. GET and POST have the same answer.
+// Routes implements service.Service. GET and POST have the same answer.
 func (echo) Routes() []service.Route {
 	return []service.Route{
 		{Method: http.MethodGet, Path: "/", Handler: answerEcho},
@@ -23,7 +22,7 @@ func (echo) Routes() []service.Route {
 	}
 }
 
-// Errors implements engine.Service with the form of custom services.
+// Errors implements service.Service. The form of errors is that of custom services.
 func (echo) Errors() service.ErrorForm { return service.TextErrors }
 
 func answerEcho(context.Context, *service.Request) (*service.Response, error) {

@@ -14,8 +14,8 @@ func (s *meta) pathClass(ctx context.Context, r *service.Request, q url.Values) 
 	return s.findClass(ctx, r.Param("class"), q)
 }
 
-// findClass returns the class name@namespace, or name in ?namespace, as the account
-// sees it.
+// findClass returns the class name, as the account sees it. If the name has no namespace, the
+// parameter namespace is used.
 func (s *meta) findClass(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, q.Get("namespace"))
@@ -27,8 +27,8 @@ func (s *meta) findClass(ctx context.Context, name string, q url.Values) (*engin
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// describeClass returns a class as JSON. It caches the description if no attribute
-// is hidden.
+// describeClass returns the description of a class as JSON. It caches the description unless c is a
+// view, in which attributes are hidden from the account.
 func (s *meta) describeClass(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made
@@ -50,8 +50,9 @@ func (s *meta) getMeta(ctx context.Context, r *service.Request, q url.Values) (a
 	return s.describeClass(c), nil
 }
 
-// listMeta answers GET /listMeta: all classes, those in ?namespace, or those
-// below ?ancestor (only the direct descendants with ?direct).
+// listMeta answers GET /listMeta with the descriptions of all classes. The parameter namespace
+// restricts the list to a namespace, and ancestor to the descendants of a class, or with direct to
+// its direct descendants.
 func (s *meta) listMeta(ctx context.Context, _ *service.Request, q url.Values) (any, error) {
 	all := []any{}
 	if name := q.Get("ancestor"); name != "" {
@@ -80,7 +81,7 @@ func (s *meta) listMeta(ctx context.Context, _ *service.Request, q url.Values) (
 	return all, nil
 }
 
-// isSet reports whether a flag of the query is on.
+// isSet reports whether a flag in the parameters is set.
 func isSet(q url.Values, name string) bool {
 	switch strings.ToLower(q.Get(name)) {
 	case "", "0", "false":
@@ -89,8 +90,7 @@ func isSet(q url.Values, name string) bool {
 	return true
 }
 
-// getAncestor answers GET /ancestor/:class. The body is empty if there is no
-// ancestor.
+// getAncestor answers GET /ancestor/:class. The body is empty if the class has no ancestor.
 func (s *meta) getAncestor(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil || c.Ancestor == nil {

@@ -1,8 +1,7 @@
-// Package meta is the service that describes the application to clients: its
-// classes, navigation, views, workflows, masks and validators. The answers have
-// the content of class files and other files of the application, as
-// engine.Class.Describe and engine.Presentation return it, without attributes that
-// are hidden from the account.
+// Package meta is the service that describes the application to clients: its classes, navigation,
+// views, workflows, masks and validators. The answers have the content of the application's files,
+// as engine.Class.Describe and service.Presentation return them. If an attribute is hidden from the
+// account, they do not contain it.
 package meta
 
 import (
@@ -21,19 +20,18 @@ import (
 // meta is a configured instance of the service.
 type meta struct {
 	meta      engine.MetaRepository
-	data      engine.Repository // defines the attributes that are hidden from an account
+	data      engine.Repository // determines which attributes are hidden from an account
 	shown     service.Presentation
-	described sync.Map // by *engine.Class (not views): the description as engine.JSONText
+	described sync.Map // descriptions as engine.JSONText by *engine.Class; not of views
 }
 
-// known are the options. Those after dataRepo are options of IONDV, which have no
-// effect here.
+// known are the names of the options. Those after dataRepo are options of IONDV without effect.
 var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 
-// New returns the module "builtin/meta". All options are optional: metaRepo,
-// dataRepo. The latter decides which attributes are hidden from an account: none
-// with ion://dataRepo, those that it may not read with the default, the secured
-// repository.
+// New returns the module "builtin/meta". It has the options metaRepo and dataRepo, which may be
+// omitted. dataRepo determines which attributes are hidden from an account. By default these are
+// the attributes that the account may not read. If it is ion://dataRepo, which checks no
+// permissions, no attributes are hidden.
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &meta{shown: env.Presentation}
 	if s.shown == nil {
@@ -52,9 +50,9 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	return s, nil
 }
 
-// Routes implements engine.Service. ?namespace is the namespace of names without
-// one. ?version is ignored, because each class has only one, and so is
-// ?collection, because there are no views for it.
+// Routes implements service.Service. The parameter namespace is used for names without a namespace.
+// The parameter version is ignored, because a class has only one version. collection is ignored
+// too, because views of collections do not exist.
 func (s *meta) Routes() []service.Route {
 	get := func(path string, m method) service.Route {
 		return service.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
@@ -81,11 +79,11 @@ func (s *meta) Routes() []service.Route {
 	}
 }
 
-// Errors implements engine.Service.
+// Errors implements service.Service.
 func (s *meta) Errors() service.ErrorForm { return service.ProblemErrors }
 
-// method returns the answer to a request as decoded JSON. nil is an empty body,
-// which IONDV returns for objects that do not exist.
+// method answers a request with decoded JSON. If the result is nil, the body is empty, as in
+// answers of IONDV about objects that do not exist.
 type method func(ctx context.Context, r *service.Request, q url.Values) (any, error)
 
 func (m method) handle(ctx context.Context, r *service.Request) (*service.Response, error) {
@@ -103,8 +101,8 @@ func (m method) handle(ctx context.Context, r *service.Request) (*service.Respon
 	return service.JSON(engine.AppendValue(nil, stripPrivate(answer))), nil
 }
 
-// stripPrivate returns decoded JSON without members that begin with _, because IONDV
-// does not publish them.
+// stripPrivate returns decoded JSON without fields that begin with _, which IONDV does not publish
+// either.
 func stripPrivate(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// getSections answers GET /getNavigationSections: all sections, or those in
-// ?namespace, by name.
+// getSections answers GET /getNavigationSections with the sections of the navigation, by name. The
+// parameter namespace restricts them to a namespace.
 func (s *meta) getSections(ctx context.Context, _ *service.Request, q url.Values) (any, error) {
 	sections, err := s.shown.Sections()
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *meta) getSections(ctx context.Context, _ *service.Request, q url.Values
 	return byName, nil
 }
 
-// getSection answers GET /getNavigationSection/:code. The body is empty if there is
-// no such section.
+// getSection answers GET /getNavigationSection/:code. The body is empty if the section does not
+// exist.
 func (s *meta) getSection(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	section, err := s.shown.Section(service.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || section == nil {
@@ -51,7 +51,7 @@ func (s *meta) describeSection(ctx context.Context, section *service.NavigationS
 	return append(section.Said[:len(section.Said):len(section.Said)], engine.Field{Name: "nodes", Value: nodes}), nil
 }
 
-// getNode answers GET /getNode/:code. The body is empty if there is no such node.
+// getNode answers GET /getNode/:code. The body is empty if the node does not exist.
 func (s *meta) getNode(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	n, err := s.shown.Node(service.NodeCode(r.Param("code"), q.Get("namespace")))
 	if err != nil || n == nil {
@@ -60,8 +60,8 @@ func (s *meta) getNode(ctx context.Context, r *service.Request, q url.Values) (a
 	return s.describeNode(ctx, n)
 }
 
-// getNodes answers GET /getNodes/:section: the top-level nodes, or those below
-// ?parent.
+// getNodes answers GET /getNodes/:section with the top-level nodes of a section. If the parameter
+// parent is set, it answers with the nodes below that node.
 func (s *meta) getNodes(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	namespace := q.Get("namespace")
 	nodes, err := s.shown.Nodes(service.NodeCode(r.Param("section"), namespace), service.NodeCode(q.Get("parent"), namespace))
@@ -98,7 +98,8 @@ func (s *meta) describeNode(ctx context.Context, n *service.NavigationNode) (any
 	return append(said[:len(said):len(said)], engine.Field{Name: "children", Value: children}), nil
 }
 
-// viewModel answers GET /get...ViewModel/:class, at ?node of the navigation.
+// viewModel returns the method for GET /get...ViewModel/:class. The parameter node selects the view
+// for a node of the navigation.
 func (s *meta) viewModel(kind service.ViewKind) method {
 	return func(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 		c, err := s.pathClass(ctx, r, q)
@@ -140,8 +141,8 @@ func (s *meta) getWorkflows(ctx context.Context, r *service.Request, q url.Value
 	return list, nil
 }
 
-// getWorkflow answers GET /getWorkflow/:class/:workflow. The body is empty if there
-// is no such workflow.
+// getWorkflow answers GET /getWorkflow/:class/:workflow. The body is empty if the workflow does not
+// exist.
 func (s *meta) getWorkflow(ctx context.Context, r *service.Request, q url.Values) (any, error) {
 	c, err := s.pathClass(ctx, r, q)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *meta) stateViewModel(ctx context.Context, r *service.Request, q url.Val
 	return c.Redact(m.Said), nil
 }
 
-// getMask answers GET /getMask/:name, with {} if there is no such mask.
+// getMask answers GET /getMask/:name. The body is {} if the mask does not exist.
 func (s *meta) getMask(_ context.Context, r *service.Request, _ url.Values) (any, error) {
 	return s.shown.Mask(r.Param("name"))
 }

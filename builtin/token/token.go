@@ -1,6 +1,6 @@
-// Package token is the service under /rest/token: an account issues, lists and
-// revokes its own tokens. To issue a token, it needs the permission use on
-// engine.TokenResource. Package engine/account implements the tokens.
+// Package token is the service under /rest/token, with which an account issues, lists and revokes
+// its own tokens. To issue a token, the account needs permission to use engine.TokenResource.
+// Package engine/account implements the tokens.
 package token
 
 import (
@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// maxBody is more than enough for a name and a lifetime.
+// maxBody is the maximum size of a body in bytes, more than a name and a lifetime need.
 const maxBody = 64 << 10
 
 type token struct {
@@ -24,9 +24,8 @@ type token struct {
 	audit  engine.Auditor // may be nil
 }
 
-// New returns the module "builtin/token". It has no options. The options of
-// IONDV's token service are accepted and have no effect, because there is only
-// one issuer.
+// New returns the module "builtin/token". It has no options. It accepts the options of IONDV's
+// token service, which have no effect, because there is only one issuer.
 func New(env *service.Env, _ service.Options) (service.Service, error) {
 	if env.Tokens == nil {
 		return nil, errors.New("this server has no token issuer")
@@ -37,11 +36,11 @@ func New(env *service.Env, _ service.Options) (service.Service, error) {
 	return &token{env.Tokens, env.Access, env.Audit}, nil
 }
 
-// Errors implements engine.Service.
+// Errors implements service.Service.
 func (s *token) Errors() service.ErrorForm { return service.ProblemErrors }
 
-// Routes implements engine.Service. HEAD has a route of its own, because GET /
-// issues a token and HEAD must not have an effect.
+// Routes implements service.Service. HEAD needs its own route, because GET / issues a token and
+// HEAD must not have an effect.
 func (s *token) Routes() []service.Route {
 	return []service.Route{
 		{Method: "GET", Path: "/", Handler: s.issueBare},
@@ -52,8 +51,8 @@ func (s *token) Routes() []service.Route {
 	}
 }
 
-// tokenOwner returns the account of the request. The anonymous account cannot have
-// tokens.
+// tokenOwner returns the id of the account that sends the request. The anonymous account cannot
+// have tokens.
 func tokenOwner(r *service.Request) (string, error) {
 	if r.Account == nil || r.Account.ID == engine.Anonymous.ID {
 		return "", engine.Errorf(engine.Forbidden, "anonymous", "tokens are for accounts that sign in")
@@ -61,10 +60,10 @@ func tokenOwner(r *service.Request) (string, error) {
 	return r.Account.ID, nil
 }
 
-// checkIssuer returns the account of the request if it may issue tokens. The other
-// operations on its own tokens need no permission. An account that uses an
-// OAuth2 token with a scope may not issue tokens, because these have no scope
-// and stay valid after the client's grant has ended.
+// checkIssuer returns the id of the account that sends the request if it may issue tokens. Only
+// this operation needs a permission. A request with an OAuth2 token that has a scope may not issue
+// tokens: the new tokens would have no scope, and would stay valid when the access of the OAuth2
+// client is revoked.
 func (s *token) checkIssuer(ctx context.Context, r *service.Request) (string, error) {
 	account, err := tokenOwner(r)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *token) checkIssuer(ctx context.Context, r *service.Request) (string, er
 	return account, err
 }
 
-// auditToken reports an event about a token to the auditor.
+// auditToken sends an event about a token to the auditor.
 func (s *token) auditToken(ctx context.Context, kind engine.EventKind, r *service.Request, details engine.Fields) {
 	if s.audit != nil {
 		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
@@ -91,13 +90,13 @@ func (s *token) auditIssued(ctx context.Context, r *service.Request, t engine.To
 	s.auditToken(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
 }
 
-// markSecret adds a header for an answer that contains a token.
+// markSecret forbids caches to store a response that contains a token.
 func markSecret(r *service.Response) *service.Response {
 	r.SetHeader("Cache-Control", "no-store")
 	return r
 }
 
-// issueBare answers a new token as plain text, with the content type of IONDV.
+// issueBare answers with a new token as plain text. The content type is that of IONDV.
 func (s *token) issueBare(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
@@ -118,7 +117,7 @@ func (s *token) checkHead(ctx context.Context, r *service.Request) (*service.Res
 	return markSecret(&service.Response{ContentType: "text/html; charset=utf-8"}), nil
 }
 
-// issue answers a new token and its properties.
+// issue answers with a new token and its properties as JSON.
 func (s *token) issue(ctx context.Context, r *service.Request) (*service.Response, error) {
 	account, err := s.checkIssuer(ctx, r)
 	if err != nil {
@@ -167,7 +166,7 @@ func (s *token) revoke(ctx context.Context, r *service.Request) (*service.Respon
 	return &service.Response{}, nil
 }
 
-// appendToken appends a token as JSON, with its secret unless that is "".
+// appendToken appends a token as JSON. If text, the secret of the token, is not "", it is included.
 func appendToken(b []byte, t engine.Token, text string) []byte {
 	fields := engine.Fields{{Name: "id", Value: t.ID}, {Name: "name", Value: t.Name}}
 	if text != "" {
@@ -179,8 +178,8 @@ func appendToken(b []byte, t engine.Token, text string) []byte {
 	return engine.AppendValue(b, fields)
 }
 
-// readOrder reads {"name","lifetime"}. Both may be missing or null, and the body
-// may be empty.
+// readOrder reads the body {"name": ..., "lifetime": ...}. Both fields may be absent or null, and
+// the body may be empty.
 func readOrder(r *service.Request) (name string, lifetime time.Duration, err error) {
 	body, err := r.ReadBody()
 	if err != nil || len(body) == 0 {
@@ -216,8 +215,8 @@ func readOrder(r *service.Request) (name string, lifetime time.Duration, err err
 	return name, lifetime, nil
 }
 
-// readLifetime reads a number of seconds. A number that does not fit a Duration
-// becomes the longest Duration, which the issuer refuses with its limit.
+// readLifetime reads a number of seconds. If it is too large for a Duration, it returns the longest
+// Duration, which the issuer refuses.
 func readLifetime(v any) (time.Duration, error) {
 	number, ok := v.(json.Number)
 	if !ok {

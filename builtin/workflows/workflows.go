@@ -1,7 +1,6 @@
-// Package workflows is the service under /rest/workflows: it returns the states of
-// an object in its workflows, and moves it by transitions or into states. It
-// converts requests to calls of engine.Workflows. Package engine/workflow checks
-// and performs the moves.
+// Package workflows is the service under /rest/workflows. It returns the states of an object in its
+// workflows, and moves the object by transitions or into states. It converts requests to calls of
+// engine.Workflows. Package engine/workflow implements these.
 package workflows
 
 import (
@@ -16,7 +15,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Limits of a request: each move is a transaction.
+// Limits of a request. Each move is a transaction.
 const (
 	maxBody  = 1 << 20
 	maxMoves = 100
@@ -28,12 +27,11 @@ type workflows struct {
 	workflows engine.Workflows
 }
 
-// known are the options. auth and log are options of IONDV, which have no effect
-// here.
+// known are the names of the options. auth and log are options of IONDV without effect.
 var known = []string{"metaRepo", "dataRepo", "workflow", "auth", "log"}
 
-// New returns the module "builtin/workflows". All options are optional: metaRepo,
-// dataRepo (default: the secured repository), workflow (ion://workflows).
+// New returns the module "builtin/workflows". All options may be omitted: metaRepo, dataRepo
+// (default: the repository that checks permissions), workflow (ion://workflows).
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &workflows{workflows: env.Workflows}
 	var err error
@@ -55,7 +53,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	return s, nil
 }
 
-// Routes implements engine.Service.
+// Routes implements service.Service.
 func (s *workflows) Routes() []service.Route {
 	return []service.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.answerStatus},
@@ -64,8 +62,8 @@ func (s *workflows) Routes() []service.Route {
 	}
 }
 
-// Errors implements engine.Service. Refused moves are not failures: they are
-// answered with 200.
+// Errors implements service.Service. It is not used for refused moves, which are answered with
+// status 200.
 func (s *workflows) Errors() service.ErrorForm { return service.ProblemErrors }
 
 // answerStatus answers GET /:class/:id.
@@ -82,7 +80,8 @@ func (s *workflows) answerStatus(ctx context.Context, r *service.Request) (*serv
 }
 
 // performTransitions answers PUT /:class/:id. The body is ["workflow.transition", ...] or
-// {"workflow": ["transition", ...]}, in which a single transition needs no array.
+// {"workflow": ["transition", ...]}. In the second form, a single transition may be written without
+// an array.
 func (s *workflows) performTransitions(ctx context.Context, r *service.Request) (*service.Response, error) {
 	it, err := s.readItem(ctx, r)
 	if err != nil {
@@ -121,8 +120,8 @@ func (s *workflows) enterStates(ctx context.Context, r *service.Request) (*servi
 	return s.performMoves(ctx, it, moves)
 }
 
-// readItem returns the item to be moved. It must be called before the body is read, so
-// that an account that may not read the item gets no errors about the input.
+// readItem returns the item to move. Call it before you read the body, so that an account that may
+// not read the item gets no errors about the input.
 func (s *workflows) readItem(ctx context.Context, r *service.Request) (*engine.Item, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
@@ -146,7 +145,8 @@ func readBody(r *service.Request) (any, error) {
 	return wire.Decode(body)
 }
 
-// readListed reads moves in the form workflow.name. what is "transition" or "state".
+// readListed reads an array of moves in the form workflow.name. what is "transition" or "state",
+// and set stores the name in the move.
 func readListed(body any, what string, set func(*engine.Move, string)) ([]engine.Move, error) {
 	list, ok := body.([]any)
 	if !ok {
@@ -165,7 +165,7 @@ func readListed(body any, what string, set func(*engine.Move, string)) ([]engine
 	return moves, nil
 }
 
-// byWorkflow reads moves that are grouped by the name of their workflow.
+// byWorkflow reads moves from an object with arrays of transitions, by workflow.
 func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	for _, f := range fields {
 		list, ok := f.Value.([]any)
@@ -183,9 +183,9 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 	return moves, nil
 }
 
-// performMoves performs the moves one after the other. Each move is atomic: if one is
-// refused, the moves before it are kept, and those after it are tried. The answer
-// is an array with the reasons of the refused moves.
+// performMoves performs moves of an item one after the other. Each move is atomic. If one is
+// refused, the moves before it stay, and the moves after it are still performed. The answer is an
+// array with the reasons of the refused moves.
 func (s *workflows) performMoves(ctx context.Context, it *engine.Item, moves []engine.Move) (*service.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))

@@ -1,11 +1,11 @@
 // Package mistake lists the mistakes in applications for which the server has a rule. The rule says
 // how the server resolves the mistake, and whether it refuses to start. IONDV starts applications
-// with mistakes, and most applications contain some. So the server also continues after a mistake,
-// and reports it, unless that could lose data or grant access.
+// with mistakes, and most applications contain some. So the server also starts and reports the
+// mistake if that cannot lose data or grant access.
 //
 // The package contains only a table. The packages that read class files, deploy.json, workflows and
 // data files find the mistakes, report them with [jsonfile.Object.Report], and resolve them as the
-// rule says. MISTAKES.md in this folder shows the table to people who move an application from
+// rule says. MISTAKES.md in this folder shows the table; use it when you move an application from
 // IONDV. A test checks that the page matches the table.
 //
 // [jsonfile.Object.Report]: restsrv/engine/jsonfile
@@ -60,8 +60,7 @@ var sections = []Section{Files, Classes, Attributes, Relations, Values, Deploy, 
 
 var all []*Rule
 
-// addRule adds a rule with level Mistake to the table and returns it. For other levels see
-// addLeveled.
+// addRule adds a rule to the table and returns it. Use addLeveled if its level is not Mistake.
 func addRule(section Section, code, mistake, resolution string) *Rule {
 	return addLeveled(engine.Mistake, section, code, mistake, resolution)
 }
@@ -72,7 +71,7 @@ func addLeveled(level engine.Level, section Section, code, mistake, resolution s
 	return r
 }
 
-// All returns the rules, ordered by section and code. The caller must not change them.
+// All returns the rules, ordered by section and code. Callers should not change them.
 func All() []*Rule {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b *Rule) int {

@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// side is a collection that is kept as links. Both sides of a relation, such as
-// region.fans and person.liked, are one list of links.
+// side is one side of a relation that is stored as links. A relation such as region.fans and
+// person.liked has two sides, but only one list of links.
 type side struct {
 	table    string
-	reversed bool // the owner of the collection is the member of the link
+	reversed bool // this side is the member of the links, not the owner
 }
 
 func sideOf(p *engine.Property) side {
@@ -30,8 +30,8 @@ func (s side) linkOf(owner, member string) link {
 	return link{owner, member}
 }
 
-// linkedIDs returns the ids in a collection of links, in the order in which they were
-// linked. It includes ids that belong to no object.
+// linkedIDs returns the ids in the collection p of the object owner, in the order in which they
+// were linked. Some of them may belong to no object.
 func (w *World) linkedIDs(p *engine.Property, owner string) (ids []string) {
 	s := sideOf(p)
 	for _, l := range w.links[s.table] {
@@ -45,9 +45,9 @@ func (w *World) linkedIDs(p *engine.Property, owner string) (ids []string) {
 	return ids
 }
 
-// Members returns the objects in a collection. If the collection is the other side of
-// a reference, these are the objects that refer to o, in the order of their creation;
-// if not, the objects that are linked with it.
+// Members returns the objects in collection p of o. If the collection is the other side of a
+// reference, these are the objects that refer to o, in the order of their creation. Otherwise they
+// are the objects that are linked with o.
 func (w *World) Members(o *Object, p *engine.Property) (found []*Object) {
 	if p.Back != nil {
 		for _, m := range w.Objects(p.Target) {
@@ -71,8 +71,9 @@ func (w *World) removeLink(p *engine.Property, owner, member string) {
 	w.links[s.table] = slices.DeleteFunc(w.links[s.table], func(l link) bool { return l == gone })
 }
 
-// changeLinks changes a collection of links. The new value of a collection keeps the
-// links that are in its order already; the others are linked again, in order.
+// changeLinks applies a change to a collection of o that is stored as links. If the change replaces
+// the collection, members that are already in the right order keep their links; the other members
+// are linked again, at the end.
 func (s *saving) changeLinks(o *Object, c change, strict bool) {
 	written := map[int]*Object{}
 	for i, m := range c.add {
@@ -117,8 +118,8 @@ func (s *saving) changeLinks(o *Object, c change, strict bool) {
 	}
 }
 
-// changeReferences changes a collection that is the other side of a reference. New members get a
-// reference to the object; the references of removed members become null.
+// changeReferences applies a change to a collection of o that is the other side of a reference. New
+// members get a reference to o. In removed members, the reference becomes null.
 func (s *saving) changeReferences(o *Object, c change, strict bool) {
 	target, back := c.property.Target, c.property.Back
 	stay := map[string]bool{}
@@ -175,14 +176,14 @@ func (s *saving) changeReferences(o *Object, c change, strict bool) {
 	}
 }
 
-// awaited is a member of a collection in references that does not exist yet. If a
-// later record of the request creates it, it joins the collection, unless that
-// record gives the reference itself.
+// awaited is a member that a request adds to a collection before the member exists. The collection
+// is the other side of a reference. When a later record of the request creates the object, it joins
+// the collection, unless that record contains the reference itself.
 type awaited struct {
 	owner    *Object
 	property *engine.Property
 	id       string
-	dropped  bool // a later record has taken it out, or put it elsewhere
+	dropped  bool // a later record has removed it from the collection or added it to another one
 }
 
 func (s *saving) addAwaited(a *awaited) {
@@ -194,6 +195,8 @@ func (s *saving) addAwaited(a *awaited) {
 
 // joinAwaiting lets an object that a record has written join the collections that await
 // it.
+// joinAwaiting adds object o to the collections that wait for it. r is the record that has written
+// o.
 func (s *saving) joinAwaiting(o *Object, r *record) {
 	s.awaited = slices.DeleteFunc(s.awaited, func(a *awaited) bool {
 		if a.id != o.ID() || !isBelow(o.Class, a.property.Target) {
@@ -218,8 +221,8 @@ func (s *saving) settleAwaited() {
 	}
 }
 
-// setReference changes a reference of a member. If that is a part of the member's key, the
-// member gets another id.
+// setReference changes a reference of object m. If the reference is part of its key, the id of m
+// changes.
 func (s *saving) setReference(m *Object, attribute string, to any) {
 	before := m.ID()
 	m.Values[attribute] = to
@@ -231,8 +234,8 @@ func (s *saving) setReference(m *Object, attribute string, to any) {
 	}
 }
 
-// eachSide calls visit for each list of links of a class tree, on each side where its
-// objects are.
+// eachSide calls visit for each list of links that contains ids of objects in the class tree root.
+// id returns the end of a link that holds such an id. If both ends do, visit is called twice.
 func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*link) *string)) {
 	owner, member := func(l *link) *string { return &l.owner }, func(l *link) *string { return &l.member }
 	seen := map[side]bool{}
@@ -254,8 +257,8 @@ func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*l
 	}
 }
 
-// followLinks gives an object's links its new id. A link that has the new id already,
-// although no object has it, becomes the object's and stays in its place.
+// followLinks changes the id of an object in all links from the old id to the new one. If an equal
+// link already exists, only that one remains, in its place.
 func (s *saving) followLinks(root *engine.Class, from, to string) {
 	s.eachSide(root, func(table string, id func(*link) *string) {
 		links := slices.Clone(s.links[table])

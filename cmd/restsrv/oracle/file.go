@@ -9,13 +9,13 @@ import (
 // File is the value of a file attribute.
 type File struct{ ID, Name, Type, Content string }
 
-// MarshalJSON implements json.Marshaler: it describes the file.
+// MarshalJSON implements json.Marshaler. It returns the description of the file.
 func (f *File) MarshalJSON() ([]byte, error) {
 	return []byte(Encode(JSON("id", f.ID, "name", f.Name, "link", "/files/"+f.ID, "options", JSON("name", f.Name, "mimeType", f.Type), "size", int64(len(f.Content))))), nil
 }
 
-// bindFile reads the input of a file attribute: a new file, or the description of a
-// stored one, which the object keeps.
+// bindFile reads the input of a file attribute: a new file with its content, or the description of
+// a stored file, which stays.
 func (s *saving) bindFile(p *engine.Property, in any) any {
 	fields, ok := in.(Fields)
 	if in == nil {
@@ -40,7 +40,7 @@ func (s *saving) bindFile(p *engine.Property, in any) any {
 	return nil
 }
 
-// answerFile answers with the content of a file, if an object has it.
+// answerFile answers with the content of the file with this id. It fails if no object has the file.
 func (w *World) answerFile(id string) Answer {
 	for _, o := range w.objects {
 		for _, v := range o.Values {

@@ -9,16 +9,18 @@ import (
 	"restsrv/engine"
 )
 
-// tree holds the attributes that _eager loads, and the attributes of these.
+// tree holds the attributes that _eager loads. The value of an attribute holds the attributes to
+// load of its target.
 type tree map[string]tree
 
-// loading is a step of a path of _eager: the attributes to load, and the class.
+// loading is a position in a path of _eager: the attributes to load there, and their class.
 type loading struct {
 	tree  tree
 	class *engine.Class
 }
 
-// walk follows names of attributes. ok is false if an attribute does not exist.
+// walk follows attribute names from this position and adds them to the tree. ok is false if an
+// attribute does not exist.
 func (l loading) walk(names []string) (end loading, ok bool) {
 	for _, name := range names {
 		var p *engine.Property
@@ -36,7 +38,7 @@ func (l loading) walk(names []string) (end loading, ok bool) {
 	return l, true
 }
 
-// anyProperty returns the attribute of a class or of one of its descendants.
+// anyProperty returns the attribute name of a class or of one of its descendants.
 func anyProperty(c *engine.Class, name string) *engine.Property {
 	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
 		if p := d.Property(name); p != nil {
@@ -46,8 +48,8 @@ func anyProperty(c *engine.Class, name string) *engine.Property {
 	return nil
 }
 
-// eagerPaths reads _eager: names separated by "|", or paths such as "town.region". A name
-// is an attribute of the class, or continues the path before it, or both.
+// eagerPaths parses _eager: paths such as "town.region", separated by "|". A path of one name is an
+// attribute of the class, or continues the path before it, or both.
 func (w *World) eagerPaths(c *engine.Class, eager string) tree {
 	all := tree{}
 	if eager == "" {
@@ -81,8 +83,8 @@ func (w *World) List(c *engine.Class, eager string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// render returns an object in the form of crud. path holds the objects that contain
-// it.
+// render returns an object as JSON in the form of builtin/crud. path holds the objects around it;
+// an object that contains itself is rendered without attributes.
 func (w *World) render(o *Object, eager tree, path []*Object) string {
 	if slices.Contains(path, o) {
 		return `{"_id":` + Encode(o.ID()) + `,"__class":` + Encode(o.Class.FullName) + "}"
@@ -122,8 +124,8 @@ func (w *World) render(o *Object, eager tree, path []*Object) string {
 	return b.String() + "}"
 }
 
-// renderRecord returns an object in the form of the acceptor: only attributes that
-// have a value.
+// renderRecord returns an object as JSON in the form of builtin/acceptor. It has only attributes
+// with a value.
 func (w *World) renderRecord(o *Object) string {
 	var b strings.Builder
 	b.WriteString(`{"_id":` + Encode(o.ID()) + `,"_class":` + Encode(o.Class.FullName) + `,"_classVer":` + Encode(o.Version))
@@ -143,8 +145,8 @@ func (w *World) renderRecord(o *Object) string {
 	return b.String() + "}"
 }
 
-// Value returns the value of an attribute. Cached attributes always have the current
-// result of their formulas, because the classes of the test name all dependencies.
+// Value returns the value of an attribute. For a cached attribute it computes the formula again,
+// since the test classes declare all dependencies and the stored value must be equal.
 func (w *World) Value(o *Object, p *engine.Property) any {
 	if p.Formula != nil {
 		return w.Formulas[p.Definition+"."+p.Name](w, o)
@@ -152,7 +154,7 @@ func (w *World) Value(o *Object, p *engine.Property) any {
 	return o.Values[p.Name]
 }
 
-// encodeValue returns a value as JSON. Numbers in references become text.
+// encodeValue returns a value as JSON. A number in a reference becomes text.
 func encodeValue(p *engine.Property, v any) string {
 	if v != nil && p.Type == engine.Reference {
 		v = valueText(v)
@@ -160,8 +162,7 @@ func encodeValue(p *engine.Property, v any) string {
 	return Encode(v)
 }
 
-// targetOf returns the target of a reference; nil if there is no such object of the
-// attribute's class.
+// targetOf returns the object that a reference points at, or nil if it does not exist.
 func (w *World) targetOf(o *Object, p *engine.Property) *Object {
 	id, _ := o.Values[p.Name].(string)
 	if id == "" {
@@ -170,7 +171,8 @@ func (w *World) targetOf(o *Object, p *engine.Property) *Object {
 	return w.Object(p.Target, id)
 }
 
-// selectionLabel returns the text that a selection list shows for a value.
+// selectionLabel returns the label of a value in the selection list of p. offered is false if the
+// list does not contain the value; the label is then the value itself.
 func selectionLabel(p *engine.Property, v any) (label string, offered bool) {
 	for _, row := range p.Selection.Rows {
 		for _, offer := range row.Values {
@@ -182,7 +184,7 @@ func selectionLabel(p *engine.Property, v any) (label string, offered bool) {
 	return valueText(v), false
 }
 
-// literalValue converts a literal of a class file to a value.
+// literalValue converts a literal in a class file to a value.
 func literalValue(v any) any {
 	if n, ok := v.(json.Number); ok {
 		if i, err := n.Int64(); err == nil {
@@ -194,13 +196,13 @@ func literalValue(v any) any {
 	return v
 }
 
-// namesAttribute matches the parts of a semantic that may be attributes.
+// namesAttribute matches the parts of a display string that may be names of attributes.
 var namesAttribute = regexp.MustCompile(`^[A-Za-z0-9_.]{2,}$`)
 
-// displayString returns the display string: the parts of the class's semantic, which are
-// names of attributes or literal text; the id if the result is empty. References are
-// shown as the display strings of their targets or, if there is no target, as the
-// id.
+// displayString returns the display string of an object. Class.Semantic lists its parts, separated
+// by "|", which are names of attributes or literal text. A reference is replaced by the display
+// string of its target, or by the id if the target does not exist. If the result is empty, it is
+// the id of the object.
 func (w *World) displayString(o *Object) string {
 	var b strings.Builder
 	for _, part := range strings.Split(o.Class.Semantic, "|") {

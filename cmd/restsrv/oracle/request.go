@@ -8,20 +8,20 @@ import (
 	"restsrv/engine"
 )
 
-// Request is a request of the administrator. Class and ID are those in the path.
+// Request is a request of the administrator. Class and ID are the class and the id in its path.
 type Request struct {
-	Number  int    `json:"number"`  // in the sequence: tokens contain it
+	Number  int    `json:"number"`  // position in the sequence of requests; it is part of tokens (see World.newToken)
 	Service string `json:"service"` // crud, acceptor, workflows or files
 	Method  string `json:"method"`
 	Class   string `json:"class,omitempty"`
 	ID      string `json:"id,omitempty"`    // "" for requests to the class
 	Eager   string `json:"eager,omitempty"` // the parameter _eager
-	Body    any    `json:"body,omitempty"`  // Fields; []any for acceptor and workflows
+	Body    any    `json:"body,omitempty"`  // Fields for crud; []any for acceptor and workflows
 	Strict  bool   `json:"strict,omitempty"`
 }
 
-// Fields is a JSON object in the order of its members. Values are nil, bool, int64,
-// float64, string, []any and Fields.
+// Fields is a JSON object with its members in order. Values are nil, bool, int64, float64, string,
+// []any and Fields.
 type Fields []Field
 
 // Field is a member of Fields.
@@ -30,7 +30,7 @@ type Field struct {
 	Value any
 }
 
-// JSON returns an object with the members that are given as names and values in turn.
+// JSON returns an object. The arguments are alternately names and values of its members.
 func JSON(members ...any) (f Fields) {
 	for i := 0; i < len(members); i += 2 {
 		f = append(f, Field{members[i].(string), members[i+1]})
@@ -62,7 +62,7 @@ func Encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Get returns a member; nil if there is none.
+// Get returns the value of a member, or nil if it does not exist.
 func (f Fields) Get(name string) any {
 	for _, field := range f {
 		if field.Name == name {
@@ -72,8 +72,7 @@ func (f Fields) Get(name string) any {
 	return nil
 }
 
-// Answer is the answer to a request. The body is set only if the request succeeded, else
-// the code.
+// Answer is the answer to a request. If the request succeeds, Body is set, and otherwise Code.
 type Answer struct {
 	Status int
 	Code   string
@@ -82,7 +81,7 @@ type Answer struct {
 	Objects []*Object
 }
 
-// Do makes a request and returns the answer. A request that fails changes nothing.
+// Do executes a request and returns the answer. If the request fails, the World does not change.
 func (w *World) Do(r Request) (a Answer) {
 	switch r.Service {
 	case "workflows":
@@ -150,8 +149,8 @@ func (s *saving) do(r Request) Answer {
 	return Answer{Status: 200, Body: s.render(o, eager, nil), Objects: s.touched}
 }
 
-// acceptRecords saves the records of acceptor in their order, all or none. The answer
-// shows each object as it is stored in the end.
+// acceptRecords executes a request to acceptor. It saves the records in their order, all or none.
+// The answer contains the objects in their final state.
 func (s *saving) acceptRecords(r Request) Answer {
 	list, _ := r.Body.([]any)
 	var records []*record
@@ -177,7 +176,7 @@ func (s *saving) acceptRecords(r Request) Answer {
 	return Answer{Status: 200, Body: "[" + strings.Join(bodies, ",") + "]", Objects: s.touched}
 }
 
-// bindRecord reads an object of a request.
+// bindRecord reads an object in a request.
 func (s *saving) bindRecord(c *engine.Class, in Fields, strict bool) *record {
 	r := &record{class: c, id: valueText(in.Get("_id")), strict: strict, values: map[string]any{}}
 	for _, f := range in {
@@ -206,13 +205,14 @@ func (s *saving) bindRecord(c *engine.Class, in Fields, strict bool) *record {
 			refuse(400, "required")
 		}
 	}
-	// The members of a JSON object have no order: collections change in that of the class.
+	// The members of a JSON object have no order, so collections are changed in the order of the
+	// class.
 	slices.SortFunc(r.changes, func(a, b change) int { return a.property.Index - b.property.Index })
 	return r
 }
 
-// bindTarget reads the input for a reference or for a member of a collection: an id, or an
-// object. If the object has only an _id, it is used as an id.
+// bindTarget reads the input for a reference or for a member of a collection: an id or an object.
+// An object with only an _id counts as an id.
 func (s *saving) bindTarget(p *engine.Property, in any, strict bool) any {
 	fields, object := in.(Fields)
 	if !object {
@@ -262,7 +262,7 @@ func (s *saving) bindChange(p *engine.Property, in any, strict bool) change {
 	return c
 }
 
-// checkStrict makes the checks of a value in strict handling.
+// checkStrict does the checks of a value that apply only in strict handling.
 func checkStrict(p *engine.Property, v any) {
 	if text, ok := v.(string); ok && p.Size > 0 && p.Type.Textual() && p.Type != engine.GUID && len([]rune(text)) > p.Size {
 		refuse(400, "size")

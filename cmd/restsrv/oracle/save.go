@@ -8,14 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// record is an object in a request.
+// record is an object in a request, before it is saved.
 type record struct {
 	class   *engine.Class
-	id      string // of "_id"; "" if not given
+	id      string // from "_id"; "" if not given
 	version string
 	strict  bool
-	place   func(values map[string]any) // sets the reference of a member to its owner, also if the member has nested records
-	// values are given for stored attributes; a reference may be a *record.
+	place   func(values map[string]any) // sets the reference of a collection's member to its owner; nil for other records
+	// values holds the given values of stored attributes. The value of a reference may be a *record.
 	values  map[string]any
 	changes []change // changes of collections
 }
@@ -24,37 +24,38 @@ type record struct {
 type change struct {
 	property *engine.Property
 	replace  bool
-	add      []any // ids and *records
+	add      []any // ids, or *record for objects to save
 	remove   []string
 }
 
-// mode is how a record finds the object that it changes.
+// mode determines how a record finds the object that it changes.
 type mode int
 
 const (
 	creating  mode = iota // crud creates an object
 	updating              // crud changes an object, which must exist
 	accepting             // acceptor creates an object or changes the existing one
-	nested                // an object within another one: created or changed
+	nested                // an object within another object: created or changed
 )
 
-// pending is an object with changes of its collections.
+// pending is an object with collections that are still to be changed.
 type pending struct {
 	object *Object
 	record *record
 }
 
-// saving is one request that writes.
+// saving is the execution of one request that writes.
 type saving struct {
 	*World
 	later    []pending
-	moves    []move      // changes of keys by the record under way
+	moves    []move      // changes of ids by the current record
 	awaited  []*awaited  // members that do not exist yet
-	expected []reference // references that are checked at the end of the request
-	touched  []*Object
+	expected []reference // references to check at the end of the request
+	// written objects
+	touched []*Object
 }
 
-// move is a change of the id of an object.
+// move is a change of an object's id. root is the root of its class tree.
 type move struct {
 	root     *engine.Class
 	from, to string
@@ -66,9 +67,9 @@ type reference struct {
 	strict   bool
 }
 
-// save saves a record of a request with its nested records: first the objects in its
-// references, then its own attributes, then its collections. The records of a request
-// take effect in their order, as if each was a request.
+// save saves a record and its nested records: first the objects in its references, then its own
+// attributes, then its collections. Later records of the request see the result, as if each record
+// was a request.
 func (s *saving) save(r *record, m mode) *Object {
 	s.moves = nil
 	o := s.write(r, m)
@@ -86,7 +87,7 @@ func (s *saving) save(r *record, m mode) *Object {
 	return o
 }
 
-// write saves a record without its collections.
+// write saves a record without its collections, which are added to s.later.
 func (s *saving) write(r *record, m mode) *Object {
 	if r.class.Abstract {
 		refuse(400, "abstract")
@@ -135,8 +136,8 @@ func (s *saving) write(r *record, m mode) *Object {
 	return o
 }
 
-// currentID returns the id of the object that an id in the record under way means: the
-// object that had the id before the record changed keys.
+// currentID returns the current id of the object that had the given id before the current record
+// changed ids.
 func (s *saving) currentID(c *engine.Class, id string) string {
 	for _, m := range s.moves {
 		if m.root == c.Root() && m.from == id {
@@ -146,7 +147,8 @@ func (s *saving) currentID(c *engine.Class, id string) string {
 	return id
 }
 
-// redirectRecord applies currentID to the object that a record changes.
+// redirectRecord changes the id of a record if the object to change has got another id (see
+// currentID).
 func (s *saving) redirectRecord(r *record) {
 	key := idOf(r.class, r.values)
 	id := r.id
@@ -162,8 +164,8 @@ func (s *saving) redirectRecord(r *record) {
 	}
 }
 
-// completeKey sets the key attributes of a record from its _id. If the key is
-// composite, the _id must have exactly one part per key attribute.
+// completeKey sets key attributes that are not given from the _id of a record. If the key has
+// several attributes, it does so only if the _id has the same number of parts.
 func completeKey(r *record) {
 	if r.id == "" {
 		return
@@ -181,9 +183,9 @@ func completeKey(r *record) {
 	}
 }
 
-// findObject returns the object that a record changes; nil if the object is new. An object
-// is found by _id, or else by the key attributes: parts of a composite key are
-// compared one by one. All classes of an inheritance tree share their keys.
+// findObject returns the object that a record changes, or nil if the object is new. It finds the
+// object by _id, or else by the key attributes. It compares the attributes of a composite key one
+// by one. All classes of a tree share their keys.
 func (s *saving) findObject(r *record, m mode) *Object {
 	switch {
 	case m == creating:
@@ -199,8 +201,8 @@ func (s *saving) findObject(r *record, m mode) *Object {
 	}
 	o := s.Object(root, id)
 	if o != nil && len(r.class.Key) > 1 && idOf(r.class, r.values) == id {
-		// Keys such as (a_b, c) and (a, b_c) have the same text, and are different.
-		// The second object with this text cannot be created: see insert.
+		// Different keys such as (a_b, c) and (a, b_c) have the same id. The second object with this
+		// id cannot be created: see insert.
 		for _, name := range r.class.Key {
 			if r.values[name] != o.Values[name] {
 				return nil
@@ -213,7 +215,7 @@ func (s *saving) findObject(r *record, m mode) *Object {
 	return o
 }
 
-// insert creates an object. It gets defaults, generated keys and numbers.
+// insert creates an object with defaults, generated keys and numbers.
 func (s *saving) insert(r *record, values map[string]any) *Object {
 	c := r.class
 	o := &Object{Class: c, Values: map[string]any{}, Creator: account, Version: r.version}
@@ -228,7 +230,7 @@ func (s *saving) insert(r *record, values map[string]any) *Object {
 	return o
 }
 
-// setDefaults sets the attributes that a new object lacks.
+// setDefaults sets the attributes of a new object that are not given.
 func (s *saving) setDefaults(o *Object) {
 	for _, p := range o.Class.Properties {
 		if !isStored(p) {
@@ -255,22 +257,23 @@ func (s *saving) setDefaults(o *Object) {
 
 func counterOf(c *engine.Class, p *engine.Property) string { return c.Root().FullName + "." + p.Name }
 
-// raiseCounter sets a counter to a given number if the number is higher. Numbers above 2^52
-// are ignored: a request must not use up the range of a counter.
+// raiseCounter raises the counter of a generated number if a request gives a higher number. It
+// ignores numbers above 2^52, because a request must not use up the range of a counter.
 func (s *saving) raiseCounter(c *engine.Class, p *engine.Property, v any) {
 	if n, ok := v.(int64); ok && p.Autoassigned && n <= 1<<52 {
 		s.counters[counterOf(c, p)] = max(s.counters[counterOf(c, p)], n)
 	}
 }
 
-// Next takes the next number of a counter.
+// Next returns the next number of a counter.
 func (w *World) Next(counter string) int64 {
 	w.counters[counter]++
 	return w.counters[counter]
 }
 
-// checkObject rejects an object if a required value is missing, or if another object has
-// its key or a unique value.
+// checkObject refuses an object without a required value. It also refuses an object with the key or
+// a unique value of another object. except is the stored object itself if it is changed, and nil if
+// o is new.
 func (s *saving) checkObject(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
 		if isStored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
@@ -323,9 +326,9 @@ func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
 	}
 }
 
-// changeClass changes the class of an object to that of a record of acceptor, which is
-// below its class or beside it. If the record names an ancestor, the object keeps its
-// class. No value may be lost.
+// changeClass changes the class of an object to class c of an acceptor record. c is a descendant of
+// its class, or in another branch of the tree. The request is refused if an attribute with a value
+// does not exist in c.
 func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) {
 	for _, p := range o.Class.Properties {
 		has := isStored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.linkedIDs(p, o.ID())) > 0
@@ -344,10 +347,10 @@ func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) 
 	s.setDefaults(o)
 }
 
-// followID replaces the id of an object in all references and links to it, including
-// those that the request has just written. If other references already contain the
-// new id, they stay and now point at the object. If the key of an object contains
-// such a reference, it gets a new id too.
+// followID replaces the id of an object in all references and links to it, including references of
+// the current request. If the new id is part of the key of an object with such a reference, the id
+// of that object changes too. References that already contain the new id stay, and now point at
+// this object.
 func (s *saving) followID(root *engine.Class, from, to string) {
 	s.moves = append(s.moves, move{root, from, to})
 	for i, r := range s.expected {
@@ -372,7 +375,7 @@ func (s *saving) followID(root *engine.Class, from, to string) {
 	s.followLinks(root, from, to)
 }
 
-// remove deletes an object with its links. References to it keep the id.
+// remove deletes an object and its links. References to it keep the id.
 func (s *saving) remove(c *engine.Class, id string) {
 	o := s.Object(c, id)
 	if o == nil {
@@ -382,8 +385,9 @@ func (s *saving) remove(c *engine.Class, id string) {
 	s.dropLinks(c.Root(), id)
 }
 
-// settleReferences ends a request. All members must exist. If strict handling or the attribute
-// restricts a reference, it must point at an object of the right class.
+// settleReferences runs at the end of a request. All members of collections must exist. In strict
+// handling, the targets of references must exist too. An existing target must have an allowed
+// class.
 func (s *saving) settleReferences() {
 	s.settleAwaited()
 	for _, r := range s.expected {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Workflow is a workflow of a class. If a condition is nil, it always holds.
+// Workflow is a workflow of a class.
 type Workflow struct {
 	Name, Caption, Class, Start string
 
@@ -13,13 +13,15 @@ type Workflow struct {
 	Transitions []Transition
 }
 
-// State is a state of a workflow. If Holds is false, the object has left the state.
+// State is a state of a workflow. If Holds returns false, the object is not in the workflow. If
+// Holds is nil, it counts as true.
 type State struct {
 	Name, Caption string
 	Holds         func(*World, *Object) bool
 }
 
-// Transition leads from a state to another one and assigns values.
+// Transition leads from one state to another and assigns values. If Holds is nil, it counts as
+// true.
 type Transition struct {
 	Name, Caption, From, To string
 	Holds                   func(*World, *Object) bool
@@ -35,7 +37,7 @@ func (f *Workflow) findState(name string) *State {
 	return nil
 }
 
-// stageOf returns the state of an object.
+// stageOf returns the state of an object in the workflow.
 func (f *Workflow) stageOf(o *Object) *State {
 	name := o.stages[f.Name]
 	if name == "" {
@@ -48,8 +50,8 @@ func conditionHolds(w *World, o *Object, condition func(*World, *Object) bool) b
 	return condition == nil || condition(w, o)
 }
 
-// answerWorkflow answers a request to the service workflows. Each move in a list is atomic
-// on its own: the answer lists the rejected moves.
+// answerWorkflow executes a request to the service workflows. Each move in a list is atomic. The
+// answer lists the refused moves.
 func (w *World) answerWorkflow(r Request) Answer {
 	c := w.Class(r.Class)
 	if c == nil || w.Object(c, r.ID) == nil {
@@ -75,8 +77,8 @@ func (w *World) answerWorkflow(r Request) Answer {
 	return Answer{Status: 200, Body: Encode(refused), Objects: []*Object{w.Object(c, id)}}
 }
 
-// tryMove makes a move, by a transition or into a state. If the move is rejected, it
-// returns the entry for the answer.
+// tryMove moves an object by a transition or into a state. If the move is refused, it returns the
+// entry for the answer.
 func (s *saving) tryMove(o *Object, workflow, name string, byTransition bool) (fault any) {
 	refused := func(code string, params ...any) any { return JSON("code", code, "params", JSON(params...)) }
 	var f *Workflow
@@ -122,13 +124,13 @@ func (s *saving) tryMove(o *Object, workflow, name string, byTransition bool) (f
 	stages := map[string]string{}
 	maps.Copy(stages, o.stages)
 	if stages[f.Name] = to.Name; !byTransition && to.Name == f.Start {
-		delete(stages, f.Name) // the object is as if it was never moved
+		delete(stages, f.Name) // the object is in the start state again, as if it was never moved
 	}
 	o.stages = stages
 	return nil
 }
 
-// workflowStatus returns the states of an object in its workflows. All times are the token
+// workflowStatus returns the answer about the states of an object. All times in it are the token
 // Time.
 func (w *World) workflowStatus(o *Object) string {
 	var stages []string
@@ -154,5 +156,5 @@ func (w *World) workflowStatus(o *Object) string {
 	return `{"stages":{` + strings.Join(stages, ",") + `},"itemPermissions":{},"propertyPermissions":{},"selectionProviders":{}}`
 }
 
-// Time is the token for any time. Two times may differ.
+// Time is the token for all times. Tokens for different times are equal.
 const Time = "«time»"

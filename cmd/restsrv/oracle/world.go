@@ -1,11 +1,11 @@
-// Package oracle is a model of the data model: it computes the answers of the
-// services crud and acceptor, and the stored data. One administrator sends all
-// requests, one after the other. It should be easy to read, and it shares no code
-// with engine/store: all objects are in memory, a request works on a copy, and the
-// copy replaces the original only if the request succeeds.
+// Package oracle is a simple model of the server, for tests. It computes the answers of the
+// services crud, acceptor and workflows, and the stored data, so that tests can compare them with
+// the real server. One administrator sends all requests, one after the other.
 //
-// The model uses only the metadata of classes (engine.Class). If it cannot know a
-// value, such as a generated id, its answers contain a token (see World.token).
+// The model should be easy to read, and shares no code with engine/store. All objects are in
+// memory. A request works on a copy, which replaces the original only if the request succeeds. The
+// model uses the classes in engine.Class. If it cannot know a value, such as a generated id, its
+// answers contain a token (see World.newToken).
 package oracle
 
 import (
@@ -18,40 +18,39 @@ import (
 	"restsrv/engine"
 )
 
-// World is the stored state: all objects and links.
+// World is the stored data: all objects, links and counters.
 type World struct {
-	// Formulas compute calculated attributes and default values. The key is the name
-	// of the class that declares the attribute and the name of the attribute,
-	// "line.total". They return a value of the same types as in Object.Values.
+	// Formulas compute calculated attributes and default values. The key is the class that declares
+	// the attribute and the name of the attribute, such as "line.total". The result has the types of
+	// Object.Values.
 	Formulas map[string]func(*World, *Object) any
-	// Workflows are the workflows of all classes, in the order of their names.
+	// Workflows are the workflows of all classes, ordered by name.
 	Workflows []Workflow
 
 	classes  map[string]*engine.Class
 	objects  []*Object // in the order in which they were created
 	links    map[string][]link
 	counters map[string]int64
-	request  int // the number of the request under way
+	request  int // number of the current request
 	tokens   int // number of tokens in the current request
 }
 
 // Object is a stored object.
 type Object struct {
 	Class *engine.Class
-	// Values are the stored attributes by name: nil, bool, int64, float64, string or *File.
-	// A reference is the id of its target.
+	// Values are the stored attributes by name: nil, bool, int64, float64, string or *File. The
+	// value of a reference is the id of its target.
 	Values                   map[string]any
 	Creator, Editor, Version string
 
-	stages map[string]string // the state to which it was moved, by workflow
+	stages map[string]string // state to which the object was moved, by workflow
 }
 
-// link is a pair of ids in a collection that is not the other side of a
-// reference. Both may belong to no object: such a link becomes visible when an
-// object gets the id.
+// link is a pair of ids, of an object with a collection and of a member. An id may belong to no
+// object: when an object gets the id, it has the link.
 type link struct{ owner, member string }
 
-// account is the administrator. All requests are sent by this account.
+// account is the administrator that sends all requests.
 const account = "admin@local"
 
 // New returns a world without objects.
@@ -63,7 +62,7 @@ func New(classes []*engine.Class) *World {
 	return w
 }
 
-// copy returns a world that can be changed without changing w.
+// copy returns a copy of w that can be changed without changing w.
 func (w *World) copy() *World {
 	c := *w
 	c.counters, c.links, c.objects = maps.Clone(w.counters), maps.Clone(w.links), nil
@@ -78,8 +77,8 @@ func (w *World) copy() *World {
 	return &c
 }
 
-// State returns everything that is stored, as text: two worlds of the same classes
-// with the same state give the same answers, except for the order of lists.
+// State returns all stored data as text. Two worlds with the same state and the same classes give
+// the same answers, except for the order of lists.
 func (w *World) State() string {
 	var lines []string
 	for _, o := range w.objects {
@@ -94,8 +93,8 @@ func (w *World) State() string {
 	return strings.Join(lines, "\n") + Encode(w.counters)
 }
 
-// newToken returns a new token. It stands for text that the model cannot know and that
-// the first answer with it shows.
+// newToken returns a new token. It stands for text that the model cannot know, such as a generated
+// id. The first answer of the server that contains the text shows its value.
 func (w *World) newToken() string {
 	w.tokens++
 	return fmt.Sprintf("«%d.%d»", w.request, w.tokens)
@@ -116,8 +115,7 @@ func idOf(c *engine.Class, values map[string]any) string {
 	return strings.Join(parts, engine.IDSeparator)
 }
 
-// Objects returns the objects of a class and of its descendants, in the order of
-// their creation.
+// Objects returns the objects of a class and of its descendants, in the order of their creation.
 func (w *World) Objects(c *engine.Class) (found []*Object) {
 	for _, o := range w.objects {
 		if isBelow(o.Class, c) {
@@ -127,8 +125,7 @@ func (w *World) Objects(c *engine.Class) (found []*Object) {
 	return found
 }
 
-// Object returns the object of a class, or of a descendant, that has the id; nil
-// if there is none.
+// Object returns the object with this id in a class or its descendants, or nil.
 func (w *World) Object(c *engine.Class, id string) *Object {
 	for _, o := range w.Objects(c) {
 		if o.ID() == id {
@@ -151,16 +148,16 @@ func isBelow(c, above *engine.Class) bool {
 	return false
 }
 
-// fault is the panic value of a request that fails.
+// fault is the value of the panic that ends a failing request.
 type fault struct {
 	status int
-	code   string // the attribute "code" of the answer
+	code   string // field "code" of the error response
 }
 
-// refuse ends the request. Everything that it has done is undone (see Do).
+// refuse ends the request with an error, by a panic. Do discards the changes.
 func refuse(status int, code string) { panic(fault{status, code}) }
 
-// valueText returns a value as a part of an id.
+// valueText returns a value as text, such as a part of an id.
 func valueText(v any) string {
 	if v == nil {
 		return ""
@@ -173,8 +170,8 @@ func isStored(p *engine.Property) bool {
 	return p.Type != engine.Collection && p.Formula == nil && p.Back == nil
 }
 
-// cast converts a value of a request to the stored type, if that loses no
-// information: "12" and 3.0 are whole numbers, "12a" and 3.5 are not.
+// cast converts a value in a request to the stored type. If that would lose information, it refuses
+// the request: "12" and 3.0 are whole numbers, "12a" and 3.5 are not.
 func cast(p *engine.Property, v any) any {
 	if v == nil {
 		return nil
