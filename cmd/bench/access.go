@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// Accounts for comparisons with the administrator, whose requests need no
-// permission checks. All have the same password.
+// Accounts with permission checks, for comparison with the administrator, whose requests are not
+// checked. All have the same password.
 const (
 	reader  = "reader@local"  // has all permissions on the classes
-	member  = "member@local"  // has only the role that the items of one group give
-	partial = "partial@local" // reads the class; one attribute is hidden
+	member  = "member@local"  // may read only items of memberGroup, by a role that the items give
+	partial = "partial@local" // may read the class except one attribute
 )
 
 // memberGroup is the group of rows that member may read.
 const memberGroup = groupPrefix + "000000000001"
 
-// protected is an attribute that is hidden from accounts without a grant.
+// protected is the resource of an attribute that is hidden from accounts without a grant on it.
 const protected = "a:::note@bench.body"
 
 // Credentials of the OAuth2 client.
@@ -33,7 +33,7 @@ const (
 	clientSecret = "bench-secret"
 )
 
-// pluginConfig returns the configuration of roles that items give, and of OAuth2.
+// pluginConfig configures a role that depends on the item (roleMap) and the OAuth2 provider.
 func pluginConfig() object {
 	return object{
 		"securedDataRepo": object{"options": object{"roleMap": object{"note@bench": object{"MEMBER": object{"attribute": "group"}}}}},
@@ -43,9 +43,8 @@ func pluginConfig() object {
 	}
 }
 
-// addAccounts creates the accounts and their grants, also those of the anonymous
-// account. So all measurements include permission checks, except those of the
-// administrator.
+// addAccounts creates the accounts and grants permissions to them and to the anonymous account. So
+// all measured requests include permission checks, except those of the administrator.
 func addAccounts(ctx context.Context, p *process) error {
 	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
 		if err := p.runCommand(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
@@ -70,8 +69,8 @@ func addAccounts(ctx context.Context, p *process) error {
 	return nil
 }
 
-// runCommand runs a command with a subcommand on the database of the server. Its
-// standard input is the password.
+// runCommand runs a command such as "user add" on the database of the server. The password is its
+// standard input.
 func (p *process) runCommand(ctx context.Context, args ...string) error {
 	all := append([]string{args[0], args[1], "-config", filepath.Join(p.dir, "deploy.json")}, args[2:]...)
 	c := exec.CommandContext(ctx, p.path, all...)
@@ -82,9 +81,9 @@ func (p *process) runCommand(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// accessScenarios compare requests with different kinds of permissions with the
-// same request of the administrator, which needs no checks, and kinds of
-// authentication with anonymous requests.
+// accessScenarios returns comparisons of restsrv with itself: requests with permission checks
+// against the same requests of the administrator, and requests with tokens against anonymous
+// requests.
 func accessScenarios(admin string) []scenario {
 	one, list := item("signed"), path("signed/note@bench/?_count=20")
 	few := path("signed/note@bench/?_count=20&group=" + memberGroup)
@@ -112,13 +111,13 @@ func accessScenarios(admin string) []scenario {
 	}
 }
 
-// ownToken requests a token for the reader.
+// ownToken requests a token for account reader.
 func ownToken(ctx context.Context, p *process) (string, error) {
 	text, err := p.fetchText(ctx, "GET", "/rest/token", reader, adminPassword, "")
 	return strings.TrimSpace(text), err
 }
 
-// clientToken requests an OAuth2 token for the reader.
+// clientToken requests an OAuth2 token for account reader.
 func clientToken(ctx context.Context, p *process) (string, error) {
 	text, err := p.fetchText(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
 	if err != nil {
@@ -133,8 +132,8 @@ func clientToken(ctx context.Context, p *process) (string, error) {
 	return answer.Token, nil
 }
 
-// fetchText sends an authenticated request and returns the body. It fails if the
-// status is not 200.
+// fetchText sends a request with user name and password, and returns the body. It returns an error
+// if the status is not 200.
 func (p *process) fetchText(ctx context.Context, method, path, user, password, form string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
 	if err != nil {
@@ -156,7 +155,7 @@ func (p *process) fetchText(ctx context.Context, method, path, user, password, f
 	return string(body), err
 }
 
-// basicLine returns the header line that authenticates an account.
+// basicLine returns the header line with the credentials of an account.
 func basicLine(id string) string {
 	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+adminPassword)) + "\r\n"
 }

@@ -16,20 +16,20 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// database is a kind of database, in which both sides of a table store their
-// rows.
+// database is a database system on which the benchmark runs. The two compared servers have separate
+// databases in it.
 type database struct {
 	name     string
-	settings string                           // its settings, for the heading
-	columns  string                           // description of the special columns of the comparison
-	fresh    func(dir string) (string, error) // creates an empty one and returns its address in the form for the floor
-	settle   func(address string) error       // runs the maintenance that would otherwise start some time after a load
-	cpu      func() (time.Duration, error)    // processor time of its own processes; nil if it has none, or if they are not visible
-	bulk     float64                          // the must value of the bulk save
+	settings string                           // its settings, for the heading of the table
+	columns  string                           // explanation of the additional columns of the table
+	fresh    func(dir string) (string, error) // creates an empty database and returns its address, as the floor takes it
+	settle   func(address string) error       // runs maintenance that would otherwise start during the measurement
+	cpu      func() (time.Duration, error)    // processor time of the database's own processes; nil if unknown
+	bulk     float64                          // goal of the ratio for the bulk save
 	close    func()
 }
 
-// sqliteFiles returns SQLite, which runs inside the server's process.
+// sqliteFiles returns SQLite, which runs in the process of the server.
 func sqliteFiles() *database {
 	return &database{
 		name:     "SQLite",
@@ -42,9 +42,8 @@ func sqliteFiles() *database {
 	}
 }
 
-// postgresServer returns the PostgreSQL that the tests use: the server that
-// RESTSRV_TEST_POSTGRES names, or a temporary cluster of the installed
-// binaries.
+// postgresServer returns the PostgreSQL server that tests use too: the server in
+// RESTSRV_TEST_POSTGRES, or a temporary one if PostgreSQL is installed.
 func postgresServer() (*database, error) {
 	address, end, err := pgtest.Use("shared_buffers=512MB", "max_wal_size=4GB")
 	if err != nil {
@@ -88,8 +87,8 @@ func postgresServer() (*database, error) {
 
 func isPostgres(address string) bool { return strings.HasPrefix(address, "postgres://") }
 
-// queryValue runs a statement and returns its single value. If there is no row, it
-// returns the zero value.
+// queryValue runs a statement and returns its single value. If there is no row, it returns the zero
+// value.
 func queryValue[T any](address, statement string) (found T, err error) {
 	conn, err := sql.Open("postgres", address)
 	if err != nil {
@@ -103,15 +102,15 @@ func queryValue[T any](address, statement string) (found T, err error) {
 	return found, err
 }
 
-// postmaster returns the main process of a PostgreSQL that runs on this
-// machine: the parent of the process that answers.
+// postmaster returns the process id of a PostgreSQL server on this machine. It is the parent of the
+// process that serves the connection.
 func postmaster(address string) (int, error) {
 	conn, err := sql.Open("postgres", address)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close()
-	conn.SetMaxOpenConns(1) // the process ends with its connection
+	conn.SetMaxOpenConns(1) // the process of a connection ends with the connection
 	var pid int
 	if err := conn.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
 		return 0, err
@@ -126,7 +125,7 @@ func postmaster(address string) (int, error) {
 	return parentOf(text)
 }
 
-// parentOf parses the parent's process id from /proc/<pid>/stat.
+// parentOf returns the parent's process id from the contents of /proc/<pid>/stat.
 func parentOf(stat []byte) (int, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
@@ -135,8 +134,8 @@ func parentOf(stat []byte) (int, error) {
 	return strconv.Atoi(string(fields[1]))
 }
 
-// familyTime returns the processor time of a process, of its children, and of
-// those that it has waited for.
+// familyTime returns the processor time of a process, of its running children and of children that
+// have ended.
 func familyTime(pid int) (time.Duration, error) {
 	own, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// The must values of durable writes.
+// The goals for durable writes.
 const (
-	mustDurable = 1.1 // processor time of a write, relative to synchronous=NORMAL
-	mustShare   = 8   // answers per flush if shareAt connections write
+	mustDurable = 1.1 // processor time of a write with synchronous=FULL, relative to NORMAL
+	mustShare   = 8   // writes per flush if shareAt connections write
 	shareAt     = 64
 )
 
-// durable is one request, measured with synchronous=FULL against NORMAL.
+// durable is a request that is measured with synchronous=FULL and NORMAL.
 type durable struct {
 	name        string
 	connections int
-	pair        pair // NORMAL, FULL
-	answered    int  // answers while flushes were counted
+	pair        pair // left is NORMAL, right is FULL
+	answered    int  // answers during the count of flushes
 	flushed     int
 }
 
-// selectDurables returns the measurements that -only selects.
+// selectDurables returns the measurements that match -only.
 func selectDurables(s *settings) (chosen []*durable) {
 	for _, n := range []int{16, shareAt} {
 		d := &durable{name: fmt.Sprintf("PATCH one at %d connections", n), connections: n}
@@ -37,9 +37,9 @@ func selectDurables(s *settings) (chosen []*durable) {
 	return chosen
 }
 
-// measureDurable compares two servers on copies of the database of a stopped
-// program with SQLite. Then it counts the flushes of a third server. counted
-// describes the unit that was counted.
+// measureDurable measures writes on two servers, with NORMAL and FULL, on copies of the SQLite
+// database of program g, which is not running. Then it counts the flushes of a third server.
+// counted says which unit it counted.
 func measureDurable(ctx context.Context, s *settings, dir string, g *program, all []*durable) (counted string, err error) {
 	normal, err := copyProgram(filepath.Join(dir, "normal"), g)
 	if err != nil {
@@ -65,7 +65,7 @@ func measureDurable(ctx context.Context, s *settings, dir string, g *program, al
 	return countFlushes(ctx, s, full, all)
 }
 
-// copyProgram returns the same application on a copy of the database.
+// copyProgram returns a program with the same application on a copy of the database, below dir.
 func copyProgram(dir string, g *program) (*program, error) {
 	other, err := newRestsrv(program{name: g.name, dir: dir, path: g.path, db: g.db, numbers: g.numbers}, further{})
 	if err != nil {
@@ -87,8 +87,8 @@ func copyProgram(dir string, g *program) (*program, error) {
 	return other, to.Close()
 }
 
-// countFlushes drives a server and counts its flushes: by strace if it is
-// installed, else it counts commits, each of which flushes once.
+// countFlushes sends writes to a server and counts its flushes, with strace if that is installed.
+// Otherwise it counts commits, since each of them flushes once.
 func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) (counted string, err error) {
 	flushes := g.loggedCommits
 	counted = "COMMIT statements: there is no strace to count flushes with"
@@ -121,13 +121,13 @@ func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) 
 	return counted, nil
 }
 
-// tracedFlushes counts the flushes that strace has recorded so far.
+// tracedFlushes returns the number of flushes in the output of strace so far.
 func (g *program) tracedFlushes() (int, error) {
 	text, err := os.ReadFile(g.traceFile())
 	return strings.Count(string(text), "sync("), err // fsync(4) = 0, fdatasync(4 <unfinished ...>
 }
 
-// loggedCommits counts the transactions in the server's log so far.
+// loggedCommits returns the number of commits in the log of the server so far.
 func (g *program) loggedCommits() (int, error) {
 	text, err := os.ReadFile(g.logFile())
 	return strings.Count(string(text), "sql=COMMIT"), err

@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// The fairness benchmark measures the requests of one account, reader, alone and
-// while another account, rival, makes a load with several connections.
+// The fairness benchmark (-fair) measures requests of one account, reader, first alone and then
+// while another account, rival, sends requests on several connections.
 const (
 	rival           = "rival@local"
 	fairConnections = 4
 	rivals          = 8
 	fairRounds      = 2
 	fairDuration    = time.Second
-	signIns         = 48 // accounts that sign in for the first time
+	signIns         = 48 // accounts that have not signed in yet
 	signInsPerRound = 8
-	settling        = 300 * time.Millisecond // until the requests of the rival have ended and it no longer counts as present
+	settling        = 300 * time.Millisecond // time until rival does not count as present any more
 	heavyRegexps    = 28
-	fairShare       = 0.5 // least throughput beside the load, relative to alone
-	fairSlowdown    = 5.0 // highest 99th percentile beside the load, relative to alone
+	fairShare       = 0.5 // minimum throughput beside the load, relative to alone
+	fairSlowdown    = 5.0 // maximum 99th percentile beside the load, relative to alone
 )
 
-// load is a request that rival repeats while the requests of reader are measured.
+// load is a request that rival repeats while requests of reader are measured.
 type load struct {
 	name string
 	ask  *template
@@ -53,7 +53,7 @@ func rivalLoads() []load {
 	}
 }
 
-// printFair measures one database and prints its table.
+// printFair measures fairness on one database and prints the table.
 func printFair(ctx context.Context, s *settings, dir string, db *database, v *verdict) error {
 	g, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "restsrv"), path: s.restsrv, db: db, numbers: &counters{rows: s.rows}}, further{})
 	if err != nil {
@@ -92,7 +92,7 @@ func printFair(ctx context.Context, s *settings, dir string, db *database, v *ve
 	return nil
 }
 
-// addRivals adds the accounts of the load and of the first sign-ins.
+// addRivals adds rival and the accounts for first sign-ins.
 func addRivals(ctx context.Context, p *process) error {
 	ids := []string{rival}
 	for i := range signIns {
@@ -109,7 +109,7 @@ func addRivals(ctx context.Context, p *process) error {
 
 func signerName(i int) string { return fmt.Sprintf("signer%d@local", i) }
 
-// verdict counts the lines of all tables and lists those that missed a goal.
+// verdict collects the results of all tables: the number of lines, and the lines that miss a goal.
 type verdict struct {
 	lines  int
 	broken []string
@@ -127,7 +127,7 @@ type fairness struct {
 	verdict *verdict
 	program *program
 	process *process
-	signed  int // accounts that have signed in since the start of the server
+	signed  int // number of accounts that have signed in since the start of the server
 }
 
 func (f *fairness) measuredRequests() (names []string, asks []*template) {
@@ -141,8 +141,8 @@ func (f *fairness) measuredRequests() (names []string, asks []*template) {
 	}
 }
 
-// measureLoad drives each request alone and beside a load, in alternating rounds, and
-// returns the lines of the table.
+// measureLoad measures each request alone and beside a load, in alternating rounds. It returns the
+// lines of the table.
 func (f *fairness) measureLoad(ctx context.Context, l load) (lines [][]string, err error) {
 	names, asks := f.measuredRequests()
 	for i, t := range asks {
@@ -178,7 +178,7 @@ func (f *fairness) measureLoad(ctx context.Context, l load) (lines [][]string, e
 	return lines, ctx.Err()
 }
 
-// round measures one request; a nil template stands for first sign-ins.
+// round measures one request. If t is nil, it measures first sign-ins.
 func (f *fairness) round(ctx context.Context, t *template) (one sample, err error) {
 	if t == nil {
 		return f.signIn(ctx)
@@ -200,8 +200,8 @@ func fairLine(load, name string, alone, beside sample, answered, refused float64
 		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}, held
 }
 
-// startRival starts a load. stop ends it and returns how many of its requests were
-// answered and refused per second.
+// startRival starts a load. stop ends it and returns the number of its requests that were answered
+// and refused per second.
 func (f *fairness) startRival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -225,7 +225,7 @@ func (f *fairness) startRival(ctx context.Context, l load) (stop func() (answere
 	}
 }
 
-// sendRival sends the requests of a load on one connection.
+// sendRival sends requests of a load on one connection until ctx ends.
 func (f *fairness) sendRival(ctx context.Context, t *template, answered, refused *atomic.Int64) error {
 	c, err := dial(ctx, f.process.addr)
 	if err != nil {
@@ -251,8 +251,8 @@ func (f *fairness) sendRival(ctx context.Context, t *template, answered, refused
 	return nil
 }
 
-// signIn measures sign-ins of accounts that have not signed in since the start of
-// the server. When it has used all accounts, it restarts the server.
+// signIn measures sign-ins of accounts that have not signed in since the start of the server. If
+// too few are left, it restarts the server first.
 func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
 	if f.signed+signInsPerRound > signIns { // the server caches verified passwords until it stops
 		f.process.stop()

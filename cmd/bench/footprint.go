@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	footprintName = "start, memory and size" // name for -only
+	footprintName = "start, memory and size" // name of this table for -only
 
-	startups        = 10 // number of starts for the median
+	startups        = 10 // number of starts, of which the median counts
 	manyStartups    = 5  // the same for an application with thousandClasses
 	thousandClasses = 1000
-	settle          = 3 * time.Second
-	crowd           = 64 // connections during the measurement of memory
+	// time between start and measurement of memory
+	settle = 3 * time.Second
+	crowd  = 64 // connections during the measurement of memory
 )
 
-// The must values of the second table.
+// The goals of the second table.
 const (
 	mustStart    = "40.0 ms"
 	mustThousand = "150.0 ms"
@@ -30,8 +31,8 @@ const (
 	mustSize     = "22.0 MiB"
 )
 
-// measureFootprints measures the time from process start to the first 200, memory and
-// the size of the binary. It uses the databases that the scenarios have filled.
+// measureFootprints measures the time from process start to the first answer with status 200, the
+// memory and the size of the binary. It uses the databases that the scenarios have filled.
 func measureFootprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
 	lines := [][]string{
 		{"process"},
@@ -80,7 +81,8 @@ func measureFootprints(ctx context.Context, s *settings, dir string, programs []
 	return lines, nil
 }
 
-// medianStart starts and stops a program whose database exists.
+// medianStart starts and stops a program several times and returns the median time until it is
+// ready.
 func medianStart(ctx context.Context, g *program, starts int) (time.Duration, error) {
 	var times []time.Duration
 	for range starts {
@@ -94,8 +96,8 @@ func medianStart(ctx context.Context, g *program, starts int) (time.Duration, er
 	return median(times), nil
 }
 
-// manyClasses measures an application with a number of classes: the median start
-// with an existing database, and the first start, which creates the tables.
+// manyClasses measures the start of an application with a number of classes. again is the median
+// with an existing database, and first the time of the first start, which creates the tables.
 func manyClasses(ctx context.Context, dir string, g *program, classes, starts int) (again, first string, err error) {
 	many, p, err := startLarger(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
 	if err != nil {
@@ -106,7 +108,7 @@ func manyClasses(ctx context.Context, dir string, g *program, classes, starts in
 	return milliText(d), milliText(p.started), err
 }
 
-// startLarger starts a program like g with a larger application, for the first time.
+// startLarger starts a program like g, with more classes or services, on a new database.
 func startLarger(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
 	other, err := newRestsrv(program{name: "restsrv", dir: dir, path: g.path, db: g.db, numbers: g.numbers}, more)
 	if err != nil {
@@ -116,8 +118,8 @@ func startLarger(ctx context.Context, g *program, dir string, more further) (*pr
 	return other, p, err
 }
 
-// manyServices measures the memory of an application with 20 more scripts, after
-// one request to each.
+// manyServices measures the memory of an application with 20 more script services, after one
+// request to each.
 func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	const services = 20
 	other, p, err := startLarger(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
@@ -144,8 +146,8 @@ func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	return mebiText(idle), err
 }
 
-// measureMemory starts a program again and returns its resident memory before the
-// first request, and the highest while many connections read and write.
+// measureMemory starts a program. idle is its resident memory before the first request, and loaded
+// the maximum while many connections read and write.
 func measureMemory(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
 	p, err := g.start(ctx, "normal")
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// sizes are the numbers of objects at which growth is measured.
+// sizes are the numbers of rows for which growth is measured.
 var sizes = [...]int{1_000, 100_000, 1_000_000}
 
-// growthConnections is small, so that the latency is that of the server and not
-// of a queue before it.
+// growthConnections is small, so that the latency does not include waiting in a queue.
 const growthConnections = 4
 
-// growth is a request measured at every size.
+// growth is a request that is measured for each of the sizes.
 type growth struct {
-	name  string
-	must  float64 // 0 means that there is no must value
+	name string
+	must float64 // goal of the ratio; 0 if there is none
+	// items in the answer; 0 if it is an object
 	items int
-	after int // if not 0, the ratio is to the request that many lines above at the largest size, else to itself at the smallest
+	after int // number of lines up to the request that the ratio compares with; 0 compares the largest with the smallest size
 	ask   func(ctx context.Context, p *process) (*template, error)
 
 	at [len(sizes)]sample
@@ -49,8 +49,7 @@ func allGrowths() []*growth {
 	}
 }
 
-// printGrowth measures one database at all sizes concurrently, and prints its
-// table.
+// printGrowth measures one database with servers for all sizes, and prints the table.
 func printGrowth(ctx context.Context, s *settings, dir string, db *database) error {
 	var servers []*process
 	defer func() { stopAll(servers) }()
@@ -89,7 +88,7 @@ func printGrowth(ctx context.Context, s *settings, dir string, db *database) err
 	return nil
 }
 
-// measure drives the servers in alternating rounds.
+// measure sends the request to the servers in alternating rounds.
 func (g *growth) measure(ctx context.Context, s *settings, servers []*process) error {
 	var asks [len(sizes)]*template
 	for i, p := range servers {
@@ -121,9 +120,8 @@ func (g *growth) measure(ctx context.Context, s *settings, servers []*process) e
 	return ctx.Err()
 }
 
-// growthLines returns the lines of the table. If beside is set, they show the
-// time of the server and, after a slash, of the database's own processes; the
-// ratio is of the sum.
+// growthLines returns the lines of the table. If beside is set, a line shows the processor time of
+// the server and, after a slash, of the database's own processes; the ratio is of their sum.
 func growthLines(all []*growth, beside bool) [][]string {
 	head := []string{"request"}
 	for _, n := range sizes {
@@ -159,7 +157,7 @@ func growthLines(all []*growth, beside bool) [][]string {
 	return lines
 }
 
-// ratio returns the ratio of all processor time per request.
+// ratio returns the processor time per request of a, including the database, divided by that of b.
 func ratio(a, b *sample) float64 {
 	under := b.perAnswer(b.cpu + b.database)
 	if under == 0 {

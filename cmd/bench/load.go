@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// patience is the timeout of one answer, after which its connection is closed.
+// patience is the maximum time to wait for one answer. Then the connection is closed.
 const patience = 20 * time.Second
 
-// client is one keep-alive connection of a minimal HTTP/1.1 client: it understands
-// status lines, Content-Length and chunks, and little else. It is cheap, because
-// it shares the processors with the server it measures.
+// client is a connection of a minimal HTTP/1.1 client. It reads only the status, Content-Length and
+// chunks. It must use little processor time, because it runs on the same machine as the measured
+// server.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -34,8 +34,7 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-// exchange sends one request and reads its answer. If body is not nil, it receives
-// the body.
+// exchange sends a request and reads the answer. If body is not nil, the body is written to it.
 func (c *client) exchange(request []byte, body *bytes.Buffer) (status int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return 0, err
@@ -43,7 +42,8 @@ func (c *client) exchange(request []byte, body *bytes.Buffer) (status int, err e
 	return readAnswer(c.in, body)
 }
 
-// readAnswer reads one answer to its end and returns its status.
+// readAnswer reads an answer to its end and returns its status. If body is not nil, the body is
+// written to it.
 func readAnswer(in *bufio.Reader, body *bytes.Buffer) (int, error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -88,7 +88,7 @@ func readAnswer(in *bufio.Reader, body *bytes.Buffer) (int, error) {
 	return status, take(in, body, length)
 }
 
-// readChunks reads a chunked body; trailers are not expected.
+// readChunks reads a chunked body. It does not support trailers.
 func readChunks(in *bufio.Reader, body *bytes.Buffer) error {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -120,21 +120,21 @@ func take(in *bufio.Reader, body *bytes.Buffer, n int64) error {
 	return err
 }
 
-// round holds the parameters of driving one server.
+// round holds the parameters of one measurement of a server.
 type round struct {
 	connections int
 	duration    time.Duration
 	limit       int // maximum number of requests; 0 means no limit
 }
 
-// sample is the result of one round, or the sum of several.
+// sample is the result of one round, or the sum of several rounds.
 type sample struct {
 	answered, failed int
-	fault            string // the first failure
+	fault            string // reason of the first failure
 	elapsed, cpu     time.Duration
 	database         time.Duration   // processor time of the database's own processes
-	latencies        []time.Duration // latencies of the answered requests
-	rates            []float64       // answered requests per second, one per round
+	latencies        []time.Duration // of the answered requests
+	rates            []float64       // answered requests per second, by round
 }
 
 func (s *sample) add(o sample) {
@@ -150,7 +150,7 @@ func (s *sample) add(o sample) {
 	s.rates = append(s.rates, o.rates...)
 }
 
-// perRequest returns the server's processor time per answer.
+// perRequest returns the processor time of the server per answer.
 func (s *sample) perRequest() time.Duration { return s.perAnswer(s.cpu) }
 
 // perAnswer divides a time by the number of answers.
@@ -161,9 +161,9 @@ func (s *sample) perAnswer(all time.Duration) time.Duration {
 	return all / time.Duration(s.answered)
 }
 
-// drive sends t to p on several connections concurrently, each of which waits for
-// its answer before the next request. Failed requests are counted. It returns an
-// error only if the server cannot be reached or measured at all.
+// drive sends request t to server p on several connections at the same time. Each connection waits
+// for the answer before it sends the next request. Failed requests are counted in the result. The
+// error is only set if the server cannot be reached or measured.
 func drive(ctx context.Context, p *process, t *template, r round) (sample, error) {
 	clients := make([]*client, r.connections)
 	for i := range clients {
@@ -204,8 +204,8 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	return total, err
 }
 
-// processorTimes returns the processor times so far of a server and of its database's own
-// processes.
+// processorTimes returns the processor times since the start, of the server and of the database's
+// own processes.
 func (p *process) processorTimes() (own, database time.Duration, err error) {
 	if own, err = p.cpuTime(); err == nil && p.db.cpu != nil {
 		database, err = p.db.cpu()
@@ -213,8 +213,8 @@ func (p *process) processorTimes() (own, database time.Duration, err error) {
 	return own, database, err
 }
 
-// repeat sends t while more returns true. If the connection breaks, it returns,
-// and the other connections send the remaining requests.
+// repeat sends request t as long as more returns true. If the connection breaks, it returns; the
+// other connections then send the remaining requests.
 func (c *client) repeat(n *counters, t *template, more func() bool) sample {
 	var s sample
 	var values [numbers]int

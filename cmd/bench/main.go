@@ -1,14 +1,16 @@
-// Command bench measures the real server against the floor, the minimum cost of an
-// answer (see package floor beside it). It starts both as separate processes on
-// loopback ports, on SQLite and then on PostgreSQL, drives them in short alternating
-// rounds and prints a table for each database. With -growth it prints a table of
-// restsrv with a thousand to a million objects, and with -fair one of an account
-// beside the load of another. The decisive figure is the processor time of the server
-// per request, as the operating system counts it. Requests per second and latencies
-// are only additional information, because the load generator shares the processors
-// with the servers. Differences under 15 % are noise. The command prints numbers and
-// does not fail if a goal is missed. It needs Linux (/proc). It does not test
-// correctness.
+// Command bench measures restsrv against the floor, a server with the minimum cost of an answer
+// (see package floor beside it). It starts both as separate processes on loopback ports, on SQLite
+// and then on PostgreSQL. It sends requests to them in short alternating rounds and prints a table
+// for each database.
+//
+// With -growth it measures restsrv with a thousand to a million objects. With -fair it measures the
+// requests of one account while another account makes a load.
+//
+// The decisive figure is the processor time of the server per request, as the operating system
+// counts it. Requests per second and latencies are only additional information, because the load
+// generator uses the same processors as the servers. Differences under 15 % are noise. The command
+// does not fail if a goal is missed (column must), and it does not test correctness. It needs Linux
+// (/proc).
 package main
 
 import (
@@ -26,7 +28,7 @@ import (
 	"time"
 )
 
-// settings holds the command line of the benchmark.
+// settings holds the options of the command line.
 type settings struct {
 	rounds      int
 	duration    time.Duration
@@ -34,8 +36,8 @@ type settings struct {
 	rows        int
 	bulks       int
 	only        *regexp.Regexp
-	restsrv     string // a prebuilt binary; "" means to build it
-	self        bool   // set to measure the floor on both sides
+	restsrv     string // path of a restsrv binary; "" to build it
+	self        bool   // measure the floor on both sides
 	growth      bool
 	fair        bool
 	db          string // sqlite, postgres or both
@@ -72,7 +74,7 @@ func main() {
 	}
 }
 
-// setFairRounds sets longer rounds for -fair, unless the command line sets them.
+// setFairRounds sets the rounds of -fair, which are longer, unless the command line sets them.
 func (s *settings) setFairRounds() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -84,7 +86,7 @@ func (s *settings) setFairRounds() {
 	}
 }
 
-// checkSettings completes the settings and rejects invalid ones.
+// checkSettings completes the settings and returns an error if one is invalid.
 func (s *settings) checkSettings(only string) error {
 	var err error
 	if s.only, err = regexp.Compile(only); err != nil {
@@ -110,7 +112,7 @@ func (s *settings) checkSettings(only string) error {
 	return nil
 }
 
-// run measures everything in a temporary directory.
+// run does all measurements in a temporary directory.
 func run(ctx context.Context, s *settings) error {
 	dir, err := os.MkdirTemp("", "restsrv-bench-")
 	if err != nil {
@@ -159,8 +161,8 @@ func run(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// openDatabases opens the databases of -db. If PostgreSQL is missing, that is an error
-// only if -db asks for nothing else.
+// openDatabases opens the databases that -db names. If PostgreSQL is not installed and SQLite is
+// measured too, it returns the reason in missing instead of an error.
 func openDatabases(s *settings) (all []*database, missing, err error) {
 	if s.db != "postgres" {
 		all = append(all, sqliteFiles())
@@ -179,7 +181,7 @@ func openDatabases(s *settings) (all []*database, missing, err error) {
 	return nil, nil, fmt.Errorf("no PostgreSQL: %w", err)
 }
 
-// compareDatabase prints the tables of one database: restsrv against the floor.
+// compareDatabase measures restsrv and the floor on one database and prints the tables.
 func compareDatabase(ctx context.Context, s *settings, db *database, o pairOf) error {
 	left, right, err := o.newPrograms(s, db)
 	if err != nil {
@@ -231,8 +233,8 @@ func compareDatabase(ctx context.Context, s *settings, db *database, o pairOf) e
 	return nil
 }
 
-// buildBinaries builds the measured binaries without cgo and stripped, like a release, and
-// returns the path of the floor.
+// buildBinaries builds restsrv and the floor like a release, without cgo and stripped. It returns
+// the path of the floor.
 func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
 	floor = filepath.Join(dir, "floor-binary")
 	if !s.growth && !s.fair {
@@ -247,8 +249,8 @@ func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, 
 	return floor, nil
 }
 
-// pairOf holds the directory of the two programs to compare, and the path of the
-// floor's binary.
+// pairOf creates the two programs to compare: dir is their directory, and floor the binary of the
+// floor.
 type pairOf struct{ dir, floor string }
 
 func (o pairOf) newPrograms(s *settings, db *database) (left, right *program, err error) {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// warmUp is how long each side is driven before its first round counts, if the
-// scenario sets no other time.
+// warmUp is the time for which a server gets requests before the first round, unless the scenario
+// sets it.
 const warmUp = 250 * time.Millisecond
 
-// measureAll seeds both servers and measures every selected scenario: all with
-// synchronous=NORMAL, then, on SQLite and after a restart, the writing ones
-// with FULL. The notes are printed below the table.
+// measureAll loads the rows into both servers and measures all selected scenarios with
+// synchronous=NORMAL. On SQLite it then restarts them and measures the scenarios that write with
+// FULL. The notes are for printing below the table.
 func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, notes []string, err error) {
 	for _, sc := range scenarios(authLine(), s.bulks) {
 		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
@@ -52,7 +52,7 @@ func measureAll(ctx context.Context, s *settings, left, right *program) (rows []
 	return rows, notes, err
 }
 
-// measureRows fills one mode's half of the rows.
+// measureRows measures the rows of the table for one value of synchronous.
 func measureRows(ctx context.Context, s *settings, rows []row, sync string, servers []*process) error {
 	for i := range rows {
 		r := &rows[i]
@@ -116,7 +116,7 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	return pair{left: sides[0].total, right: sides[1].total}
 }
 
-// startEach starts programs, each with its synchronous mode.
+// startEach starts programs, each with the synchronous mode at its index.
 func startEach(ctx context.Context, sync []string, programs ...*program) ([]*process, error) {
 	var servers []*process
 	for i, g := range programs {

@@ -16,25 +16,24 @@ import (
 	"time"
 )
 
-// tick is the unit of processor times in /proc; the Linux interface fixes it.
+// tick is the unit of processor times in /proc. In Linux it is always the same.
 const tick = 10 * time.Millisecond
 
 // program is a server that the benchmark can start.
 type program struct {
 	name    string
-	dir     string // its files, and the log of its output
-	path    string // the binary
-	ready   string // a path that answers 200 when the server is ready
+	dir     string // directory of its files and its log
+	path    string // path of the binary
+	ready   string // path that is answered with 200 when the server is ready
 	command func(addr, sync string) (args, env []string, err error)
-	numbers *counters // shared by all processes of the program, which use one database
+	numbers *counters // shared by all processes of the program, since they use one database
 	db      *database
-	address string // address of its database, in the form for the floor
-	classes bool   // set if it has the classes of entries
-	verbose bool   // set if its log contains every statement
-	strace  string // path of strace, if it runs under strace; see traceFile
+	address string // address of its database, as the floor takes it
+	classes bool   // it has the classes with references (see entries)
+	verbose bool   // its log contains all SQL statements
+	strace  string // path of strace if the program runs under it; see traceFile
 
-	// prepare creates accounts and grants when a server has created its
-	// database. It may be nil.
+	// prepare creates accounts and grants when the database is new. It may be nil.
 	prepare func(ctx context.Context, p *process) error
 }
 
@@ -42,13 +41,13 @@ type program struct {
 type process struct {
 	*program
 	addr    string
-	started time.Duration // from the start of the process to its first 200
+	started time.Duration // time from the start of the process to the first answer with status 200
 	cmd     *exec.Cmd
 	gone    chan struct{} // closed when the process has ended
 }
 
-// start starts the program with a synchronous mode of SQLite, "normal" or
-// "full", and waits for its first 200.
+// start starts the program and waits until it is ready. sync is the synchronous mode of SQLite,
+// "normal" or "full".
 func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	addr, err := freeAddr()
 	if err != nil {
@@ -73,7 +72,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
 	p.cmd.Env = env
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "RESTSRV_") { // these could be settings of a real server
+		if !strings.HasPrefix(v, "RESTSRV_") { // they could be settings of a real server
 			p.cmd.Env = append(p.cmd.Env, v)
 		}
 	}
@@ -93,7 +92,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	return p, nil
 }
 
-// awaitReady asks the ready path until it answers 200, for 30 s at most.
+// awaitReady sends requests for the path ready until the status is 200, for at most 30 s.
 func (p *process) awaitReady(ctx context.Context) error {
 	t := ask("GET", new(template).text(p.ready), "", nil)
 	last := "no connection"
@@ -120,8 +119,8 @@ func (p *process) awaitReady(ctx context.Context) error {
 	return fmt.Errorf("GET %s did not answer 200 within 30 s: %s", p.ready, last)
 }
 
-// stop asks the process to end and waits. If it has not ended after 15 s, it is
-// killed. strace, if it runs under it, belongs to the same process group.
+// stop asks the process to end and waits. After 15 s it kills the process. It stops the whole
+// process group, since the server may run under strace.
 func (p *process) stop() {
 	group := -p.cmd.Process.Pid
 	syscall.Kill(group, syscall.SIGTERM)
@@ -133,8 +132,7 @@ func (p *process) stop() {
 	}
 }
 
-// cpuTime returns the user and system time of the process and of the children it
-// has waited for, since its start.
+// cpuTime returns the user and system time of the process and of its children that have ended.
 func (p *process) cpuTime() (time.Duration, error) {
 	text, err := os.ReadFile(p.procFile("stat"))
 	if err != nil {
@@ -143,8 +141,8 @@ func (p *process) cpuTime() (time.Duration, error) {
 	return parseStat(text)
 }
 
-// parseStat parses the processor times in /proc/<pid>/stat. The name in the
-// second field may contain spaces and brackets, so counting starts behind it.
+// parseStat returns the sum of the processor times in /proc/<pid>/stat. The second field, the name
+// of the process, may contain spaces and brackets, so fields are counted from the end of that name.
 func parseStat(text []byte) (time.Duration, error) {
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 15 {
@@ -161,7 +159,7 @@ func parseStat(text []byte) (time.Duration, error) {
 	return time.Duration(total) * tick, nil
 }
 
-// memory returns the current and the highest number of resident bytes.
+// memory returns the resident memory in bytes, now and at its peak.
 func (p *process) memory() (now, peak int64, err error) {
 	text, err := os.ReadFile(p.procFile("status"))
 	if err != nil {
@@ -170,7 +168,7 @@ func (p *process) memory() (now, peak int64, err error) {
 	return parseMemory(text)
 }
 
-// parseMemory reads VmRSS and VmHWM of /proc/<pid>/status.
+// parseMemory returns VmRSS and VmHWM in /proc/<pid>/status.
 func parseMemory(text []byte) (now, peak int64, err error) {
 	found := map[string]int64{}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
@@ -196,8 +194,7 @@ func (p *process) procFile(file string) string {
 
 func (g *program) logFile() string { return filepath.Join(g.dir, g.name+".log") }
 
-// traceFile returns the path of the output of strace, which has a line for every
-// flush.
+// traceFile returns the path of the output of strace, which has a line for each flush.
 func (g *program) traceFile() string { return filepath.Join(g.dir, g.name+".strace") }
 
 // logTail returns the end of the program's log.
@@ -209,7 +206,8 @@ func (g *program) logTail() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// freeAddr returns a loopback address with a port that was free a moment ago.
+// freeAddr returns a loopback address with a port that is not in use. Another process may use it
+// later.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// pair holds the results of both sides of a scenario.
+// pair holds the results of both servers in a scenario.
 type pair struct {
 	left, right sample
-	problem     string // why it was not measured; "" if it was
+	problem     string // reason why it was not measured; "" if it was
 }
 
 // row is one line of the main table.
@@ -23,8 +23,8 @@ type row struct {
 	full     *pair // nil if the scenario only reads
 }
 
-// printRows prints the main table and, below it, the problems. If beside is set,
-// it has columns for the database's own processes instead of synchronous=FULL.
+// printRows prints the main table and the problems below it. If beside is set, the table has
+// columns for the database's own processes instead of synchronous=FULL.
 func printRows(w io.Writer, rows []row, beside bool) {
 	head := []string{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
 		"floor p99", "restsrv p99", "failed"}
@@ -53,7 +53,7 @@ func printRows(w io.Writer, rows []row, beside bool) {
 	}
 }
 
-// besideCells returns the columns of the database's own processes.
+// besideCells returns the cells for the database's own processes.
 func (p *pair) besideCells() []string {
 	if p.problem != "" {
 		return []string{"-", "-"}
@@ -61,7 +61,7 @@ func (p *pair) besideCells() []string {
 	return []string{microText(p.left.perAnswer(p.left.database)), microText(p.right.perAnswer(p.right.database))}
 }
 
-// normalCells returns the columns of the comparison with synchronous=NORMAL.
+// normalCells returns the cells for synchronous=NORMAL.
 func (p *pair) normalCells(must target) []string {
 	ratio, wanted, held := p.compare(must)
 	if p.problem != "" {
@@ -72,7 +72,7 @@ func (p *pair) normalCells(must target) []string {
 		fmt.Sprintf("%d/%d", p.left.failed, p.right.failed)}
 }
 
-// fullCells returns the columns of synchronous=FULL, the floor first.
+// fullCells returns the cells for synchronous=FULL: floor / restsrv.
 func (p *pair) fullCells() []string {
 	if p == nil {
 		return []string{"", "", ""}
@@ -84,7 +84,8 @@ func (p *pair) fullCells() []string {
 	return []string{microText(p.left.perRequest()) + " / " + microText(p.right.perRequest()), ratio, medianRate(&p.left) + " / " + medianRate(&p.right)}
 }
 
-// compare compares the right side with the left one, and with the must value.
+// compare compares the processor times of the right and the left server. must is the goal; held
+// says whether it is reached.
 func (p *pair) compare(must target) (got, wanted, held string) {
 	left, right := p.left.perRequest(), p.right.perRequest()
 	if must.extra > 0 {
@@ -111,7 +112,7 @@ func yesNo(ok bool) string {
 	return "no"
 }
 
-// problemNotes returns the problems of one scenario.
+// problemNotes returns lines about failures in a scenario.
 func (p *pair) problemNotes(name string) []string {
 	if p == nil {
 		return nil
@@ -130,8 +131,7 @@ func (p *pair) problemNotes(name string) []string {
 	return all
 }
 
-// printTable writes a Markdown table with columns padded to one width. The first
-// line is the head.
+// printTable writes a Markdown table in which columns are aligned. The first line is the head.
 func printTable(w io.Writer, lines [][]string) {
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {
@@ -162,8 +162,8 @@ func printTable(w io.Writer, lines [][]string) {
 	}
 }
 
-// median returns the middle value, or the mean of the two middle ones; 0 if
-// there are no values.
+// median returns the middle value, or the mean of the two middle values. It returns 0 if there are
+// no values.
 func median[T int64 | float64 | time.Duration](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -176,8 +176,8 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// percentile returns the smallest value that at least the share of all values
-// does not exceed; 0 if there are no values. share is in (0, 1].
+// percentile returns the smallest value that is not exceeded by the given share of the values.
+// share is greater than 0 and at most 1. It returns 0 if there are no values.
 func percentile[T cmp.Ordered](values []T, share float64) T {
 	var none T
 	if len(values) == 0 {
@@ -193,7 +193,7 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 
 func p99(s *sample) time.Duration { return percentile(s.latencies, 0.99) }
 
-// medianRate returns the median of the rates of the rounds.
+// medianRate returns the median of the requests per second of the rounds.
 func medianRate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
 
 func microText(d time.Duration) string {

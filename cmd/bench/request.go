@@ -7,37 +7,35 @@ import (
 	"sync/atomic"
 )
 
-// number is the kind of number in a slot of a template.
+// number is a kind of number that requests contain. The numbers differ each time a request is sent.
 type number int
 
-// The numbers of one sending: a seeded row, a seeded group, a count that
-// increases with every sending, the first of a block of consecutive seeded rows
-// with its group, and the first of a block of rows that do not exist yet with
-// its group.
+// The kinds of numbers. A block is a sequence of consecutive rows; its number is its first row, and
+// its group is the group of that row.
 const (
-	anyRow number = iota
-	anyGroup
-	serial
-	oldBlock
-	oldGroup
-	newBlock
-	newGroup
-	numbers
+	anyRow   number = iota // an existing row
+	anyGroup               // an existing group
+	serial                 // increases with each request
+	oldBlock               // a block of existing rows
+	oldGroup               // group of oldBlock
+	newBlock               // a block of rows that do not exist yet
+	newGroup               // group of newBlock
+	numbers                // count of the kinds
 )
 
-// digits is the width of every number in a template, so that a sending only
+// digits is the width of all numbers in a template. Since it is constant, sending a request only
 // overwrites bytes.
 const digits = 12
 
-// groupSize is the number of consecutive rows with the same value of the
-// indexed attribute. It divides the size of every block.
+// groupSize is the number of consecutive rows with the same value in the indexed attribute. The
+// size of each block is a multiple of it.
 const groupSize = 100
 
-// template is a request with places for numbers. The zero value is empty.
+// template is a request with slots for numbers. The zero value is empty.
 type template struct {
 	raw   []byte
 	slots []slot
-	block int // rows of a block, if there is a slot for oldBlock or newBlock
+	block int // number of rows of a block, if there is a slot for oldBlock or newBlock
 }
 
 type slot struct {
@@ -46,13 +44,13 @@ type slot struct {
 	plus int
 }
 
-// text appends fixed bytes.
+// text appends fixed text.
 func (t *template) text(s string) *template {
 	t.raw = append(t.raw, s...)
 	return t
 }
 
-// number appends a place for a number, to which plus is added.
+// number appends a slot for a number. plus is added to the number.
 func (t *template) number(n number, plus int) *template {
 	t.slots = append(t.slots, slot{at: len(t.raw), what: n, plus: plus})
 	t.raw = append(t.raw, bytes.Repeat([]byte{'0'}, digits)...)
@@ -70,8 +68,8 @@ func (t *template) join(o *template) *template {
 	return t
 }
 
-// ask returns a complete HTTP request: method, path, further header lines and,
-// if body is not nil, a JSON body.
+// ask returns a complete HTTP request with the method, the path, header lines and, if body is not
+// nil, a JSON body.
 func ask(method string, path *template, header string, body *template) *template {
 	t := new(template).text(method + " ").join(path).text(" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header)
 	if body == nil {
@@ -81,13 +79,12 @@ func ask(method string, path *template, header string, body *template) *template
 	return t.join(body)
 }
 
-// copy returns a template with its own bytes, so that one connection can fill
-// it.
+// copy returns a copy with its own bytes, which a connection can fill independently.
 func (t *template) copy() *template {
 	return &template{raw: bytes.Clone(t.raw), slots: t.slots, block: t.block}
 }
 
-// fill writes the numbers of one sending.
+// fill writes numbers into the slots.
 func (t *template) fill(values *[numbers]int) {
 	for _, s := range t.slots {
 		v := values[s.what] + s.plus
@@ -98,14 +95,14 @@ func (t *template) fill(values *[numbers]int) {
 	}
 }
 
-// counters draws the numbers of a server's sendings; safe for concurrent use.
+// counters provides the numbers for requests to a server. It is safe for concurrent use.
 type counters struct {
-	rows   int // seeded rows
+	rows   int // number of existing rows
 	fresh  atomic.Int64
 	serial atomic.Int64
 }
 
-// draw returns the numbers of the next sending of t.
+// draw sets values to the numbers for the next request t.
 func (c *counters) draw(t *template, values *[numbers]int) {
 	if n := t.block; n > 0 {
 		values[newBlock] = int(c.fresh.Add(int64(n))) - n

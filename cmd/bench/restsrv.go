@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// adminPassword is the password of the administrator of the temporary database.
+// adminPassword is the password of all accounts in the temporary databases.
 const adminPassword = "benchmark-only"
 
-// authLine returns the header line that authenticates the administrator.
+// authLine returns the header line with the credentials of the administrator.
 func authLine() string {
 	return basicLine("admin@local")
 }
 
 type object = map[string]any
 
-// newRestsrv completes a program that runs restsrv with the classes and
-// services of the benchmark and further ones.
+// newRestsrv completes g to a program that runs restsrv, with the classes and services of the
+// benchmark and those in more.
 func newRestsrv(g program, more further) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func newRestsrv(g program, more further) (*program, error) {
 // ownClasses is the number of classes in the benchmark's application.
 const ownClasses = 4
 
-// further is the number of classes and services besides the measured ones.
+// further is the number of additional classes and services, which are not measured.
 type further struct{ classes, services int }
 
 // deployConfig returns the deploy.json of the benchmark's application.
@@ -82,7 +82,7 @@ func deployConfig(url, sync string, more further) object {
 	}
 }
 
-// serviceConfig returns the measured services.
+// serviceConfig returns the configuration of the measured services.
 func serviceConfig() object {
 	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
 	return object{
@@ -100,9 +100,9 @@ func serviceConfig() object {
 	}
 }
 
-// classConfig returns the floor's table as a class: a key and three texts, one of
-// them indexed. It adds references to further classes, named like these
-// classes.
+// classConfig returns a class with the columns of the floor's table: a key and three texts, of
+// which group is indexed. It adds a reference to each of the given classes, with the name of the
+// class.
 func classConfig(name string, references ...string) object {
 	properties := []object{
 		{"name": "id", "type": 12, "caption": "Identifier"},
@@ -116,7 +116,7 @@ func classConfig(name string, references ...string) object {
 	return object{"name": name, "namespace": "bench", "caption": "Note", "key": []string{"id"}, "properties": properties}
 }
 
-// newFloor completes a program that runs the floor.
+// newFloor completes g to a program that runs the floor.
 func newFloor(g program) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func newFloor(g program) (*program, error) {
 	return &g, err
 }
 
-// statementNotes counts the SELECT statements of the requests with count. It
-// counts the second request of each kind, because the first may fill caches.
+// statementNotes counts the SELECT statements of the scenarios with count set. It counts the second
+// request of each, because the first may fill caches.
 func statementNotes(ctx context.Context, g *program, rows []row) (notes []string, err error) {
 	g.verbose = true
 	p, err := g.start(ctx, "normal")
@@ -163,7 +163,7 @@ func statementNotes(ctx context.Context, g *program, rows []row) (notes []string
 	return notes, nil
 }
 
-// countSelects counts the SELECT statements in the server's log so far.
+// countSelects returns the number of SELECT statements in the server's log so far.
 func (p *process) countSelects() (int, error) {
 	text, err := os.ReadFile(p.logFile())
 	return strings.Count(string(text), `sql="SELECT `), err

@@ -11,48 +11,49 @@ import (
 	"time"
 )
 
-// The number of records in a bulk save, of which half exist, and in a large one.
+// The number of records in a bulk save, the number of new ones among them, and the number of
+// records in a large save.
 const (
 	bulkSize  = 1000
 	bulkNew   = bulkSize / 2
 	largeSize = 10_000
 )
 
-// Values of the attributes of a record, with typical lengths.
+// Values of the attributes of a record. Their lengths are typical.
 const (
 	idPrefix    = "00000000-0000-4000-8000-"
 	groupPrefix = "group-"
 	bodyText    = "Came by post, was read on the same day and is now waiting for the second signature."
 )
 
-// target is the must value of a scenario. The zero value means that there is
-// none.
+// target is the goal of a scenario. The zero value means that it has none.
 type target struct {
-	ratio float64       // processor time of the right side over that of the left
+	ratio float64       // used instead of ratio: maximum of the additional processor time of the right server
 	extra time.Duration // instead of ratio: the additional processor time that the right side may take
 }
 
-// scenario is one kind of request, with the expected form of its answer.
+// scenario is a request to measure, with the expected form of the answer.
 type scenario struct {
 	name  string
 	must  target
-	left  *template     // sent to the floor
-	right *template     // sent to restsrv
-	own   bool          // set if left is sent to restsrv too, which is then compared with itself
-	items int           // elements of the answer's array; 0 means that the answer is an object
-	write bool          // set if it is also measured with synchronous=FULL
+	left  *template     // request to the floor
+	right *template     // request to restsrv
+	own   bool          // left is also sent to restsrv, which is compared with itself
+	items int           // number of elements if the answer is an array; 0 if it is an object
+	write bool          // also measured with synchronous=FULL
 	limit int           // maximum number of requests per round; 0 means no limit
-	warm  time.Duration // time of driving before it counts; 0 means warmUp
-	count bool          // set if its SQL statements are counted
+	warm  time.Duration // time before the first round; 0 means warmUp
+	count bool          // its SQL statements are counted
 
 	connections int // number of connections; 0 means the number on the command line
 
-	// find returns right if that depends on the data of the server; else it is
-	// nil.
+	// find returns the request that is used as right, if that depends on data of the server.
+	// Otherwise it is nil.
 	find func(ctx context.Context, p *process) (*template, error)
 }
 
-// Requests consist of a service, a row or group, and a method.
+// These functions return parts of requests: a path below /rest/, also with a row or a group, and a
+// GET.
 func path(s string) *template { return new(template).text("/rest/" + s) }
 func item(service string) *template {
 	return path(service+"/note@bench/"+idPrefix).number(anyRow, 0)
@@ -63,8 +64,8 @@ func patchOne() *template {
 	return ask("PATCH", item("crud"), "", new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`))
 }
 
-// scenarios returns the scenarios in the order of the table. The bulk comes
-// last, because it makes the tables grow. auth is the header line of an account.
+// scenarios returns the scenarios in the order of the table. Bulk saves are last, because they make
+// the tables grow. auth is the header line with the credentials of the administrator.
 func scenarios(auth string, bulkLimit int) []scenario {
 	both := func(name string, ratio float64, t *template, items int) scenario {
 		return scenario{name: name, must: target{ratio: ratio}, left: t, right: t, items: items}
@@ -74,7 +75,7 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, bulkBody(bulkNew, oldBlock, newBlock)), bulkSize)
 	bulk.write, bulk.limit = true, bulkLimit
 	one := both("GET one", 1.5, get(item("crud")), 0)
-	one.warm = 2 * time.Second // until most pages of the table are in the caches
+	one.warm = 2 * time.Second // until most pages of the table are cached
 	all := []scenario{
 		both("static answer", 1.4, get(path("static")), 0),
 		one,
@@ -90,15 +91,15 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	return append(all, patch, bulk, largeSave("updates", auth, oldBlock), largeSave("new", auth, newBlock))
 }
 
-// largeSave returns a save of so many records that memory matters. Either all or
-// none of the records exist.
+// largeSave returns a scenario that saves so many records that memory matters. All records are new,
+// or all exist.
 func largeSave(which, auth string, block number) scenario {
 	t := ask("POST", path("acceptor"), auth, bulkBody(largeSize, block))
 	return scenario{name: "acceptor of 10,000, " + which, must: target{ratio: 1.5}, left: t, right: t, items: largeSize, limit: 4, connections: 1}
 }
 
-// ownScenarios compare restsrv with itself, because the floor has no such
-// requests.
+// ownScenarios returns comparisons of restsrv with itself, for requests that the floor does not
+// support.
 func ownScenarios() []scenario {
 	plain := get(path("crud/note@bench/?_count=20"))
 	entry := func(serial number, author string) *template {
@@ -119,7 +120,7 @@ func ownScenarios() []scenario {
 	}
 }
 
-// bulkBody returns the body of a bulk save with size records from each block.
+// bulkBody returns the body of a bulk save with size records of each block.
 func bulkBody(size int, blocks ...number) *template {
 	t := new(template).text("[")
 	t.block = size
@@ -136,8 +137,8 @@ func bulkBody(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// probeOnce sends t once and checks that the answer has the form that the scenario
-// expects.
+// probeOnce sends request t once and checks the form of the answer: an array of so many items, or
+// an object if items is 0.
 func probeOnce(ctx context.Context, p *process, t *template, items int) error {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
@@ -178,7 +179,7 @@ func probeOnce(ctx context.Context, p *process, t *template, items int) error {
 	return nil
 }
 
-// excerpt shortens a text to one line of a report.
+// excerpt shortens a text to one line for messages.
 func excerpt(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 200 {

@@ -2,7 +2,8 @@ package main
 
 import "strconv"
 
-// The scripts that are compared with handlers of the floor in Go.
+// The scripts that are measured. Some of them are compared with handlers of the floor that are
+// written in Go.
 var scripts = map[string]string{
 	"hello.js": `module.exports = {
   'GET /': async (req) => ({ message: 'hello, ' + (req.query.name || 'world') })
@@ -48,8 +49,8 @@ module.exports = {
 
 const order = `{"customer":"Ada Lovelace","lines":[{"name":"paper","price":3,"count":12},{"name":"ink","price":7.5,"count":2},{"name":"blotter","price":4,"count":1}],"note":"by post, before noon if possible"}`
 
-// scriptScenarios compare scripts with handlers in Go that do the same: the
-// targets are the design goals of the script runtime.
+// scriptScenarios returns comparisons of scripts with handlers in Go that do the same. The goals
+// are those of the script runtime.
 func scriptScenarios() []scenario {
 	against := func(name string, ratio float64, left, right *template, items int) scenario {
 		return scenario{name: name, must: target{ratio: ratio}, left: left, right: right, items: items}
@@ -63,7 +64,7 @@ func scriptScenarios() []scenario {
 	}
 }
 
-// serviceCopies returns n further services with the same script.
+// serviceCopies returns the configuration of n services with the same script.
 func serviceCopies(n int, script string) object {
 	di := object{}
 	for i := range n {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// The objects of the classes with references. Many entries refer to the same
-// object, as with reference data.
+// The number of objects of the classes with references. Many entries refer to the same author and
+// topic, as is common for reference data.
 const (
 	entries = 200
 	authors = 20
 	topics  = 10
 )
 
-// seedAll fills empty servers.
+// seedAll prepares empty servers and loads their rows.
 func seedAll(ctx context.Context, servers []*process) error {
 	for _, p := range servers {
 		if p.prepare != nil {
@@ -44,8 +44,8 @@ func seedAll(ctx context.Context, servers []*process) error {
 	return nil
 }
 
-// seedRows fills an empty server with rows through its acceptor, and with entries
-// if it has such a class, and reports to progress.
+// seedRows loads the rows of an empty server through its acceptor, and the entries if it has that
+// class. It calls progress with the number of rows so far.
 func seedRows(ctx context.Context, p *process, progress func(done int)) error {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
@@ -82,8 +82,7 @@ func seedRows(ctx context.Context, p *process, progress func(done int)) error {
 	return nil
 }
 
-// entryRecords returns the body that saves the entries and the targets of their
-// references.
+// entryRecords returns the body that saves the entries, authors and topics.
 func entryRecords() *template {
 	var list []string
 	one := func(class string, n int, more string) {
@@ -102,9 +101,9 @@ func entryRecords() *template {
 	return new(template).text("[" + strings.Join(list, ",") + "]")
 }
 
-// middlePage returns the request of the keyset page of 20 that begins in the middle
-// of all rows. sort is a parameter with & behind it, or "". Only the server can
-// create cursors, so middle reads all pages up to there.
+// middlePage returns the request for a page of 20 that begins in the middle of all rows and is
+// selected with a cursor. sort is a parameter followed by &, or "". Only the server can create
+// cursors, so middlePage reads all pages before it.
 func middlePage(ctx context.Context, p *process, sort string) (*template, error) {
 	const stride = 1000
 	next := "/rest/crud/note@bench?" + sort + "_fields=id&_after=&_count="

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	swellName = "acceptor of 10,000, memory" // name for -only
-	mustSwell = "64.0 MiB"                   // must value of one request
-	calm      = time.Second                  // wait before memory is measured
+	swellName = "acceptor of 10,000, memory" // name of this table for -only
+	mustSwell = "64.0 MiB"                   // goal for one request
+	calm      = time.Second                  // time to wait before memory is measured
 )
 
-// swell is a measurement of how the memory of a server grows when it saves.
+// swell is a measurement of memory that a server needs to save large requests.
 type swell struct {
 	name     string
 	block    number
@@ -22,9 +22,8 @@ type swell struct {
 	must     string
 }
 
-// measureSwells measures the difference between the highest resident memory and that
-// before the requests. Each time it uses a server that has answered only one
-// small write.
+// measureSwells measures the difference between the peak of resident memory during the requests and
+// the memory before them. It uses a new server each time, which has answered only one small write.
 func measureSwells(ctx context.Context, programs []*program) ([][]string, error) {
 	all := []swell{
 		{"one request, updates", oldBlock, 1, 1, mustSwell},
@@ -85,7 +84,7 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 	return peak - before, err
 }
 
-// resetPeak resets the highest memory to the current value.
+// resetPeak sets the peak of resident memory to its current value.
 func (p *process) resetPeak() error {
 	return os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0)
 }

@@ -1,8 +1,7 @@
-// Command floor is a server with the minimum cost per answer: net/http, gorilla/mux, one table
-// of four text columns on SQLite or PostgreSQL with prepared statements, structs through
-// encoding/json and a pool of warmed goja runtimes. The benchmark measures the real server
-// against it. It should not be used for anything else: it has no classes, no accounts and no
-// checks of its input.
+// Command floor is a server that answers requests at minimum cost: net/http, gorilla/mux, a table
+// with four text columns in SQLite or PostgreSQL, prepared statements, structs with encoding/json,
+// and a pool of goja runtimes. The benchmark compares restsrv with it. Do not use it for anything
+// else: it has no classes, no accounts and no checks of its input.
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. When it ends, it waits for running requests and closes the table.
+// run serves requests until ctx ends. Then it waits for running requests and closes the table.
 func run(ctx context.Context, addr, db, sync string) error {
 	background := context.WithoutCancel(ctx)
 	n, err := openNotes(background, db, sync)

@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// bulkRows is the number of rows one multi-row statement writes.
+// bulkRows is the number of rows that one statement of a bulk save writes.
 const bulkRows = 250
 
 // note is one row of the table.
@@ -24,33 +24,31 @@ type note struct {
 	Body  string `json:"body"`
 }
 
-// change is a partial note; nil leaves the column as it is.
+// change is the body of a PATCH. A nil field leaves the column as it is.
 type change struct {
 	Title *string `json:"title"`
 	Group *string `json:"group"`
 	Body  *string `json:"body"`
 }
 
-// notes is the table with its statements. SQLite uses one writer and two
-// readers per core. PostgreSQL uses one pool for both.
+// notes is the table with its prepared statements. SQLite has one connection that writes, and two
+// that read per processor. PostgreSQL has one pool for both.
 type notes struct {
 	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt    // SQLite: get on the writer, which has the pages in its cache after a write
-	one, many       *sql.Stmt    // SQLite: one row, bulkRows rows; PostgreSQL: many takes arrays
-	update          [8]*sql.Stmt // by bit mask of the given columns: title, group and body
+	again           *sql.Stmt    // SQLite: get on the writing connection, which has the pages of the last write in its cache
+	one, many       *sql.Stmt    // SQLite: insert one row, or bulkRows rows; PostgreSQL: many takes arrays
+	update          [8]*sql.Stmt // index: bit mask of the columns to change, title, group and body
 }
 
 const columns = `SELECT "id","title","group","body" FROM note`
 
-// poolSize is the number of connections to PostgreSQL, the same as the number
-// of clients.
+// poolSize is the number of connections to PostgreSQL. It is equal to the number of clients.
 const poolSize = 16
 
-// openNotes opens the table, and creates it if necessary. db is a SQLite file
-// or a postgres:// address; sync is "normal" or "full", and used only if db is
-// SQLite.
+// openNotes opens the table, and creates it if it does not exist. db is the path of a SQLite file
+// or a postgres:// address. sync is "normal" or "full"; it is used only for SQLite.
 func openNotes(ctx context.Context, db, sync string) (*notes, error) {
 	n := &notes{postgres: strings.HasPrefix(db, "postgres://")}
 	var err error
@@ -78,7 +76,7 @@ func openNotes(ctx context.Context, db, sync string) (*notes, error) {
 	return n, n.prepareStatements(ctx)
 }
 
-// openFile opens a SQLite file.
+// openFile opens a SQLite file for writing and for reading.
 func (n *notes) openFile(path, sync string) error {
 	if sync != "normal" && sync != "full" {
 		return fmt.Errorf("synchronous: %q is neither normal nor full", sync)
@@ -141,8 +139,7 @@ func (n *notes) prepareStatements(ctx context.Context) error {
 	return nil
 }
 
-// numberPlaceholders replaces the placeholders of a statement by numbered ones if the
-// database requires them.
+// numberPlaceholders replaces ? by $1, $2 and so on if the database is PostgreSQL.
 func (n *notes) numberPlaceholders(text string) string {
 	if !n.postgres {
 		return text
@@ -156,17 +153,17 @@ func (n *notes) numberPlaceholders(text string) string {
 
 func (n *notes) close() {
 	n.readers.Close()
-	n.writer.Close() // closes the same pool twice on PostgreSQL, which is allowed
+	n.writer.Close() // PostgreSQL has only one pool; closing it twice is allowed
 }
 
-// selectOne returns the one note that a statement finds.
+// selectOne returns the note that a statement finds.
 func (n *notes) selectOne(ctx context.Context, stmt *sql.Stmt, args ...any) (note, error) {
 	var r note
 	err := stmt.QueryRowContext(ctx, args...).Scan(&r.ID, &r.Title, &r.Group, &r.Body)
 	return r, err
 }
 
-// selectFirst returns the first count notes. If group is not "", they are of that
+// selectFirst returns the first notes, at most count. If group is not "", it returns notes of that
 // group.
 func (n *notes) selectFirst(ctx context.Context, group string, count int) ([]note, error) {
 	var rows *sql.Rows
@@ -191,8 +188,7 @@ func (n *notes) selectFirst(ctx context.Context, group string, count int) ([]not
 	return out, rows.Err()
 }
 
-// editOne changes one note and reads it again. PostgreSQL does both in one
-// statement.
+// editOne changes one note and reads it again. PostgreSQL does both in one statement.
 func (n *notes) editOne(ctx context.Context, id string, c change) (note, error) {
 	mask, args := 0, make([]any, 0, 4)
 	for i, v := range []*string{c.Title, c.Group, c.Body} {
@@ -213,8 +209,7 @@ func (n *notes) editOne(ctx context.Context, id string, c change) (note, error) 
 	return n.selectOne(ctx, n.again, id)
 }
 
-// saveAll inserts or updates all records in one transaction, which on PostgreSQL
-// is one statement.
+// saveAll inserts or updates all records in one transaction. For PostgreSQL this is one statement.
 func (n *notes) saveAll(ctx context.Context, records []record) error {
 	if n.postgres {
 		return n.saveArrays(ctx, records)

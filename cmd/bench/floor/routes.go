@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// record is one entry of a bulk save, in the request and in the answer.
+// record is one element of a bulk save, in the request and in the answer.
 type record struct {
 	ItemID  string `json:"_id"`
 	Class   string `json:"_class"`
@@ -17,10 +17,9 @@ type record struct {
 	note
 }
 
-// newRoutes returns handlers for the paths of the real server, so that the same
-// requests can be sent to both. Statements run under ctx and not under the
-// context of the request: if a context cannot be cancelled, database/sql needs
-// no goroutine for it.
+// newRoutes returns handlers for the same paths as in restsrv, so that both servers get the same
+// requests. Statements run with ctx instead of the context of the request: if a context cannot be
+// cancelled, database/sql does not need a goroutine for it.
 func newRoutes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	r := mux.NewRouter()
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// source holds both handlers. The answer is text: stringify runs inside goja.
+// source is the script with both handlers. They return text, so JSON.stringify runs in goja.
 const source = `(function (notes) {
 	return {
 		hello: function (req) { return JSON.stringify({message: 'hello, ' + (req.query.name || 'world')}); },
@@ -17,7 +17,7 @@ const source = `(function (notes) {
 	};
 })`
 
-// runtimes is a pool of warmed runtimes that share one compiled program.
+// runtimes is a pool of goja runtimes that share one compiled program.
 type runtimes struct {
 	free         chan *script
 	hello, query pick
@@ -73,7 +73,7 @@ func newScript(ctx context.Context, program *goja.Program, n *notes) (*script, e
 	return s, nil
 }
 
-// noteObjects returns rows to the script as native objects.
+// noteObjects returns rows as an array of JavaScript objects.
 func (s *script) noteObjects(ctx context.Context, n *notes, group string, count int) goja.Value {
 	rows, err := n.selectFirst(ctx, group, count)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *script) noteObjects(ctx context.Context, n *notes, group string, count 
 	return s.vm.NewArray(list...)
 }
 
-// serve runs one handler with a request object of method, path and query.
+// serve returns a handler that calls a handler of the script with {method, path, query}.
 func (p *runtimes) serve(handler pick) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
 		s := <-p.free
