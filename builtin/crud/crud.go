@@ -31,8 +31,7 @@ type crud struct {
 	maxCount int
 	maxBody  int64
 	buffers  sync.Pool // buffers (*[]byte) for lists
-	// lengths of earlier lists
-	sizes *sizes
+	sizes    *sizes    // lengths of earlier lists
 }
 
 // maxBuffer is the maximum size in bytes of a buffer that is reused for another list.

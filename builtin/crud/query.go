@@ -20,11 +20,10 @@ type listing struct {
 	loads   *query.LoadSet
 	filters []*engine.Filter
 	fields  *engine.Projection // attributes in the answer; nil for all
-	// the answer contains the number of matching objects
-	total   bool
-	keyset  bool       // pages start after an object (_after) instead of at an offset
-	after   string     // cursor of that object; "" for the first page
-	given   url.Values // parameters of the URL; for a search they take precedence over the body
+	total   bool               // the answer contains the number of matching objects
+	keyset  bool               // pages start after an object (_after) instead of at an offset
+	after   string             // cursor of that object; "" for the first page
+	given   url.Values         // parameters of the URL; for a search they take precedence over the body
 	unknown unknownNames
 }
 

@@ -1,8 +1,8 @@
-// Package deploy reads deploy.json. It defines the format of that file, the defaults of all
-// settings, the places where modules are looked up, and the checks of both. It does not use the
-// contents of the file itself: engine/meta reads the classes, engine/script runs the scripts. An
-// option such as ion://dataRepo refers to a component, an object that the server provides to
-// services; such references stay text until Resolve replaces them.
+// Package deploy reads deploy.json. It defines the format of that file and the defaults of all
+// settings, finds the modules that the file names, and checks both. It does not use the contents of
+// the file itself: engine/meta reads the classes, engine/script runs the scripts. An option such as
+// ion://dataRepo refers to a component, an object that the server provides to services; such
+// references stay text until Resolve replaces them.
 //
 // The file uses words of IONDV. modules.rest configures this server. A section di lists entries:
 // each names a module, which is a built-in or a script, and its options. A plug-in is an entry of

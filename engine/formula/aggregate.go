@@ -9,13 +9,11 @@ import (
 // aggregation is a compiled call of sum, avg, min, max, count or merge over a list.
 type aggregation struct {
 	name      string
-	attribute judge // the value of each element to aggregate; if not given, the element itself
-	// name of the attribute, used for elements that are objects instead of items
-	member string
-	// selects elements; if not given, all
-	condition judge
-	unique    node // if true, repeated elements are ignored
-	separator node // text between the values of merge; if null, " " is used
+	attribute judge  // the value of each element to aggregate; if not given, the element itself
+	member    string // name of the attribute, used for elements that are objects instead of items
+	condition judge  // selects elements; if not given, all
+	unique    node   // if true, repeated elements are ignored
+	separator node   // text between the values of merge; if null, " " is used
 }
 
 // compileAggregate compiles a call fn(list, attribute, condition, unique, separator), where fn is
@@ -73,7 +71,8 @@ func className(v any) (string, bool) {
 	return s, ok && s != "" && s[0] != '$'
 }
 
-// compileArguments compiles the arguments after list, which are rest.
+// compileArguments compiles the arguments after the list. list is the compiled list, and rest holds
+// these arguments.
 func (a *aggregation) compileArguments(b *compiler, rest []any, list node, s scope, depth int) (err error) {
 	if a.attribute, a.member, err = b.elementValue(a.name, argumentAt(rest, 0), list, depth); err != nil {
 		return err

@@ -269,8 +269,8 @@ func (b *compiler) addNeed(s scope, path []*engine.Property) error {
 	return nil
 }
 
-// itemsBelow returns the scope of the items that a path from the items of s leads to. Their class
-// is c.
+// itemsBelow returns the scope for the items at the end of a path. The path starts at the items of
+// s, and the items at its end have class c.
 func (s scope) itemsBelow(path []*engine.Property, c *engine.Class) (*scope, error) {
 	if len(s.prefixes) > maxNeeds {
 		return nil, invalid("a formula reads at most %d paths", maxNeeds)

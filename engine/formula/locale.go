@@ -8,14 +8,13 @@ import (
 
 // locale contains the names and layouts of dates in one language.
 type locale struct {
-	layouts        map[string]string // layouts of L, LT and similar tokens
-	months         [12]string        // names that do not follow a day
-	monthsAfterDay [12]string        // names that follow a day; Russian uses another case
-	shortMonths    [12]string
-	// abbreviations of months
-	shortAfterDay   [12]string
-	days, shortDays [7]string // Sunday first
-	sundayFirst     bool      // weeks begin on Sunday
+	layouts         map[string]string // layouts of L, LT and similar tokens
+	months          [12]string        // names that do not follow a day
+	monthsAfterDay  [12]string        // names that follow a day; Russian uses another case
+	shortMonths     [12]string
+	shortAfterDay   [12]string // abbreviations that follow a day
+	days, shortDays [7]string  // Sunday first
+	sundayFirst     bool       // weeks begin on Sunday
 	ordinal         func(n int, of rune) string
 	partOfDay       func(hour int) string
 }

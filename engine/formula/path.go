@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// path leads from an item through references and collections to an attribute. eval looks up each
-// attribute by name in the class of the current item, since that may be a descendant, in which
-// attributes have other indexes.
+// path leads from an item through references and collections to an attribute. An item on the path
+// may be of a descendant class, in which attributes have other indexes. So eval looks up each
+// attribute by name in the item's own class.
 type path struct {
 	names   []string
 	props   []*engine.Property // attributes of the path; nil if their classes are known only during evaluation
@@ -151,8 +151,8 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// pathToLoad returns the part of the path that must be loaded. If the path reads only the key of a
-// reference's target, the target need not be loaded, because the reference contains the key.
+// pathToLoad returns the part of the path that must be loaded. A reference contains the key of its
+// target. So for $town.code, where code is the key, the town need not be loaded.
 func (p *path) pathToLoad() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]

@@ -88,9 +88,8 @@ func (l *linker) findClass(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// resolveParts resolves names in the formula of a part of a structure, so that they can
-// refer to other parts of the structure: "$number" becomes "$passport$number" if the
-// class has such an attribute.
+// resolveParts changes the formula of a part so that its names can refer to other parts of the
+// structure: "$number" becomes "$passport$number" if the class has such an attribute.
 func (a *attribute) resolveParts(c *engine.Class, v any) any {
 	if a.prefix == "" {
 		return v

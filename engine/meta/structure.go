@@ -84,9 +84,9 @@ func (l *linker) findStructure(d *draft, a *attribute, chain []string) *draft {
 	return s
 }
 
-// newPart returns one part of a struct attribute of d: whole is that attribute, and p the property
-// of structure s that the part copies. The part gets the position of the struct attribute, and
-// keeps its relations to other classes.
+// newPart returns one part of a struct attribute. whole is the struct attribute of class d, and p
+// is the property of structure s from which the part is copied. The part gets the position of
+// whole. Names of classes in its description still belong to the namespace of s.
 func (l *linker) newPart(d *draft, whole *attribute, s *draft, p *engine.Property) *attribute {
 	described := l.attributeOf(p)
 	part := *described

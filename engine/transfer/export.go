@@ -244,7 +244,8 @@ func (e *exporter) allFiles(ctx context.Context) error {
 	})
 }
 
-// allContents writes each of these contents once. It skips missing contents.
+// allContents writes the contents that allFiles has collected, each once. It skips missing
+// contents.
 func (e *exporter) allContents(ctx context.Context) error {
 	for _, hash := range slices.Sorted(maps.Keys(e.contents)) {
 		if err := e.writeContent(ctx, hash); err != nil {

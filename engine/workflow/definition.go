@@ -33,10 +33,9 @@ type flow struct {
 // state is one state of a workflow.
 type state struct {
 	name, caption string
-	when          condition // items are in the state only if this condition is true
-	period        *period   // maximum time in the state; nil means no limit
-	// permissions on the items in the state
-	items []permission
+	when          condition    // items are in the state only if this condition is true
+	period        *period      // maximum time in the state; nil means no limit
+	items         []permission // permissions on the items in the state
 	// properties that only some roles may change
 	properties []propertyPermission
 	keepsAll   bool // no account may change any property in this state, because propertyPermissions is not valid
@@ -58,8 +57,7 @@ type propertyPermission struct {
 type selection struct {
 	role     *role // role that gets the list; nil means all accounts
 	property string
-	// the list as written
-	said engine.Fields
+	said     engine.Fields // the list as written
 }
 
 // role is a group of accounts. If attribute is false, it consists of the accounts with the role or

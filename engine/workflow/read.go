@@ -181,8 +181,8 @@ func (r reader) readPermission(all []permission) []permission {
 	return append(all, permission{r.resolveRole(name), engine.Permission(may)})
 }
 
-// resolveRole returns the role with a name. If the class has an attribute of that name that can
-// hold accounts, the role consists of the accounts in the attribute (see role).
+// resolveRole returns the role with a name. If the class has an attribute with this name that can
+// hold accounts, the accounts in the attribute have the role (see role).
 func (r reader) resolveRole(name string) role {
 	_, err := query.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}

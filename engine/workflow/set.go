@@ -57,7 +57,6 @@ func (s *Set) Has(workflow, state string) bool {
 
 // reached is the state that an item has reached in one workflow.
 type reached struct {
-	// nil if the item is in no state
 	flow  *flow
 	state *state    // nil if the item is in no state
 	since time.Time // zero if the item was never moved

@@ -11,8 +11,7 @@ import (
 // questions collects conditions on one item, so that they can be evaluated with one SQL statement.
 type questions struct {
 	conditions []*engine.Filter
-	// results, by index of the condition
-	holds []bool
+	holds      []bool // results, by index of the condition
 }
 
 // addQuestion adds the condition that all filters are true, and returns its index.

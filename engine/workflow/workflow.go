@@ -24,9 +24,9 @@ func Class() *engine.Class {
 	)
 }
 
-// Stage returns the item of class stages which records that an object is in a state of a workflow.
-// The object has class c and the id item. workflow is name@namespace, and stage is the name of the
-// state.
+// Stage returns a stage item: it records that an object is in a state of a workflow. stages is the
+// result of Class. The object has class c and the id item. workflow is name@namespace, and stage is
+// the name of the state.
 func Stage(stages, c *engine.Class, item, workflow, stage string) *engine.Item {
 	v := engine.ValuesOf(stages, engine.Named("id", stageID(c, item, workflow)),
 		engine.Named("class", c.FullName), engine.Named("item", item), engine.Named("workflow", workflow), engine.Named("stage", stage))

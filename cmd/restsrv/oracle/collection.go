@@ -176,9 +176,9 @@ func (s *saving) changeReferences(o *Object, c change, strict bool) {
 	}
 }
 
-// awaited is a member that a request adds to a collection before the member exists. The collection
-// is the other side of a reference. When a later record of the request creates the object, it joins
-// the collection, unless that record contains the reference itself.
+// awaited records that a request has added an id to a collection, but no object has this id yet.
+// The collection is the other side of a reference. If a later record of the request creates the
+// object, its reference is set to owner, unless the record sets the reference itself.
 type awaited struct {
 	owner    *Object
 	property *engine.Property

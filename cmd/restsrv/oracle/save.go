@@ -51,8 +51,7 @@ type saving struct {
 	moves    []move      // changes of ids by the current record
 	awaited  []*awaited  // members that do not exist yet
 	expected []reference // references to check at the end of the request
-	// written objects
-	touched []*Object
+	touched  []*Object   // written objects
 }
 
 // move is a change of an object's id. root is the root of its class tree.
@@ -136,8 +135,8 @@ func (s *saving) write(r *record, m mode) *Object {
 	return o
 }
 
-// currentID returns the current id of the object that had the given id before the current record
-// changed ids.
+// currentID returns the id that an object has now. id is the one before the current record changed
+// ids.
 func (s *saving) currentID(c *engine.Class, id string) string {
 	for _, m := range s.moves {
 		if m.root == c.Root() && m.from == id {
