@@ -1,6 +1,3 @@
-// search answers SEARCH /:class, and POST /:class/_search for clients that cannot send SEARCH. It
-// is a list with conditions in the body. Parameters of the URL are used too and take precedence
-// over the body, so that a client can use the URL of the next page with the same body.
 package crud
 
 import (
@@ -13,10 +10,9 @@ import (
 	"restsrv/engine/wire"
 )
 
-// search answers SEARCH /:class, and POST /:class/_search for clients that
-// cannot send SEARCH. It is a list with conditions in the body. Parameters of
-// the URL are used too, and take precedence over the body, so that the URL of
-// the next page can be used with the same body.
+// search answers SEARCH /:class, and POST /:class/_search for clients that cannot send SEARCH. It
+// is a list with conditions in the body. Parameters of the URL are used too and take precedence
+// over the body, so that a client can use the URL of the next page with the same body.
 func (s *crud) search(ctx context.Context, r *service.Request) (*service.Response, error) {
 	c, err := s.pathClass(ctx, r, 0)
 	if err != nil {

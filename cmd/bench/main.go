@@ -37,7 +37,7 @@ type settings struct {
 	bulks       int
 	only        *regexp.Regexp
 	restsrv     string // path of a restsrv binary; "" to build it
-	self        bool   // measure the floor on both sides
+	self        bool   // set if the floor should be measured on both sides
 	growth      bool
 	fair        bool
 	db          string // sqlite, postgres or both

@@ -29,8 +29,8 @@ type program struct {
 	numbers *counters // shared by all processes of the program, since they use one database
 	db      *database
 	address string // address of its database, as the floor takes it
-	classes bool   // it has the classes with references (see entries)
-	verbose bool   // its log contains all SQL statements
+	classes bool   // set if it has the classes with references (see entries)
+	verbose bool   // set if its log contains all SQL statements
 	strace  string // path of strace if the program runs under it; see traceFile
 
 	// prepare creates accounts and grants when the database is new. It may be nil.

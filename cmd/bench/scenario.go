@@ -28,8 +28,8 @@ const (
 
 // target is the goal of a scenario. The zero value means that it has none.
 type target struct {
-	ratio float64       // used instead of ratio: maximum of the additional processor time of the right server
-	extra time.Duration // instead of ratio: the additional processor time that the right side may take
+	ratio float64       // processor time of the right server divided by that of the left
+	extra time.Duration // used instead of ratio: maximum of the additional processor time of the right server
 }
 
 // scenario is a request to measure, with the expected form of the answer.
@@ -38,12 +38,12 @@ type scenario struct {
 	must  target
 	left  *template     // request to the floor
 	right *template     // request to restsrv
-	own   bool          // left is also sent to restsrv, which is compared with itself
+	own   bool          // set if left is also sent to restsrv, which is then compared with itself
 	items int           // number of elements if the answer is an array; 0 if it is an object
-	write bool          // also measured with synchronous=FULL
+	write bool          // set if it is also measured with synchronous=FULL
 	limit int           // maximum number of requests per round; 0 means no limit
 	warm  time.Duration // time before the first round; 0 means warmUp
-	count bool          // its SQL statements are counted
+	count bool          // set if its SQL statements are counted
 
 	connections int // number of connections; 0 means the number on the command line
 

@@ -63,7 +63,7 @@ type restorer struct {
 	where  []string // place of each item in the source, for reports
 	links  []link   // links of one collection that are not stored yet
 	upload *upload
-	seen   int // items since the start or the previous ending, since exports may be concatenated
+	seen   int // items since the start or the previous ending; a file may contain several exports
 }
 
 // link is a link to store in collection p.
@@ -82,7 +82,7 @@ func (r *restorer) addRefused(where string, err error) {
 // takeLine processes one line. end is true for the ending.
 func (r *restorer) takeLine(ctx context.Context, o Object) (end bool, err error) {
 	if o.Err != nil {
-		r.seen++ // the line may have been an item
+		r.seen++ // counts as an item, so that checkEnding does not report it again
 		r.report.addRefusal(o.Where, o.Err)
 		return false, nil
 	}

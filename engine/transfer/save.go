@@ -1,6 +1,3 @@
-// completeObject decides how an object is saved. For a new object, it adds defaults and generated
-// values, if possible; the object is then written directly. As in IONDV, an object with a key may
-// be saved without a required value.
 package transfer
 
 import (
@@ -10,8 +7,9 @@ import (
 	"restsrv/engine"
 )
 
-// completeObject decides how an object is saved. A new object gets defaults and generated values. As in IONDV, an
-// object that contains its key may lack a required value.
+// completeObject decides how an object is saved. For a new object, it adds defaults and generated
+// values, if possible; the object is then written directly. As in IONDV, an object with a key may
+// be saved without a required value.
 func (im *importer) completeObject(ctx context.Context, o *object) error {
 	if o.class.Abstract {
 		return engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", o.class.FullName)

@@ -1,7 +1,7 @@
 // Command floor is a server that answers requests at minimum cost: net/http, gorilla/mux, a table
 // with four text columns in SQLite or PostgreSQL, prepared statements, structs with encoding/json,
 // and a pool of goja runtimes. The benchmark compares restsrv with it. Do not use it for anything
-// else: it has no classes, no accounts and no checks of its input.
+// else: it has no classes and no accounts, and does not check if its input is valid.
 package main
 
 import (

@@ -37,7 +37,7 @@ type notes struct {
 	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt    // SQLite: get on the writing connection, which has the pages of the last write in its cache
+	again           *sql.Stmt    // SQLite: get on the writing connection; faster after a write, when its cache has the pages
 	one, many       *sql.Stmt    // SQLite: insert one row, or bulkRows rows; PostgreSQL: many takes arrays
 	update          [8]*sql.Stmt // index: bit mask of the columns to change, title, group and body
 }

@@ -17,7 +17,8 @@ const source = `(function (notes) {
 	};
 })`
 
-// runtimes is a pool of goja runtimes that share one compiled program.
+// runtimes is a pool of goja runtimes that share one compiled program. If all are in use, a request
+// waits.
 type runtimes struct {
 	free         chan *script
 	hello, query pick

@@ -193,8 +193,6 @@ func (s *saving) addAwaited(a *awaited) {
 	s.awaited = append(s.awaited, a)
 }
 
-// joinAwaiting lets an object that a record has written join the collections that await
-// it.
 // joinAwaiting adds object o to the collections that wait for it. r is the record that has written
 // o.
 func (s *saving) joinAwaiting(o *Object, r *record) {
