@@ -153,8 +153,8 @@ func (e *Expr) At(now Instant) Instant {
 	return now.orMidnight(e.Value)
 }
 
-// orMidnight returns the instant itself, or the midnight (UTC) before it if the value of
-// the expression is Today.
+// orMidnight returns the instant itself or, if value is Today, the midnight (UTC) before
+// it.
 func (i Instant) orMidnight(value any) Instant {
 	if value != Today {
 		return i

@@ -203,8 +203,8 @@ type Guard interface {
 	Rows(p Permission, c *Class) *Filter
 	// Creates reports whether the account may create items of exactly class c, as
 	// far as this is known without the item. Permissions on single items do not
-	// count: otherwise the checks that follow would reveal that such an item
-	// exists.
+	// count: otherwise the account could learn from the checks that follow that an
+	// item with such a permission exists.
 	Creates(c *Class) bool
 	// Hides reports whether the account lacks the permission p on the property, in
 	// all classes that have it. p is MayRead, which covers any use of the property,

@@ -187,8 +187,8 @@ func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail, m
 	return append(b, ']')
 }
 
-// appendNested appends an item inside other items. If it is one of these, only
-// its id and class are written.
+// appendNested appends an item inside the items of up. If it is one of them, or if b is
+// longer than most, only its id and class are written.
 func (it *Item) appendNested(b []byte, only *Projection, up *trail, most int) []byte {
 	if len(b) <= most && !up.holds(it) {
 		return it.appendJSON(b, only, up, most)

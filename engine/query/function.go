@@ -339,7 +339,8 @@ func plainType(t engine.PropertyType) engine.PropertyType {
 	return t
 }
 
-// literalModel returns an expression of the type to use if all arguments are literals.
+// literalModel returns an expression with the type that unifyArguments uses if all
+// arguments are literals.
 func literalModel(operands []operand) *engine.Expr {
 	for _, o := range operands {
 		switch o.literal.(type) {

@@ -111,7 +111,7 @@ func (p *Pattern) Key() string {
 	return b.String()
 }
 
-// splitPattern splits at slashes outside parentheses. "" has no parts.
+// splitPattern splits a path at the slashes outside parentheses. "" has no parts.
 func splitPattern(path string) []string {
 	if path == "" {
 		return nil

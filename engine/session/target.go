@@ -42,8 +42,8 @@ func localPath(target string) string {
 	return target
 }
 
-// isDangerous reports control characters, which browsers drop or which end a
-// header, and the backslash, which browsers treat as a slash.
+// isDangerous reports whether r is a control character, which browsers drop or which
+// ends a header, or a backslash, which browsers treat as a slash.
 func isDangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
 // redirect sends the browser to a local path.
