@@ -100,7 +100,7 @@ func (f *fixture) later(d time.Duration) {
 	f.now = f.now.Add(d)
 }
 
-// failer is a response writer that implements engine.Failer like engine/rest.
+// failer is a response writer that implements service.Failer like engine/rest.
 type failer struct {
 	*httptest.ResponseRecorder
 	err error
