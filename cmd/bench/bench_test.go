@@ -53,8 +53,8 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-// TestRequests sends every scenario's request, twice filled, through net/http's
-// parser: the lengths must fit and the numbers must change.
+// TestRequests fills the request of each scenario twice and parses it with net/http. Its
+// Content-Length must be right, and the numbers must differ.
 func TestRequests(t *testing.T) {
 	n := &counters{rows: 100_000}
 	for _, s := range scenarios(authLine(), 1) {

@@ -200,8 +200,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Records need no values that the server sets: generated and computed values, times
-// and accounts of changes, and attributes that are not stored.
+// An object in deploy.json is valid without values that the server sets: generated and computed
+// values, times and accounts of changes, and attributes that are not stored.
 func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	c := &engine.Class{Name: "made", Key: []string{"id"}, CreationTracker: "at", EditorTracker: "by", Properties: []*engine.Property{
 		{Name: "id", Type: engine.Int, Autoassigned: true},

@@ -61,8 +61,8 @@ func takesOfElements(v any) bool {
 	return false
 }
 
-// className returns the name of the class if v, the first argument of an aggregate, is one: a text
-// that is not a path.
+// className reports whether v, the first argument of an aggregate, is the name of a class instead
+// of a list, and returns that name. A name is a text that is not a path.
 func className(v any) (string, bool) {
 	if q, ok := v.(quoted); ok {
 		return string(q), q != ""

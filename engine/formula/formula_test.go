@@ -217,9 +217,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeds checks the paths that a formula needs: every path from its own item, and
-// paths of conditions below their list. If only the key of a reference is used, its
-// target is not needed.
+// TestNeeds checks the paths that a formula needs: paths that start at its own item, and paths in
+// conditions, which start at the list that they apply to. If only the key of a reference is used,
+// its target is not needed.
 func TestNeeds(t *testing.T) {
 	w := newWorld(t)
 	for source, want := range map[string]string{

@@ -94,8 +94,8 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// A description in a view contains hidden attributes neither as attributes nor in
-// mentions by others.
+// The description of a view does not contain hidden attributes, and its other attributes do not
+// mention them.
 func TestDescribedInView(t *testing.T) {
 	r, _ := presented(t, files(map[string]string{
 		"meta/pay.class.json": `{"name": "pay", "ancestor": "note", "semantic": "title| |sum", "container": "boss", "creationTracker": "at", "changeTracker": "", "cacheDependencies": ["boss", "in"],

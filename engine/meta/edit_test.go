@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// asWritten lists the rules whose mistakes stay in descriptions of classes, because the
-// resolved definition cannot be written in another form.
+// asWritten lists the rules of mistakes that descriptions of classes still contain, because class
+// files cannot express how the server resolves them.
 var asWritten = []*mistake.Rule{
 	mistake.FormulaAttribute, mistake.FormulaInvalid, mistake.FormulaSkipped, mistake.ConditionsAttribute, mistake.SubclassUnknown,
 	mistake.TreeType, mistake.TreeCase, mistake.AttributeCase, mistake.ClassCase, mistake.TrackerText,
@@ -54,7 +54,7 @@ func faultyCases(t *testing.T) map[string]map[string]string {
 	return cases
 }
 
-// inlineStructures returns the structures among inline classes, which have no
+// inlineStructures returns the structures among the classes in deploy.json. They have no
 // descriptions of their own.
 func inlineStructures(t *testing.T, text string) (all [][]byte) {
 	t.Helper()
@@ -74,8 +74,8 @@ func inlineStructures(t *testing.T, text string) (all [][]byte) {
 	return all
 }
 
-// TestDescriptionsHaveNoMistakes loads the descriptions of classes whose files have
-// mistakes as class files of their own: the mistakes are resolved in them.
+// TestDescriptionsHaveNoMistakes takes class files with mistakes and loads the descriptions of
+// these classes as if they were class files. The descriptions must not contain the mistakes.
 func TestDescriptionsHaveNoMistakes(t *testing.T) {
 	resolved := 0
 	for name, parts := range faultyCases(t) {

@@ -211,8 +211,9 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// findAttribute returns the attribute of class c with this name, which the field of a refers to. If
-// it does not exist, findAttribute reports the rule and returns nil.
+// findAttribute returns the attribute of class c that a field of a names. field is that field, and
+// name its value. If class c does not have the attribute, findAttribute reports the rule and
+// returns nil.
 func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {

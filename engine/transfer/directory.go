@@ -18,8 +18,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// sequencesFile is the name of the file with the last number of each sequence, such as {"orders":
-// 12}.
+// sequencesFile is the name of the file with the last numbers of sequences, such as {"orders": 12}.
 const sequencesFile = "sequences.data"
 
 // Directory returns the source for an IONDV data folder. The folder has a file for each object,

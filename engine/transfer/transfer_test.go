@@ -537,8 +537,8 @@ func TestImportRetriesRefused(t *testing.T) {
 	}
 }
 
-// TestImportObjectsWithoutID: objects without an id are imported as new objects. If they cannot be numbered by a direct
-// insert, they are saved.
+// TestImportObjectsWithoutID: if an object lacks a generated number, it cannot be written directly.
+// It is saved with the creator in the file, and a second import does not change it.
 func TestImportObjectsWithoutID(t *testing.T) {
 	l := openLibrary(t)
 	for range 2 {

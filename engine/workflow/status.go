@@ -215,8 +215,8 @@ func (a asking) nextTransitions(q *questions) engine.Fields {
 	return next
 }
 
-// grantedPermissions returns the union of the permissions with a condition that is true. asked
-// holds the indexes of the conditions.
+// grantedPermissions returns the permissions in the list that apply to the item. asked holds the
+// index in q of the condition of each permission.
 func grantedPermissions(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {

@@ -213,7 +213,7 @@ func TestConcurrentMoves(t *testing.T) {
 	})
 }
 
-// busy is a store in which other transactions are in the way of the first transactions.
+// busy is a store that refuses the first transactions because of concurrent ones.
 type busy struct {
 	*store.Store
 	times int
@@ -227,8 +227,8 @@ func (b *busy) Transaction(ctx context.Context, work func(context.Context) error
 	return b.Store.Transaction(ctx, work)
 }
 
-// TestMoveRetries: if another transaction is in its way, a move is tried again after a moment, for some attempts, and not
-// after its request has ended.
+// TestMoveRetries: if a concurrent transaction prevents a move, it is tried again after a pause.
+// There is a limit of attempts, and no attempt after the request has ended.
 func TestMoveRetries(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)

@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// TestFloor asks every path once: a floor that answers something else than the
-// real server would be no floor.
+// TestFloor sends a request to every path. The answers must be those of the real server, since
+// otherwise the comparison would be wrong.
 func TestFloor(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { testFloor(t, filepath.Join(t.TempDir(), "floor.db")) })
 	t.Run("PostgreSQL", func(t *testing.T) { testFloor(t, pgtest.Database(t)) })

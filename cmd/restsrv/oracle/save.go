@@ -270,9 +270,9 @@ func (w *World) Next(counter string) int64 {
 	return w.counters[counter]
 }
 
-// checkObject refuses an object without a required value. It also refuses an object with the key or
-// a unique value of another object. except is the stored object itself if it is changed, and nil if
-// o is new.
+// checkObject refuses an object without a required value. It also refuses an object if another
+// object has the same key or the same value of a unique attribute. except is the stored object
+// itself if it is changed, and nil if o is new.
 func (s *saving) checkObject(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
 		if isStored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
