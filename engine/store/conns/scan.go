@@ -46,14 +46,12 @@ const maxKnown = 1024
 // read exceeds the budget of the quick lane, one of these happens:
 //   - If a place is free, the read leaves the quick lane and continues.
 //   - Otherwise, if the database can suspend the read (SQLite), the read leaves the quick lane and waits for a place in
-//     the
-//     middle of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
+//     the middle of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one
+//     account.
 //   - Otherwise, if the caller has not received an item yet, the read is ended. It waits for a place without a session
-//     and
-//     runs again from the start.
+//     and runs again from the start.
 //   - Otherwise the read may use the quick lane for quickDelivered before it is refused, because it cannot run again
-//     and is
-//     likely to end soon.
+//     and is likely to end soon.
 //
 // In each case its statement is remembered as slow, and the next read with this statement waits for a place before it
 // starts. When a statement turns out to be short, it is forgotten.

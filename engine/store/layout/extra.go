@@ -44,7 +44,8 @@ func IsLinked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
-// Of returns the table of an n:m collection. If two collections mirror each other, they share the table that is named after the collection with the name that sorts first.
+// Of returns the table of an n:m collection. If two collections mirror each other, they share the table that is named
+// after the collection with the name that sorts first.
 func (n LinkNames) Of(p *engine.Property) *Links {
 	name, mirrored := plainLinks(p)
 	l := &Links{Name: name, Owner: OwnerColumn, Item: ItemColumn}
@@ -147,8 +148,8 @@ type composite struct {
 	unique  bool
 }
 
-// compositeIndexes returns the composite indexes of a class, except those with an attribute that is not stored. If a descendant stores
-// some of the attributes in other columns, it has an index of its own.
+// compositeIndexes returns the composite indexes of a class, except those with an attribute that is not stored. If a
+// descendant stores some of the attributes in other columns, it has an index of its own.
 func (t *Table) compositeIndexes(c *engine.Class) (all []composite) {
 	for _, index := range c.Indexes {
 		for _, d := range append([]*engine.Class{c}, c.Descendants...) {

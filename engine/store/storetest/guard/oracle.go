@@ -240,7 +240,9 @@ func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", len(storetest.ListIDs(t, o, storetest.All(c))), 6)
 }
 
-// guardTakenRenamed updates an item with a unique value that a hidden item has. The update also changes the key of the item, by a nested record. To check whether the account may make the change, the store repeats the update without the hidden item, and that should be the same update.
+// guardTakenRenamed updates an item with a unique value that a hidden item has. The update also changes the key of the
+// item, by a nested record. To check whether the account may make the change, the store repeats the update without the
+// hidden item, and that should be the same update.
 func guardTakenRenamed(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.AddProperties(c, storetest.Ref("twin", c))

@@ -16,8 +16,8 @@ import (
 )
 
 // Journaled returns a function that opens repositories in which all classes have a journal. At the end of a test, it
-// checks that the journal agrees with the stored items: each record should continue from the state that the records before it
-// describe.
+// checks that the journal agrees with the stored items: each record should continue from the state that the records
+// before it describe.
 func Journaled(open storetest.Open) storetest.Open {
 	return func(t *testing.T, classes []*engine.Class) engine.Repository {
 		if storetest.Journal(classes) != nil {

@@ -77,8 +77,8 @@ func (h history) renameItem(from, to [2]string) {
 	}
 }
 
-// checkMembers checks the members of all items: the members that the journal describes should be the stored members that
-// exist.
+// checkMembers checks the members of all items: the members that the journal describes should be the stored members
+// that exist.
 func (h history) checkMembers(t *testing.T, d *diary) {
 	t.Helper()
 	for at, has := range h.items {

@@ -139,8 +139,8 @@ func momentCrowd(t *testing.T, open storetest.Open) {
 	})
 }
 
-// momentLoads reads pairs that refer to two items, while other goroutines change both items. The sum of the two values is
-// constant, so each read should find it.
+// momentLoads reads pairs that refer to two items, while other goroutines change both items. The sum of the two values
+// is constant, so each read should find it.
 func momentLoads(t *testing.T, open storetest.Open) {
 	left := storetest.NewClass("left", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	right := storetest.NewClass("right", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
