@@ -137,8 +137,8 @@ func (rs *readers) addQuick(r *Session) {
 }
 
 // WarmUp opens the connection of one reader in the background while the server continues to start, because this takes
-// some time with SQLite. wait waits until it has ended. Errors are ignored, since later reads report them. If readers
-// and writers share connections, one is open already.
+// some time with SQLite. The returned function waits until the connection is open or has failed. Errors are ignored,
+// since later reads report them. If readers and writers share connections, one is open already.
 func (rs *readers) WarmUp(ctx context.Context, db *sqldb.Database) (wait func()) {
 	r, err := rs.Borrow(ctx)
 	if err != nil {

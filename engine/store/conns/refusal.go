@@ -13,7 +13,8 @@ import (
 // reportEvery is the minimum time between two log records.
 const reportEvery = 10 * time.Second
 
-// refusals logs requests that are refused because a share is used up. One log record covers many requests.
+// refusals logs requests that are refused because their account or network has used up its share of the database (see
+// engine/share). One log record covers many requests.
 type refusals struct {
 	log *slog.Logger
 

@@ -48,7 +48,7 @@ func (db DB) Open(t testing.TB, classes ...*engine.Class) *store.Store {
 	return db.OpenWith(t, store.Config{Classes: classes})
 }
 
-// OpenWith is like Open, with a complete configuration.
+// OpenWith opens a store with a complete configuration. It is closed when the test ends.
 func (db DB) OpenWith(t testing.TB, c store.Config) *store.Store {
 	t.Helper()
 	d, err := db.connect(t)

@@ -186,13 +186,13 @@ func (t *Table) compositeIndex(index composite) (e Extra) {
 	return e
 }
 
-// ExtraMark is the class name in the rows of the memory that describe extras. No class has this name.
+// ExtraMark is the class name in the rows of the memory (see Memory) that describe extras. No class has this name.
 const ExtraMark = "##extra"
 
-// ExtraRows is the value of Kept.Indexes for an extra that is a table.
+// ExtraRows is the value of Kept.Indexes for an Extra that is a table.
 const ExtraRows = "rows"
 
-// Kept returns the row of the memory that describes an extra of table t.
+// Kept returns the row of the memory (see Memory) that describes an extra of table t.
 func (e Extra) Kept(t *Table) Kept {
 	k := Kept{Class: ExtraMark, Property: e.Name, Root: t.Name, Kind: e.Form}
 	if e.Rows {

@@ -350,7 +350,8 @@ func (s *Layout) PlanOf(c *engine.Class) (*Plan, error) {
 	return nil, engine.NoClass(c.FullName)
 }
 
-// MustBeUnique reports whether values of a property must be unique.
+// MustBeUnique reports whether the values of a property must be unique, by themselves or together with others: the
+// property belongs to the key or to a unique index.
 func (t *Table) MustBeUnique(p *engine.Property) bool {
 	col := t.Column(p)
 	return col.Key || slices.ContainsFunc(t.Unique, func(index sqldb.Index) bool { return slices.Contains(index.Columns, col.Name) })

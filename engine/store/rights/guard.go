@@ -112,8 +112,9 @@ func (g *Guard) HideLoaded(it *engine.Item) {
 	}
 }
 
-// CheckPath returns an error if a path contains a hidden or withheld attribute. It is called for every
-// path of a filter, an order, a position or an aggregation before the path is written.
+// CheckPath returns an error if a path contains an attribute that is hidden from the account or withheld (see
+// withholds). It is called for every path of a filter, an order, a position or an aggregation before the path is
+// written.
 func (g *Guard) CheckPath(c *engine.Class, path []*engine.Property) error {
 	if g == nil {
 		return nil

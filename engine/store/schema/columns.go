@@ -156,7 +156,7 @@ func (u *upgrader) dropIndexes(t *layout.Table, col *layout.Column) error {
 	return nil
 }
 
-// updateColumns adapts the columns of an existing table to its classes.
+// updateColumns changes the columns of an existing table as its classes require.
 func (u *upgrader) updateColumns(t *layout.Table) error {
 	for _, c := range t.Classes {
 		if err := u.checkRemoved(t, c); err != nil {

@@ -104,15 +104,18 @@ func decimalOf(v driver.Value) engine.Decimal {
 	return "0"
 }
 
+// binaryDecimal makes an SQL function from a function of two decimals.
 func binaryDecimal(f func(a, b engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value { return string(f(decimalOf(args[0]), decimalOf(args[1]))) }
 }
 
+// unaryDecimal makes an SQL function from a function of one decimal.
 func unaryDecimal(f func(engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value { return string(f(decimalOf(args[0]))) }
 }
 
-// partialDecimal is like binaryDecimal, for a function that has no result for some divisors: the result is then null.
+// partialDecimal makes an SQL function from a function of two decimals. If f returns false, because the divisor is 0,
+// the result is null.
 func partialDecimal(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value {
 		if d, ok := f(decimalOf(args[0]), decimalOf(args[1])); ok {

@@ -112,8 +112,8 @@ func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 }
 
 // A server checks the size of its write-ahead log every logEvery, and warns when it reaches largeLog. The log becomes
-// that large only if a long read prevents SQLite from writing it again from its start. Normally it has a few megabytes,
-// and it stays below journal_size_limit most of the time.
+// that large only if a long read prevents SQLite from using its space again. Normally it has a few megabytes, and it
+// stays below journal_size_limit most of the time.
 const (
 	logEvery = time.Minute
 	largeLog = 256 << 20

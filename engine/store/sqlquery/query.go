@@ -161,7 +161,7 @@ func PositionList(label string, p *layout.Plan, columns []string) string {
 }
 
 // WriteOrder writes ORDER BY with the sort columns, each followed by a comma, and returns these columns. The caller
-// must write a last column.
+// must write one more column after them.
 func (b *Builder) WriteOrder(src *Source, sorts []engine.Sort) (columns []string) {
 	b.Add(" ORDER BY ")
 	for _, s := range sorts {

@@ -66,8 +66,8 @@ func searchWords(b *Builder, src *Source, words []string) {
 	b.Add(fmt.Sprintf(full.Condition, src.Alias, sqldb.QuoteName(src.Plan.Table.SearchIndex()), b.Placeholder(strings.Join(query, full.And))))
 }
 
-// searchShown is like searchWords, for an account that may not read all searched properties. It does not use the search
-// index: each word must occur in a value that the account may read.
+// searchShown writes the condition that each word occurs in a value that the account may read. It does not use the
+// search index, which contains the words of all searched properties.
 func searchShown(b *Builder, src *Source, words []string) {
 	var columns []string
 	all, passed := rights.SearchedIn(src.Plan.Class), map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// album has photos with one file and with several files, prints, which are photos with another file, and the class that
-// records the owners of files.
+// album has photos. One attribute of a photo has one file, and another has several files. A print is a photo with a
+// further file. The class File records which item has which file.
 type album struct {
 	engine.Repository
 	File, Photo, Print *engine.Class

@@ -104,7 +104,8 @@ func teamValues(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
 
-// guardCached reads cached attributes by all methods that return items.
+// guardCached checks that all methods which return items compute cached attributes for the account, instead of
+// returning the stored values.
 func guardCached(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)

@@ -16,7 +16,8 @@ import (
 
 func journalSave(t *testing.T, open storetest.Open) {
 	d, c := journalNotes(t, open)
-	// Records with all properties take one statement that inserts or updates. Other records take several statements.
+	// A record with all properties is saved by one statement, which inserts or updates. Other records take several
+	// statements.
 	whole := func(id, title string) engine.Record {
 		return storetest.NewRecord(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
 	}

@@ -140,7 +140,8 @@ func answersStored(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "its own member", it.Get("twin"), "t2")
 }
 
-// oldKeyInRecord uses the old key of an item inside the record that changes this key.
+// oldKeyInRecord writes a record that changes the key of its item and also refers to the item by the old key, for
+// example as a member of a collection.
 func oldKeyInRecord(t *testing.T, open storetest.Open) {
 	for name, write := range map[string]func(s *shire, id string, pairs ...any) (*engine.Item, error){
 		"update": func(s *shire, id string, pairs ...any) (*engine.Item, error) {
