@@ -30,6 +30,8 @@ type LoadError struct {
 	Source  string // the line of the file, "" if unknown
 	Excerpt string // the surrounding lines with numbers and a caret, "" if unknown
 	Message string
+
+	byEngine bool // the engine does not compile the text; the transpiler may make text that it compiles
 }
 
 // Error returns one line in the form file:line:column: message.
@@ -176,16 +178,39 @@ func (s *Source) compile() error {
 	if err != nil {
 		return s.newFault(0, 0, err.Error())
 	}
-	return s.buildProgram(prg, m, text)
+	err = s.buildProgram(prg, m, text)
+	if f := new(LoadError); errors.As(err, &f) && f.byEngine {
+		return s.transform(text, f)
+	}
+	return err
 }
 
-// transform compiles a file that goja cannot parse: package transpile first transforms its text. refused is the error
-// with which goja rejected the file, or nil if goja has not parsed it.
+// transform compiles a file that goja cannot compile: package transpile first transforms its text. refused is the error
+// with which goja rejected the file, or nil if goja has not parsed it. If goja rejects the result too, the text is
+// transformed again, without the syntax of recent years.
 func (s *Source) transform(text string, refused *LoadError) error {
 	if line, column := sandbox.TooLong(text, true); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", sandbox.MaxSteep))
 	}
-	out, err := transpile.Transform(transpile.Input{File: s.File, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
+	in := transpile.Input{File: s.File, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile}
+	err := s.transformAs(in, refused)
+	if f := new(LoadError); !errors.As(err, &f) || !f.byEngine {
+		return err
+	}
+	in.Older = true
+	if s.transformAs(in, refused) == nil {
+		return nil
+	}
+	if refused != nil && refused.byEngine {
+		s.transformed = false
+		return refused
+	}
+	return err
+}
+
+// transformAs transforms and compiles the text of in. refused is that of transform.
+func (s *Source) transformAs(in transpile.Input, refused *LoadError) error {
+	out, err := transpile.Transform(in)
 	var f *transpile.Fault
 	if errors.As(err, &f) {
 		// Both goja and the compiler have rejected the file. If the compiler reports a syntax error at the same or an
@@ -204,9 +229,9 @@ func (s *Source) transform(text string, refused *LoadError) error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
 		line, column := out.Map.Origin(preludeFile, list[0].Position.Line, list[0].Position.Column)
-		return s.newFault(line, column, "syntax error: "+list[0].Message)
+		return engineFault(s.newFault(line, column, "syntax error: "+list[0].Message))
 	}
-	return s.newFault(0, 0, "syntax error: "+err.Error())
+	return engineFault(s.newFault(0, 0, "syntax error: "+err.Error()))
 }
 
 // buildProgram rewrites and compiles a parsed program. m maps positions in text to positions in the file.
@@ -228,9 +253,15 @@ func (s *Source) buildProgram(prg *ast.Program, m transpile.Map, text string) er
 	var ce *goja.CompilerSyntaxError
 	if errors.As(err, &ce) && ce.File != nil {
 		p := ce.File.Position(ce.Offset)
-		return s.faultAt(p.Line, p.Column, "syntax error: "+sandbox.ExplainMessage(ce.Message))
+		return engineFault(s.faultAt(p.Line, p.Column, "syntax error: "+sandbox.ExplainMessage(ce.Message)))
 	}
-	return s.newFault(0, 0, "syntax error: "+err.Error())
+	return engineFault(s.newFault(0, 0, "syntax error: "+err.Error()))
+}
+
+// engineFault marks a fault as one of the engine, and returns it.
+func engineFault(f *LoadError) *LoadError {
+	f.byEngine = true
+	return f
 }
 
 // rewriteProgram rewrites the regular expressions that goja would interpret differently, and the operators and syntax
