@@ -26,6 +26,8 @@ func polyfills() []patch {
 		polyfill("iterators", nil, "Iterator", "yield", "function*", "function *", "values()", "keys()", "entries()", "matchAll", "Symbol.iterator", ".take", ".drop", ".toArray"),
 		polyfill("atomics", nil, "Atomics"),
 		polyfill("weak", weakNative, "WeakRef", "FinalizationRegistry"),
+		polyfill("typed-from", nil, "from("),
+		polyfill("proxy", nil, "Proxy"),
 		polyfill("transfer", transferNative, "transfer", "detached", "resizable", "maxByteLength"),
 		{name: "stack", words: []string{"captureStackTrace", "stackTraceLimit"}, install: stackTraces},
 		polyfill("locale", func(p *Platform) goja.Value { return p.Module("#intl") }, "toLocale", "localeCompare"),
