@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
 
 	"restsrv/engine/script/js"
 	"restsrv/engine/script/platform"
@@ -238,22 +239,84 @@ func (h *Guards) guardCode() {
 				panic(h.RangeError("source text: an expression goes on for more than %d operators", MaxChain))
 			}
 			h.ProvideBuiltins(FindNeeds(s.String()))
-			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
-				panic(h.RangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
-			}
 		}
 	}
-	h.guardMethod(h.JS.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
+	h.guardMethod(h.JS.GlobalObject(), "eval", func(call goja.FunctionCall) {
+		check(call.Arguments)
+		if growsBigints(call.Arguments) {
+			panic(h.RangeError("eval: ** and shifts are not supported beside BigInts; new Function supports them"))
+		}
+	})
 	list := h.RunPrelude(preludeFunctions)
 	global := h.JS.GlobalObject()
 	for i, name := range []string{"Function", "AsyncFunction", "GeneratorFunction"} {
 		original := list.(*goja.Object).Get(h.IndexText(i)).(*goja.Object)
-		construct, _ := goja.AssertConstructor(original)
+		engine, _ := goja.AssertConstructor(original)
+		construct := func(target *goja.Object, args ...goja.Value) (*goja.Object, error) {
+			if growsBigints(args) {
+				return h.makeFunction(functionKeywords[i], args)
+			}
+			return engine(target, args...)
+		}
 		wrapper := h.replaceConstructor(name, original, construct, check)
 		if name == "Function" {
 			_ = global.DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		}
 	}
+}
+
+// functionKeywords begin the source text of a function, in the order of preludeFunctions.
+var functionKeywords = []string{"function", "async function", "function*"}
+
+// growsBigints reports whether source text that is compiled at run time may apply bigintGrowth to BigInts.
+func growsBigints(texts []goja.Value) bool {
+	names, growth := false, false
+	for _, v := range texts {
+		if s, ok := v.(goja.String); ok {
+			text := s.String()
+			names, growth = names || bigintNames.MatchString(text), growth || bigintGrowth.MatchString(text)
+		}
+	}
+	return names && growth
+}
+
+// makeFunction does the work of new Function with source text whose operators on BigInts need guards. The last
+// argument is the body, the others are parameters.
+func (h *Guards) makeFunction(keyword string, args []goja.Value) (*goja.Object, error) {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = a.String()
+	}
+	last := len(texts) - 1
+	text := "(" + keyword + " anonymous(" + strings.Join(texts[:last], ",") + "\n) {\n" + texts[last] + "\n})"
+	program, err := parser.ParseFile(nil, "", text, 0, parser.WithDisableSourceMaps)
+	if err != nil {
+		return nil, h.syntaxError(err.Error())
+	}
+	if len(program.Body) != 1 {
+		return nil, h.syntaxError("the parameters and the body must each be complete")
+	}
+	if _, ok := GuardOperators(program, FindNeeds(text)); !ok {
+		return nil, h.syntaxError(ErrOperator.Error())
+	}
+	compiled, err := goja.CompileAST(program, false)
+	if err != nil {
+		return nil, h.syntaxError(err.Error())
+	}
+	made, err := h.JS.RunProgram(compiled)
+	if err != nil {
+		return nil, err
+	}
+	return made.(*goja.Object), nil
+}
+
+// syntaxError returns a SyntaxError with a message as an error of Go.
+func (h *Guards) syntaxError(message string) error {
+	o, err := h.JS.New(h.JS.Get("SyntaxError"), h.JS.ToValue(message))
+	if err != nil {
+		return err
+	}
+	return h.JS.Try(func() { panic(o) })
 }
 
 // guardBuffer limits the size of the buffers that a constructor creates.
