@@ -128,7 +128,7 @@ func TestLoadErrors(t *testing.T) {
 		{"flag", "exports.a = /a/v;", "the flags d and v of regular expressions are not supported", ""},
 		{"operators", "x = " + strings.Repeat("a+\n", 20_000), "an expression goes on for more than 10000 operators", ""},
 		{"brackets", "x = " + strings.Repeat("(", 300_000), "svc.js:1:5005: brackets are nested deeper than 5000", ""},
-		{"huge", "//" + strings.Repeat("x", 600<<10), "svc.js: the file has 614402 bytes, at most 524288 are read", ""},
+		{"huge", "//" + strings.Repeat("x", 5<<20), "svc.js: the file has 5242882 bytes, at most 4194304 are read", ""},
 		{"empty", "", "svc.js: the service registers no route", ""},
 	}
 	a := newApp(t, limits.Limits{Load: time.Second}, false)

@@ -20,7 +20,7 @@ type Limits struct {
 	Transaction time.Duration // duration of dataRepo.transaction without the time in the queue, default 5 s
 	Idle        time.Duration // time after which unused VMs except one are removed, default 60 s
 	Timers      int           // timers of a VM, default 1000
-	Source      int           // bytes of a script file, default 512 KiB
+	Source      int           // bytes of a script file, default 4 MiB; bundles of applications have 1 MiB and more
 	Response    int           // bytes of a response, default 64 MiB
 	Depth       int           // nesting depth of JSON in bodies, JSON.parse and results, default 512
 	Rows        int           // items of one getList, default 50,000
@@ -36,7 +36,7 @@ func (l Limits) WithDefaults() Limits {
 	return l.OrDefaults(Limits{
 		CPU: time.Second, Wall: 30 * time.Second, Load: time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
-		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
+		Source: 4 << 20, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
 		Body: service.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
 	})
 }
