@@ -48,8 +48,8 @@ func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 		return g.loadFailure(g.Fault(err.Error()))
 	}
 	if longest := max(g.Limits.CPU, g.Limits.Load); longest > r.maxCPU {
-		return g.loadFailure(g.Fault("the CPU limit " + longest.String() +
-			" is longer than the longest that the process was started for, " + r.maxCPU.String()))
+		g.Log.Warn("cpuTime or loadTime is longer than the longest that the server was started with, which counts until it is restarted", "configured", longest, "used", r.maxCPU)
+		g.Limits.CPU, g.Limits.Load = min(g.Limits.CPU, r.maxCPU), min(g.Limits.Load, r.maxCPU)
 	}
 	h, err := g.newLoadedVM()
 	if err != nil {

@@ -218,17 +218,24 @@ func TestTimersLeftBehind(t *testing.T) {
 	}
 }
 
+// TestCPULimitOfOneService loads a service with a limit longer than the timeout of regular expressions, which lowers
+// the limit, and then one with a short limit, which ends its request.
 func TestCPULimitOfOneService(t *testing.T) {
 	a := newApp(t, limits.Limits{CPU: time.Second}, false)
 	a.write("svc.js", "module.exports = {'GET /': () => { for (;;) {} }}")
 	s := a.service("svc.js")
 	s.Limits.CPU = longestCPU + time.Second
-	if _, err := a.rt.Load(s); err == nil {
-		t.Error("accepted a limit that is longer than the timeout of regular expressions")
-	}
-	s.Limits.CPU = 30 * time.Millisecond
 	g, err := a.rt.Load(s)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Limits.CPU >= s.Limits.CPU {
+		t.Errorf("got a CPU limit of %v, want less than %v", g.Limits.CPU, s.Limits.CPU)
+	}
+	expectIn(t, a.log.String(), "until it is restarted")
+	g.Close()
+	s.Limits.CPU = 30 * time.Millisecond
+	if g, err = a.rt.Load(s); err != nil {
 		t.Fatal(err)
 	}
 	_, err = send(t, g, request{})
