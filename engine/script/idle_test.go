@@ -1,8 +1,11 @@
 package script
 
 import (
+	"encoding/json"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"restsrv/engine/script/limits"
 )
@@ -44,6 +47,29 @@ const (
 	maxLoadedVM = 64 << 10
 	maxUsedVM   = 96 << 10
 )
+
+// TestTimersOfEndedRequests has two requests leave timers behind that would use a core, and counts their calls.
+func TestTimersOfEndedRequests(t *testing.T) {
+	g := newApp(t, limits.Limits{VMs: 1}, false).load(`let n = 0;
+		const work = () => { n++; for (const end = Date.now() + 20; Date.now() < end;); };
+		module.exports = {
+			'GET /': () => { setInterval(work, 0); },
+			'PUT /': () => { const next = () => { work(); setImmediate(next); }; setImmediate(next); },
+			'POST /': () => ({ n }) };`)
+	for _, method := range []string{"GET", "PUT"} {
+		answer(send(t, g, request{method: method}))
+	}
+	time.Sleep(4 * time.Second)
+	text := strings.TrimPrefix(answer(send(t, g, request{method: "POST"})), jsonType)
+	var got struct{ N int }
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(text, err)
+	}
+	// A second at once and a tenth of four seconds; the rest is for the last calls and a slow clock.
+	if least, most := 30, 90; got.N < least || got.N > most {
+		t.Errorf("got %d calls of 20 ms in 4 s, want %d to %d", got.N, least, most)
+	}
+}
 
 func loadTypical(t testing.TB) *Generation {
 	a := newApp(t, limits.Limits{}, false)

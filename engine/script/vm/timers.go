@@ -17,6 +17,27 @@ type timers struct {
 	last int64 // id of the last timer
 	live map[int64]liveTimer
 	off  bool // the VM accepts no more timers
+	left allowance
+}
+
+// allowance is the CPU time that the timers of one VM may use after their calls have ended. It grows by a tenth of
+// the time that passes, up to leftBurst. A timer that fires when it is used up waits. Without this limit, an interval
+// that a request has left behind could use a core forever.
+type allowance struct {
+	used  time.Duration // CPU time used, less the part that has grown back
+	since time.Time     // when used was computed
+}
+
+const (
+	leftBurst = time.Second // CPU time that can be used at once
+	leftPart  = 10          // the allowance grows by 1/leftPart of the time
+)
+
+// waitFor returns how long a timer must wait.
+func (a *allowance) waitFor(now time.Time) time.Duration {
+	a.used = max(0, a.used-now.Sub(a.since)/leftPart)
+	a.since = now
+	return max(0, a.used-leftBurst) * leftPart
 }
 
 // liveTimer is a timer that has not fired yet.
@@ -153,6 +174,11 @@ func (t *timers) drop(id int64) {
 func (t *timers) fire(m *Timer) error {
 	t.mu.Lock()
 	running, ok := t.live[m.id]
+	left := ok && m.Call != nil && m.Call.Over.Load()
+	if left && t.postpone(m) {
+		t.mu.Unlock()
+		return nil
+	}
 	switch {
 	case !ok:
 		t.mu.Unlock()
@@ -165,7 +191,13 @@ func (t *timers) fire(m *Timer) error {
 	t.mu.Unlock()
 	v := t.vm
 	v.Scope = m.tx
+	began := time.Now()
 	_, err := m.F(goja.Undefined(), m.args...)
+	if left {
+		t.mu.Lock()
+		t.left.used += time.Since(began)
+		t.mu.Unlock()
+	}
 	if err == nil || IsUncatchable(err) {
 		return err
 	}
@@ -175,6 +207,20 @@ func (t *timers) fire(m *Timer) error {
 	}
 	log.Error("the function of a timer failed", v.Service.FailureArgs(v.DescribeError(err))...)
 	return nil
+}
+
+// postpone starts the clock of a timer again if its call has ended and the allowance is used up. It reports whether it
+// did. The caller must hold t.mu.
+func (t *timers) postpone(m *Timer) bool {
+	wait := t.left.waitFor(time.Now())
+	if wait <= 0 {
+		return false
+	}
+	t.vm.Service.Warn("timers that ended requests have left behind are slowed down to a tenth of a core; clear timers that are no longer needed", "request", m.Call.Req.ID)
+	t.live[m.id] = liveTimer{time.AfterFunc(wait, func() {
+		t.vm.Do(Task{m.Call, func() error { return t.fire(m) }}, true)
+	}), m.Call}
+	return true
 }
 
 func (t *timers) Stop(id int64) {
