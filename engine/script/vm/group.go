@@ -255,6 +255,41 @@ func (g *group) recycle(old *VM) {
 	g.retire(old)
 }
 
+// renew replaces all VMs by a new one and returns the old ones. Others are created when calls need them. If no VM can be
+// created, the old ones stay in use.
+func (g *group) renew() (old []*VM) {
+	g.mu.Lock()
+	old = append(old, g.vms...)
+	closed := g.closed
+	g.mu.Unlock()
+	if len(old) == 0 {
+		return nil
+	}
+	if !closed {
+		v, err := g.service.Spawn()
+		if err != nil {
+			g.service.Log.Error("cannot create a VM to replace those that retain memory; they stay in use", "error", err)
+			return nil
+		}
+		g.AddVM(v)
+	}
+	g.service.Counters.recycled.Add(uint64(len(old)))
+	for _, v := range old {
+		g.retire(v)
+	}
+	return old
+}
+
+// countServed returns the number of calls that the VMs have begun.
+func (g *group) countServed() (served int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, v := range g.vms {
+		served += v.served
+	}
+	return served
+}
+
 // retire removes a VM from the group, so that it gets no new calls. The VM is disposed of after its last call.
 func (g *group) retire(v *VM) {
 	g.mu.Lock()

@@ -40,6 +40,7 @@ type heap struct {
 	limit   uint64
 	held    func() int64 // returns the bytes of bodies and responses; may be nil
 	gc      func()       // runs a complete collection
+	relieve func()       // replaces VMs if scripts retain too much (see relief); may be nil
 	samples []metrics.Sample
 	last    uint64       // bytes at the last check; 0 if there was none
 	mark    uint64       // bytes when the limit was crossed or a turn was interrupted; 0 while the heap is smaller
@@ -63,11 +64,7 @@ func (h *heap) skipCheck() { h.last = 0 }
 // still running, so its memory cannot be collected yet.
 func (h *heap) exceedsLimit(ending bool) bool {
 	metrics.Read(h.samples)
-	bytes := h.samples[0].Value.Uint64()
-	if h.held != nil {
-		bytes -= min(bytes, uint64(max(h.held(), 0)))
-	}
-	return h.judgeBytes(bytes, ending)
+	return h.judgeBytes(h.withoutHeld(h.samples[0].Value.Uint64()), ending)
 }
 
 // judgeBytes is exceedsLimit for a heap of the given size.
@@ -91,12 +88,30 @@ func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	return false
 }
 
-// startCollection starts a garbage collection on another goroutine and sets h.clean when it has ended.
+// startCollection starts a garbage collection on another goroutine. If the memory in use is over the limit even then, VMs are replaced before a turn
+// is ended. h.clean is set when both have ended.
 func (h *heap) startCollection(bytes uint64) {
 	done := &atomic.Bool{}
 	h.mark, h.clean = bytes, done
 	go func() {
 		h.gc()
+		if h.relieve != nil {
+			h.relieve()
+		}
 		done.Store(true)
 	}()
+}
+
+// liveBytes returns the size of the objects that the last collection found in use, without bodies and responses.
+func (h *heap) liveBytes() uint64 {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(samples)
+	return h.withoutHeld(samples[0].Value.Uint64())
+}
+
+func (h *heap) withoutHeld(bytes uint64) uint64 {
+	if h.held == nil {
+		return bytes
+	}
+	return bytes - min(bytes, uint64(max(h.held(), 0)))
 }

@@ -130,6 +130,7 @@ type Watchdog struct {
 	mu      sync.Mutex
 	vms     map[*VM]struct{}
 	heap    *heap
+	relief  relief
 	parked  atomic.Bool // the watchdog sleeps; see park
 	wake    chan struct{}
 	stop    chan struct{}
@@ -141,10 +142,12 @@ type Watchdog struct {
 
 // NewWatchdog returns a watchdog. Use Start to start it.
 func NewWatchdog(h *heap) *Watchdog {
-	return &Watchdog{
-		vms: map[*VM]struct{}{}, heap: h,
+	w := &Watchdog{
+		vms: map[*VM]struct{}{}, heap: h, relief: relief{freed: map[string]int64{}},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	h.relieve = w.relieve
+	return w
 }
 
 func (w *Watchdog) add(v *VM) {
