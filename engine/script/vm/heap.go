@@ -37,15 +37,16 @@ func (e errMemory) Error() string {
 // are not counted. It is not known which script allocated which part of the heap, nor how much of the heap is garbage
 // before a collection has ended.
 type heap struct {
-	limit   uint64
-	held    func() int64 // returns the bytes of bodies and responses; may be nil
-	gc      func()       // runs a complete collection
-	relieve func()       // replaces VMs if scripts retain too much (see relief); may be nil
-	samples []metrics.Sample
-	last    uint64       // bytes at the last check; 0 if there was none
-	mark    uint64       // bytes when the limit was crossed or a turn was interrupted; 0 while the heap is smaller
-	clean   *atomic.Bool // set when the collection that began at the mark has ended
-	ending  bool         // at the last check, an interrupted turn may have been running
+	limit     uint64
+	held      func() int64 // returns the bytes of bodies and responses; may be nil
+	gc        func()       // runs a complete collection
+	relieve   func()       // replaces VMs if scripts retain too much (see relief); may be nil
+	relieving atomic.Bool  // relieve runs: slow growth is tolerated for longer
+	samples   []metrics.Sample
+	last      uint64       // bytes at the last check; 0 if there was none
+	mark      uint64       // bytes when the limit was crossed or a turn was interrupted; 0 while the heap is smaller
+	clean     *atomic.Bool // set when the collection that began at the mark has ended
+	ending    bool         // at the last check, an interrupted turn may have been running
 }
 
 // NewHeap returns a heap with a limit in bytes. The bytes that held returns are subtracted from the size of the heap;
@@ -80,7 +81,7 @@ func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	case h.mark == 0 && !jumped, ended:
 		h.startCollection(bytes)
 		return false
-	case jumped, bytes > h.mark+step, !ending && h.clean.Load():
+	case jumped, bytes > h.mark+step && !h.relieving.Load(), bytes > h.mark+2*step, !ending && h.clean.Load():
 		h.startCollection(bytes)
 		h.ending = true
 		return true
@@ -96,7 +97,9 @@ func (h *heap) startCollection(bytes uint64) {
 	go func() {
 		h.gc()
 		if h.relieve != nil {
+			h.relieving.Store(true)
 			h.relieve()
+			h.relieving.Store(false)
 		}
 		done.Store(true)
 	}()

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// relief replaces VMs when the memory in use stays over the limit after a collection. The reason is usually a script
+// relief replaces VMs when the memory in use stays near the limit after a collection. The reason is usually a script
 // that keeps more and more in module variables. Ending the longest turn, which may belong to another service, would
 // free none of that memory.
 //
-// The memory of one VM cannot be measured, so services are relieved one after the other until the memory is under the
-// limit: first the service whose VMs have freed most the last time, then the service with the most calls since its VMs
+// The memory of one VM cannot be measured, so services are relieved one after the other until a quarter of
+// the limit is free: first the service whose VMs have freed most the last time, then the service with the most calls since its VMs
 // were created.
 type relief struct {
 	mu    sync.Mutex
@@ -24,15 +24,16 @@ const (
 	drainTime    = 200 * time.Millisecond // wait for the calls of the old VMs of a service
 	reliefPause  = time.Second
 	failedRelief = 10 * time.Second // pause after a relief that was not enough
+	vainRelief   = time.Minute      // pause after a relief that was not needed to stay under the limit, and freed little
 )
 
-// relieve implements heap.relieve. It returns when the memory in use is under the limit, or all services are relieved.
+// relieve implements heap.relieve. It returns when a quarter of the limit is free, or all services are relieved.
 func (w *Watchdog) relieve() {
 	r := &w.relief
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := w.heap.liveBytes()
-	if before <= w.heap.limit || time.Now().Before(r.next) {
+	before, enough := w.heap.liveBytes(), w.heap.limit/4*3
+	if before <= enough || time.Now().Before(r.next) {
 		return
 	}
 	for _, s := range w.retaining() {
@@ -44,14 +45,19 @@ func (w *Watchdog) relieve() {
 		w.heap.gc()
 		now := w.heap.liveBytes()
 		r.freed[s.Name] = int64(before) - int64(now)
-		s.Log.Warn("the scripts retain more memory than their limit: the VMs of this service were replaced", "limit", w.heap.limit, "before", before, "after", now)
-		if now <= w.heap.limit {
+		s.Log.Warn("the scripts retain more memory than their limit: the VMs of this service were replaced",
+			"limit", w.heap.limit, "before", before, "after", now)
+		if now <= enough {
 			r.next = time.Now().Add(reliefPause)
 			return
 		}
 		before = now
 	}
-	r.next = time.Now().Add(failedRelief)
+	pause := failedRelief
+	if before <= w.heap.limit {
+		pause = vainRelief
+	}
+	r.next = time.Now().Add(pause)
 }
 
 // retaining returns the services in the order in which they are relieved. w.relief.mu must be held.
@@ -70,7 +76,8 @@ func (w *Watchdog) retaining() []*Service {
 		}
 	}
 	slices.SortFunc(all, func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(w.relief.freed[b.Name], w.relief.freed[a.Name]), cmp.Compare(served[b], served[a]), cmp.Compare(a.Name, b.Name))
+		freed := cmp.Compare(w.relief.freed[b.Name], w.relief.freed[a.Name])
+		return cmp.Or(freed, cmp.Compare(served[b], served[a]), cmp.Compare(a.Name, b.Name))
 	})
 	return all
 }
