@@ -50,20 +50,20 @@ full for all of them. A RESOURCE is
 A role is given to accounts by restsrv user role.
 `
 
-// aclRun is one call of restsrv acl.
+// aclRun holds the flags and the opened stores of one call of restsrv acl.
 type aclRun struct {
 	config, db              string
 	name, subject, resource string
 	io                      stdio
 	policy                  *acl.Store
 	accounts                *account.Store
-	app                     *appdata.App     // nil if it cannot be read
-	broken                  error            // why app cannot be read
+	app                     *appdata.App     // the application; nil if it cannot be read
+	broken                  error            // reason why app cannot be read
 	meta                    *meta.Repository // classes of app; nil if app is nil
 }
 
-// aclSubcommand is one subcommand, with the names of its arguments and its own
-// flags. If the last name ends in dots, that argument may be repeated.
+// aclSubcommand is a subcommand with the names of its arguments and its flags. If the last name
+// ends in dots, the argument may be repeated.
 type aclSubcommand struct {
 	args  []string
 	flags []string
@@ -86,7 +86,7 @@ func aclSubcommands() map[string]aclSubcommand {
 	}
 }
 
-// aclCommand runs restsrv acl. args begins with the name of the subcommand.
+// aclCommand runs restsrv acl. args starts with the name of the subcommand.
 func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, aclUsage)
@@ -124,7 +124,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return appdata.PlainError(sub.run(ctx, r, names))
 }
 
-// unknownACL handles an unknown subcommand: a request for help, or a mistake.
+// unknownACL handles arguments that start with an unknown subcommand or with a flag such as -h.
 func unknownACL(r *aclRun, name string, args []string) error {
 	line := r.newACLLine("", nil)
 	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i == 0 || i == 1 {
@@ -149,7 +149,8 @@ func (c aclSubcommand) takesArguments(args []string) bool {
 	return len(args) == n
 }
 
-// newACLLine returns the command line of a subcommand, with its own flags.
+// newACLLine returns the command line of a subcommand. own are the names of its flags, in addition
+// to those of all subcommands.
 func (r *aclRun) newACLLine(command string, own []string) *commandLine {
 	c := newCommandLine("acl", command, aclUsage, r.io)
 	c.databaseFlags(&r.config, &r.db)
@@ -170,8 +171,8 @@ func (r *aclRun) warn(format string, args ...any) {
 	fmt.Fprintf(r.io.Err, "warning: "+format+"\n", args...)
 }
 
-// grantOf parses SUBJECT RESOURCE PERMISSION..., and warns if the subject or
-// the resource is unknown.
+// grantOf parses the arguments SUBJECT RESOURCE PERMISSION... . It prints a warning if the subject
+// or the resource is unknown.
 func (r *aclRun) grantOf(ctx context.Context, args []string) (engine.Grant, error) {
 	g := engine.Grant{Subject: args[0], Resource: args[1]}
 	var err error
@@ -184,7 +185,7 @@ func (r *aclRun) grantOf(ctx context.Context, args []string) (engine.Grant, erro
 	return g, r.checkSubject(ctx, g.Subject)
 }
 
-// checkSubject warns if the subject is neither a role nor an account yet.
+// checkSubject prints a warning if the subject is neither a role nor an account.
 func (r *aclRun) checkSubject(ctx context.Context, subject string) error {
 	if subject == engine.Everyone || subject == engine.Anonymous.ID {
 		return nil
@@ -220,7 +221,7 @@ func aclGrant(ctx context.Context, r *aclRun, args []string) error {
 	return nil
 }
 
-// protectionWarning returns the warning for the first declaration or grant of an
+// protectionWarning returns the warning for the first declaration or grant that concerns an
 // attribute.
 func protectionWarning(resource string) string {
 	return tableCell(resource) + " is protected from now on: it is hidden from accounts without a grant on it or on *"

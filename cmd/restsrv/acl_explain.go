@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// aclExplain prints the permissions of an account on a resource, and their
-// reasons, as the server would decide.
+// aclExplain prints the permissions of an account on a resource and the reasons for them. It uses
+// the code with which the server checks permissions.
 func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	if r.app == nil {
 		return fmt.Errorf("what an account may do depends on the application, which cannot be read:\n%w", r.broken)
@@ -39,9 +39,9 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	return nil
 }
 
-// signedInAccount returns an account as the server sees it after the sign-in, with the
-// additions from the data. It opens the data only if the application has rules
-// that use them.
+// signedInAccount returns an account as it is after a sign-in, with the identities and properties
+// that aclMetaMap and customProfile add from the data. It opens the application's data only if one
+// of these is configured.
 func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Account, _ appdata.Rules, err error) {
 	a := engine.Anonymous
 	if id != a.ID {
@@ -57,7 +57,7 @@ func (r *aclRun) signedInAccount(ctx context.Context, id string) (_ *engine.Acco
 	c := r.app.Config
 	log := slog.New(slog.DiscardHandler)
 	if c.MetaMap == nil || a == engine.Anonymous {
-		found, _ := appdata.ReadRules(c, r.meta, appdata.RuleData{Log: log}) // its faults were reported with those of the file
+		found, _ := appdata.ReadRules(c, r.meta, appdata.RuleData{Log: log}) // its faults are reported when the application is read
 		return a, found, nil
 	}
 	url := first(r.db, r.io.Env("RESTSRV_DB"), c.DB)

@@ -72,7 +72,7 @@ func eventKinds() string {
 	return strings.Join(all, ", ")
 }
 
-// timeFlag adds a flag with a time or with an age.
+// timeFlag adds a flag that is a time or an age.
 func (c *commandLine) timeFlag(at *time.Time, name, usage string) {
 	c.set.Func(name, usage, func(text string) (err error) {
 		*at, err = sinceTime(text, time.Now())
@@ -80,7 +80,8 @@ func (c *commandLine) timeFlag(at *time.Time, name, usage string) {
 	})
 }
 
-// sinceTime parses a time or an age; see the error for the forms.
+// sinceTime parses a time such as 2024-05-01, or an age such as 30m, 24h or 7d, which is subtracted
+// from now.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int

@@ -81,7 +81,7 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-// hasJournal reports whether any class has a journal.
+// hasJournal reports whether the application has a class with a journal.
 func hasJournal(a *appdata.App) bool {
 	for _, c := range a.Meta.Classes() {
 		if c.Journaling {
@@ -91,7 +91,7 @@ func hasJournal(a *appdata.App) bool {
 	return false
 }
 
-// appendChange appends a record as a line of text.
+// appendChange appends a record of the journal as a line of text.
 func appendChange(b []byte, r journal.Record) []byte {
 	what := r.Base + r.Data
 	if r.Base != "" && r.Data != "" {
@@ -102,8 +102,8 @@ func appendChange(b []byte, r journal.Record) []byte {
 	}, "  ")...)
 }
 
-// quoteHidden returns text from a request for output. It quotes the text if a
-// terminal would not show it as it is.
+// quoteHidden returns text that comes from a request for output. If the text contains characters
+// that a terminal does not show as they are, it is quoted.
 func quoteHidden(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsGraphic(c) || c == '"' || unicode.Is(unicode.Cf, c) }) {
 		return strconv.Quote(s)
@@ -111,9 +111,8 @@ func quoteHidden(s string) string {
 	return s
 }
 
-// escapeControls escapes characters of JSON that could control a terminal or change the
-// order of the shown text: JSON does not require an escape for C1 controls and
-// marks of direction.
+// escapeControls escapes characters in JSON that could control a terminal or change the direction
+// of the text. JSON allows C1 control characters and direction marks without escapes.
 func escapeControls(json string) string {
 	var b strings.Builder
 	for _, c := range json {

@@ -41,8 +41,7 @@ found, expected and resolution, and nothing else is printed.
   restsrv check
 `
 
-// errDiffers is returned by check if it has findings, which it has already
-// printed.
+// errDiffers is the error of check if it has findings. They are already printed.
 var errDiffers = errors.New("it does not run as it is")
 
 // checkCommand runs restsrv check.
@@ -90,8 +89,8 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	return errDiffers
 }
 
-// checkApplication examines an application. It returns an error only if the check itself
-// fails.
+// checkApplication checks an application. The findings include reasons that prevent its start. The
+// error is only set if the check itself fails.
 func checkApplication(ctx context.Context, config string, strict bool, s stdio) (found findings, a *appdata.App, err error) {
 	a, err = server.LoadApplication(config, strict)
 	found.addFatal(err)
@@ -131,9 +130,8 @@ func checkApplication(ctx context.Context, config string, strict bool, s stdio) 
 	return found, a, err
 }
 
-// scriptFaults lists the scripts that cannot be loaded, with the reasons.
-// Services with the same mistake share an entry. The services in others are
-// left out, because they are already reported.
+// scriptFaults returns a text for each script that cannot be loaded, with the reason and the
+// services that use it. Services in others are left out, because they are reported elsewhere.
 func scriptFaults(m *script.Manager, others []string, colour bool) (texts []string) {
 	services := map[string][]string{}
 	for name, err := range m.Faults() {
@@ -160,14 +158,14 @@ func scriptFaults(m *script.Manager, others []string, colour bool) (texts []stri
 	return texts
 }
 
-// printAfter prints a line after d, unless stop is called before. Use it for
-// slow work.
+// printAfter prints a line after the time d, unless stop is called earlier. It is used for work
+// that may be slow.
 func printAfter(d time.Duration, to io.Writer, line string) (stop func()) {
 	t := time.AfterFunc(d, func() { fmt.Fprintln(to, line) })
 	return func() { t.Stop() }
 }
 
-// countText returns a number with its noun, "1 class" or "2 classes".
+// countText returns a number with a noun, such as "1 class" or "2 classes".
 func countText(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
 
 // plural returns the noun in the singular or plural.

@@ -32,12 +32,12 @@ becomes a client when it is added here; remove then keeps the account.
   restsrv client add -name "Our shop" -redirect https://shop.example/callback shop
 `
 
-// clientRun is one call of restsrv client.
+// clientRun holds the flags and the opened database of one call of restsrv client.
 type clientRun struct {
 	config, db, name          string
 	redirects, grants, scopes []string
 	public, remember          bool
-	given                     map[string]bool // names of the given flags
+	given                     map[string]bool // names of the flags that are set
 	io                        stdio
 	d                         *appdata.Database
 }
@@ -48,8 +48,7 @@ func clientSubcommands() map[string]func(ctx context.Context, r *clientRun, id s
 	}
 }
 
-// clientCommand runs restsrv client. args begins with the name of the
-// subcommand.
+// clientCommand runs restsrv client. args starts with the name of the subcommand.
 func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, clientUsage)
@@ -110,8 +109,8 @@ func (r *clientRun) newClientLine(command string) *commandLine {
 	return c
 }
 
-// applyFlags returns the properties of a client account with the changes that the
-// flags make. It fails if the result has faults.
+// applyFlags returns the properties of a client account, changed as the flags say. It returns an
+// error if the result is invalid.
 func (r *clientRun) applyFlags(id string, properties engine.Fields) (engine.Fields, error) {
 	value, _ := properties.Get("oauth")
 	old, _ := value.(engine.Fields)
@@ -145,7 +144,7 @@ func (r *clientRun) applyFlags(id string, properties engine.Fields) (engine.Fiel
 	return changed, nil
 }
 
-// withoutField returns the fields that do not have the name.
+// withoutField returns the fields with other names than name.
 func withoutField(fields engine.Fields, name string) (rest engine.Fields) {
 	for _, f := range fields {
 		if f.Name != name {
@@ -189,8 +188,8 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	return nil
 }
 
-// newClientSecret returns 160 random bits as text. The characters are the same
-// in every form in which a client may send them.
+// newClientSecret returns 160 random bits as hexadecimal text. These characters need no escapes in
+// any form in which clients send the secret.
 func newClientSecret() string {
 	b := make([]byte, 20)
 	rand.Read(b) // never returns an error: if it fails, it ends the process
@@ -203,7 +202,7 @@ func (r *clientRun) showSecret(secret string, public bool) {
 	}
 }
 
-// reportChange prints a change of a client and records it in the audit log.
+// reportChange prints a change of a client and records it as an audit event.
 func (r *clientRun) reportChange(ctx context.Context, id, change string) {
 	r.auditChange(ctx, id, change)
 	fmt.Fprintf(r.io.Out, "client %s %s\n", id, change)
@@ -214,7 +213,8 @@ func (r *clientRun) auditChange(ctx context.Context, id, change string) {
 		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
 }
 
-// existingClient returns the client, or an error if the account is not a client.
+// existingClient returns the client with this id. It returns an error if the account is not a
+// client.
 func (r *clientRun) existingClient(ctx context.Context, id string) (*oauth.Client, error) {
 	a, err := r.d.Accounts.Get(ctx, id)
 	if err != nil {
@@ -261,8 +261,8 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 	return err
 }
 
-// removeAccount removes the account of a client and its permissions. If the
-// account is not of type system, it stays and only stops being a client.
+// removeAccount deletes the account of a client with its permissions. If the account is not of type
+// system, it only removes the client settings from the account.
 func (r *clientRun) removeAccount(ctx context.Context, id string) error {
 	if !strings.HasSuffix(id, "@system") {
 		a, err := r.d.Accounts.Get(ctx, id)

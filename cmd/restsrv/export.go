@@ -85,12 +85,13 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-// longReading is the time after which a command that reads one state of the data
-// prints a warning, and the interval in which it repeats it.
+// longReading is the time after which a command that reads from one snapshot prints a warning. The
+// warning is repeated at this interval.
 const longReading = 5 * time.Minute
 
-// warnWhileReading prints warnings while a command reads one state of the data
-// for long, until stop is called.
+// warnWhileReading prints a warning at each interval until stop is called. Commands use it while
+// they read from one snapshot, since the database cannot reuse the space of changed rows during
+// that time.
 func warnWhileReading(out io.Writer, command string, every time.Duration) (stop func()) {
 	began, ended := time.Now(), make(chan struct{})
 	var running sync.WaitGroup
@@ -110,8 +111,8 @@ func warnWhileReading(out io.Writer, command string, every time.Duration) (stop 
 	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
-// writeAtomically writes a file completely or not at all, with access only for its
-// owner. If name is "", it writes to out.
+// writeAtomically writes a file completely or not at all. Only the owner can read the file. If name
+// is "", it writes to out.
 func writeAtomically(name string, out io.Writer, write func(io.Writer) error) (err error) {
 	if name == "" {
 		return write(out)

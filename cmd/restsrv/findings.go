@@ -22,23 +22,23 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// findings collects the results of check.
+// findings collects the results of restsrv check.
 type findings struct {
 	all     []finding
-	notes   []string // lines that are printed and do not count as differences
-	stops   bool     // set if a server would not start
-	scripts int      // number of files of the services
+	notes   []string // lines that do not count as differences
+	stops   bool     // a server would not start
+	scripts int      // number of script files
 }
 
-// finding is a fault, or a line of text if the finding is not about a settings file.
+// finding is a fault, or a line of text if it does not concern a file with settings.
 type finding struct {
 	engine.Fault
-	text string // the line; if "", the text of the fault is used
+	text string // line to print; if "", the text of the fault
 }
 
 func (f finding) String() string { return first(f.text, f.Fault.String()) }
 
-// MarshalJSON returns the finding as check -json prints it.
+// MarshalJSON returns the object that check -json prints.
 func (f finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		File       string `json:"file"`
@@ -53,7 +53,8 @@ func (f finding) MarshalJSON() ([]byte, error) {
 	}{f.File, f.Line, f.Column, f.Path, f.Level.String(), f.Code, f.Found, f.Expected, f.Resolution})
 }
 
-// printFindings prints a JSON object for each finding, a line each.
+// printFindings prints each finding as a JSON object on one line. It returns errDiffers if there
+// are any.
 func printFindings(w io.Writer, all []finding) error {
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
@@ -74,10 +75,10 @@ func (f *findings) addFaults(all engine.Faults) {
 	}
 }
 
-// findingPlace matches the file, line and column at the beginning of a finding.
+// findingPlace matches file, line and column at the start of a line.
 var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
 
-// addText adds a finding from a line that may begin with a place.
+// addText adds a finding with a line of text, which may start with a place.
 func (f *findings) addText(level engine.Level, text string) {
 	one := finding{text: text, Fault: engine.Fault{Level: level, Found: text}}
 	if m := findingPlace.FindStringSubmatch(text); m != nil {
@@ -88,7 +89,7 @@ func (f *findings) addText(level engine.Level, text string) {
 	f.all = append(f.all, one)
 }
 
-// addFatal adds an error that prevents the start of a server.
+// addFatal adds an error that would prevent the start of a server.
 func (f *findings) addFatal(err error) {
 	var faults engine.Faults
 	switch {
@@ -104,7 +105,7 @@ func (f *findings) addFatal(err error) {
 	f.stops = true
 }
 
-// addFilling adds the accounts and objects that the first start of a server would reject.
+// addFilling adds the accounts and objects that would be refused at the first start of a server.
 func (f *findings) addFilling(c *deploy.Config, done appdata.Filled) {
 	f.addFaults(done.Left)
 	f.addFaults(done.Access.Faults)
@@ -136,7 +137,7 @@ func (f *findings) addFilling(c *deploy.Config, done appdata.Filled) {
 	}
 }
 
-// fits holds the expectation in a report for each rule of data files.
+// fits contains the expected value in findings, for each rule about data files.
 var fits = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a JSON object in a file named class@namespace@id.json",
 	mistake.ObjectClass:      "an object of a class that can have objects",
@@ -151,8 +152,8 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// foundIn holds the found value in a report for the rules of data files where it is
-// neither an object nor the value of an attribute.
+// foundIn contains the found value in findings for rules about data files, if it is neither an
+// object nor the value of an attribute.
 var foundIn = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a file",
 	mistake.ValueFile:        "an object",
@@ -162,9 +163,9 @@ var foundIn = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file",
 }
 
-// addInObject adds a finding about an attribute of an object; attribute is "" if it is
-// about the whole object. Its place has a line and a column if they are known or the
-// object is a file.
+// addInObject adds a finding about an object in a data file. attribute is "" if it concerns the
+// whole object. The finding has a line and column if these are known, or if they can be found in
+// the file.
 func (f *findings) addInObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
 	fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
 	if fault.Path = attribute; attribute != "" && fault.Line == 0 {
@@ -178,7 +179,7 @@ func (f *findings) addInObject(c *deploy.Config, rule *mistake.Rule, fault engin
 	f.all = append(f.all, finding{Fault: fault, text: place + ": " + reason + ": " + fault.Resolution})
 }
 
-// sortUnique returns the findings in the order of files and lines, each once.
+// sortUnique returns the findings ordered by file and line, without repetitions.
 func (f *findings) sortUnique(c *deploy.Config) []finding {
 	slices.SortStableFunc(f.all, func(a, b finding) int { return appdata.CompareFaults(c, a.Fault, b.Fault) })
 	told := map[string]bool{}
@@ -190,8 +191,8 @@ func (f *findings) sortUnique(c *deploy.Config) []finding {
 	})
 }
 
-// unusedSettings returns a fault for each setting of deploy.json that has no effect, unless a
-// script mentions it.
+// unusedSettings returns a fault for each setting in deploy.json that has no effect. It leaves out
+// settings with a name that occurs in one of the scripts.
 func unusedSettings(a *appdata.App, scripts []string) engine.Faults {
 	var texts [][]byte
 	for _, file := range scripts {
@@ -209,7 +210,7 @@ func unusedSettings(a *appdata.App, scripts []string) engine.Faults {
 	return a.Config.Locate(faults)
 }
 
-// scriptFiles returns the files of the services.
+// scriptFiles returns the paths of the scripts of all services.
 func scriptFiles(a *appdata.App) []string {
 	var files []string
 	for _, svc := range a.Config.Services {
@@ -220,8 +221,8 @@ func scriptFiles(a *appdata.App) []string {
 	return files
 }
 
-// missingScripts returns a fault for each script that does not exist, at the first
-// service that uses it.
+// missingScripts returns a fault for each script that does not exist. Its place is the first
+// service that uses the script.
 func missingScripts(a *appdata.App) engine.Faults {
 	var faults engine.Faults
 	services := map[string][]string{}
@@ -243,7 +244,7 @@ func missingScripts(a *appdata.App) engine.Faults {
 	return a.Config.Locate(faults)
 }
 
-// withoutScripts returns the services without an existing script.
+// withoutScripts returns the names of services with scripts that do not exist.
 func withoutScripts(a *appdata.App) []string {
 	var names []string
 	for _, svc := range a.Config.Services {
@@ -254,8 +255,7 @@ func withoutScripts(a *appdata.App) []string {
 	return names
 }
 
-// addPartlyRead adds a note for each cached attribute whose stored values are withheld
-// from a role of the application.
+// addPartlyRead adds a note for each cached attribute with stored values that a role cannot read.
 func (f *findings) addPartlyRead(ctx context.Context, b *server.Sandbox) error {
 	roles, err := b.Database().Policy.Roles(ctx)
 	if err != nil {

@@ -72,16 +72,17 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return c.importAll(ctx, d, from, source)
 }
 
-// importFrom is the source of an import.
+// importFrom describes the source of an import.
 type importFrom struct {
 	name   string
-	config string // deploy.json that belongs to it; may be ""
-	acl    string // folder; may be ""
-	data   string // folder; "" if the source is NDJSON
+	config string // deploy.json that belongs to the source; may be ""
+	acl    string // folder acl; may be ""
+	data   string // folder data; "" if the source is NDJSON
 	close  func() error
 }
 
-// findImport finds out which kind of source a path is.
+// findImport determines what kind of source a path is: an application directory, a data folder or a
+// file.
 func findImport(name string) (*importFrom, error) {
 	f := &importFrom{name: name, close: func() error { return nil }}
 	if name == "-" {
@@ -134,9 +135,9 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	return transfer.NDJSON(file, f.name, size), nil
 }
 
-// importAll imports everything and prints the result. If the source is not an
-// application directory, its objects come after the inline objects or, if it is
-// an export, replace them.
+// importAll imports everything and prints the result. An application directory is loaded like at
+// the first start of a server. For other sources, it first creates the objects in deploy.json if
+// the database is new. An export replaces these objects.
 func (c *dataCommand) importAll(ctx context.Context, d *appdata.Database, from *importFrom, source transfer.Source) (err error) {
 	f := &appdata.Filling{App: c.app, Database: d, ACL: from.acl, Data: source, Strict: c.strict}
 	var end func()
@@ -164,8 +165,8 @@ func (c *dataCommand) importAll(ctx context.Context, d *appdata.Database, from *
 	return importSummary{c.app, done}.write(c.io.Out)
 }
 
-// fillDatabase fills the database. If it is new, it makes sure that no server fills it
-// at the same time.
+// fillDatabase loads the data of an application directory. If the database is new, it makes sure
+// that no server does so at the same time.
 func (c *dataCommand) fillDatabase(ctx context.Context, f *appdata.Filling) (done appdata.Filled, err error) {
 	fresh, err := f.Database.Store.Fresh(ctx)
 	if err != nil || !fresh {
@@ -178,14 +179,13 @@ func (c *dataCommand) fillDatabase(ctx context.Context, f *appdata.Filling) (don
 	return done, err
 }
 
-// importSummary is the report of an import.
+// importSummary is the result of an import.
 type importSummary struct {
 	app *appdata.App
 	appdata.Filled
 }
 
-// write prints the imported and the rejected objects. It returns an error if
-// there are rejected ones.
+// write prints the imported and the refused objects. It returns an error if any object was refused.
 func (s importSummary) write(out io.Writer) error {
 	r, a := s.Report, s.Access
 	for _, name := range slices.Sorted(maps.Keys(r.Taken)) {

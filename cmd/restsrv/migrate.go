@@ -80,8 +80,8 @@ func (m *migration) checkTarget(ctx context.Context, force bool) error {
 	return fmt.Errorf("-to has %d objects, accounts or other entries: expected an empty database, or -force", n)
 }
 
-// reportForgotten prints how many objects of which classes are not copied because the
-// application does not have these classes.
+// reportForgotten prints the number of objects that are not copied, by class, because the
+// application does not have their class.
 func (m *migration) reportForgotten(ctx context.Context) error {
 	counts := map[string]int{}
 	err := m.source.Store.DumpForgotten(ctx, func(it *engine.Item) error {
@@ -110,8 +110,8 @@ func (m *migration) copy(ctx context.Context) error {
 	return transfer.Copy(ctx, m.source.Store, m.target.Store, m.classes, add)
 }
 
-// verify compares both databases. If they are the same, it marks the copy as
-// started, so that a first start adds no objects to it.
+// verify compares both databases. If they are equal, it marks the copy as not new, so that a server
+// does not add the data of the application to it.
 func (m *migration) verify(ctx context.Context) error {
 	a, err := transfer.Sums(ctx, m.source.Store, m.classes)
 	if err != nil {
@@ -134,8 +134,8 @@ func (m *migration) verify(ctx context.Context) error {
 	return nil
 }
 
-// differingSums returns the sums of b that differ from a, and an empty sum for
-// each name that only a has.
+// differingSums returns the sums in b that differ from a. For names that only a has, it returns
+// empty sums.
 func differingSums(a, b []transfer.Sum) (differ []transfer.Sum) {
 	for _, s := range b {
 		if !slices.Contains(a, s) {

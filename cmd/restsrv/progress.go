@@ -6,9 +6,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows a progress bar if the command runs at a terminal. total is
-// negative if it is unknown. If bytes is set, the unit is bytes. Call done
-// before other output.
+// progress shows a progress bar if the command runs at a terminal. total is the final number,
+// negative if unknown. If bytes is set, the unit is bytes. Call done before other output.
 func progress(s stdio, what string, total int64, bytes bool) (add func(int64), done func()) {
 	if !s.Terminal {
 		return func(int64) {}, func() {}

@@ -78,8 +78,8 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 	return r.report.end()
 }
 
-// testFiles returns the files to run, relative to the application directory:
-// the named ones, or all test files if no file is named.
+// testFiles returns the test files to run, relative to the application directory. named are the
+// files in the arguments; without any, it finds all test files.
 func testFiles(a *appdata.App, named []string) ([]string, error) {
 	dir := a.Config.Dir
 	if len(named) > 0 {
@@ -125,14 +125,14 @@ func testFiles(a *appdata.App, named []string) ([]string, error) {
 
 var testName = regexp.MustCompile(`\.test\.(js|mjs|ts|mts)$`)
 
-// testRun runs test files.
+// testRun runs test files and reports the results.
 type testRun struct {
 	app      *appdata.App
-	match    *regexp.Regexp // if nil, all tests run
+	match    *regexp.Regexp // selects tests by name; if nil, all tests run
 	report   *testReport
 	log      *testLog
-	template string // database that is copied for each file
-	told     bool   // set when services that cannot be loaded were reported
+	template string // SQLite file that is copied for each test file
+	told     bool   // services that cannot be loaded are already reported
 }
 
 func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
@@ -162,8 +162,7 @@ func (r *testRun) runAll(ctx context.Context, files []string) (err error) {
 	return nil
 }
 
-// runFile runs the tests of one file. It returns an error only if the tests could
-// not run.
+// runFile runs the tests in one file. The error is only set if the tests could not run.
 func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	started := time.Now()
 	b, err := server.OpenSandbox(ctx, r.app, server.SandboxConfig{Template: r.template, Log: slog.New(r.log)})
@@ -201,8 +200,8 @@ func (r *testRun) runFile(ctx context.Context, file string) (err error) {
 	return ctx.Err()
 }
 
-// runSuite runs the selected tests of a file, and the after hooks of groups in
-// which a test ran.
+// runSuite runs the selected tests of a file. It runs an after hook only if a test in its group
+// ran.
 func (r *testRun) runSuite(ctx context.Context, file *suite.Suite, admin *engine.Account) {
 	tests := file.Tests()
 	only := slices.ContainsFunc(tests, func(t *suite.TestCase) bool { return t.Mode == "only" })
@@ -236,9 +235,8 @@ func (r *testRun) runSuite(ctx context.Context, file *suite.Suite, admin *engine
 	}
 }
 
-// lostRejection returns a failure if a test passed but a promise was rejected
-// without a handler, in the test or in a service. It removes the rejection from
-// the log.
+// lostRejection returns a failure if a promise was rejected without a handler during a test that
+// passed. It removes the rejection from the log.
 func lostRejection(log []logged) (*suite.TestFailure, []logged) {
 	for i, l := range log {
 		if l.rejection {

@@ -10,24 +10,24 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// logged is a log record of a test.
+// logged is a log record during a test.
 type logged struct {
 	text      string
 	excerpt   string
 	failure   string // error of a script
-	rejection bool   // set if it is a rejected promise without a handler
+	rejection bool   // the record is about a promise that was rejected without a handler
 }
 
-// testLog is a slog.Handler that collects the log of one test.
+// testLog is a slog.Handler that collects the log records of one test.
 type testLog struct {
 	mu    sync.Mutex
 	lines []logged
 }
 
-// maxTestLines is the maximum number of records in the log of one test.
+// maxTestLines is the maximum number of log records of one test. Further records are dropped.
 const maxTestLines = 200
 
-// takeLines returns the collected records and removes them.
+// takeLines removes the collected records and returns them.
 func (l *testLog) takeLines() []logged {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,8 +48,7 @@ func (l *testLog) Handle(_ context.Context, r slog.Record) error {
 // WithAttrs implements slog.Handler.
 func (l *testLog) WithAttrs(attrs []slog.Attr) slog.Handler { return &testLogWith{l, attrs} }
 
-// WithGroup implements slog.Handler. Groups are ignored, because no record has
-// one.
+// WithGroup implements slog.Handler. Groups are ignored, because no record has one.
 func (l *testLog) WithGroup(string) slog.Handler { return l }
 
 func (l *testLog) addRecord(r slog.Record, attrs []slog.Attr) {
@@ -90,7 +89,7 @@ func (l *testLog) addRecord(r slog.Record, attrs []slog.Attr) {
 	}
 }
 
-// testLogWith is a testLog with attributes.
+// testLogWith adds attributes to the records of a testLog.
 type testLogWith struct {
 	*testLog
 	attrs []slog.Attr

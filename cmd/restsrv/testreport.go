@@ -15,12 +15,12 @@ import (
 type testResult struct {
 	name    string
 	took    time.Duration
-	skipped string // skip or todo
+	skipped string // skip or todo; "" if the test ran
 	failure *suite.TestFailure
 	log     []logged
 }
 
-// testReport prints and counts the results of tests.
+// testReport prints and counts results of tests.
 type testReport struct {
 	to      io.Writer
 	verbose bool
@@ -31,7 +31,7 @@ type testReport struct {
 	files                   []*fileResult
 }
 
-// fileResult holds the results of one file.
+// fileResult holds the results of one test file.
 type fileResult struct {
 	name    string
 	took    time.Duration
@@ -40,7 +40,7 @@ type fileResult struct {
 
 func (r *testReport) beginFile(file string) { r.files = append(r.files, &fileResult{name: file}) }
 
-// reportService reports a service that cannot be loaded.
+// reportService reports a service that cannot be loaded, as a failure.
 func (r *testReport) reportService(text string) {
 	r.failed++
 	r.printLine("%s  a service cannot be loaded: %s", r.paint(red, "FAIL"), indentText(text))
@@ -70,7 +70,7 @@ func (r *testReport) reportResult(t testResult) {
 	}
 }
 
-// finishFile ends a file, and prints a line if no test failed.
+// finishFile ends the report of a file. It prints a line if no test failed.
 func (r *testReport) finishFile(took time.Duration) {
 	f := r.files[len(r.files)-1]
 	f.took = took
@@ -109,8 +109,7 @@ func (r *testReport) paint(colour, text string) string {
 	return colour + text + noColour
 }
 
-// failureText returns the report of a failure: the message, the difference, the
-// place and the log.
+// failureText returns the text about a failure: message, difference, place and log.
 func failureText(t testResult, colour bool) string {
 	parts := []string{strings.ReplaceAll(t.failure.Error(), "\n\t", "\n  ")}
 	if f := t.failure; f.Actual != f.Expected && !strings.Contains(f.Message, "\n") {
@@ -133,8 +132,8 @@ func failureText(t testResult, colour bool) string {
 
 func indentText(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
 
-// diffText returns the differing lines of two texts, with two common lines
-// before and after them. Lines with - are expected, lines with + are actual.
+// diffText returns the lines that differ between two texts, with two equal lines before and after
+// them. Lines with - are expected, lines with + are actual.
 func diffText(actual, expected string) string {
 	a, e := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	head, tail := 0, 0
@@ -161,10 +160,10 @@ func diffText(actual, expected string) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxDifference is the maximum number of lines shown of each text.
+// maxDifference is the maximum number of lines that a difference shows of each text.
 const maxDifference = 30
 
-// shortDuration formats a duration for people.
+// shortDuration returns a duration with few digits, such as 12.3 ms.
 func shortDuration(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1000)
@@ -172,7 +171,7 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// The XML form of JUnit, which continuous integration systems read.
+// The XML format of JUnit, which continuous integration systems read.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`

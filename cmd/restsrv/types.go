@@ -26,9 +26,9 @@ the handlers of the short form their types. If TypeScript is installed, check al
 by: tsc -p scripts/jsconfig.json
 `
 
-// jsconfig makes editors and tsc check the scripts with only the declarations of
-// restsrv. Checks are strict, except those that require types where JavaScript has
-// no syntax for them.
+// jsconfig is the jsconfig.json with which editors and tsc check the scripts. They know only the
+// declarations of restsrv. Checks are strict, except those that need types for which JavaScript has
+// no syntax.
 const jsconfig = `{
   "compilerOptions": {
     "target": "es2022",
@@ -95,7 +95,7 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 	return nil
 }
 
-// writeConfig writes a jsconfig.json if it does not exist.
+// writeConfig writes a jsconfig.json unless it exists.
 func writeConfig(file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -108,7 +108,7 @@ func writeConfig(file string) error {
 	return errors.Join(err, f.Close())
 }
 
-// replaceFile replaces a file atomically: a reader sees the old text or the new one.
+// replaceFile replaces a file atomically: readers see either the old or the new text.
 func replaceFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

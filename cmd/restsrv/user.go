@@ -38,39 +38,35 @@ server applies every change within a second.
 restsrv acl manages the permissions of roles.
 `
 
-// maxPasswordLine is the maximum length of the line that is read as a password.
-// It is larger than MaxPassword, so that a password that is too long gets its
-// own error.
+// maxPasswordLine is the maximum length of the line that is read as a password. It is larger than
+// account.MaxPassword, so that a password that is too long is reported as such.
 const maxPasswordLine = 4096
 
-// userEnv holds the dependencies of restsrv user besides the streams.
+// userEnv holds the functions that restsrv user needs; tests replace them.
 type userEnv struct {
-	// open opens the accounts of the database that -config and -db name, and
-	// returns a function that closes it.
+	// open opens the accounts in the database of -config and -db. It also returns a function that
+	// closes the database.
 	open func(ctx context.Context, config, db string) (*account.Store, func() error, error)
-	// roles returns the roles of the opened database. If it is nil, there are
-	// no warnings about unknown roles.
+	// roles returns the roles in the opened database. If it is nil, unknown roles are not reported.
 	roles func(ctx context.Context) ([]acl.Role, error)
-	// readPassword asks for a password without showing it. It is nil if the
-	// standard input is not a terminal.
+	// readPassword asks for a password without showing it. It is nil if the standard input is not a
+	// terminal.
 	readPassword func(ctx context.Context, prompt string) (string, error)
 }
 
-// userFlags holds the flags of the subcommands. Some subcommands use only a
-// part.
+// userFlags holds the flags of all subcommands. Most subcommands use only some of them.
 type userFlags struct {
 	config, db, roles, name string
 	force                   bool // accept a short password
 }
 
-// userCommand is one subcommand. run gets the account name, or "" if named is
-// false.
+// userCommand is one subcommand. If named is true, it has one argument, the id of an account.
 type userCommand struct {
 	named bool
 	run   func(ctx context.Context, u *userRun, id string) error
 }
 
-// userRun is one call of a subcommand.
+// userRun holds the state of one call of restsrv user.
 type userRun struct {
 	userFlags
 	io    stdio
@@ -88,7 +84,7 @@ func userCommands() map[string]userCommand {
 	}
 }
 
-// userCommandLine runs restsrv user on the application's database.
+// userCommandLine runs restsrv user on the database of the application.
 func userCommandLine(ctx context.Context, args []string, s stdio) error {
 	var d *appdata.Database
 	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
@@ -104,7 +100,7 @@ func userCommandLine(ctx context.Context, args []string, s stdio) error {
 	return runUser(ctx, args, s, env)
 }
 
-// runUser runs restsrv user. args begins with the name of the subcommand.
+// runUser runs restsrv user. args starts with the name of the subcommand.
 func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, userUsage)
@@ -250,8 +246,8 @@ func userList(ctx context.Context, u *userRun, _ string) error {
 	return w.Flush()
 }
 
-// tableCell replaces control characters, which could break a table or control a
-// terminal.
+// tableCell returns text for a table. It replaces control characters, which could break the table
+// or control the terminal, and returns "-" for "".
 func tableCell(s string) string {
 	if s == "" {
 		return "-"
@@ -264,8 +260,8 @@ func tableCell(s string) string {
 	}, s)
 }
 
-// newPassword reads the new password of an account. If -force is not given, it
-// returns the errors of account.CheckPassword too.
+// newPassword reads the new password of an account. Unless -force is set, it returns an error for a
+// short password.
 func (u *userRun) newPassword(ctx context.Context, id string) (string, error) {
 	password, err := u.readPassword(ctx, id)
 	if err != nil || u.force {
@@ -277,7 +273,7 @@ func (u *userRun) newPassword(ctx context.Context, id string) (string, error) {
 	return password, nil
 }
 
-// readPassword asks twice if the input is a terminal, else it reads a line.
+// readPassword asks for the password twice if the input is a terminal. Otherwise it reads one line.
 func (u *userRun) readPassword(ctx context.Context, id string) (string, error) {
 	if u.env.readPassword == nil {
 		return readLine(u.io.In)
@@ -299,7 +295,7 @@ func (u *userRun) readPassword(ctx context.Context, id string) (string, error) {
 	return first, nil
 }
 
-// readLine reads a password from a pipe: the first line without its end.
+// readLine reads a password from a pipe: the first line without the line break.
 func readLine(r io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(r, maxPasswordLine)).ReadString('\n')
 	if err != nil && err != io.EOF {
@@ -312,9 +308,9 @@ func readLine(r io.Reader) (string, error) {
 	return line, nil
 }
 
-// terminalPassword returns a function that asks for a password at the terminal
-// without showing the input, or nil if in is not a terminal. When ctx ends
-// first, it makes the terminal show input again.
+// terminalPassword returns a function that asks for a password at the terminal without showing the
+// input. It returns nil if in is not a terminal. If ctx ends first, the function makes the terminal
+// show input again.
 func terminalPassword(in *os.File, out io.Writer) func(ctx context.Context, prompt string) (string, error) {
 	fd := int(in.Fd())
 	if !term.IsTerminal(fd) {

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// changeRoles runs restsrv user role: it adds roles to an account, or removes them.
+// changeRoles runs restsrv user role, which adds roles to an account or removes them.
 func (u *userRun) changeRoles(ctx context.Context, args []string) (err error) {
 	line := u.newUserLine("role")
 	names, err := line.parse(args)

@@ -12,7 +12,7 @@ const versionUsage = `restsrv version prints the version of restsrv, the commit 
 the version of Go and the platform.
 `
 
-// versionCommand prints the version of the program.
+// versionCommand runs restsrv version.
 func versionCommand(_ context.Context, args []string, s stdio) error {
 	c := newCommandLine("version", "", versionUsage, s)
 	names, err := c.parse(args)
@@ -26,7 +26,7 @@ func versionCommand(_ context.Context, args []string, s stdio) error {
 	return nil
 }
 
-// printVersion writes the version that the Go command recorded in the program.
+// printVersion prints the version that the Go command has recorded in the binary.
 func printVersion(w io.Writer) {
 	version, commit, changed := "(unknown)", "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

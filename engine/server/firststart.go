@@ -12,9 +12,9 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// fillFirst fills the database before the server answers requests. A new database gets all
-// data of the application, any other one only accounts and roles that are new. If several
-// servers start on a new database, one fills it while the others wait.
+// fillFirst loads data of the application before the server answers requests. A new database gets
+// all data; another one gets only new accounts and roles. If several servers start on a new
+// database, one of them loads the data and the others wait.
 func (s *Server) fillFirst(ctx context.Context, a *loadedApp) error {
 	fresh, err := s.db.Store.Fresh(ctx)
 	if err != nil {
@@ -60,8 +60,7 @@ func (s *Server) firstStart(ctx context.Context, a *loadedApp) error {
 	return nil
 }
 
-// importAccess imports the accounts and roles of the folder acl that come for the first
-// time.
+// importAccess imports accounts and roles of the folder acl that are not known yet.
 func (s *Server) importAccess(ctx context.Context, a *loadedApp) error {
 	done, err := appdata.ImportACL(ctx, s.db, a.Config.Abs(appdata.ACLDir))
 	if err != nil {
@@ -71,8 +70,7 @@ func (s *Server) importAccess(ctx context.Context, a *loadedApp) error {
 	return nil
 }
 
-// logAccess logs which entries of the folder acl were rejected, and counts the imported
-// ones.
+// logAccess logs the refused entries of the folder acl and the number of imported ones.
 func (s *Server) logAccess(done appdata.ImportedACL) {
 	for _, line := range done.RejectedEntries() {
 		s.log.Warn(line + ": " + mistake.ACLEntry.Resolution)
@@ -85,7 +83,7 @@ func (s *Server) logAccess(done appdata.ImportedACL) {
 	}
 }
 
-// logObjects logs the rejected objects of the folder data, and counts the imported ones.
+// logObjects logs the refused objects of the folder data and the number of imported ones.
 func (s *Server) logObjects(r *transfer.Report, took time.Duration) {
 	for _, f := range r.Refused {
 		f.Where = filepath.Join(appdata.DataDir, f.Where)
@@ -97,8 +95,8 @@ func (s *Server) logObjects(r *transfer.Report, took time.Duration) {
 	s.log.Info("objects taken", "count", r.Count(), "not taken", r.NotTaken(), "took", took.Round(time.Millisecond))
 }
 
-// showProgress shows the progress of the first start, as the configuration wants it or in the
-// log.
+// showProgress shows the progress of the first start with Config.Progress or, if that is nil, in
+// the log.
 func (s *Server) showProgress(what string, total int64) (add func(int64), done func()) {
 	if s.options.Progress != nil {
 		return s.options.Progress(what, total)
@@ -106,8 +104,7 @@ func (s *Server) showProgress(what string, total int64) (add func(int64), done f
 	return progressLog(s.log, what, total), func() {}
 }
 
-// progressLog logs the progress: a line at the beginning, and one every ten
-// seconds.
+// progressLog logs the progress of work: a line at the start, and one every ten seconds.
 func progressLog(log *slog.Logger, what string, total int64) (add func(int64)) {
 	if total > 0 {
 		log.Info(what, "objects", total)

@@ -8,27 +8,26 @@ import (
 	"sync/atomic"
 )
 
-// GCPercent trades memory for time: the live heap is small compared to the page
-// caches of SQLite, so it costs little to collect half as often. GOGC in the
-// environment overrides it.
+// GCPercent is higher than the default of Go. The live heap is small compared with the page caches
+// of SQLite, so collecting half as often costs little memory. GOGC in the environment takes
+// precedence.
 const GCPercent = 200
 
-// leastGarbage is the minimum amount of garbage between two collections, in MiB.
-// Often only 3 MiB are alive: with gcPercent alone a busy server would collect 50
-// times a second, and spend 10 to 20 percent of its processor time on it.
+// leastGarbage is the minimum garbage between two collections, in MiB. Without it, a busy server
+// with 3 MiB of live objects would collect 50 times a second and spend 10 to 20 percent of its
+// processor time on that.
 const leastGarbage = 16
 
-// If more than manyLive MiB are alive, the part above it may have only slowPercent
-// of garbage. A large heap often contains temporary data, such as the objects of
-// large answers, and it should not also cause more garbage.
+// If the live heap exceeds manyLive MiB, slowPercent applies to the part above it instead of
+// gcPercent. A large heap often contains temporary data, such as objects of large answers; it
+// should not cause even more garbage.
 const (
 	manyLive    = 32
 	slowPercent = 50
 )
 
-// paceGC sets GOGC by pacedPercent from the next collection on, as long as the
-// process lives, so that the memory of the start is not kept longer than needed.
-// held returns the number of bytes in bodies and answers of requests.
+// paceGC adjusts GOGC after each collection, until the process ends (see pacedPercent). held
+// returns the number of bytes in bodies and answers of requests.
 func paceGC(held func() int64) {
 	heldBytes.Store(&held)
 	startPacing()
@@ -39,8 +38,8 @@ var (
 	startPacing = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, GCPercent) })
 )
 
-// pace runs after every collection, as the cleanup of an object that is not
-// referenced. set is the current percentage.
+// pace runs after each collection, as the cleanup of an unreachable object. set is the current
+// percentage.
 func pace(set int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
@@ -51,9 +50,9 @@ func pace(set int) {
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
-// pacedPercent returns GOGC for a number of live bytes, of which held are bodies and
-// answers of requests. These are large and short-lived, so they should not raise the
-// amount of garbage. Go itself counts at least 4 MiB of live bytes.
+// pacedPercent returns GOGC for a live heap of live bytes. held of these are in bodies and answers
+// of requests; since they are large and live shortly, they do not increase the allowed garbage. Go
+// itself assumes at least 4 MiB of live bytes.
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)
@@ -61,7 +60,6 @@ func pacedPercent(live, held uint64) int {
 	return max(max(garbage, 100*leastGarbage)/all, 1)
 }
 
-// returnMemory returns the memory that a start or a reload no longer needs to the
-// operating system. An idle server would otherwise hold it until its next garbage
-// collection.
+// returnMemory returns unused memory to the operating system after a start or a reload. Without it,
+// an idle server would keep the memory until its next collection.
 func returnMemory() { debug.FreeOSMemory() }

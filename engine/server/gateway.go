@@ -10,10 +10,10 @@ import (
 	"restsrv/engine/gateway"
 )
 
-// openGateways creates the gateways of the application. If their settings have
-// not changed, it reuses those of the edition before: each has a token, and an
-// account has a limited number of tokens. For that reason they always use the
-// current edition of the server.
+// openGateways creates the gateways of the application. If their settings have not changed, it
+// reuses those of the previous edition, since each gateway has a token and the number of tokens of
+// an account is limited. Because of that, gateways get the current edition from the server at each
+// request.
 func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 	if len(e.config.Gateways) == 0 {
 		return nil
@@ -45,8 +45,8 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 	return configs
 }
 
-// validToken reports whether the token of a gateway is still valid. If it
-// cannot be looked up, it counts as valid.
+// validToken reports whether the token of a gateway is still valid. If that cannot be checked, it
+// returns true.
 func (s *Server) validToken(ctx context.Context, token string) bool {
 	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden

@@ -9,12 +9,11 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// forgetEvery is the interval in which old records of the journal are removed.
+// forgetEvery is the interval at which old records of the journal are deleted.
 const forgetEvery = time.Hour
 
-// forgetChanges removes old records of the journal in the background, until the
-// returned function is called. It uses the maximum age in the current
-// deploy.json.
+// forgetChanges deletes old records of the journal in the background until stop is called. The
+// maximum age is the one in the current deploy.json.
 func (s *Server) forgetChanges() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

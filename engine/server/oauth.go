@@ -13,12 +13,11 @@ import (
 // provider is the OAuth2 provider of an application.
 type provider struct {
 	*oauth.Provider
-	forget func() // unregisters it from changes of accounts
+	forget func() // ends the notifications about changes of accounts
 }
 
-// openOAuth creates the OAuth2 provider of the application, if it declares one.
-// If the settings have not changed, it reuses that of the edition before with
-// its caches.
+// openOAuth creates the OAuth2 provider if the application has one. If the settings have not
+// changed, it reuses the provider of the previous edition, with its caches.
 func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	plugin := e.config.OAuth
 	if plugin == nil {
@@ -28,7 +27,7 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 		e.oauth = before.oauth
 		return nil
 	}
-	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were reported with those of the file
+	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults are reported when the application is read
 	p, err := oauth.New(ctx, oauth.Config{
 		Data: e.db.Core, Classes: e.db.System.Grants, Accounts: e.accounts, Hasher: e.db.Hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
 		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.Guesses, Audit: e.db.Audit, Log: e.log,
@@ -40,8 +39,8 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	return e.warnOfClients(ctx)
 }
 
-// issuer returns the URL of the server for its clients: publicURL, or the
-// listening address. It never uses data of a request.
+// issuer returns the URL of the server for clients: publicURL, or the address on which it listens.
+// It never comes from a request, so clients cannot influence it.
 func (e *edition) issuer() string {
 	if e.config.PublicURL != "" {
 		return e.config.PublicURL
@@ -57,8 +56,8 @@ func (e *edition) issuer() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
 }
 
-// warnOfClients logs a warning for each client account that has registered no
-// redirect URI, or with invalid properties.
+// warnOfClients logs a warning for each client account with invalid properties or without a
+// redirect URI.
 func (e *edition) warnOfClients(ctx context.Context) error {
 	accounts, err := e.accounts.List(ctx)
 	if err != nil {

@@ -15,33 +15,33 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// reading records the state of the files from which an application was read:
-// hashes by path and, for files of the presentation, which are read on demand,
-// sizes and times. Of missing scripts it records where they were found; the
-// content of scripts is not included.
+// reading records the state of the files of an application, so that a reload can find out whether
+// they have changed. By path, it holds hashes or, for files that are read on demand (see
+// meta.Presentation), sizes and times. If a service has no script, it holds the path at which the
+// script would be found. It does not contain scripts, which are reloaded separately.
 type reading map[string]string
 
-// loadedApp is a loaded application with the state of its files.
+// loadedApp is an application with the state of its files when they were read.
 type loadedApp struct {
 	*appdata.App
 	reading reading
 	told    map[string]bool // the warnings as lines of text
 }
 
-// metaDir is the folder of class files, and typesDir that of user types.
+// metaDir is the folder of class files, and typesDir its folder of user types.
 const (
 	metaDir  = "meta"
 	typesDir = "types"
 )
 
-// readingOf records the current state of the files of an application. config is
-// the result of the last time that it was read.
+// readingOf records the current state of the files of an application. file is its deploy.json, and
+// config the last configuration that was read from it.
 func (s *Server) readingOf(file string, config *deploy.Config) reading {
 	return sourcesOf(file).withConfigured(file, config, knownNames(s.modules))
 }
 
-// sourcesOf records the files that belong to an application by their names,
-// regardless of the configuration.
+// sourcesOf records the files that belong to an application because of their names. It does not
+// need the configuration.
 func sourcesOf(file string) reading {
 	r := reading{}
 	file, _ = filepath.Abs(file)
@@ -61,8 +61,8 @@ func sourcesOf(file string) reading {
 	return r
 }
 
-// withConfigured adds the files that the configuration names, and those that are read on
-// demand. known are the names that deploy.json may use.
+// withConfigured adds the files that the configuration names, and files that are read on demand.
+// known are the names that deploy.json may use.
 func (r reading) withConfigured(file string, config *deploy.Config, known deploy.Known) reading {
 	for _, path := range config.Read {
 		if r[path] == "" {
@@ -71,7 +71,7 @@ func (r reading) withConfigured(file string, config *deploy.Config, known deploy
 	}
 	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
-		again, _ := deploy.Load(file, known) // they may exist by now, under another name
+		again, _ := deploy.Load(file, known) // a missing script may exist by now, under another name
 		for _, svc := range again.Services {
 			r["script of "+svc.Name] = svc.Script
 		}
@@ -88,14 +88,14 @@ func (r reading) addFile(path string) {
 	r[path] = string(sum[:])
 }
 
-// late is the prefix of the entries for files of the presentation.
+// late is the prefix of entries for files that are read on demand.
 const late = "shown: "
 
 func (r reading) addPresentation(dir string) {
 	for _, folder := range meta.PresentationDirs() {
 		_ = filepath.WalkDir(filepath.Join(dir, folder), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
-				return nil // files that cannot be read get no entry
+				return nil // files that cannot be read have no entry
 			}
 			if info, err := os.Stat(path); err == nil {
 				r[late+path] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
@@ -105,7 +105,7 @@ func (r reading) addPresentation(dir string) {
 	}
 }
 
-// samePresentation reports whether the presentation is the same in another reading.
+// samePresentation reports whether both readings have the same files that are read on demand.
 func (r reading) samePresentation(other reading) bool {
 	shown := func(r reading) reading {
 		r = maps.Clone(r)
@@ -115,8 +115,8 @@ func (r reading) samePresentation(other reading) bool {
 	return shown(r).same(shown(other))
 }
 
-// ofPresentation reports whether a path belongs to the presentation, or is a
-// folder above it.
+// ofPresentation reports whether a path is in a folder with files that are read on demand, or above
+// such a folder.
 func ofPresentation(dir, path string) bool {
 	return slices.ContainsFunc(meta.PresentationDirs(), func(folder string) bool {
 		folder = filepath.Join(dir, folder)
@@ -124,11 +124,11 @@ func ofPresentation(dir, path string) bool {
 	})
 }
 
-// same reports whether another reading has the same content.
+// same reports whether both readings are equal.
 func (r reading) same(other reading) bool { return maps.Equal(r, other) }
 
-// ofApplication reports whether a file belongs to an application by its name
-// and place, besides deploy.json and the files that it names.
+// ofApplication reports whether a file belongs to an application because of its name and folder. It
+// does not consider files that the configuration names.
 func ofApplication(dir, path string) bool {
 	name := filepath.Base(path)
 	if rel, err := filepath.Rel(dir, path); err == nil && deploy.IsSource(filepath.ToSlash(rel)) {
@@ -154,8 +154,7 @@ func lacksScripts(c *deploy.Config) bool {
 	return false
 }
 
-// affectedBy reports whether one of the changed paths, files or folders, may
-// affect the edition.
+// affectedBy reports whether changes of the given files and folders may affect the edition.
 func (e *edition) affectedBy(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
@@ -181,7 +180,7 @@ func isAbove(path, file string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// isWatched reports whether a file may belong to an application, by its path.
+// isWatched reports whether a file may belong to an application because of its extension.
 func (s *Server) isWatched(path string) bool {
 	switch filepath.Ext(path) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":
@@ -190,5 +189,5 @@ func (s *Server) isWatched(path string) bool {
 	return path == filepath.Join(s.started.Dir, s.started.File)
 }
 
-// storedFiles returns the folder of file contents, which is not watched.
+// storedFiles returns the folder for contents of files. It is not watched for changes.
 func (s *Server) storedFiles() string { return s.started.Abs("files") }

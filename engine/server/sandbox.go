@@ -24,9 +24,9 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// Sandbox is the server of an application on a temporary database in a
-// temporary folder. Only this process can reach it, and it does not write to
-// the application directory.
+// Sandbox is a server of an application with a temporary database in a temporary folder. It does
+// not listen, and does not write to the application directory. restsrv test and restsrv check use
+// it.
 type Sandbox struct {
 	server *Server
 	app    *appdata.App
@@ -36,11 +36,11 @@ type Sandbox struct {
 
 // SandboxConfig holds the settings of a sandbox.
 type SandboxConfig struct {
-	// Template is a SQLite database that the sandbox copies, see Sandbox.Freeze. The default is
-	// an empty database.
+	// Template is a SQLite file that the sandbox copies, such as the result of Sandbox.Freeze. By
+	// default, the database is empty.
 	Template string
-	// Database is the database to use instead of a temporary one. Files are temporary
-	// nevertheless.
+	// Database is the URL of a database to use instead of a temporary one. The folder for files is
+	// still temporary.
 	Database string
 	// Log is the log of the server. The default discards it.
 	Log *slog.Logger
@@ -89,8 +89,7 @@ func OpenSandbox(ctx context.Context, a *appdata.App, c SandboxConfig) (b *Sandb
 
 func (b *Sandbox) databaseFile() string { return filepath.Join(b.dir, "sandbox.db") }
 
-// Fill does the work of the first start of a server. It imports the objects
-// only if data is set.
+// Fill loads data like the first start of a server. It loads objects only if data is set.
 func (b *Sandbox) Fill(ctx context.Context, data bool) (done appdata.Filled, err error) {
 	c := b.app.Config
 	f := &appdata.Filling{App: b.app, Database: b.server.db, ACL: c.Abs(appdata.ACLDir), Data: transfer.Source{Objects: func(func(transfer.Object) bool) {}}}
@@ -106,8 +105,8 @@ func (b *Sandbox) Fill(ctx context.Context, data bool) (done appdata.Filled, err
 	return done, err
 }
 
-// Load loads the scripts and mounts all services. If a script cannot be loaded,
-// that is not an error: Scripts has its faults.
+// Load loads the scripts and builds all services. If a script cannot be loaded, that is not an
+// error; Scripts returns the reason.
 func (b *Sandbox) Load(ctx context.Context) (err error) {
 	s := b.server
 	if s.scripts, err = script.New(scriptConfig(s.started, true, s.log)); err != nil {
@@ -129,8 +128,8 @@ func (b *Sandbox) Database() *appdata.Database { return b.server.db }
 // Handler returns a handler that answers requests.
 func (b *Sandbox) Handler() http.Handler { return b.server.Handler() }
 
-// Secret returns the password of every account. With "." and the name of an account after
-// it, it is a token of that account.
+// Secret returns the password of all accounts. The secret with "." and the name of an account after
+// it is a token of that account.
 func (b *Sandbox) Secret() string { return b.secret }
 
 // Scripts returns the scripts, or nil if Load has failed.
@@ -147,7 +146,7 @@ func (b *Sandbox) Refused() engine.Faults { return b.server.current.Load().refus
 // Checker returns the permission checks of the application.
 func (b *Sandbox) Checker() *access.Checker { return b.server.current.Load().checker }
 
-// LoadTests loads a file of tests of scripts, relative to the application directory.
+// LoadTests loads a file with tests of scripts. Its path is relative to the application directory.
 func (b *Sandbox) LoadTests(file string) (*suite.Suite, error) {
 	e := b.server.current.Load()
 	return e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &service.Env{
@@ -156,8 +155,9 @@ func (b *Sandbox) LoadTests(file string) (*suite.Suite, error) {
 	}}, testHost{b})
 }
 
-// Freeze closes the database of a sandbox without Load, and returns its file as a template for
-// other sandboxes. The caller must call remove at the end. It replaces Close.
+// Freeze closes the database and returns its file as a template for other sandboxes (see
+// SandboxConfig). Load must not have been called. Call remove instead of Close when the file is not
+// needed any more.
 func (b *Sandbox) Freeze() (template string, remove func() error, err error) {
 	remove = func() error { return os.RemoveAll(b.dir) }
 	return b.databaseFile(), remove, b.server.db.Close()
@@ -174,7 +174,7 @@ func (b *Sandbox) Close() error {
 	return errors.Join(b.server.db.Close(), os.RemoveAll(b.dir))
 }
 
-// copyDatabase copies a SQLite database. It must not be open.
+// copyDatabase copies a SQLite database that is not open.
 func copyDatabase(from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -183,11 +183,10 @@ func copyDatabase(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// sandboxSignIn signs accounts in without their passwords: the secret of the
-// sandbox is the password of every account, and the secret with the account
-// name after it is its token.
+// sandboxSignIn signs accounts in without their passwords. The secret of the sandbox is the
+// password of all accounts, and the secret with a dot and the name of an account is its token.
 type sandboxSignIn struct {
-	engine.Authenticator // checks all other credentials; may be nil
+	engine.Authenticator // checks other credentials; may be nil
 	b                    *Sandbox
 }
 
@@ -212,7 +211,8 @@ func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c
 	return a, nil
 }
 
-// wrapSignIn returns the authenticator of the server. A sandbox wraps it.
+// wrapSignIn returns the authenticator of the server. In a sandbox it is wrapped (see
+// sandboxSignIn).
 func (s *Server) wrapSignIn(a engine.Authenticator) engine.Authenticator {
 	if s.signIn == nil {
 		return a

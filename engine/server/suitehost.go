@@ -15,13 +15,12 @@ import (
 	"restsrv/engine/script/suite"
 )
 
-// testHost gives tests access to a sandbox.
+// testHost gives the tests of an application access to the sandbox.
 type testHost struct{ b *Sandbox }
 
 var _ suite.Host = testHost{}
 
-// Request implements suite.Host. The account is signed in for every
-// authentication mode.
+// Request implements suite.Host. The account is signed in with all authentication modes.
 func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, t.Method, "http://localhost"+t.Path, bytes.NewReader(t.Body))
 	if err != nil {
@@ -48,7 +47,7 @@ func (h testHost) Request(ctx context.Context, t suite.Request) (*suite.Response
 	return &suite.Response{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
 }
 
-// recorder is an http.ResponseWriter that stores the answer.
+// recorder is an http.ResponseWriter that stores the response.
 type recorder struct {
 	header, sent http.Header
 	status       int

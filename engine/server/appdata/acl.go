@@ -19,16 +19,15 @@ import (
 	"restsrv/engine/wire"
 )
 
-// ImportedACL is the result of importing an acl folder.
+// ImportedACL is the result of importing the folder acl.
 type ImportedACL struct {
 	Accounts, Roles, Resources, Known int
 	Faults                            engine.Faults // faults in the files
-	Refused                           []string      // entries that the database rejected
-	Weak                              []string      // positions of accounts with short passwords
+	Refused                           []string      // entries that the database refused
+	Weak                              []string      // places of accounts with short passwords
 }
 
-// ImportACL imports the accounts, roles and resources of an acl folder, if it
-// exists.
+// ImportACL imports the accounts, roles and resources in the folder dir. The folder need not exist.
 func ImportACL(ctx context.Context, d *Database, dir string) (done ImportedACL, err error) {
 	policy, accounts, faults, err := readACL(dir)
 	if err != nil {
@@ -50,8 +49,8 @@ func ImportACL(ctx context.Context, d *Database, dir string) (done ImportedACL, 
 	return done, err
 }
 
-// readACL reads the files of an acl folder, if it exists. Invalid entries are
-// mistakes and left out.
+// readACL reads the files in the folder dir. The folder need not exist. Invalid entries are
+// reported as mistakes and left out.
 func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.Faults, err error) {
 	files := deploy.Directory(filepath.Dir(dir))
 	entries, err := fs.ReadDir(files, filepath.Base(dir))
@@ -83,12 +82,13 @@ func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.F
 	return policy, accounts, (&deploy.Config{Dir: filepath.Dir(dir)}).Locate(faults), nil
 }
 
-// WeakPasswordText returns the warning for an imported account with a short password.
+// WeakPasswordText returns the warning about an imported account with a short password. where is
+// the place of the account in the files.
 func WeakPasswordText(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }
 
-// RejectedEntries returns a line for each rejected entry.
+// RejectedEntries returns a line for each entry that was refused.
 func (i ImportedACL) RejectedEntries() []string {
 	all := slices.Clone(i.Refused)
 	for _, f := range i.Faults {
@@ -98,7 +98,7 @@ func (i ImportedACL) RejectedEntries() []string {
 	return all
 }
 
-// IsACLFile reports whether a file of an acl folder is imported, by its name.
+// IsACLFile reports whether a file in the folder acl is imported, depending on its name.
 func IsACLFile(name string) bool {
 	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 }
@@ -125,8 +125,8 @@ func readACLFile(files fs.FS, name string) (engine.Fields, *engine.Fault) {
 	return fields, nil
 }
 
-// touchPolicy makes running servers read the grants again if an import has
-// written some. Otherwise they notice only changes by engine/acl itself.
+// touchPolicy makes running servers read the grants again if an import has written grants. An
+// import writes them directly, without engine/acl, so the servers would not notice.
 func touchPolicy(ctx context.Context, d *Database, r *transfer.Report) error {
 	if !slices.ContainsFunc(d.System.Policy, func(c *engine.Class) bool { return r.Taken[c.FullName] > 0 }) {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"restsrv/engine/account"
 )
 
-// EnsureAdmin creates the first account, with the given password or, if that is "", with a
-// generated one. It passes a generated password to show or, if show is nil, writes it
-// into a file beside the database.
+// EnsureAdmin creates the first account with the given password. If given is "", it generates a
+// password, and passes it to show or, if show is nil, writes it to a file beside the database.
 func (d *Database) EnsureAdmin(ctx context.Context, given string, show func(account, password string)) error {
 	admin, err := d.Accounts.EnsureAdmin(ctx, given)
 	if err != nil {
@@ -41,9 +40,9 @@ func (d *Database) EnsureAdmin(ctx context.Context, given string, show func(acco
 	return nil
 }
 
-// writePassword writes a password into a new file beside the database and returns its
-// path: admin-password or, if that file exists, a name with that of the database and
-// a number. An existing file may belong to another database, so it is not replaced.
+// writePassword writes a password to a new file beside the database and returns its path. The file
+// is called admin-password. If that exists, it is kept, since it may belong to another database,
+// and the name of the database and a number are added.
 func writePassword(database, password string) (string, error) {
 	base := filepath.Base(database)
 	stem := filepath.Join(filepath.Dir(database), "admin-password")
@@ -64,9 +63,9 @@ func writePassword(database, password string) (string, error) {
 	}
 }
 
-// WarnPasswordDiffers logs a warning if RESTSRV_ADMIN_PASSWORD is set and is not the
-// password. It computes a hash, so it should run after the server has begun to
-// answer.
+// WarnPasswordDiffers logs a warning if the given password (RESTSRV_ADMIN_PASSWORD) is not the
+// stored one. It has to compute a password hash, which is slow, so call it when the server already
+// answers requests.
 func (d *Database) WarnPasswordDiffers(ctx context.Context, given string) {
 	differs, err := d.Accounts.AdminPasswordDiffers(ctx, given)
 	switch {

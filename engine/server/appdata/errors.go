@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// PlainError reduces an expected error to its message. If the error is unexpected,
-// it keeps the cause, which is useful on the command line.
+// PlainError returns only the message of an expected error. It does not change unexpected errors,
+// since their causes are useful for the user of a command.
 func PlainError(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code != engine.Internal && e.Code != engine.Unavailable {
@@ -17,8 +17,7 @@ func PlainError(err error) error {
 	return err
 }
 
-// PathCause removes the path from an error, if the caller prints the path
-// itself.
+// PathCause removes the path from an error. Use it if you print the path yourself.
 func PathCause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -19,31 +19,30 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// Filling fills a database from an application directory: with the accounts and roles of
-// the folder acl, if they come for the first time, with the objects of the folder data
-// and, if the database is new, with the inline objects. The inline objects come last. The
-// database counts as new until they exist, so if the filling is interrupted, the next
-// start does it again.
+// Filling loads the data of an application directory into a database: accounts and roles of the
+// folder acl if they are new, objects of the folder data and, if the database is new, the objects
+// in deploy.json. The last of these mark the database as not new. So if a filling is interrupted,
+// the next start repeats it.
 type Filling struct {
 	App      *App
 	Database *Database
 	ACL      string          // folder; may be ""
-	Data     transfer.Source // objects
-	Progress func(int64)     // called with the progress, in units of data.Total; may be nil
+	Data     transfer.Source // objects of the folder data
+	Progress func(int64)     // called with the progress, in units of Data.Total; may be nil
 
-	Strict bool // set if objects with invalid values are rejected
+	Strict bool // objects with invalid values are refused
 }
 
-// Filled is the result of a filling.
+// Filled is the result of a Filling.
 type Filled struct {
 	Access ImportedACL
 	Report *transfer.Report
 	Seeded int
-	Left   engine.Faults // inline objects that the database rejected
+	Left   engine.Faults // objects in deploy.json that the database refused
 }
 
-// Fill runs the filling. Rejected accounts and objects are in the reports. An error means
-// that the database is not available, that inline objects cannot be created, or that ctx
+// Fill loads all data. Refused accounts and objects are in the result. An error means that the
+// database is not available, that the objects in deploy.json cannot be created, or that ctx has
 // ended.
 func (f *Filling) Fill(ctx context.Context) (done Filled, err error) {
 	if f.ACL != "" {
@@ -57,7 +56,7 @@ func (f *Filling) Fill(ctx context.Context) (done Filled, err error) {
 	return done, err
 }
 
-// ImportObjects imports only the objects.
+// ImportObjects loads only the objects of the folder data.
 func (f *Filling) ImportObjects(ctx context.Context) (*transfer.Report, error) {
 	ctx, staging := engine.WithStaging(ctx)
 	defer staging.End()
@@ -85,9 +84,9 @@ func (f *Filling) ImportObjects(ctx context.Context) (*transfer.Report, error) {
 	return report, touchPolicy(ctx, d, report)
 }
 
-// DataFolder returns the objects of a folder below root, or no objects if the folder does
-// not exist. It rejects links that leave root. If an object names a content by its path,
-// links must not leave the folder.
+// DataFolder returns the objects in a folder below root as a source. If the folder does not exist,
+// the source is empty. Symbolic links must not leave root, and links to contents of files must not
+// leave the folder.
 func DataFolder(root, folder, namespace string) (transfer.Source, error) {
 	dir := filepath.Join(root, folder)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +104,8 @@ func DataFolder(root, folder, namespace string) (transfer.Source, error) {
 	return s, err
 }
 
-// folderBelow returns the file system of a folder below root. The folder and the files in it may
-// be links to any place below root.
+// folderBelow returns the file system of a folder below root. The folder and its files may be
+// symbolic links to other places below root.
 func folderBelow(root, folder string) (fs.FS, error) {
 	files := deploy.Directory(root)
 	if _, err := fs.Stat(files, folder); errors.Is(err, engine.ErrOutside) {
@@ -115,18 +114,19 @@ func folderBelow(root, folder string) (fs.FS, error) {
 	return fs.Sub(files, folder)
 }
 
-// Folders of an application directory: accounts and roles, and objects.
+// Folders of an application directory. ACLDir has accounts and roles, DataDir has objects.
 const (
 	ACLDir  = "acl"
 	DataDir = "data"
 )
 
-// HoldFirstStart runs work while no other process can fill the database.
+// HoldFirstStart runs work while no other process can load data into the new database. It calls
+// wait, if not nil, when it has to wait for another process.
 func HoldFirstStart(ctx context.Context, d *Database, wait func(), work func(context.Context) error) error {
 	return lease.Hold(ctx, d.Store, d.System.Leases, "first start", wait, work)
 }
 
-// RefusalText returns the line of output for an object or a value that an import left out.
+// RefusalText returns a line about an object or a value that was not imported.
 func RefusalText(f transfer.Refusal) string {
 	line := "not taken: " + f.Place() + ": " + f.Reason
 	if f.Taken || f.Rule == mistake.DataOther {
@@ -138,7 +138,7 @@ func RefusalText(f transfer.Refusal) string {
 	return line
 }
 
-// Contents implements transfer.Content on the file storage.
+// Contents implements transfer.Content with the file storage.
 type Contents struct{ Files *file.Storage }
 
 // Put implements transfer.Content.

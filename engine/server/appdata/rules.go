@@ -11,25 +11,24 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Rules holds the access rules of an application besides grants: the roles that
-// items give, and the searches for coactors and properties of accounts in its
-// data.
+// Rules holds the access rules of an application that are not grants: roles that depend on items
+// (roleMap), additional identities of accounts (aclMetaMap) and additional properties of accounts
+// (customProfile).
 type Rules struct {
 	Roles    *access.RoleMap
 	coactors *access.CoactorFinder
 	profiles []*access.Profiles
 }
 
-// RuleData holds the data that rules read. It may be empty if only the faults
-// of the rules are needed.
+// RuleData gives rules access to data. It may be empty if only the faults of the rules are needed.
 type RuleData struct {
 	Data    engine.Repository
 	RolesOf func(context.Context, []string) ([]string, error)
 	Log     *slog.Logger
 }
 
-// ReadRules reads the plug-ins aclMetaMap and customProfile and the option
-// roleMap of securedDataRepo.
+// ReadRules reads the plug-ins aclMetaMap and customProfile, and the option roleMap of
+// securedDataRepo.
 func ReadRules(c *deploy.Config, meta engine.MetaRepository, from RuleData) (Rules, engine.Faults) {
 	var r Rules
 	var faults engine.Faults
@@ -48,7 +47,7 @@ func ReadRules(c *deploy.Config, meta engine.MetaRepository, from RuleData) (Rul
 	return r, faults
 }
 
-// accountProperties returns the names of the properties that customProfile gives accounts.
+// accountProperties returns the names of the properties that customProfile adds to accounts.
 func (r Rules) accountProperties() (names []string) {
 	for _, p := range r.profiles {
 		names = append(names, p.Names()...)
@@ -56,8 +55,8 @@ func (r Rules) accountProperties() (names []string) {
 	return names
 }
 
-// Enrich adds the coactors and properties from the data to an authenticated
-// account. Stored properties of the account are not changed.
+// Enrich adds identities and properties from the data to an account that has signed in. Stored
+// properties of the account take precedence.
 func (r Rules) Enrich(ctx context.Context, a *engine.Account) error {
 	coactors, err := r.coactors.Coactors(ctx, a.ID)
 	if err != nil {
@@ -82,11 +81,11 @@ func (r Rules) Enrich(ctx context.Context, a *engine.Account) error {
 	return nil
 }
 
-// SetRules sets the rules that are applied to accounts from now on.
+// SetRules replaces the rules that apply to accounts.
 func (d *Database) SetRules(r *Rules) { d.rules.Store(r) }
 
-// enrich applies the rules of the current application to an account. It does
-// nothing before the rules are read, and on the command line.
+// enrich adds identities and properties as the rules of the current application say. It has no
+// effect before the rules are read, and in commands.
 func (d *Database) enrich(ctx context.Context, a *engine.Account) error {
 	if r := d.rules.Load(); r != nil {
 		return r.Enrich(ctx, a)
