@@ -19,7 +19,7 @@ const GCPercent = 200
 const leastGarbage = 16
 
 // If the live heap exceeds manyLive MiB, slowPercent applies to the part above it instead of
-// gcPercent. A large heap often contains temporary data, such as objects of large answers; it
+// GCPercent. A large heap often contains temporary data, such as objects of large answers; it
 // should not cause even more garbage.
 const (
 	manyLive    = 32

@@ -17,8 +17,8 @@ import (
 
 // reading records the state of the files of an application, so that a reload can find out whether
 // they have changed. By path, it holds hashes or, for files that are read on demand (see
-// meta.Presentation), sizes and times. If a service has no script, it holds the path at which the
-// script would be found. It does not contain scripts, which are reloaded separately.
+// meta.Presentation), sizes and times. If the script of a service is missing, it holds the path at
+// which the script would be found. It does not contain scripts, which are reloaded separately.
 type reading map[string]string
 
 // loadedApp is an application with the state of its files when they were read.
