@@ -152,7 +152,7 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// foundIn contains the found value in findings for rules about data files, if it is neither an
+// foundIn contains the found value in findings, for rules about data files that concern neither an
 // object nor the value of an attribute.
 var foundIn = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a file",

@@ -27,7 +27,7 @@ type parameters struct {
 // replacePlaceholders replaces all placeholders of the configuration. The value of [[db.host]] is
 // the environment variable db.host or else DB_HOST, or else the value in the *.ini files beside
 // deploy.json. If the whole text is one placeholder, the value becomes a number or a boolean if it
-// looks like one; without a value, the field is removed.
+// looks like one; without a value, the text is removed.
 func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // Shares limits how much accounts may use the database at the same time. A long read is a query
-// that is too slow for the connections of short reads, such as a search without an index. Long
-// reads have their own connections and queue.
+// that turns out to take long, such as a search without an index. It continues on separate
+// connections, so that short reads do not wait for it.
 type Shares struct {
 	Scans         int           // concurrent long reads; 0 for the default of the database
 	ScansWaiting  int           // long reads of one account that may wait; default 64

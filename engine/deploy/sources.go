@@ -15,10 +15,11 @@ import (
 )
 
 // A configuration consists of several files, which are merged in this order: deploy.yml,
-// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json. A
-// file in deploy/modules configures the module with the name of the file or of its folder. Merging
-// joins arrays, merges objects field by field, and replaces other values; null has no effect. If
-// the file has another name than deploy, it is the whole configuration.
+// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json,
+// which are read only if "parametrised" is true. A file in deploy/modules configures the module
+// with the name of the file or of its folder. Merging joins arrays, merges objects field by field,
+// and replaces other values; null has no effect. If the file has another name than deploy, it is
+// the whole configuration.
 
 // source is one file of a configuration.
 type source struct {
