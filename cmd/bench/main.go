@@ -249,8 +249,8 @@ func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, 
 	return floor, nil
 }
 
-// pairOf creates the two programs to compare: dir is their directory, and floor the binary of the
-// floor.
+// pairOf holds the parameters of newPrograms: the directory of both programs, and the path of the
+// floor's binary.
 type pairOf struct{ dir, floor string }
 
 func (o pairOf) newPrograms(s *settings, db *database) (left, right *program, err error) {

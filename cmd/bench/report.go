@@ -176,8 +176,8 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// percentile returns the smallest value that is not exceeded by the given share of the values.
-// share is greater than 0 and at most 1. It returns 0 if there are no values.
+// percentile returns the smallest value v such that at least the given share of all values is at
+// most v. For example, share is 0.99 for the 99th percentile. It returns 0 if there are no values.
 func percentile[T cmp.Ordered](values []T, share float64) T {
 	var none T
 	if len(values) == 0 {

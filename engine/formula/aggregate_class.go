@@ -17,7 +17,8 @@ type classAggregation struct {
 }
 
 // classCondition is one field of the conditions {attribute: value} or {attribute: [operator,
-// value]}. The value may contain paths, which start at the item that the formula is evaluated for.
+// value]}. The value may contain paths. They start at the item of the formula, not at the items of
+// the class.
 type classCondition struct {
 	attribute, operator string
 	value               node

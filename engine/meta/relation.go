@@ -251,9 +251,10 @@ func (r *relater) resolveBinding(d *draft, a *attribute, p *engine.Property) (ok
 	return true
 }
 
-// resolveBackRef finds the attribute of the target class that backRef names and that points back to
-// this class. With a back reference, p itself has no stored value. ok is false if the attribute is
-// missing or its values cannot be compared with the key or the binding.
+// resolveBackRef resolves the field backRef, which names an attribute of the target class that
+// points back to this class. An attribute with backRef has no stored value itself. ok is false if
+// the attribute of the target class is missing or its values cannot be compared with the key or the
+// binding.
 func (r *relater) resolveBackRef(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
 		return true

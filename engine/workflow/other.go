@@ -88,7 +88,7 @@ func loadsAlong(path []*engine.Property) []*engine.Load {
 
 // writeOthers creates or changes the objects other than the item. The account needs permission for
 // that, since the roles of a transition apply only to the item. If writeOthers creates an object,
-// it sets the reference to it in values.
+// it adds the item's reference to that object to values.
 func (g *moving) writeOthers(ctx context.Context, values engine.Values, others []*other) error {
 	for _, o := range others {
 		var it *engine.Item
