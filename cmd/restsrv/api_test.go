@@ -60,7 +60,8 @@ var notInAnswers = map[string]string{
 
 // clientPackages are folders of packages whose errors can reach a client as a problem.
 var clientPackages = []string{"engine", "engine/access", "engine/account", "engine/file", "engine/image", "engine/oauth", "engine/replay",
-	"engine/rest", "engine/session", "engine/share", "engine/store", "engine/store/conns", "engine/store/layout", "engine/store/read", "engine/store/rights",
+	"engine/rest", "engine/session", "engine/share", "engine/store", "engine/store/conns", "engine/store/layout", "engine/store/cached", "engine/store/owned", "engine/store/read", "engine/store/rights",
+	"engine/store/schema",
 	"engine/store/sqldb", "engine/store/sqlquery", "engine/store/table", "engine/wire", "engine/gateway", "engine/guess", "engine/query", "engine/service",
 	"builtin/acceptor", "builtin/crud", "builtin/meta", "builtin/token", "builtin/workflows"}
 

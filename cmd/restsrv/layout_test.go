@@ -55,7 +55,7 @@ var siblings = map[string]map[string]string{
 		"engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
 	"engine/store/conns":    {"engine/share": "shares the connections and the queue among accounts"},
 	"engine/store/read":     {"engine/share": "notes which accounts read"},
-	"engine/store":          {"engine/quota": "names the owner of a file"},
+	"engine/store/owned":    {"engine/quota": "names the owner of a file"},
 	"engine/store/sqlite":   {"engine/store/sqldb": "is a dialect"},
 	"engine/store/postgres": {"engine/store/sqldb": "is a dialect"},
 	"builtin":               {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/meta": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
@@ -68,7 +68,7 @@ var rooms = [][]string{
 		"engine/script/module", "engine/script/vm", "engine/script/access", "engine/script/exchange", "engine/script/event",
 		"engine/script/data", "engine/script/shared", "engine/script/suite", "engine/script"},
 	{"engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema",
-		"engine/store/read", "engine/store/table", "engine/store"},
+		"engine/store/read", "engine/store/table", "engine/store/owned", "engine/store/cached", "engine/store/dump", "engine/store"},
 	{"engine/store/storetest", "engine/store/storetest/read", "engine/store/storetest/write", "engine/store/storetest/guard",
 		"engine/store/storetest/journal", "engine/store/storetest/suite"},
 }

@@ -7,6 +7,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/read"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
 	"restsrv/engine/store/table"
@@ -43,7 +44,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		return s.reader.CountFor(ctx, p, q, engine.MayRead|engine.MayWrite)
 	}
 	sv := s.newWrite(ctx, g, 1)
-	if err := s.hashValues(ctx, p, v); err != nil {
+	if err := s.cfg.hashValues(ctx, p, v); err != nil {
 		return 0, err
 	}
 	written := sv.stampedUpdate(p, v)
@@ -76,7 +77,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 	}
 	var before []*engine.Item
 	if p.Caching.Any {
-		if before, err = sv.store.readAffected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
+		if before, err = sv.store.table.ReadAffected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
 			return 0, err
 		}
 	}
@@ -91,7 +92,7 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 	if before != nil {
 		b.Add(" WHERE ")
 		sqldb.WriteIn(sv.store.db.Dialect, &b.Builder, p.Table.ID.Quoted, p.Table.ID.Type, table.KeysOf(before))
-	} else if err := sv.store.whereFound(b, p, q); err != nil {
+	} else if err := sv.store.table.WriteFound(b, p, q); err != nil {
 		return 0, err
 	}
 	return sv.changeAll(&b.Builder, p, v, before)
@@ -124,20 +125,6 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	return int64(len(items)), sv.store.table.KeepWords(sv.w, p, items...)
 }
 
-// whereFound writes the condition that an item is one of those that q finds. The condition locks the
-// items, so that an item changed by a concurrent transaction is checked in its new state. All
-// statements lock items in the order of their keys.
-func (s *Store) whereFound(b *sqlquery.Builder, p *layout.Plan, q *engine.Query) error {
-	b.Add(" WHERE ", layout.SeqColumn, " IN (")
-	b.WriteFind(p, p.Table.Quoted+"."+layout.SeqColumn, q)
-	if lock := s.table.LockClause(b.May); lock != "" {
-		// An outer join may produce nulls, which cannot be locked.
-		b.Add(" ORDER BY ", p.Table.Quoted, ".", p.Table.ID.Quoted, lock, " OF ", p.Table.Quoted)
-	}
-	b.Add(")")
-	return b.Finish(s.traits)
-}
-
 // rejectPage rejects a query for one page of the result: the items of the page could change before the
 // write.
 func rejectPage(q *engine.Query) error {
@@ -145,58 +132,6 @@ func rejectPage(q *engine.Query) error {
 		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
 	}
 	return nil
-}
-
-// DeleteAll implements engine.Repository.
-func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
-	p, err := s.layout.PlanOf(q.Class)
-	if err != nil {
-		return 0, err
-	}
-	g := s.reader.GuardOf(ctx)
-	if err := g.CheckWrite(p.Class, engine.NewValues(p.Class), engine.MayDelete); err != nil {
-		return 0, err
-	}
-	if err := rejectPage(q); err != nil {
-		return 0, err
-	}
-	n := int64(0)
-	err = s.pool.Writer.DoTo(ctx, p.Table, func(w *conns.Session) (err error) {
-		if p.InParts() {
-			n, err = s.deleteParts(ctx, w, g, p, q)
-			return err
-		}
-		b := s.queries.GuardedBuilder(g)
-		b.May = engine.MayRead | engine.MayDelete
-		b.Add("DELETE FROM ", p.Table.Quoted)
-		if err := s.whereFound(b, p, q); err != nil {
-			return err
-		}
-		grants, err := s.grantsItems(w, p.Table)
-		if err != nil {
-			return err
-		}
-		if !grants && !p.Table.HasDependents() && !p.Caching.Any {
-			n, err = w.Execute(&b.Builder)
-			return err
-		}
-		n, err = s.deleteAll(ctx, w, p, &b.Builder)
-		return err
-	})
-	return n, err
-}
-
-// deleteAll runs a statement that deletes items, and then deletes or updates the data that depends
-// on them.
-func (s *Store) deleteAll(ctx context.Context, w *conns.Session, p *layout.Plan, b *sqldb.Builder) (int64, error) {
-	items, err := table.RunReturning(w, b, p)
-	if err != nil {
-		return 0, err
-	}
-	if err := s.forgetItems(ctx, w, p.Table, table.KeysOf(items)); err != nil {
-		return 0, err
-	}
-	return int64(len(items)), s.afterDelete(ctx, w, p, items)
 }
 
 // setAll writes the head of an UPDATE that sets the values that are not Absent for several rows.
@@ -213,4 +148,29 @@ func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Bind(table.NewRevision())
 	b.Add(", ", layout.EditorColumn, " = ")
 	b.Bind(layout.OrNull(sv.editorID(p)))
+}
+
+// updateParts does the work of updateAll, a part at a time.
+func (sv *filtered) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
+	s := sv.store
+	all, err := s.table.RowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	if err := sv.store.table.RaiseCounters(sv.w, p, []engine.Values{v}); err != nil {
+		return 0, err
+	}
+	return s.table.InEach(all, func(among func(*sqldb.Builder)) (int64, error) {
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("SELECT ", p.SQL().Listed.List, " FROM ", p.Table.Quoted)
+		among(b)
+		before, err := read.Clone(sv.w, sv.w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
+		if err != nil {
+			return 0, err
+		}
+		b = sqldb.NewBuilder(s.traits)
+		sv.setAll(b, p, v)
+		among(b)
+		return sv.changeAll(b, p, v, before)
+	})
 }

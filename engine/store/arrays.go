@@ -13,15 +13,15 @@ import (
 const arrayRows = 1000
 
 // bindsArrays reports whether the rows of a statement are bound as one array for each column.
-func (s *Store) bindsArrays() bool {
-	typ, _ := s.db.Dialect.Array(engine.String, nil)
+func (sv *rows) bindsArrays() bool {
+	typ, _ := sv.store.db.Dialect.Array(engine.String, nil)
 	return typ != ""
 }
 
 // asArrays converts the values of rows to one array for each column.
-func (s *Store) asArrays(p *layout.Plan, values []any) []any {
-	b := sqldb.NewBuilder(s.traits)
-	b.Unnest(s.db.Dialect, p.RowTypes(), values)
+func (sv *rows) asArrays(p *layout.Plan, values []any) []any {
+	b := sqldb.NewBuilder(sv.store.traits)
+	b.Unnest(sv.store.db.Dialect, p.RowTypes(), values)
 	return b.Args
 }
 

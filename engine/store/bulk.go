@@ -84,7 +84,7 @@ func (sv *save) beginSave(w *conns.Session) error {
 	if !sv.grants {
 		return nil
 	}
-	return sv.store.excludeDeletions(w)
+	return sv.store.owned.ExcludeDeletions(w)
 }
 
 // writeOne writes a single entry.
@@ -168,7 +168,7 @@ func (sv *save) insertAll(group []entry) error {
 			}
 		}
 	}
-	tr, arrays := sv.store.traits, sv.store.bindsArrays()
+	tr, arrays := sv.store.traits, sv.rows.bindsArrays()
 	most := min(table.BulkRows, (tr.MaxVariables-1)/p.RowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
@@ -261,7 +261,7 @@ func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 
 // writeChunk writes entries with one statement.
 func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
-	first, arrays := &group[0], sv.store.bindsArrays()
+	first, arrays := &group[0], sv.rows.bindsArrays()
 	rowTexts := len(group)
 	if arrays {
 		rowTexts = 1 // the text does not depend on the number of rows
@@ -294,7 +294,7 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	}
 	sv.args = args
 	if arrays {
-		args = sv.store.asArrays(p, args)
+		args = sv.rows.asArrays(p, args)
 	}
 	if first.how == upsert {
 		args = append(args, layout.OrNull(sv.account))

@@ -33,7 +33,7 @@ func (sv *relations) finish() error {
 		if err := sv.ordering.rereadWritten(); err != nil {
 			return err
 		}
-		if err := sv.store.recacheItems(sv.w, sv.written, sv.former); err != nil {
+		if err := sv.store.cached.Update(sv.w, sv.written, sv.former); err != nil {
 			return sv.permits.ownError(err)
 		}
 	}

@@ -108,7 +108,7 @@ func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Valu
 		own, err := sv.rows.recastAll(p.Class, c, v)
 		plan := sv.store.layout.Plans[c]
 		if err != nil {
-			found, failure := sv.store.selectRowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
+			found, failure := sv.store.table.RowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
 			if failure != nil {
 				return 0, failure
 			}

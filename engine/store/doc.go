@@ -11,8 +11,11 @@
 //   - schema creates and changes the tables
 //   - read reads items with what belongs to them
 //   - table reads, locks and changes rows for a write
+//   - owned writes the rows of files, workflow stages and grants of items
+//   - cached computes attributes that are stored although they are calculated
+//   - dump reads all rows as they are stored
 //
-// This package writes items. A write is a save: its steps are prepared (save.go), ordered (order.go), checked (admit.go)
-// and run (bulk.go, record.go) with nested records and collections (nested.go, collection.go, backref.go). all.go and
-// parts.go write many items by a filter. dump.go and import.go export and import.
+// This package writes items. A write is a save: its steps (step.go) are prepared (save.go), ordered (order.go), checked
+// (admit.go) and run (bulk.go, record.go) with nested records and collections (nested.go, collection.go, backref.go).
+// all.go writes many items by a filter, delete.go deletes items, and import.go stores items as they are given.
 package store

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
-	"restsrv/engine/store/schema"
+	"restsrv/engine/store/owned"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/table"
 )
@@ -233,17 +233,17 @@ func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
 	if !p.Table.Filed {
 		return nil
 	}
-	var all []held
+	var all []owned.Held
 	for _, it := range items {
-		all = append(all, held{item: it}) // covers attributes that the class no longer has
+		all = append(all, owned.Held{Item: it}) // covers attributes that the class no longer has
 		for _, property := range p.Duties.Files {
-			all = append(all, heldBy(it, property.Name))
+			all = append(all, owned.HeldBy(it, property.Name))
 		}
 	}
-	if err := im.filing.dropFiles(p.Table, "", all); err != nil {
+	if err := im.files().Drop(p.Table, "", all); err != nil {
 		return err
 	}
-	return im.filing.keepFiles(all)
+	return im.files().Keep(all)
 }
 
 func notAnID(p *engine.Property, id string) *engine.Error {
@@ -266,7 +266,7 @@ func (im *importing) clearLinks(l *layout.Links, typ engine.PropertyType, owners
 // ImportLinks adds links to a collection that Linked returned, as ids of owner and member, in
 // order. Existing links stay where they are.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
-	owner, err := s.classOf(p)
+	owner, err := s.layout.DeclaringClass(p)
 	if err != nil {
 		return err
 	}
@@ -284,30 +284,6 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 		sv.begin(w)
 		return sv.relations.linkPairs(s.layout.LinkNames.Of(p), p, keys, nil)
 	})
-}
-
-// ImportCounters raises counters to the given last numbers.
-func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) error {
-	return s.pool.Writer.Do(ctx, func(w *conns.Session) error {
-		for name, value := range counters {
-			if err := schema.RaiseCounter(w, name, value); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// classOf returns the class that declares a property.
-func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
-	for _, t := range s.layout.Tables {
-		for _, c := range t.Classes {
-			if c.FullName == p.Definition {
-				return c, nil
-			}
-		}
-	}
-	return nil, engine.NoClass(p.Definition)
 }
 
 // Generate returns the generator of the values that the server supplies to a write that begins now.

@@ -2,12 +2,9 @@ package store
 
 import (
 	"cmp"
-	"context"
-	"maps"
 	"slices"
 
 	"restsrv/engine"
-	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/table"
@@ -38,18 +35,6 @@ func (sv *journaling) journalWrites(was, is []*engine.Item) error {
 		}
 	}
 	return nil
-}
-
-// journalDeleted journals the deletion of items in the transaction of w.
-func (s *Store) journalDeleted(ctx context.Context, w *conns.Session, items []*engine.Item) error {
-	sv := s.newWrite(ctx, nil, 0)
-	sv.begin(w)
-	for _, it := range items {
-		if err := sv.journaling.journalWrite(it, nil); err != nil {
-			return err
-		}
-	}
-	return sv.journaling.keepRecords()
 }
 
 func (sv *journaling) recordChange(c engine.Change) error {
@@ -198,44 +183,6 @@ func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]
 		}
 	}
 	return found, nil
-}
-
-// deleteLinks runs a statement that deletes links to items of t because the items were deleted. p is the
-// column with the links. It journals the change for the collections that contained the items.
-func (s *Store) deleteLinks(ctx context.Context, w *conns.Session, b *sqldb.Builder, t *layout.Table, p layout.Pointer) error {
-	kept := func(c *engine.Class) bool { return c.Journaling }
-	if s.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {
-		_, err := w.Execute(b)
-		return err
-	}
-	var holders []any
-	members := map[string][]string{} // by the id of the item that has the collection
-	b.Add(" RETURNING ", p.Other, ", ", p.Column)
-	err := w.VisitRows(b, 2, func(row []any) {
-		key := sqldb.ReadValue(p.Holders.ID.Type, row[0])
-		id := engine.ValueText(key)
-		if members[id] == nil {
-			holders = append(holders, key)
-		}
-		members[id] = append(members[id], engine.ValueText(sqldb.ReadValue(t.ID.Type, row[1])))
-	})
-	if err != nil || len(holders) == 0 {
-		return err
-	}
-	sv := s.newWrite(ctx, nil, 0)
-	sv.begin(w)
-	classes, err := sv.journaling.journaledClasses(p.Holders, holders)
-	if err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(classes)) {
-		slices.Sort(members[id])
-		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.Collection, Members: members[id], Left: true}
-		if err := sv.journaling.recordChange(left); err != nil {
-			return err
-		}
-	}
-	return sv.journaling.keepRecords()
 }
 
 // membersOf runs a statement on a table of links and returns the number of links. If keys is not

@@ -176,7 +176,7 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 		return nil, err
 	}
 	sv.permits.deferCheck(engine.MayUse, it)
-	return it, sv.filing.updateAllFiles(it)
+	return it, sv.files().UpdateAll(it)
 }
 
 // findLoss returns the first attribute whose value or members an item would lose if its class became to and it got the
@@ -233,8 +233,10 @@ func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error
 	if sv.store.layout.Plans[it.Class].NeedsRecache() {
 		sv.written = append(sv.written, it)
 	}
-	if err := sv.filing.updateFiles(e.plan, given, it); err != nil {
-		return err
+	if e.plan.Table.Filed {
+		if err := sv.files().Update(e.plan, given, it); err != nil {
+			return err
+		}
 	}
 	if err := sv.journaling.journalWrite(e.was, it); err != nil {
 		return err

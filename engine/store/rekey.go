@@ -104,13 +104,7 @@ func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
 			return err
 		}
 	}
-	if err := sv.followStages(t, from, to); err != nil {
-		return err
-	}
-	if err := sv.followGrants(t, from, to); err != nil {
-		return err
-	}
-	return sv.followFiles(t, from, to)
+	return sv.store.owned.Follow(sv.w, t, from, to)
 }
 
 // followReference updates reference attributes. The revision of the referring items changes, because their content

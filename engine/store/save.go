@@ -375,7 +375,7 @@ func (sv *save) hashPasswords(p *layout.Plan, v engine.Values) error {
 			}
 		}
 	}
-	return sv.store.hashValues(sv.ctx, p, v)
+	return sv.store.cfg.hashValues(sv.ctx, p, v)
 }
 
 // defaultPassword returns the hash of a default password. Each default is hashed once per Save.
@@ -414,4 +414,42 @@ func atRecord(i int, err error) error {
 	c := *e
 	c.Index, c.Bulk = i, true
 	return conns.KeepMark(err, &c)
+}
+
+// computeDefault evaluates a default that a formula computes for a new item. v holds the values that are known so far.
+// The caller must cast the result. Since the account that writes may read the result, the formula sees only data that
+// the account may read: hidden items are missing, and hidden attributes are null.
+func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+	s, w := sv.store, sv.w
+	w.Guard = sv.guard
+	defer func() { w.Guard = nil }()
+	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
+	for i, value := range v {
+		if isScalar(value) {
+			draft.Values[i] = value
+		}
+	}
+	data := s.reader.WriterLookups(w)
+	sv.guard.HideValues(draft)
+	if err := s.reader.LoadAll(w.Ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
+		return nil, err
+	}
+	sv.guard.HideLoaded(draft)
+	if err := data.ComputeAgain(w.Ctx, []*engine.Item{draft}); err != nil {
+		return nil, err
+	}
+	result, err := p.Computed.Eval(w.Ctx, draft, data)
+	if it, ok := result.(*engine.Item); ok {
+		return it.ID, err
+	}
+	return result, err
+}
+
+// isScalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
+func isScalar(v any) bool {
+	switch v.(type) {
+	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:
+		return true
+	}
+	return false
 }

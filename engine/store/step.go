@@ -18,8 +18,6 @@ type (
 	renaming struct{ *save }
 	// journaling is the journal of changes.
 	journaling struct{ *save }
-	// filing is the rows of files.
-	filing struct{ *save }
 	// filtered is the writes of all items that a filter finds.
 	filtered struct{ *save }
 )
@@ -34,11 +32,10 @@ type steps struct {
 	rows       rows
 	renaming   renaming
 	journaling journaling
-	filing     filing
 	filtered   filtered
 }
 
 // makeSteps connects the steps with their save.
 func (sv *save) makeSteps() {
-	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, renaming{sv}, journaling{sv}, filing{sv}, filtered{sv}}
+	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, renaming{sv}, journaling{sv}, filtered{sv}}
 }

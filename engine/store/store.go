@@ -10,8 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"restsrv/engine"
+	"restsrv/engine/store/cached"
 	"restsrv/engine/store/conns"
+	"restsrv/engine/store/dump"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/owned"
 	"restsrv/engine/store/read"
 	"restsrv/engine/store/schema"
 	"restsrv/engine/store/sqldb"
@@ -62,6 +65,8 @@ type Config struct {
 
 // Store implements engine.Repository with SQL.
 type Store struct {
+	*dump.Dumper
+	*schema.Sequences
 	cfg     Config
 	db      *sqldb.Database
 	traits  sqldb.Traits
@@ -70,6 +75,8 @@ type Store struct {
 	queries *sqlquery.Queries
 	reader  *read.Reader
 	table   *table.Writer
+	owned   *owned.Rows
+	cached  *cached.Writer
 	fresh   bool // no Seed has succeeded yet; changed only by Open and Seed
 }
 
@@ -92,7 +99,7 @@ func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits()}
 	s.pool = conns.New(db, conns.Config{ReadTime: cfg.ReadTime, Scans: cfg.Scans, LockTime: cfg.LockTime, WritesWaiting: cfg.WritesWaiting,
-		Log: cfg.Log, Ended: reports{cfg.Unheld, cfg.Regranted}.reportEnded})
+		Log: cfg.Log, Ended: owned.Reports{Unheld: cfg.Unheld, Regranted: cfg.Regranted}.ReportEnded})
 	warm := s.pool.Readers.WarmUp(ctx, db)
 	err := s.layOut(cfg.Classes)
 	if err == nil {
@@ -115,6 +122,9 @@ func (s *Store) layOut(classes []*engine.Class) (err error) {
 	s.queries = sqlquery.New(s.layout, s.cfg.StageClass, s.cfg.Now)
 	s.reader = read.New(read.Config{Pool: s.pool, Layout: s.layout, Queries: s.queries, MaxLoaded: s.cfg.MaxLoaded, Now: s.cfg.Now})
 	s.table = table.New(s.reader, s.layout, s.queries)
+	s.cached = cached.New(s.pool, s.layout, s.queries, s.reader, s.table)
+	s.owned = owned.New(owned.Config{Files: s.cfg.FileClass, Stages: s.cfg.StageClass, Permissions: s.cfg.PermissionClass, Policy: s.cfg.PolicyClass, Log: s.cfg.Log}, s.pool, s.layout)
+	s.Dumper, s.Sequences = dump.New(s.pool, s.layout), &schema.Sequences{Pool: s.pool, Traits: s.traits}
 	return err
 }
 
@@ -252,6 +262,19 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 // Aggregate implements engine.Repository.
 func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	return s.reader.Aggregate(ctx, a, visit)
+}
+
+// Recache implements engine.Recacher.
+func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
+	return s.cached.Recache(ctx, c, id)
+}
+
+// Recalculate computes and stores the cached attributes of all items of a class and of the classes
+// below it, and everything that depends on them. Use it after an Import, which stores values
+// unchanged, and when a formula has changed. It takes several transactions. After each of them the
+// items are consistent.
+func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
+	return s.cached.Recalculate(ctx, c)
 }
 
 // Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns

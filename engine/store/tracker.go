@@ -6,14 +6,16 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store/layout"
+	"restsrv/engine/store/owned"
 )
 
 // newGenerate returns the generated values for inserts of this write.
-func (sv *save) newGenerate() engine.Generate { return sv.store.newGenerate(sv.ctx, sv.now) }
+func (sv *save) newGenerate() engine.Generate { return sv.store.cfg.generate(sv.ctx, sv.now) }
 
-func (s *Store) newGenerate(ctx context.Context, now engine.Instant) engine.Generate {
+// generate returns the generated values for inserts of a write at the given time.
+func (c *Config) generate(ctx context.Context, now engine.Instant) engine.Generate {
 	return engine.Generate{
-		GUID:    s.cfg.NewID,
+		GUID:    c.NewID,
 		Now:     func() engine.Instant { return now },
 		Account: engine.AccountFrom(ctx),
 	}
@@ -28,6 +30,9 @@ func (sv *save) stampedUpdate(p *layout.Plan, given engine.Values) engine.Values
 	p.Class.Stamp(v, sv.newGenerate(), false)
 	return v
 }
+
+// files returns the rows of files for this write.
+func (sv *save) files() *owned.Files { return sv.store.owned.FilesOf(sv.ctx, sv.w, sv.now) }
 
 // creatorID returns the value of the system column for the creator. It is "" if the class has an attribute for the
 // creator.

@@ -57,13 +57,13 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 // createPlain inserts an item if only its row must be written.
 func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values) (*engine.Item, error) {
 	c := p.Class
-	if err := c.Complete(v, s.newGenerate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
+	if err := c.Complete(v, s.cfg.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
 		return nil, err
 	}
 	if err := p.CheckSizes(v); err != nil {
 		return nil, err
 	}
-	if err := s.hashValues(ctx, p, v); err != nil {
+	if err := s.cfg.hashValues(ctx, p, v); err != nil {
 		return nil, err
 	}
 	rev := table.NewRevision()
@@ -257,16 +257,16 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 }
 
 // hashValues replaces the plain passwords in v by their hashes.
-func (s *Store) hashValues(ctx context.Context, p *layout.Plan, v engine.Values) error {
+func (c *Config) hashValues(ctx context.Context, p *layout.Plan, v engine.Values) error {
 	for _, property := range p.Passwords {
 		plain, ok := v[property.Index].(string)
 		if !ok {
 			continue
 		}
-		if s.cfg.HashPassword == nil {
+		if c.HashPassword == nil {
 			return engine.Errorf(engine.Internal, "internal", "passwords cannot be stored here")
 		}
-		hashed, err := s.cfg.HashPassword(ctx, plain)
+		hashed, err := c.HashPassword(ctx, plain)
 		if err != nil {
 			var e *engine.Error
 			if errors.As(err, &e) && e.Code == engine.Invalid {
@@ -324,7 +324,7 @@ func (s *Store) updateItem(ctx context.Context, u *updating) (*engine.Item, erro
 	if e.deep == nil && !hasValues(v) {
 		return s.answerUntouched(ctx, p, id, o.Match)
 	}
-	if err := s.hashValues(ctx, p, v); err != nil {
+	if err := s.cfg.hashValues(ctx, p, v); err != nil {
 		return nil, err
 	}
 	it, err := sv.writeAlone(e)

@@ -381,3 +381,15 @@ func IndexDDL(tr sqldb.Traits, i sqldb.Index) string {
 	}
 	return ddl + ")"
 }
+
+// DeclaringClass returns the class that declares a property.
+func (l *Layout) DeclaringClass(p *engine.Property) (*engine.Class, error) {
+	for _, t := range l.Tables {
+		for _, c := range t.Classes {
+			if c.FullName == p.Definition {
+				return c, nil
+			}
+		}
+	}
+	return nil, engine.NoClass(p.Definition)
+}

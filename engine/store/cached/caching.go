@@ -1,4 +1,4 @@
-package store
+package cached
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // below it, and everything that depends on them. Use it after an Import, which stores values
 // unchanged, and when a formula has changed. It takes several transactions. After each of them the
 // items are consistent.
-func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
+func (s *Writer) Recalculate(ctx context.Context, c *engine.Class) error {
 	p, err := s.layout.PlanOf(c)
 	if err != nil || !p.Caching.Any {
 		return err
@@ -37,7 +37,7 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 }
 
 // recalculateKeys is Recalculate for the items with the keys. It returns the number of items.
-func (s *Store) recalculateKeys(w *conns.Session, p *layout.Plan, keys []any) (int, error) {
+func (s *Writer) recalculateKeys(w *conns.Session, p *layout.Plan, keys []any) (int, error) {
 	items, err := s.table.ReadLocked(w, p.Table, keys)
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (s *Store) recalculateKeys(w *conns.Session, p *layout.Plan, keys []any) (i
 }
 
 // Recache implements engine.Recacher.
-func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
+func (s *Writer) Recache(ctx context.Context, c *engine.Class, id string) error {
 	p, err := s.layout.PlanOf(c)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 }
 
 // allKeys returns the keys of all items of a plan's class.
-func (s *Store) allKeys(ctx context.Context, p *layout.Plan) (keys []any, err error) {
+func (s *Writer) allKeys(ctx context.Context, p *layout.Plan) (keys []any, err error) {
 	l, err := s.queries.NewListing(p, nil, &engine.Query{Class: p.Class, Count: -1})
 	if err != nil {
 		return nil, err

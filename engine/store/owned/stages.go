@@ -1,4 +1,4 @@
-package store
+package owned
 
 import (
 	"restsrv/engine"
@@ -8,16 +8,16 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Rows of StageClass record which stages items have reached in workflows. The id of a row consists of the root class of
+// Rows of Config.Stages record which stages items have reached in workflows. The id of a row consists of the root class of
 // the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage). Conditions
 // use it to find the row.
 
 // forgetStages deletes the stages of items.
-func (s *Store) forgetStages(w *conns.Session, t *layout.Table, keys []any) error {
+func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Staged {
 		return nil
 	}
-	return s.forgetOwned(s.cfg.StageClass, t, keys, func(b *sqldb.Builder) error {
+	return s.forgetOwned(s.cfg.Stages, t, keys, func(b *sqldb.Builder) error {
 		_, err := w.Execute(b)
 		return err
 	})
@@ -25,15 +25,15 @@ func (s *Store) forgetStages(w *conns.Session, t *layout.Table, keys []any) erro
 
 // followStages updates the stages of an item when its key changes. Stages of another item that had the new key before
 // classes had workflows are deleted.
-func (sv *renaming) followStages(t *layout.Table, from, to any) error {
+func (s *Rows) followStages(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Staged {
 		return nil
 	}
-	if err := sv.store.forgetStages(sv.w, t, []any{to}); err != nil {
+	if err := s.forgetStages(w, t, []any{to}); err != nil {
 		return err
 	}
-	p := sv.store.layout.Plans[sv.store.cfg.StageClass]
-	b := sqldb.NewBuilder(sv.store.traits)
+	p := s.layout.Plans[s.cfg.Stages]
+	b := sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", p.Table.Quoted, ` SET "item" = `)
 	b.Bind(engine.ValueText(to))
 	b.Add(", ", p.Table.ID.Quoted, " = ")
@@ -42,6 +42,6 @@ func (sv *renaming) followStages(t *layout.Table, from, to any) error {
 	b.Bind(table.NewRevision())
 	b.Add(t.OwnedBy(), ` AND "item" = `)
 	b.Bind(engine.ValueText(from))
-	_, err := sv.w.Execute(b)
+	_, err := w.Execute(b)
 	return err
 }

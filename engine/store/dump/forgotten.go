@@ -1,4 +1,4 @@
-package store
+package dump
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 // have, for example because a mistake in a class file leaves a class out. The items have the values
 // of their columns, as Dump returns them. Their classes are made from the database and must not be
 // used otherwise.
-func (s *Store) DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error {
-	m, err := s.readMemory(ctx)
+func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error {
+	m, err := d.readMemory(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range s.forgottenClasses(m) {
+	for _, name := range d.forgottenClasses(m) {
 		c := m.RebuildClass(name)
 		if c == nil {
 			continue
 		}
-		p := s.layout.RebuildPlan(c, m)
+		p := d.layout.RebuildPlan(c, m)
 		for after := int64(0); ; {
-			last, err := s.dumpPlan(ctx, p, after, dumpPage, visit)
+			last, err := d.dumpPlan(ctx, p, after, dumpPage, visit)
 			if err != nil {
 				return err
 			}
@@ -47,9 +47,9 @@ const dumpPage = 1000
 
 // forgottenClasses returns the names of classes that have a table in the database but no plan. System
 // classes belong to the server and are not among them.
-func (s *Store) forgottenClasses(m *layout.Memory) (names []string) {
+func (d *Dumper) forgottenClasses(m *layout.Memory) (names []string) {
 	known, application := map[string]bool{}, false
-	for c := range s.layout.Plans {
+	for c := range d.layout.Plans {
 		known[c.FullName] = true
 		application = application || !strings.HasPrefix(c.FullName, "#")
 	}
@@ -61,14 +61,15 @@ func (s *Store) forgottenClasses(m *layout.Memory) (names []string) {
 	return names
 }
 
-// readMemory reads what the database knows about the stored classes.
-func (s *Store) readMemory(ctx context.Context) (*layout.Memory, error) {
-	b := sqldb.NewBuilder(s.traits)
+// readMemory reads the names of the stored classes and properties, which the database keeps for the time when a class
+// is missing.
+func (d *Dumper) readMemory(ctx context.Context) (*layout.Memory, error) {
+	b := sqldb.NewBuilder(d.layout.Traits)
 	b.Add(`SELECT "class", "property", "root", "kind", "indexes", CASE WHEN "gone" THEN 1 ELSE 0 END FROM `, schema.MemoryTable)
 	var rows []layout.Kept
 	var k layout.Kept
 	var gone int64
-	err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&k.Class, &k.Property, &k.Root, &k.Kind, &k.Indexes, &gone}, func(*conns.Session) error {
+	err := d.dumpRows(ctx, b, &sqldb.Result{}, []any{&k.Class, &k.Property, &k.Root, &k.Kind, &k.Indexes, &gone}, func(*conns.Session) error {
 		k.Gone = gone != 0
 		rows = append(rows, k)
 		return nil
@@ -78,14 +79,14 @@ func (s *Store) readMemory(ctx context.Context) (*layout.Memory, error) {
 
 // DumpForgottenLinks calls visit with the ids of owner and member for the links of collections that
 // the database knows and Linked does not return. A collection is named by its class and its name.
-func (s *Store) DumpForgottenLinks(ctx context.Context, visit func(class, collection, owner, member string) error) error {
-	m, err := s.readMemory(ctx)
-	if err != nil || len(s.forgottenClasses(m)) == 0 {
+func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, collection, owner, member string) error) error {
+	m, err := d.readMemory(ctx)
+	if err != nil || len(d.forgottenClasses(m)) == 0 {
 		return err
 	}
 	known := map[string]bool{}
-	for _, p := range s.Linked() {
-		known[s.layout.LinkNames.Of(p).Name] = true
+	for _, p := range d.Linked() {
+		known[d.layout.LinkNames.Of(p).Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Classes[layout.ExtraMark])) {
 		k := m.Classes[layout.ExtraMark][name]
@@ -95,10 +96,10 @@ func (s *Store) DumpForgottenLinks(ctx context.Context, visit func(class, collec
 		class, collection, _ := strings.Cut(name, "#")
 		collection, _, _ = strings.Cut(collection, "#") // of a table with a number
 		from, to, _ := strings.Cut(k.Kind, " ")
-		b := sqldb.NewBuilder(s.traits)
+		b := sqldb.NewBuilder(d.layout.Traits)
 		b.Add("SELECT ", layout.OwnerColumn, ", ", layout.ItemColumn, " FROM ", layout.Short.Quote(name), " ORDER BY ", layout.SeqColumn)
 		var owner, member any
-		err := s.dumpRows(ctx, b, &sqldb.Result{}, []any{&owner, &member}, func(*conns.Session) error {
+		err := d.dumpRows(ctx, b, &sqldb.Result{}, []any{&owner, &member}, func(*conns.Session) error {
 			return visit(class, collection, engine.ValueText(sqldb.ReadValue(typeOfStorage(from), owner)), engine.ValueText(sqldb.ReadValue(typeOfStorage(to), member)))
 		})
 		if err != nil {

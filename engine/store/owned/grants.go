@@ -1,4 +1,4 @@
-package store
+package owned
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Grants on single items are rows of Config.PermissionClass. The resource of such a row names the
+// Grants on single items are rows of Config.Permissions. The resource of such a row names the
 // item by one of the classes of its table and by its id (engine.ItemResource).
 //
 // A grant is deleted with its item and follows the item's key. If several transactions write at the
@@ -22,7 +22,7 @@ import (
 // either before a deletion, which finds it, or after it. Deletions do not wait for each other.
 
 // itemResources returns the resources by which grants may name an item.
-func (s *Store) itemResources(t *layout.Table, key any) []any {
+func (s *Rows) itemResources(t *layout.Table, key any) []any {
 	id := engine.ValueText(key)
 	names := make([]any, 0, len(t.Classes))
 	for _, c := range t.Classes {
@@ -41,7 +41,7 @@ func itemResource(c *engine.Class, id string) string {
 // meansOther reports whether the resource of an item of a class without namespace names an item of
 // another class: note@a@b is the item b of note@a if there is such a class, and not the item a@b of
 // note.
-func (s *Store) meansOther(c *engine.Class, id string) bool {
+func (s *Rows) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
 	if !found {
 		return false
@@ -55,21 +55,21 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 }
 
 // permissionTable returns the quoted name of the table of grants.
-func (s *Store) permissionTable() string { return s.layout.Plans[s.cfg.PermissionClass].Table.Quoted }
+func (s *Rows) permissionTable() string { return s.layout.Plans[s.cfg.Permissions].Table.Quoted }
 
 // enterGrants waits for transactions that write grants. Until this transaction ends, others that
 // write grants wait for it.
-func (s *Store) enterGrants(w *conns.Session) error {
+func (s *Rows) enterGrants(w *conns.Session) error {
 	if s.traits.EnterTable == "" {
 		return nil
 	}
 	return w.Exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
-// excludeDeletions waits for transactions that have deleted items or changed keys. Until this
+// ExcludeDeletions waits for transactions that have deleted items or changed keys. Until this
 // transaction ends, others that do so wait for it. It soon returns an error that repeats the write,
 // because new deletions wait behind it.
-func (s *Store) excludeDeletions(w *conns.Session) error {
+func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
 			statement = fmt.Sprintf(statement, s.permissionTable())
@@ -84,15 +84,15 @@ func (s *Store) excludeDeletions(w *conns.Session) error {
 	return nil
 }
 
-// deletesSingly reports whether one statement may delete an item that has no grants. The statement locks
+// DeletesSingly reports whether one statement may delete an item that has no grants. The statement locks
 // the grants that it finds. It must not be used in a transaction of several calls, because two
 // transactions with such locks could wait for each other.
-func (s *Store) deletesSingly(ctx context.Context, p *layout.Plan) bool {
+func (s *Rows) DeletesSingly(ctx context.Context, p *layout.Plan) bool {
 	return !p.Table.Granted || s.traits.LockKey == "" || s.pool.TransactionOf(ctx) == nil
 }
 
-// writeUngranted appends the condition that no grant names an item.
-func (s *Store) writeUngranted(b *sqldb.Builder, t *layout.Table, key any) {
+// WriteUngranted appends the condition that no grant names an item.
+func (s *Rows) WriteUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	names := s.itemResources(t, key)
 	if !t.Granted || len(names) == 0 {
 		return
@@ -102,14 +102,14 @@ func (s *Store) writeUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 		b.Add(`"resource" = `)
 		b.Bind(names[0])
 	} else {
-		sqldb.WriteIn(s.db.Dialect, b, `"resource"`, engine.String, names)
+		sqldb.WriteIn(s.dialect, b, `"resource"`, engine.String, names)
 	}
 	b.Add(s.traits.LockKey, ")")
 }
 
-// grantsItems reports whether any grant names a single item of a table. Until the transaction ends,
+// GrantsItems reports whether any grant names a single item of a table. Until the transaction ends,
 // no other transaction can write such a grant.
-func (s *Store) grantsItems(w *conns.Session, t *layout.Table) (bool, error) {
+func (s *Rows) GrantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 	if !t.Granted {
 		return false, nil
 	}
@@ -133,12 +133,12 @@ func (s *Store) grantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 
 // forgetGrants deletes the grants on deleted items. They must not apply to later items with the
 // same ids.
-func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error {
+func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Granted || len(keys) == 0 {
 		return nil
 	}
 	if len(keys) > 1 {
-		if some, err := s.grantsItems(w, t); err != nil || !some {
+		if some, err := s.GrantsItems(w, t); err != nil || !some {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) erro
 	for chunk := range slices.Chunk(names, table.BulkRows) {
 		b := sqldb.NewBuilder(s.traits)
 		b.Add("DELETE FROM ", s.permissionTable(), " WHERE ")
-		sqldb.WriteIn(s.db.Dialect, b, `"resource"`, engine.String, chunk)
+		sqldb.WriteIn(s.dialect, b, `"resource"`, engine.String, chunk)
 		n, err := w.Execute(b)
 		if err != nil {
 			return err
@@ -165,21 +165,21 @@ func (s *Store) forgetGrants(w *conns.Session, t *layout.Table, keys []any) erro
 
 // followGrants moves the grants on an item when its key changes. Grants that already name the new
 // key stay, as they do when an item is created with it.
-func (sv *renaming) followGrants(t *layout.Table, from, to any) error {
+func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Granted {
 		return nil
 	}
-	b := sqldb.NewBuilder(sv.store.traits)
-	b.Add(`SELECT "resource" FROM `, sv.store.permissionTable(), " WHERE ")
-	names := sv.store.itemResources(t, from)
+	b := sqldb.NewBuilder(s.traits)
+	b.Add(`SELECT "resource" FROM `, s.permissionTable(), " WHERE ")
+	names := s.itemResources(t, from)
 	if len(names) == 0 {
 		return nil
 	}
-	sqldb.WriteIn(sv.store.db.Dialect, b, `"resource"`, engine.String, names)
-	b.Add(sv.store.traits.Lock)
+	sqldb.WriteIn(s.dialect, b, `"resource"`, engine.String, names)
+	b.Add(s.traits.Lock)
 	oldID, newID := engine.ValueText(from), engine.ValueText(to)
 	granted := map[string]bool{}
-	if err := sv.w.VisitRows(b, 1, func(row []any) { granted[sqldb.TextOf(row[0])] = true }); err != nil || len(granted) == 0 {
+	if err := w.VisitRows(b, 1, func(row []any) { granted[sqldb.TextOf(row[0])] = true }); err != nil || len(granted) == 0 {
 		return err
 	}
 	for _, c := range t.Classes {
@@ -188,22 +188,22 @@ func (sv *renaming) followGrants(t *layout.Table, from, to any) error {
 			continue
 		}
 		next := itemResource(c, newID)
-		if c.Namespace == "" && sv.store.meansOther(c, newID) || !engine.Grantable(next) {
-			sv.store.cfg.Log.Warn("removing the grants on an object, because a resource cannot contain its new id", "resource", resource)
+		if c.Namespace == "" && s.meansOther(c, newID) || !engine.Grantable(next) {
+			s.cfg.Log.Warn("removing the grants on an object, because a resource cannot contain its new id", "resource", resource)
 			next = ""
 		}
-		if err := sv.moveGrants(resource, next); err != nil {
+		if err := s.moveGrants(w, resource, next); err != nil {
 			return err
 		}
 	}
-	return sv.store.changePolicy(sv.w)
+	return s.changePolicy(w)
 }
 
 // moveGrants moves the grants on a resource to another resource, or deletes them if
 // to is "".
-func (sv *renaming) moveGrants(from, to string) error {
-	p := sv.store.layout.Plans[sv.store.cfg.PermissionClass]
-	b := sqldb.NewBuilder(sv.store.traits)
+func (s *Rows) moveGrants(w *conns.Session, from, to string) error {
+	p := s.layout.Plans[s.cfg.Permissions]
+	b := sqldb.NewBuilder(s.traits)
 	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "resource" = `)
 	b.Bind(from)
 	if to != "" {
@@ -214,16 +214,16 @@ func (sv *renaming) moveGrants(from, to string) error {
 		b.Bind(to)
 		b.Add(` AND q."subject" = p."subject" AND q."permission" = p."permission"))`)
 	}
-	if _, err := sv.w.Execute(b); err != nil || to == "" {
+	if _, err := w.Execute(b); err != nil || to == "" {
 		return err
 	}
-	b = sqldb.NewBuilder(sv.store.traits)
+	b = sqldb.NewBuilder(s.traits)
 	b.Add("DELETE FROM ", p.Table.Quoted, ` WHERE "permission" IS NULL AND "resource" = `) // denied, and about to be deleted
 	b.Bind(to)
-	if _, err := sv.w.Execute(b); err != nil {
+	if _, err := w.Execute(b); err != nil {
 		return err
 	}
-	b = sqldb.NewBuilder(sv.store.traits)
+	b = sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", p.Table.Quoted, ` SET "resource" = `)
 	b.Bind(to)
 	b.Add(", ", p.Table.ID.Quoted, ` = "subject" || `)
@@ -232,15 +232,15 @@ func (sv *renaming) moveGrants(from, to string) error {
 	b.Bind(table.NewRevision())
 	b.Add(` WHERE "resource" = `)
 	b.Bind(from)
-	_, err := sv.w.Execute(b)
+	_, err := w.Execute(b)
 	return err
 }
 
 // changePolicy gives the item of the policy a new revision, so that all processes
 // read the grants again.
-func (s *Store) changePolicy(w *conns.Session) error {
+func (s *Rows) changePolicy(w *conns.Session) error {
 	b := sqldb.NewBuilder(s.traits)
-	b.Add("UPDATE ", s.layout.Plans[s.cfg.PolicyClass].Table.Quoted, " SET ", layout.RevColumn, " = ")
+	b.Add("UPDATE ", s.layout.Plans[s.cfg.Policy].Table.Quoted, " SET ", layout.RevColumn, " = ")
 	b.Bind(table.NewRevision())
 	if _, err := w.Execute(b); err != nil {
 		return err
@@ -249,10 +249,10 @@ func (s *Store) changePolicy(w *conns.Session) error {
 	return nil
 }
 
-// reportRegranted calls Config.Regranted if transactions of w that have ended changed grants.
-func (s reports) reportRegranted(w *conns.Session) {
-	if w.Regranted && s.regranted != nil {
-		s.regranted()
+// reportRegranted calls Reports.Regranted if transactions of w that have ended changed grants.
+func (s Reports) reportRegranted(w *conns.Session) {
+	if w.Regranted && s.Regranted != nil {
+		s.Regranted()
 	}
 	w.Regranted = false
 }

@@ -1,4 +1,6 @@
-package store
+// Package cached computes attributes that are stored with their items although they are calculated: those of items
+// that a write changed, and those of the items that depend on them.
+package cached
 
 import (
 	"context"
@@ -8,11 +10,24 @@ import (
 	"restsrv/engine/store/conns"
 	"restsrv/engine/store/layout"
 	"restsrv/engine/store/read"
-	"restsrv/engine/store/rights"
 	"restsrv/engine/store/sqldb"
 	"restsrv/engine/store/sqlquery"
 	"restsrv/engine/store/table"
 )
+
+// Writer computes and stores cached attributes.
+type Writer struct {
+	pool    *conns.Pool
+	layout  *layout.Layout
+	queries *sqlquery.Queries
+	reader  *read.Reader
+	table   *table.Writer
+}
+
+// New returns a Writer.
+func New(pool *conns.Pool, l *layout.Layout, queries *sqlquery.Queries, reader *read.Reader, rows *table.Writer) *Writer {
+	return &Writer{pool, l, queries, reader, rows}
+}
 
 // maxRounds limits how far a change of a cached attribute spreads: from an item to its dependents, from these to
 // theirs, and so on while values change.
@@ -21,11 +36,11 @@ const maxRounds = 8
 // recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
-// recacheItems computes and stores the cached attributes of items that were written in the transaction of w, and of
+// Update computes and stores the cached attributes of items that were written in the transaction of w, and of
 // their dependents. before holds items as they were before they were changed or deleted, because other items depended
 // on them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
 // value, or if the result is a duplicate.
-func (s *Store) recacheItems(w *conns.Session, written, before []*engine.Item) error {
+func (s *Writer) Update(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
 		r.written[table.IdentityOf(it)] = it
@@ -38,8 +53,8 @@ func (s *Store) recacheItems(w *conns.Session, written, before []*engine.Item) e
 	return r.spreadChanges(slices.Concat(written, before))
 }
 
-func (s *Store) newRecaching(w *conns.Session) *recaching {
-	return &recaching{store: s, ctx: w.Ctx, w: w, data: s.reader.WriterLookups(w), written: map[table.Identity]*engine.Item{}}
+func (s *Writer) newRecaching(w *conns.Session) *recaching {
+	return &recaching{writer: s, ctx: w.Ctx, w: w, data: s.reader.WriterLookups(w), written: map[table.Identity]*engine.Item{}}
 }
 
 // spreadChanges computes the dependents of changed items, and the dependents of these.
@@ -51,7 +66,7 @@ func (r *recaching) spreadChanges(changed []*engine.Item) error {
 		}
 		changed = nil
 		for chunk := range slices.Chunk(next, recacheRows) {
-			if chunk, err = r.store.table.RereadLocked(r.w, chunk); err != nil {
+			if chunk, err = r.writer.table.RereadLocked(r.w, chunk); err != nil {
 				return err
 			}
 			more, err := r.computeItems(chunk, false)
@@ -64,9 +79,9 @@ func (r *recaching) spreadChanges(changed []*engine.Item) error {
 	return nil
 }
 
-// recaching is one call of recacheItems.
+// recaching is one call of Update.
 type recaching struct {
-	store   *Store
+	writer  *Writer
 	ctx     context.Context
 	w       *conns.Session
 	data    *read.Lookups
@@ -78,14 +93,14 @@ type recaching struct {
 func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
-		if len(r.store.layout.Plans[it.Class].Caching.Cached) > 0 {
+		if len(r.writer.layout.Plans[it.Class].Caching.Cached) > 0 {
 			work = append(work, read.WithoutLinks(it))
 		}
 	}
 	if len(work) == 0 {
 		return nil, nil
 	}
-	if err := r.store.reader.LoadAll(r.ctx, r.w, work, nil, read.ImplicitDepth); err != nil {
+	if err := r.writer.reader.LoadAll(r.ctx, r.w, work, nil, read.ImplicitDepth); err != nil {
 		return nil, err
 	}
 	for _, it := range work {
@@ -94,7 +109,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 			if link.Item != nil {
 				loaded = []*engine.Item{link.Item}
 			}
-			if err := r.store.reader.ComputeItems(r.ctx, loaded, r.data); err != nil {
+			if err := r.writer.reader.ComputeItems(r.ctx, loaded, r.data); err != nil {
 				return nil, err
 			}
 		}
@@ -102,7 +117,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 		if err := it.ComputeCached(r.ctx, r.data); err != nil {
 			return nil, err
 		}
-		if differs, err := r.store.storeCached(r.w, it, old, fresh); err != nil {
+		if differs, err := r.writer.storeCached(r.w, it, old, fresh); err != nil {
 			return nil, err
 		} else if differs {
 			changed = append(changed, it)
@@ -118,7 +133,7 @@ func (r *recaching) updateWritten(it *engine.Item) {
 	if mine == nil || mine.Class != it.Class {
 		return
 	}
-	for _, p := range r.store.layout.Plans[it.Class].Caching.Cached {
+	for _, p := range r.writer.layout.Plans[it.Class].Caching.Cached {
 		mine.Values[p.Index] = it.Values[p.Index]
 	}
 	if it.Revision != 0 {
@@ -128,9 +143,9 @@ func (r *recaching) updateWritten(it *engine.Item) {
 
 // storeCached stores the cached attributes of an item that differ from the old values. If the item is not fresh, it
 // gets a new revision.
-func (s *Store) storeCached(w *conns.Session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
+func (s *Writer) storeCached(w *conns.Session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
 	p := s.layout.Plans[it.Class]
-	b := sqldb.NewBuilder(s.traits)
+	b := sqldb.NewBuilder(s.layout.Traits)
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
 	for _, property := range p.Caching.Cached {
 		if !property.Stored() || it.Values[property.Index] == old[property.Index] {
@@ -170,7 +185,7 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
 	for _, it := range items {
-		if !r.store.layout.Plans[it.Class].AffectsOthers() {
+		if !r.writer.layout.Plans[it.Class].AffectsOthers() {
 			continue
 		}
 		if byClass[it.Class] == nil {
@@ -182,8 +197,8 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	var found []*engine.Item
 	for _, c := range classes {
 		for chunk := range slices.Chunk(byClass[c], recacheRows) {
-			for _, d := range r.store.layout.Plans[c].Caching.Dependencies {
-				if err := r.store.reader.LoadAll(r.ctx, r.w, chunk, []*engine.Load{d.Load}, 0); err != nil {
+			for _, d := range r.writer.layout.Plans[c].Caching.Dependencies {
+				if err := r.writer.reader.LoadAll(r.ctx, r.w, chunk, []*engine.Load{d.Load}, 0); err != nil {
 					return nil, err
 				}
 				for _, it := range chunk {
@@ -193,19 +208,6 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 		}
 	}
 	return found, nil
-}
-
-// readAffected returns the items that q finds and that the account may change, in the state before the change. Cached
-// attributes of other items may depend on them. The rows are locked, as in readLocked.
-func (s *Store) readAffected(w *conns.Session, g *rights.Guard, p *layout.Plan, q *engine.Query) ([]*engine.Item, error) {
-	b := s.queries.GuardedBuilder(g)
-	b.May = engine.MayRead | engine.MayWrite
-	b.Add("SELECT ", p.SQL().Listed.List, " FROM ", p.Table.Quoted)
-	if err := s.whereFound(b, p, q); err != nil {
-		return nil, err
-	}
-	b.Add(s.traits.Lock)
-	return read.Clone(w, w.Ctx, p, sqlquery.Listing{Text: b.Text(), Args: b.Args})
 }
 
 // appendLeaves appends the items at the end of a loaded path to found.
@@ -229,42 +231,4 @@ func appendLeaves(it *engine.Item, path []string, seen map[table.Identity]bool, 
 		found = appendLeaves(member, path[1:], seen, found)
 	}
 	return found
-}
-
-// computeDefault evaluates a default that a formula computes for a new item. v holds the values that are known so far.
-// The caller must cast the result. Since the account that writes may read the result, the formula sees only data that
-// the account may read: hidden items are missing, and hidden attributes are null.
-func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
-	s, w := sv.store, sv.w
-	w.Guard = sv.guard
-	defer func() { w.Guard = nil }()
-	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
-	for i, value := range v {
-		if isScalar(value) {
-			draft.Values[i] = value
-		}
-	}
-	data := s.reader.WriterLookups(w)
-	sv.guard.HideValues(draft)
-	if err := s.reader.LoadAll(w.Ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
-		return nil, err
-	}
-	sv.guard.HideLoaded(draft)
-	if err := data.ComputeAgain(w.Ctx, []*engine.Item{draft}); err != nil {
-		return nil, err
-	}
-	result, err := p.Computed.Eval(w.Ctx, draft, data)
-	if it, ok := result.(*engine.Item); ok {
-		return it.ID, err
-	}
-	return result, err
-}
-
-// isScalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
-func isScalar(v any) bool {
-	switch v.(type) {
-	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:
-		return true
-	}
-	return false
 }

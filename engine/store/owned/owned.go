@@ -1,0 +1,76 @@
+// Package owned writes the rows of system classes that belong to items: their files, the stages that they have reached
+// in workflows, and the grants on them. Such rows are deleted with their item and follow its key.
+package owned
+
+import (
+	"log/slog"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/sqldb"
+	"restsrv/engine/store/table"
+)
+
+// Config names the system classes. A class is nil if the store does not have it; then the tables
+// have no such rows, and the methods return at once.
+type Config struct {
+	Files, Stages, Permissions, Policy *engine.Class
+	Log                                *slog.Logger
+}
+
+// Rows changes the rows that belong to items. Its methods should be called in the transaction that writes the items.
+type Rows struct {
+	cfg     Config
+	pool    *conns.Pool
+	layout  *layout.Layout
+	dialect sqldb.Dialect
+	traits  sqldb.Traits
+}
+
+// New returns the rows of a layout.
+func New(c Config, pool *conns.Pool, l *layout.Layout) *Rows {
+	return &Rows{cfg: c, pool: pool, layout: l, dialect: l.Dialect, traits: l.Traits}
+}
+
+// Forget deletes the rows of deleted items.
+func (s *Rows) Forget(w *conns.Session, t *layout.Table, keys []any) error {
+	if err := s.forgetStages(w, t, keys); err != nil {
+		return err
+	}
+	if err := s.forgetGrants(w, t, keys); err != nil {
+		return err
+	}
+	return s.forgetFiles(w, t, keys)
+}
+
+// Follow changes the rows of an item when its key changes.
+func (s *Rows) Follow(w *conns.Session, t *layout.Table, from, to any) error {
+	if err := s.followStages(w, t, from, to); err != nil {
+		return err
+	}
+	if err := s.followGrants(w, t, from, to); err != nil {
+		return err
+	}
+	return s.followFiles(w, t, from, to)
+}
+
+// Files and stages are rows of system classes that belong to items. Their attributes "class" and "item" name the owner.
+
+// forgetOwned deletes the rows of a system class that belong to items. run executes the statements.
+func (s *Rows) forgetOwned(system *engine.Class, t *layout.Table, keys []any, run func(*sqldb.Builder) error) error {
+	for chunk := range slices.Chunk(keys, table.BulkRows) {
+		ids := make([]any, len(chunk))
+		for i, key := range chunk {
+			ids[i] = engine.ValueText(key)
+		}
+		b := sqldb.NewBuilder(s.traits)
+		b.Add("DELETE FROM ", s.layout.Plans[system].Table.Quoted, t.OwnedBy(), " AND ")
+		sqldb.WriteIn(s.dialect, b, `"item"`, engine.String, ids)
+		if err := run(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
