@@ -35,6 +35,7 @@ const (
 // many names, values and records, and mixes of these, up to the size that the
 // place accepts. The seed of a document is printed with each failure.
 func TestHostileDocuments(t *testing.T) {
+	t.Parallel()
 	limit, most := hostileTime, documentCPUShort
 	if text := os.Getenv("RESTSRV_HOSTILE"); text != "" {
 		d, err := time.ParseDuration(text)

@@ -366,6 +366,7 @@ func (all docs) same(t *testing.T, want docs) {
 // compares what is stored with them, and checks that importing them again changes
 // nothing. What was stored, written in that form again, comes back the same.
 func TestImportRoundTrip(t *testing.T) {
+	t.Parallel()
 	seeds := 3
 	if os.Getenv("RESTSRV_LONG") != "" {
 		seeds = 40

@@ -73,6 +73,7 @@ func read(class, id string) oracle.Request {
 
 // TestOracleExamples plays the examples against the model.
 func TestOracleExamples(t *testing.T) {
+	t.Parallel()
 	classes := oracleClasses(t)
 	for name, requests := range oracleExamples {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,7 @@ func TestPowerCut(t *testing.T) {
 // with its files, and its answer says so. First all files fail to flush, then only the
 // write-ahead log, so that uploads are stored although their commit fails.
 func TestFlushFails(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]struct{ only, from string }{
 		"all files":       {"", "300"},
 		"write-ahead log": {"restsrv.db-wal", "100"},

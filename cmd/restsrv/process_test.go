@@ -64,9 +64,9 @@ func binary(t *testing.T) string {
 // tests, when all tests are done.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most tests wait for servers half of the time.
+	// Most tests wait for servers and disks half of the time.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = parallel.Value.Set(strconv.Itoa(runtime.GOMAXPROCS(0) + 1))
+		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
 	}
 	code := pgtest.Run(m)
 	os.RemoveAll(driver.dir) // does nothing for ""

@@ -90,6 +90,7 @@ func (u *visitor) must(method, path, contentType, body string) string {
 // sessions, tokens and gateways stay valid, and old editions leave no memory
 // and no goroutines.
 func TestReloadOfApplicationUnderLoad(t *testing.T) {
+	t.Parallel()
 	times := 24
 	if os.Getenv("RESTSRV_LONG") != "" {
 		times = 200

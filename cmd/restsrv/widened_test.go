@@ -119,6 +119,7 @@ func (d faultyDefinition) allowed(t *testing.T, db string) map[string]bool {
 // TestFaultyDefinitionsGiveNothing compares the permissions of an account with and
 // without each faulty definition: a faulty definition must not add permissions.
 func TestFaultyDefinitionsGiveNothing(t *testing.T) {
+	t.Parallel()
 	databases := map[string]func(*testing.T) string{"sqlite": func(*testing.T) string { return "" }}
 	if !raceDetector {
 		databases["postgres"] = func(t *testing.T) string { return pgtest.Database(t) }
