@@ -10,10 +10,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// byteFunctions has the functions of the module buffer for the bytes of one Buffer.
+// byteFunctions implements the native functions of the module buffer that read or change the bytes of one Buffer.
 type byteFunctions struct{ *Platform }
 
-// bufferNative returns the native functions of the module buffer: encodings, allocation, and operations on single
+// bufferNative returns the Go functions for the file modules/buffer.js: encodings, allocation, and operations on
 // bytes.
 func bufferNative(p *Platform) goja.Value {
 	single := byteFunctions{p}
@@ -57,7 +57,7 @@ func bufferNative(p *Platform) goja.Value {
 	})
 }
 
-// Buffer returns a Buffer that uses b as its memory. The caller must not use b afterwards.
+// Buffer returns a JavaScript Buffer with b as its memory. The caller must not use b afterwards.
 func (p *Platform) Buffer(b []byte) goja.Value {
 	from, _ := goja.AssertFunction(p.Module("buffer").(*goja.Object).Get("Buffer").(*goja.Object).Get("from"))
 	v, err := from(goja.Undefined(), p.arrayBuffer(b))
@@ -65,7 +65,8 @@ func (p *Platform) Buffer(b []byte) goja.Value {
 	return v
 }
 
-// findBytes implements find(bytes, wanted, from, last). It returns the position of wanted, or -1.
+// findBytes implements find(bytes, wanted, from, last). It returns the first position of wanted at or after from. If
+// last is true, it returns the last position at or before from. It returns -1 if there is none.
 func (p byteFunctions) findBytes(call goja.FunctionCall) goja.Value {
 	all, wanted := p.needBytes(call.Argument(0), "indexOf"), p.needBytes(call.Argument(1), "indexOf")
 	from := int(call.Argument(2).ToInteger())
@@ -84,7 +85,7 @@ func (p byteFunctions) findBytes(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(at)
 }
 
-// fillBytes implements fill(bytes, pattern). It fills bytes with copies of pattern.
+// fillBytes implements fill(bytes, pattern). It fills bytes with repetitions of pattern.
 func (p byteFunctions) fillBytes(call goja.FunctionCall) goja.Value {
 	to, what := p.needBytes(call.Argument(0), "fill"), p.needBytes(call.Argument(1), "fill")
 	if len(what) == 0 {
@@ -97,8 +98,8 @@ func (p byteFunctions) fillBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// writeText implements write(bytes, text, encoding). It writes as many complete characters as fit and returns the
-// number of bytes written.
+// writeText implements write(bytes, text, encoding). It writes as many whole characters of the encoded text as fit,
+// and returns the number of bytes that it has written.
 func (p byteFunctions) writeText(call goja.FunctionCall) goja.Value {
 	to, encoding := p.needBytes(call.Argument(0), "write"), p.encodingName(call.Argument(2))
 	b := p.encodeText(call.Argument(1), encoding)
@@ -114,7 +115,7 @@ func (p byteFunctions) writeText(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(copy(to, b))
 }
 
-// swapBytes implements swap(bytes, size). It reverses the bytes in each group of size bytes.
+// swapBytes implements swap(bytes, size). It reverses the order of the bytes in each group of size bytes.
 func (p byteFunctions) swapBytes(call goja.FunctionCall) goja.Value {
 	b, size := p.needBytes(call.Argument(0), "swap"), int(call.Argument(1).ToInteger())
 	for at := 0; at+size <= len(b); at += size {
@@ -125,7 +126,8 @@ func (p byteFunctions) swapBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// widenBytes copies the bytes of a number into eight bytes, right-aligned and the most significant byte first.
+// widenBytes copies the bytes of a number to the end of eight bytes, most significant byte first. If little is true,
+// b has the least significant byte first.
 func widenBytes(b []byte, little bool) (w [8]byte) {
 	for i, c := range b {
 		if little {
@@ -137,8 +139,9 @@ func widenBytes(b []byte, little bool) (w [8]byte) {
 	return w
 }
 
-// getNumber implements get(bytes, offset, size, little, kind). The kind is u, i, f, U or I; U and I return a BigInt.
-// The caller should check the offset first and throw its own error.
+// getNumber implements get(bytes, offset, size, little, kind), which reads a number. The kind is u (unsigned), i
+// (signed) or f (floating point); U and I return a BigInt. The JavaScript code checks the offset before the call and
+// throws the error of Node.js.
 func (p byteFunctions) getNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "read")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
@@ -164,7 +167,7 @@ func (p byteFunctions) getNumber(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(int64(n))
 }
 
-// setNumber implements set(bytes, offset, size, little, kind, value).
+// setNumber implements set(bytes, offset, size, little, kind, value), which writes a number; see getNumber.
 func (p byteFunctions) setNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "write")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())

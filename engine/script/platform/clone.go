@@ -6,14 +6,14 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Limits of one structuredClone.
+// Limits for one call of structuredClone.
 const (
-	maxCloneDepth = 512
-	maxCloneParts = 2_000_000
+	maxCloneDepth = 512       // nesting depth of the value
+	maxCloneParts = 2_000_000 // number of objects and members
 )
 
-// structuredClone copies a value deeply. It runs in Go, so that the limit on the call depth of scripts does not
-// limit the nesting of values.
+// structuredClone returns the global function structuredClone, which copies a value deeply. It is written in Go: a
+// recursive function in JavaScript would reach the limit on nested calls before the limit on the depth of the value.
 func structuredClone(p *Platform) goja.Value {
 	return p.newFunction("structuredClone", func(call goja.FunctionCall) goja.Value {
 		if len(call.Arguments) == 0 {
@@ -60,7 +60,8 @@ func (c *cloner) cloneValue(v goja.Value) goja.Value {
 	return v
 }
 
-// constructCopy creates an object of a built-in class and remembers it as the copy of from.
+// constructCopy creates an object of the built-in class with the given arguments and records it in c.done as the copy
+// of from.
 func (c *cloner) constructCopy(from *goja.Object, class string, args ...goja.Value) *goja.Object {
 	o, err := c.p.js.New(c.p.js.GlobalObject().Get(class), args...)
 	must(err)
@@ -103,14 +104,14 @@ func (c *cloner) rememberCopy(from *goja.Object, v goja.Value) goja.Value {
 	return v
 }
 
-// unclonable lists classes of objects that cannot be copied, because their state is not accessible.
+// unclonable lists the classes whose objects cannot be copied, because their state is not accessible.
 var unclonable = map[string]bool{
 	"WeakMap": true, "WeakSet": true, "WeakRef": true, "Generator": true, "Array Iterator": true, "Map Iterator": true, "Set Iterator": true,
 	"AbortSignal": true, "AbortController": true, "EventTarget": true, "Event": true, "URL": true, "URLSearchParams": true, "Headers": true, "Request": true,
 	"Response": true, "FormData": true, "Blob": true, "File": true, "TextEncoder": true, "TextDecoder": true, "Crypto": true, "process": true,
 }
 
-// clonePlain copies the properties of an object of any other class. The copy is a plain object.
+// clonePlain copies the properties of an object that belongs to no built-in class. The copy is a plain object.
 func (c *cloner) clonePlain(o *goja.Object) goja.Value {
 	if _, ok := goja.AssertFunction(o); ok {
 		c.refuseClone("A function")
@@ -141,7 +142,8 @@ func (c *cloner) copyProperties(from, to *goja.Object) {
 	}
 }
 
-// cloneView copies a typed array or DataView together with its whole buffer.
+// cloneView copies a typed array or a DataView together with its whole buffer. length is the name of the property
+// with its length.
 func (c *cloner) cloneView(o *goja.Object, length string) goja.Value {
 	buffer := c.cloneValue(o.Get("buffer"))
 	return c.constructCopy(o, o.GetSymbol(goja.SymToStringTag).String(), buffer, o.Get("byteOffset"), o.Get(length))
@@ -177,7 +179,8 @@ func (c *cloner) setOf(o *goja.Object) goja.Value {
 	return copied
 }
 
-// cloneError copies the class, message, stack and cause of an error. Properties that a script added are not copied.
+// cloneError copies the class, message, stack and cause of an error. It does not copy properties that a script has
+// added.
 func (c *cloner) cloneError(o *goja.Object) goja.Value {
 	class := "Error"
 	switch name := o.Get("name"); {

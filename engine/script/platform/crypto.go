@@ -20,7 +20,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// hashes lists the hash algorithms by their names in Node.
+// hashes contains the hash algorithms by their names in Node.js.
 var hashes = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 	"sha512-256": sha512.New512_256,
@@ -35,8 +35,8 @@ func hashNames() []string {
 	return names
 }
 
-// findHash returns a hash algorithm by any of its spellings, such as SHA-256, sha256 or RSA-SHA256. It throws if
-// the algorithm is not known.
+// findHash returns the hash algorithm with the given name, in any of its spellings: SHA-256, sha256 or RSA-SHA256. It
+// throws if there is no such algorithm.
 func (p *Platform) findHash(name string) func() hash.Hash {
 	plain := strings.TrimPrefix(strings.ToLower(name), "rsa-")
 	if f := hashes[plain]; f != nil {
@@ -49,19 +49,20 @@ func (p *Platform) findHash(name string) func() hash.Hash {
 	return nil
 }
 
-// Limits of one key derivation. A derivation with maxIterations takes some seconds and cannot be interrupted. If a
-// turn of the VM waits for the derivation, the limit is maxSyncIterations. The limit of the key length is in bytes.
+// Limits for one key derivation. Such a derivation cannot be interrupted; with maxIterations, it takes some seconds.
+// If it runs inside a turn, the limit is maxSyncIterations, because other calls of the VM have to wait. maxKey is the
+// maximum length of a key in bytes.
 const (
 	maxIterations     = 10_000_000
 	maxSyncIterations = 600_000
 	maxKey            = 1 << 20
 )
 
-// derivations limits the number of concurrent key derivations in the process.
+// derivations limits the number of key derivations that the process runs at the same time outside of turns.
 var derivations = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-// cryptoNative returns the native functions of the module crypto. They accept ArrayBuffers and typed arrays and
-// return ArrayBuffers.
+// cryptoNative returns the Go functions for the file modules/crypto.js. Their arguments are ArrayBuffers or typed
+// arrays, and they return ArrayBuffers.
 func cryptoNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"uuid": func(goja.FunctionCall) goja.Value { return p.js.ToValue(newUUID()) },
@@ -112,7 +113,7 @@ func newUUID() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// newHasher returns {update(bytes), digest(), copy()} for a hash.
+// newHasher returns a JavaScript object {update(bytes), digest(), copy()} for the hash h.
 func (p *Platform) newHasher(h hash.Hash) goja.Value {
 	return p.newNatives(natives{
 		"update": func(call goja.FunctionCall) goja.Value {
@@ -132,8 +133,9 @@ func (p *Platform) newHasher(h hash.Hash) goja.Value {
 	})
 }
 
-// deriveKey implements derive(password, salt, iterations, length, hash, wait). It returns the bytes of PBKDF2. If
-// wait is true, it returns a promise of the bytes, and the derivation runs outside of the turn.
+// deriveKey implements derive(password, salt, iterations, length, hash, wait), which derives a key with PBKDF2. It
+// returns the bytes of the key. If wait is true, the derivation runs outside of the turn, and deriveKey returns a
+// promise of the bytes.
 func (p *Platform) deriveKey(call goja.FunctionCall) goja.Value {
 	password, salt := p.needBytes(call.Argument(0), "pbkdf2"), p.needBytes(call.Argument(1), "pbkdf2")
 	iterations, length := call.Argument(2).ToInteger(), call.Argument(3).ToInteger()

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// processStart is the zero point of performance.now.
+// processStart is the time at which performance.now returns 0.
 var processStart = time.Now()
 
 // sinceStart returns the time since processStart in milliseconds, rounded to microseconds.
@@ -14,7 +14,8 @@ func sinceStart() float64 {
 	return float64(time.Since(processStart).Microseconds()) / 1000
 }
 
-// eventNative returns now() and later(milliseconds, f). If f throws, the error is logged.
+// eventNative returns the Go functions for the file modules/event.js: now(), and later(milliseconds, f), which calls
+// f in a later turn. If f throws, the error is logged.
 func eventNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
@@ -30,7 +31,7 @@ func eventNative(p *Platform) goja.Value {
 	})
 }
 
-// performance returns an object with now() and timeOrigin.
+// performance returns the global performance, with now() and timeOrigin.
 func performance(p *Platform) goja.Value {
 	o := p.newNatives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
@@ -40,7 +41,7 @@ func performance(p *Platform) goja.Value {
 	return o
 }
 
-// setTag sets the Symbol.toStringTag of an object.
+// setTag sets the property Symbol.toStringTag of an object.
 func (p *Platform) setTag(o *goja.Object, name string) {
 	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, p.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

@@ -2,10 +2,10 @@ package platform
 
 import "github.com/dop251/goja"
 
-// builder makes a value for one VM. It panics with a JavaScript error if it fails.
+// builder creates the value of a global or module for one VM. If it fails, it panics with a JavaScript error.
 type builder func(p *Platform) goja.Value
 
-// globals returns the builders of the globals by name.
+// globals returns the builders of the globals, by name of the global.
 func globals() map[string]builder {
 	return map[string]builder{
 		"global":          func(p *Platform) goja.Value { return p.js.GlobalObject() },
@@ -40,11 +40,11 @@ func globals() map[string]builder {
 
 var table = globals()
 
-// HasGlobal reports whether a global with this name exists.
+// HasGlobal reports whether the platform has a global with this name.
 func HasGlobal(name string) bool { return table[name] != nil }
 
-// Global returns a global, or nil if HasGlobal returns false for the name. The caller should call it once per VM and
-// keep the value.
+// Global creates the value of a global. It returns nil if the platform has no such global. The caller should call it
+// once per VM and keep the value.
 func (p *Platform) Global(name string) goja.Value {
 	build := table[name]
 	if build == nil {

@@ -8,21 +8,21 @@ import (
 	"github.com/dop251/goja"
 )
 
-// InspectOptions control how values are printed.
+// InspectOptions are the options for printing a value.
 type InspectOptions struct {
-	Depth    int  // the number of levels of nested objects to print; the default of util.inspect is 2
-	Width    int  // columns of a line; default 80
-	OneLine  bool // no line breaks except those in strings and stacks
-	Sorted   bool // sort the keys
-	Elements int  // elements of each array, Map and Set; default 100
-	Chars    int  // characters of each string; default 10,000
-	Size     int  // approximate limit of the whole output in bytes; default 1 MiB
+	Depth    int  // number of levels of nested objects to print; util.inspect prints 2 by default
+	Width    int  // maximum length of a line, if parts can be wrapped; default 80
+	OneLine  bool // no line breaks, except those in strings and stack traces
+	Sorted   bool // sort the property names
+	Elements int  // number of elements to print of each array, Map and Set; default 100
+	Chars    int  // number of characters to print of each string; default 10,000
+	Size     int  // approximate maximum size of the whole output in bytes; default 1 MiB
 	Plain    bool // do not call custom inspect methods
 
-	options goja.Value // options of the script, passed to custom inspect methods
+	options goja.Value // the options that the script has given; custom inspect methods receive them
 }
 
-// maxInspectDepth limits the recursion. It applies to larger depths that a script requests, too.
+// maxInspectDepth is the maximum of InspectOptions.Depth, because inspecting is recursive.
 const maxInspectDepth = 100
 
 func (o InspectOptions) withDefaults() InspectOptions {
@@ -40,21 +40,22 @@ func (o InspectOptions) withDefaults() InspectOptions {
 	return o
 }
 
-// Inspect prints a value in the format of Node's util.inspect, up to a limited size. It may run code of the script,
-// such as custom inspect methods, and that code may throw.
+// Inspect returns a text for a value in the format of Node's util.inspect, up to a limited size. It may call
+// functions of the script, such as custom inspect methods, and these may throw.
 func (p *Platform) Inspect(v goja.Value, o InspectOptions) string {
 	i := p.newInspector(o)
 	return i.inspectValue(v, 0)
 }
 
-// InspectWith prints a value on one line with options of a script, in about size bytes at most.
+// InspectWith returns a text of one line and about size bytes for a value. options are options of util.inspect that a
+// script has given.
 func (p *Platform) InspectWith(v, options goja.Value, size int) string {
 	o := inspectOptions(options)
 	o.Size, o.OneLine = size, true
 	return p.Inspect(v, o)
 }
 
-// inspectNative returns the native functions of the module util: inspect(value, options) and format(options,
+// inspectNative returns the Go functions for the file modules/util.js: inspect(value, options) and format(options,
 // ...values).
 func inspectNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
@@ -70,7 +71,7 @@ func inspectNative(p *Platform) goja.Value {
 	})
 }
 
-// inspectOptions reads the options of util.inspect.
+// inspectOptions converts the options argument of util.inspect.
 func inspectOptions(v goja.Value) InspectOptions {
 	o := InspectOptions{Depth: 2}
 	in, ok := v.(*goja.Object)
@@ -102,15 +103,15 @@ func inspectOptions(v goja.Value) InspectOptions {
 	return o
 }
 
-// inspector prints one value.
+// inspector prints one value with the objects in it.
 type inspector struct {
 	p        *Platform
 	o        InspectOptions
-	left     int // remaining bytes
-	seen     []*goja.Object
-	circular []*goja.Object // objects that contain themselves
-	indent   int
-	deepest  int // level of the last printed object
+	left     int            // number of bytes that may still be printed
+	seen     []*goja.Object // the objects around the current value
+	circular []*goja.Object // objects that contain themselves; their indexes plus 1 are printed as references
+	indent   int            // columns by which lines are indented
+	deepest  int            // level of the object that was printed last
 
 	describe goja.Callable // Object.getOwnPropertyDescriptor
 	custom   *goja.Symbol
@@ -123,7 +124,7 @@ func (p *Platform) newInspector(o InspectOptions) *inspector {
 	return i
 }
 
-// inspectSymbol returns the symbol nodejs.util.inspect.custom, the key of custom inspect methods.
+// inspectSymbol returns the symbol nodejs.util.inspect.custom. It is the key of custom inspect methods in objects.
 func (p *Platform) inspectSymbol() *goja.Symbol {
 	if p.inspectSym == nil {
 		symbol := p.js.Get("Symbol").(*goja.Object)
@@ -135,13 +136,13 @@ func (p *Platform) inspectSymbol() *goja.Symbol {
 	return p.inspectSym
 }
 
-// countText subtracts the length of s from the remaining bytes and returns s.
+// countText subtracts the length of s from i.left and returns s.
 func (i *inspector) countText(s string) string {
 	i.left -= len(s)
 	return s
 }
 
-// inspectValue prints any value. The level is its nesting depth.
+// inspectValue returns the text for any value. level is the number of objects around it.
 func (i *inspector) inspectValue(v goja.Value, level int) string {
 	switch v := v.(type) {
 	case nil:
@@ -160,7 +161,7 @@ func (i *inspector) inspectValue(v goja.Value, level int) string {
 	return i.countText(formatPrimitive(v))
 }
 
-// formatPrimitive prints a value that is neither a string nor an object.
+// formatPrimitive returns the text for a value that is neither a string nor an object.
 func formatPrimitive(v goja.Value) string {
 	if goja.IsBigInt(v) {
 		return v.String() + "n"
@@ -171,7 +172,7 @@ func formatPrimitive(v goja.Value) string {
 	return v.String()
 }
 
-// quoteText prints a string in quotes. It chooses quotes that the string does not contain, if possible.
+// quoteText returns a string in quotes. If possible, it uses quotes that the string does not contain.
 func (i *inspector) quoteText(s string) string {
 	more := ""
 	if len(s) > i.o.Chars {
@@ -212,7 +213,7 @@ func (i *inspector) quoteText(s string) string {
 	return b.String() + more
 }
 
-// inspectObject prints an object and the values in it.
+// inspectObject returns the text for an object with its contents.
 func (i *inspector) inspectObject(o *goja.Object, level int) string {
 	if o.ExportType() == proxyType {
 		target := o.Export().(goja.Proxy).Target()
@@ -250,7 +251,8 @@ func (i *inspector) inspectObject(o *goja.Object, level int) string {
 	return i.joinParts(s, parts, level)
 }
 
-// referenceNumber returns the number of an object that contains itself. It assigns a number at the first call.
+// referenceNumber returns the number with which references to an object that contains itself are printed. The first
+// call for an object assigns the number.
 func (i *inspector) referenceNumber(o *goja.Object) string {
 	for n, c := range i.circular {
 		if c == o {
@@ -261,8 +263,8 @@ func (i *inspector) referenceNumber(o *goja.Object) string {
 	return decimal(len(i.circular))
 }
 
-// inspectCustom calls the custom inspect method of an object. It returns false if the object has none or if such
-// methods are disabled.
+// inspectCustom returns the result of the custom inspect method of an object. It returns false if the object has no
+// such method, or if the option Plain is set.
 func (i *inspector) inspectCustom(o *goja.Object, level int) (string, bool) {
 	if i.o.Plain {
 		return "", false

@@ -8,8 +8,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// propertyDescriptor returns the descriptor of a property, or nil if the property does not exist. It does not call
-// getters.
+// propertyDescriptor returns the result of Object.getOwnPropertyDescriptor, or nil if the property does not exist. In
+// contrast to reading the property, this does not call a getter.
 func (i *inspector) propertyDescriptor(o *goja.Object, key goja.Value) *goja.Object {
 	v, err := i.describe(goja.Undefined(), o, key)
 	must(err)
@@ -19,7 +19,7 @@ func (i *inspector) propertyDescriptor(o *goja.Object, key goja.Value) *goja.Obj
 
 var plainKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
 
-// inspectProperties prints the enumerable properties.
+// inspectProperties returns the texts for the enumerable properties of an object.
 func (i *inspector) inspectProperties(o *goja.Object, s *shape, level int) []string {
 	var parts []string
 	for n, k := range s.keys {
@@ -60,10 +60,11 @@ func (i *inspector) inspectProperty(o *goja.Object, key goja.Value, name string,
 	return name + ": " + i.inspectNested(d.Get("value"), level)
 }
 
-// joinLevels is the number of nesting levels that are printed on one line if they fit.
+// joinLevels limits the nesting of objects that are printed on one line. An object with more levels inside is printed
+// on several lines, even if it would fit on one.
 const joinLevels = 3
 
-// joinParts combines the parts of an object, on one line if they fit.
+// joinParts joins the texts of an object's parts, on one line if they fit, otherwise on a line for each part.
 func (i *inspector) joinParts(s *shape, parts []string, level int) string {
 	if len(parts) == 0 {
 		if s.bare {
@@ -90,11 +91,11 @@ func (i *inspector) joinParts(s *shape, parts []string, level int) string {
 	return s.prefix + s.open + indent + "  " + strings.Join(parts, ","+indent+"  ") + indent + s.close
 }
 
-// formatter prints values in the way of console.log.
+// formatter formats the arguments of console.log.
 type formatter struct{ *Platform }
 
-// Format joins values as console.log does. If the first value is a string, its % directives are replaced by the
-// following values. Other strings are printed without quotes.
+// Format returns the line that console.log prints for args. If the first value is a string, directives such as %s in
+// it are replaced by the following values. Other strings are printed without quotes.
 func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 	o = o.withDefaults()
 	f := formatter{p}
@@ -125,7 +126,7 @@ func (p formatter) writeFormatted(b *strings.Builder, v goja.Value, o InspectOpt
 	b.WriteString(p.Inspect(v, o))
 }
 
-// writeDirectives prints a string with its directives replaced, and returns the unused values.
+// writeDirectives writes s with its directives replaced by values of args. It returns the values that were not used.
 func (p formatter) writeDirectives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
 	for {
 		at := strings.IndexByte(s, '%')

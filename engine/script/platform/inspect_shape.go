@@ -10,20 +10,20 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shape describes the kind of an object and how to print it.
+// shape describes how to print an object, depending on its kind.
 type shape struct {
-	class    string // name of the constructor; "" if there is none
-	prefix   string // printed before the opening brace
-	open     string
+	class    string // name of the constructor; "" if the object has none
+	prefix   string // text before the opening bracket
+	open     string // opening bracket
 	close    string
-	elements func(level int) []string // prints the contents that are not properties; nil if there are none
-	keys     []string                 // names of properties
+	elements func(level int) []string // texts of contents that are not properties, such as entries of a Map; may be nil
+	keys     []string                 // names of the properties to print
 	symbols  []*goja.Symbol
-	bare     bool // print only the prefix if there are no parts
+	bare     bool // without contents, print only the prefix
 	list     bool
 }
 
-// briefName returns the text for an object at a level that is not printed.
+// briefName returns the text that is printed for an object instead of its contents, if it is nested too deeply.
 func (s *shape) briefName() string {
 	if s.list && s.class == "" {
 		return "Array"
@@ -43,7 +43,7 @@ func plural(n int, what string) string {
 	return decimal(n) + " " + what
 }
 
-// shapeOf determines the kind of an object.
+// shapeOf returns the shape of an object. level is the number of objects around it.
 func (i *inspector) shapeOf(o *goja.Object, level int) *shape {
 	s := &shape{class: i.className(o), open: "{", close: "}"}
 	s.keys = o.Keys()
@@ -83,7 +83,7 @@ func (i *inspector) shapeOf(o *goja.Object, level int) *shape {
 	return s
 }
 
-// className returns the name of the constructor.
+// className returns the name of the constructor of an object, or "" if it has none.
 func (i *inspector) className(o *goja.Object) (name string) {
 	i.p.js.Try(func() {
 		proto := o.Prototype()
@@ -99,7 +99,7 @@ func (i *inspector) className(o *goja.Object) (name string) {
 	return name
 }
 
-// tagOf returns the text of Symbol.toStringTag.
+// tagOf returns the property Symbol.toStringTag of an object, or "" if it is not a string.
 func (i *inspector) tagOf(o *goja.Object) (tag string) {
 	i.p.js.Try(func() {
 		if v := o.GetSymbol(goja.SymToStringTag); v != nil && goja.IsString(v) {
@@ -109,8 +109,8 @@ func (i *inspector) tagOf(o *goja.Object) (tag string) {
 	return tag
 }
 
-// setTitle sets the prefix to the name of the class and the size. The ordinary name is used if the object has no
-// class.
+// setTitle sets the prefix to the name of the class and the size, such as "Map(2) ". If the object has no class, the
+// prefix contains ordinary, the name of its kind, instead.
 func (s *shape) setTitle(ordinary, size string) {
 	name := s.class
 	if name == "" {
@@ -148,7 +148,7 @@ func (i *inspector) arrayShape(o *goja.Object, s *shape) {
 	i.elementsOf(o, s)
 }
 
-// elementsOf prints the elements by index. The keys that are not indexes remain properties.
+// elementsOf makes s print the elements of an array by index. It removes the indexes from the properties to print.
 func (i *inspector) elementsOf(o *goja.Object, s *shape) {
 	var rest []string
 	var present []int // in ascending order
@@ -185,7 +185,7 @@ func (i *inspector) elementsOf(o *goja.Object, s *shape) {
 	}
 }
 
-// appendMore appends the number of parts that are not printed.
+// appendMore appends a text such as "... 3 more items" for n parts that are not printed.
 func (i *inspector) appendMore(parts []string, n int) []string {
 	if n > 0 {
 		parts = append(parts, "... "+plural(n, "more item"))
@@ -193,7 +193,7 @@ func (i *inspector) appendMore(parts []string, n int) []string {
 	return parts
 }
 
-// inspectNested prints a value inside an object.
+// inspectNested returns the text for a value inside an object of the given level.
 func (i *inspector) inspectNested(v goja.Value, level int) string {
 	i.indent += 2
 	s := i.inspectValue(v, level+1)
@@ -250,7 +250,7 @@ func (i *inspector) bufferShape(o *goja.Object, s *shape) {
 	}
 }
 
-// formatHex prints bytes in hexadecimal, separated by spaces.
+// formatHex returns bytes in hexadecimal digits, separated by spaces. It prints at most 50 bytes.
 func (i *inspector) formatHex(b []byte) string {
 	const shown = 50
 	n := min(len(b), shown)
@@ -282,7 +282,7 @@ func (i *inspector) typedShape(o *goja.Object, s *shape) {
 	}
 }
 
-// errorShape prints the stack of an error and then its other properties.
+// errorShape makes s print the stack of an error, followed by its other properties.
 func (i *inspector) errorShape(o *goja.Object, s *shape) {
 	s.bare = true
 	s.prefix = strings.ReplaceAll(i.p.host.Describe(o), "\n\t", "\n"+strings.Repeat(" ", i.indent+4))
@@ -321,7 +321,8 @@ func (i *inspector) valueShape(o *goja.Object, s *shape, name string) {
 	}
 }
 
-// callText calls a method of an object and returns the result as a string.
+// callText calls the method with the given name and returns the result as a string. It returns "" if there is no such
+// method.
 func (i *inspector) callText(o *goja.Object, method string) string {
 	f, ok := goja.AssertFunction(o.Get(method))
 	if !ok {

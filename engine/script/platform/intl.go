@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// intlModules returns the modules that implement Intl. The files of the folder intl describe one locale each.
+// intlModules returns the modules that implement the global Intl. Each file in modules/intl describes one locale.
 func intlModules() map[string]module {
 	all := map[string]module{
 		"#intl":        {file: "intl", native: intlNative},
@@ -23,10 +23,11 @@ func intlModules() map[string]module {
 	return all
 }
 
-// intl returns the global Intl.
+// intl returns the value of the global Intl.
 func intl(p *Platform) goja.Value { return p.Module("#intl").(*goja.Object).Get("Intl") }
 
-// intlNative returns define and compare. The function compare sorts texts in the same order for all languages.
+// intlNative returns the Go functions for the file modules/intl.js: define, and compare(a, b), which compares texts.
+// The order is the same for all languages.
 func intlNative(p *Platform) goja.Value {
 	compare, ok := goja.AssertFunction(p.js.Get("String").(*goja.Object).Get("prototype").(*goja.Object).Get("localeCompare"))
 	if !ok {
@@ -46,18 +47,18 @@ func defineNative(p *Platform) goja.Value {
 	return p.newNatives(natives{"define": p.addHidden})
 }
 
-// zoneNative provides the time zones of the machine.
+// zoneNative returns the Go functions for the file modules/intl-date.js, which provide the time zones of the machine.
 func zoneNative(p *Platform) goja.Value {
 	zones := map[string]*time.Location{}
 	return p.newNatives(natives{
 		"define": p.addHidden,
-		// localZone returns the name of the server's zone.
+		// localZone returns the name of the time zone of the server.
 		"localZone": func(goja.FunctionCall) goja.Value {
 			name := localZone()
 			zones[name] = time.Local
 			return p.js.ToValue(name)
 		},
-		// zone returns the canonical name of a zone, or undefined if the zone does not exist.
+		// zone returns the canonical name of a time zone, or undefined if the zone does not exist.
 		"zone": func(call goja.FunctionCall) goja.Value {
 			name, zone := findZone(textArgument(call, 0))
 			if zone == nil {
@@ -66,8 +67,8 @@ func zoneNative(p *Platform) goja.Value {
 			zones[name] = zone
 			return p.js.ToValue(name)
 		},
-		// offset returns the offset of a zone at a time, in seconds east of Greenwich, and the abbreviation of the
-		// zone at that time.
+		// offset returns [seconds, abbreviation] for a time zone at a time: the offset in seconds east of Greenwich,
+		// and the abbreviation of the zone.
 		"offset": func(call goja.FunctionCall) goja.Value {
 			at := time.UnixMilli(call.Argument(1).ToInteger())
 			name, offset := at.In(zones[textArgument(call, 0)]).Zone()
@@ -78,7 +79,8 @@ func zoneNative(p *Platform) goja.Value {
 
 var fixedZone = regexp.MustCompile(`^([+-])(\d\d):?(\d\d)?$`)
 
-// findZone finds a zone by its name or by an offset such as +05:30. It returns nil if the zone does not exist.
+// findZone finds a time zone by its name or by an offset such as +05:30, and returns its canonical name. The zone is
+// nil if it does not exist.
 func findZone(name string) (string, *time.Location) {
 	switch strings.ToUpper(name) {
 	case "UTC", "GMT", "ETC/UTC", "ETC/GMT", "Z":
@@ -106,8 +108,8 @@ func findZone(name string) (string, *time.Location) {
 	return name, zone
 }
 
-// localZone returns the name of the server's zone in the time zone database. If it cannot determine the name, it
-// returns the current offset.
+// localZone returns the name of the server's time zone in the time zone database. If the name cannot be determined,
+// it returns the current offset.
 func localZone() string {
 	if name := time.Local.String(); name != "Local" {
 		if found, zone := findZone(name); zone != nil {

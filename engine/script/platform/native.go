@@ -6,7 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// newFunction returns a JavaScript function with the given name. If f returns nil, the result is undefined.
+// newFunction returns a JavaScript function with the given name that calls f. If f returns nil, the result is
+// undefined.
 func (p *Platform) newFunction(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
 		if v := f(call); v != nil {
@@ -18,7 +19,7 @@ func (p *Platform) newFunction(name string, f func(goja.FunctionCall) goja.Value
 	return o
 }
 
-// natives are the Go functions for a file of a built-in module, by name.
+// natives are the Go functions that a built-in module written in JavaScript receives, by name.
 type natives map[string]func(goja.FunctionCall) goja.Value
 
 func (p *Platform) newNatives(all natives) *goja.Object {
@@ -29,7 +30,8 @@ func (p *Platform) newNatives(all natives) *goja.Object {
 	return o
 }
 
-// fail throws an error of a built-in class, with a code if it is not empty.
+// fail throws an error of the built-in class with the given name. If code is not "", it is the property code of the
+// error.
 func (p *Platform) fail(class, code, format string, args ...any) {
 	panic(p.newError(class, code, format, args...))
 }
@@ -43,12 +45,12 @@ func (p *Platform) newError(class, code, format string, args ...any) *goja.Objec
 	return o
 }
 
-// exportedGlobal returns the builder of a global that is an export of a built-in module.
+// exportedGlobal returns the builder of a global whose value is an export of a built-in module.
 func exportedGlobal(module, name string) builder {
 	return func(p *Platform) goja.Value { return p.Module(module).(*goja.Object).Get(name) }
 }
 
-// textArgument returns an argument as a string; undefined is "".
+// textArgument returns argument i converted to a string; undefined becomes "".
 func textArgument(call goja.FunctionCall, i int) string {
 	if v := call.Argument(i); !goja.IsUndefined(v) {
 		return v.String()
@@ -56,13 +58,14 @@ func textArgument(call goja.FunctionCall, i int) string {
 	return ""
 }
 
-// allocate returns n bytes. It throws if n exceeds the limit of one call.
+// allocate returns n bytes. It throws if one call may not allocate so many; see checkSize.
 func (p *Platform) allocate(n int64, what string) []byte {
 	p.checkSize(n, what)
 	return make([]byte, n)
 }
 
-// checkSize throws if n bytes exceed the limit of one call.
+// checkSize throws if n bytes are more than one call of a built-in function may allocate (Settings.Text). what names
+// the call.
 func (p *Platform) checkSize(n int64, what string) {
 	if limit := p.limit(); n < 0 || n > limit {
 		p.fail("RangeError", "ERR_OUT_OF_RANGE", "%s: %d bytes are more than the %d that one call may take", what, n, limit)
@@ -78,7 +81,8 @@ func (p *Platform) limit() int64 {
 	return defaultText
 }
 
-// bytesOf returns the bytes of an ArrayBuffer, a typed array or a DataView. The memory is shared with the script.
+// bytesOf returns the bytes of an ArrayBuffer, a typed array or a DataView. The slice shares its memory with the
+// script. It returns false for any other value.
 func (p *Platform) bytesOf(v goja.Value) ([]byte, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -105,7 +109,8 @@ func (p *Platform) bytesOf(v goja.Value) ([]byte, bool) {
 	return all[from:to], true
 }
 
-// needBytes returns the bytes of an argument. It throws if the argument is of another type.
+// needBytes returns the bytes of v like bytesOf. It throws if v has no bytes. what names the function that the script
+// called.
 func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	b, ok := p.bytesOf(v)
 	if !ok {
@@ -114,8 +119,9 @@ func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	return b
 }
 
-// arrayBuffer returns an ArrayBuffer with b as its memory. The caller must not keep b. The built-ins that process
-// ArrayBuffers are wrapped from then on.
+// arrayBuffer returns a JavaScript ArrayBuffer with b as its memory. The caller must not use b afterwards.
+// arrayBuffer also installs the guards for ArrayBuffer and typed arrays (see package sandbox), which the script can
+// use from now on.
 func (p *Platform) arrayBuffer(b []byte) goja.Value {
 	p.host.Provide("ArrayBuffer")
 	return p.js.ToValue(p.js.NewArrayBuffer(b))

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// nodeModules are the supported modules of Node.
+// nodeModules returns the modules of Node.js that restsrv supports.
 func nodeModules() map[string]module {
 	return map[string]module{
 		"#equal":          {file: "equal"},
@@ -29,7 +29,8 @@ func nodeModules() map[string]module {
 	}
 }
 
-// refusedModules are the unsupported modules of Node. Requiring one throws an error with the reason.
+// refusedModules returns the modules of Node.js that restsrv does not support. If a script requires one, it gets an
+// error with the reason.
 func refusedModules() map[string]module {
 	all := map[string]module{}
 	for name, why := range refusals() {
@@ -38,7 +39,7 @@ func refusedModules() map[string]module {
 	return all
 }
 
-// refusals returns, for each unsupported module of Node, the reason and what to use instead.
+// refusals returns, for each unsupported module of Node.js, the reason and the alternative for scripts.
 func refusals() map[string]string {
 	const (
 		files   = "scripts reach no files of the machine; use fileStorage, or require a JSON file"
@@ -65,7 +66,7 @@ func refusals() map[string]string {
 	return all
 }
 
-// refuseModule returns the builder of an unsupported module, which throws the reason.
+// refuseModule returns the builder of an unsupported module. The builder throws an error with the reason why.
 func refuseModule(name, why string) builder {
 	return func(p *Platform) goja.Value {
 		o, err := p.js.New(p.js.Get("Error"), p.js.ToValue("cannot find module \""+name+"\": "+why))
@@ -75,6 +76,6 @@ func refuseModule(name, why string) builder {
 	}
 }
 
-// Refusal returns the reason why a module of Node is not supported and what to use instead. It returns "" for any
-// other module.
+// Refusal returns the reason why restsrv does not support a module of Node.js, with the alternative. It returns ""
+// for any other name.
 func Refusal(name string) string { return refusals()[strings.TrimPrefix(name, "node:")] }

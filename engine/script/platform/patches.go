@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// patch fixes or adds a built-in of the engine. It is installed in VMs that load a source text with one of its
-// words.
+// patch fixes a built-in of goja or adds one that goja does not have. A VM installs the patch when it loads a source
+// text that contains one of the words.
 type patch struct {
 	name    string
-	words   []string // strings to search for; a text that needs the patch contains at least one
+	words   []string // strings to search for; each text that needs the patch contains at least one of them
 	install func(p *Platform)
 }
 
-// patches returns all patches, at most 64. A patch may use the patches before it.
+// patches returns all patches, at most 64. A patch may use the patches that precede it.
 func patches() []patch {
 	return polyfills()
 }
 
 var patchTable = patches()
 
-// needs is a bit set of patches, by their index in the list.
+// needs is a set of patches: bit i stands for patchTable[i].
 type needs uint64
 
-// Needs is the set of patches that a source text needs. It depends on the text alone.
+// Needs is the set of patches that a source text needs.
 type Needs struct{ set needs }
 
-// NeedsOf searches a source text for the words of the patches. If all is set, the text compiles code at run time and
-// needs all patches.
+// NeedsOf searches a source text for the words of the patches. If all is true, the text compiles code at run time, so
+// it may need any patch, and NeedsOf returns all.
 func NeedsOf(text string, all bool) Needs {
 	var n Needs
 	for i, p := range patchTable {
@@ -42,7 +42,7 @@ func (p *patch) neededBy(text string) bool {
 	return slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// Patch installs the patches in n that are not installed yet.
+// Patch installs those patches in n that are not installed yet.
 func (p *Platform) Patch(n Needs) {
 	for i, one := range patchTable {
 		bit := needs(1) << i

@@ -12,8 +12,9 @@ import (
 //go:embed patches
 var patchFiles embed.FS
 
-// polyfills returns the built-ins of the language that the engine lacks. A text that uses one contains one of its
-// words. The words of iterators include those of each expression that makes an iterator.
+// polyfills returns patches for the built-ins of the language that goja does not have. Each source text that uses a
+// built-in contains one of its words. For the patch "iterators", that means each expression that can create an
+// iterator.
 func polyfills() []patch {
 	return []patch{
 		polyfill("symbols", nil, "syncIterator", "ispose"),
@@ -34,8 +35,9 @@ func polyfills() []patch {
 	}
 }
 
-// polyfill returns a patch that runs a file of the folder patches. The file receives define, which adds properties
-// that are not enumerable, as built-ins are, and native.
+// polyfill returns a patch that runs the given file in the folder patches. The file has two variables: define(object,
+// properties), which adds properties that are not enumerable, as is usual for built-ins, and native, the result of
+// the builder native.
 func polyfill(file string, native builder, words ...string) patch {
 	return patch{name: file, words: words, install: func(p *Platform) {
 		text, err := patchFiles.ReadFile("patches/" + file + ".js")
@@ -52,7 +54,8 @@ func polyfill(file string, native builder, words ...string) patch {
 	}}
 }
 
-// addHidden copies the properties of its second argument to the first. The copies are not enumerable.
+// addHidden implements define(object, properties). It copies the properties to the object and makes the copies not
+// enumerable.
 func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 	target, list := call.Argument(0).ToObject(p.js), call.Argument(1).ToObject(p.js)
 	for _, name := range list.Keys() {
@@ -61,8 +64,8 @@ func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// weakNative implements weak references with those of Go. References to symbols are strong, because symbols are
-// small.
+// weakNative returns the Go function for the file patches/weak.js: weak(value), which uses the weak pointers of Go.
+// References to symbols are not weak, which is acceptable because symbols are small.
 func weakNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"weak": func(call goja.FunctionCall) goja.Value {
@@ -97,11 +100,12 @@ func transferNative(p *Platform) goja.Value {
 	})
 }
 
-// defaultStackLimit is the default of Error.stackTraceLimit: the number of frames that Error.captureStackTrace
-// records. The engine's own stacks are not limited.
+// defaultStackLimit is the default of Error.stackTraceLimit, the number of calls that Error.captureStackTrace
+// records. It does not limit the stacks that goja records in errors.
 const defaultStackLimit = 10
 
-// stackTraces adds Error.captureStackTrace(object, from). The stack begins with the caller of from.
+// stackTraces adds Error.captureStackTrace(object, from), which sets object.stack. The stack begins with the caller
+// of the function from.
 func stackTraces(p *Platform) {
 	class := p.js.Get("Error").(*goja.Object)
 	must(class.Set("stackTraceLimit", defaultStackLimit))
@@ -122,7 +126,7 @@ func stackTraces(p *Platform) {
 	must(class.DefineDataProperty("captureStackTrace", capture, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// stackHeading returns the first line of a stack, "Name: message".
+// stackHeading returns the first line of a stack: "Name: message".
 func (p *Platform) stackHeading(target *goja.Object) string {
 	show, ok := goja.AssertFunction(p.js.Get("Error").(*goja.Object).Get("prototype").(*goja.Object).Get("toString"))
 	if !ok {
@@ -137,9 +141,9 @@ func (p *Platform) stackHeading(target *goja.Object) string {
 	return v.String()
 }
 
-// callFrames prints the active calls in the format of the engine's stacks.
+// callFrames returns the active calls as text, in the format of goja's stacks.
 func (p *Platform) callFrames(from goja.Value, limit int) string {
-	frames := p.js.CaptureCallStack(0, nil)[1:] // skips captureStackTrace itself
+	frames := p.js.CaptureCallStack(0, nil)[1:] // without captureStackTrace itself
 	if f, ok := from.(*goja.Object); ok {
 		name := ""
 		if v := f.Get("name"); v != nil {
@@ -156,7 +160,7 @@ func (p *Platform) callFrames(from goja.Value, limit int) string {
 	for i := range frames[:min(limit, len(frames))] {
 		b.WriteString("\n\tat ")
 		at := frames[i].Position()
-		place := at.String() + "(0)" // the engine appends its program counter
+		place := at.String() + "(0)" // goja appends its program counter in parentheses
 		if at.Filename == "" {
 			place = "native"
 		}

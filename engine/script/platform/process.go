@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// process returns the global process. It contains the environment variables that globals.scripts.env of deploy.json
-// lists, and the time. It gives scripts no control over the process.
+// process returns the global process. It contains the time, and the environment variables that globals.scripts.env in
+// deploy.json lists. Scripts cannot control the process with it.
 func process(p *Platform) goja.Value {
 	o := p.newNatives(natives{
 		"nextTick": p.nextTick,
@@ -62,12 +62,12 @@ func process(p *Platform) goja.Value {
 	return o
 }
 
-// nodeVersion is the value of process.version: the version of Node whose interfaces the platform follows, marked as
-// restsrv.
+// nodeVersion is the value of process.version. It contains the version of Node.js that the platform follows, and is
+// marked as restsrv.
 const nodeVersion = "v20.0.0-restsrv"
 
-// environment returns a frozen object with the listed environment variables. Variables that are not set are
-// undefined.
+// environment returns the frozen object process.env. It contains the variables that Settings.Env lists. A variable
+// that is not set is undefined.
 func (p *Platform) environment() *goja.Object {
 	o := p.js.NewObject()
 	settings := p.host.Settings()
@@ -86,7 +86,7 @@ func (p *Platform) environment() *goja.Object {
 	return o
 }
 
-// nextTick implements process.nextTick. It calls a function as a microtask.
+// nextTick implements process.nextTick. It calls the function as a microtask, like queueMicrotask.
 func (p *Platform) nextTick(call goja.FunctionCall) goja.Value {
 	f, ok := goja.AssertFunction(call.Argument(0))
 	if !ok {

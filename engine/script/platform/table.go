@@ -7,11 +7,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// maxTable is the limit of the rows, and of the columns, of a table in the log.
+// maxTable is the maximum number of rows, and of columns, that console.table prints.
 const maxTable = 100
 
-// Table prints rows in the format of console.table. It returns "" if data is not an object. If columns is an array,
-// only these columns are printed.
+// Table returns the text that console.table prints for data. It returns "" if data is not an object. If columns is an
+// array, the table has only these columns.
 func (p *Platform) Table(data, columns goja.Value) string {
 	o, ok := data.(*goja.Object)
 	if !ok {
@@ -34,15 +34,15 @@ func (p *Platform) Table(data, columns goja.Value) string {
 type logTable struct {
 	p      *Platform
 	header []string
-	at     map[string]int // columns by name
-	fixed  bool
+	at     map[string]int // index in header by name of the column
+	fixed  bool           // do not add columns
 	rows   [][]string
-	values []string // values of rows that are not objects
+	values []string // by row: the value, if it is not an object
 	plain  bool
 }
 
-// columnIndex returns the index of a column. It adds the column if it does not exist. It returns -1 if the table is full
-// or its columns are fixed.
+// columnIndex returns the index of a column in t.header. It adds the column if it does not exist. It returns -1 if
+// the table has too many columns or if its columns are fixed.
 func (t *logTable) columnIndex(name string) int {
 	i, ok := t.at[name]
 	if !ok {
