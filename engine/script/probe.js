@@ -1,14 +1,14 @@
-// Looks at the variables of modules between turns: what they are, and one level
-// of what is in them. changed is told of those that are not as they were.
+// Compares the variables of modules after each turn with their values before it, and one level of the members of
+// these values. Calls changed(module, variable) with the indexes of each variable that is different.
 (function (changed) {
   'use strict';
   const { getOwnPropertyDescriptor, getPrototypeOf, keys, is } = Object;
   const most = 1000;
   const own = [Object, Array, Map, Set, Date].map((c) => c.prototype);
   const watched = [];
-  const ours = new WeakSet(); // classes of the modules
+  const ours = new WeakSet(); // classes that the modules declare
 
-  // inside lists what is in an object, without running anything of it.
+  // inside returns the names and values in an object. It calls no getters and no other code of the script.
   function inside(v) {
     const found = [];
     const add = (x) => found.length < most && found.push(x);
@@ -35,7 +35,7 @@
     return found;
   }
 
-  // foreign is what classes of packages make: what they keep in it is their matter.
+  // foreign reports whether a value was created by a class of a package. Such objects may change their own state.
   function foreign(v) {
     const proto = getPrototypeOf(v);
     if (typeof v === 'function' || proto === null || own.includes(proto)) return false;
@@ -56,7 +56,7 @@
 
   return {
     add(index, read) { watched.push({ index, read, was: null }); },
-    // compare tells what changed since the last time, when report says so.
+    // compare reports the variables that have changed since its last call, if report is true.
     compare(report) {
       for (const module of watched) {
         let now;

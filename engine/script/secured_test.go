@@ -202,7 +202,7 @@ func TestUser(t *testing.T) {
 	expect(t, answer(send(t, g, request{account: bob})), jsonType+`["bob@local","Bob",["clerk","unit-7"],{"unit":{"n":7},"tags":["a"]},[true,true,true,false,false,false,false],[],"{}"]`)
 }
 
-// signIn is an engine.Accounts that must not be called.
+// signIn is a service.Accounts whose methods must not be called.
 type signIn struct{ service.Accounts }
 
 // TestAuthGetUser checks IONDV's auth.getUser(req).

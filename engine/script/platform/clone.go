@@ -9,7 +9,7 @@ import (
 // Limits for one call of structuredClone.
 const (
 	maxCloneDepth = 512       // nesting depth of the value
-	maxCloneParts = 2_000_000 // number of objects and members
+	maxCloneParts = 2_000_000 // number of values, including those in objects
 )
 
 // structuredClone returns the global function structuredClone, which copies a value deeply. It is written in Go: a

@@ -1,6 +1,5 @@
-// What tests are written with: test, describe, before, after, beforeEach and
-// afterEach register, and what they register runs later, one at a time. request
-// sends a request through the whole server. register, send and differ are Go's.
+// The globals of test files. test, describe, before, after, beforeEach and afterEach register functions, which run
+// later, one at a time. request sends a request through the whole server. register, send and differ are written in Go.
 (function (register, send, addAccount, differ) {
   'use strict';
   const root = newGroup(null, '', '');
@@ -11,7 +10,7 @@
     return { parent, name, mode, id: parent ? ++ids : 0, before: [], after: [], beforeEach: [], afterEach: [], begun: null };
   }
 
-  // around lists the groups of one, outermost first.
+  // around returns the groups that contain a group or test, outermost first.
   function around(g) {
     return g ? [...around(g.parent), g] : [];
   }
@@ -87,7 +86,7 @@
     }
   }
 
-  // finished registers the after hooks of a group behind its tests.
+  // finished registers the after hooks of a group, which then run after its tests.
   function finished(g) {
     if (g.after.length) {
       register([], 'after', 0, around(g).map((o) => o.id), async () => {
