@@ -12,9 +12,9 @@ import (
 //go:embed patches
 var patchFiles embed.FS
 
-// polyfills returns patches for the built-ins of the language that goja does not have. Each source text that uses a
-// built-in contains one of its words. For the patch "iterators", that means each expression that can create an
-// iterator.
+// polyfills returns patches for the built-ins of the language that goja does not have. A source text that uses such a
+// built-in contains one of the words of its patch. The words of the patch "iterators" cover all expressions that can
+// create an iterator.
 func polyfills() []patch {
 	return []patch{
 		polyfill("symbols", nil, "syncIterator", "ispose"),

@@ -120,7 +120,7 @@ func (h *Binding) sharedIncr(s *Store, call goja.FunctionCall) goja.Value {
 	return h.JS.ToValue(sum)
 }
 
-// computation contains the arguments of getOrCompute or once.
+// computation contains the arguments of shared.getOrCompute or shared.once.
 type computation struct {
 	what, key string // name of the method; key in the store
 	ttl       time.Duration

@@ -150,7 +150,8 @@ func (s *Service) Fault(message string) *module.LoadError {
 	return &module.LoadError{File: filepath.ToSlash(s.Asked), Message: message}
 }
 
-// LoadError converts a failure to a LoadError.
+// LoadError returns the error for a failure during the load of a service: a *module.LoadError with the position of
+// the failure.
 func (v *VM) LoadError(f *Failure) error {
 	var e *module.LoadError
 	if errors.As(f.Cause, &e) {

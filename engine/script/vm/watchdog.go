@@ -47,8 +47,9 @@ func (k *clock) begin(limit time.Duration) {
 	k.mu.Unlock()
 }
 
-// end ends the turn. took is the duration of the turn. late is the reason why the turn was interrupted or should have
-// been, or nil if its time was not over. After end, an interrupt cannot hit this turn any more.
+// end ends the turn. took is the duration of the turn. late is nil if the turn stayed within its limits; otherwise it
+// is the reason why the turn was interrupted, or should have been. After end, an interrupt cannot hit this turn any
+// more.
 func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
