@@ -9,7 +9,7 @@
 //	derived/ab/cdef.../name  content derived from it, such as a thumbnail
 //	incoming/                files that are being written
 //	leaving/                 contents that are being removed
-//	staged/                  contents that requests need which have not ended (staging.go)
+//	staged/                  markers of running requests that need a content (staging.go)
 package file
 
 import (

@@ -202,8 +202,8 @@ func (s *Storage) removeUnheld() {
 	}
 }
 
-// releaseContent removes a content if it is not needed. If that fails, it creates a marker that expires, so that
-// Sweep tries again.
+// releaseContent removes a content if it is not needed. If that fails, it creates a marker. When the marker has
+// expired, Sweep tries again.
 func (s *Storage) releaseContent(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()

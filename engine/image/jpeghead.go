@@ -14,8 +14,9 @@ type jpegHead struct {
 	progressive bool    // the decoder must keep all coefficients in memory until the end
 }
 
-// jpegCost returns the memory for decoding a JPEG, in bytes per pixel: one byte for each sample, four bytes for each
-// coefficient of a progressive image, and a second picture if the color model is not YCbCr or gray.
+// jpegCost returns the memory for decoding a JPEG, in bytes per pixel. It counts one byte for each sample and four
+// bytes for each coefficient of a progressive image. If the color model is not YCbCr or gray, it counts a second
+// picture.
 func jpegCost(p *picture) float64 {
 	cost, progressive := p.jpeg.samples, p.jpeg.progressive
 	if cost == 0 {

@@ -92,8 +92,8 @@ func hasMagic(head []byte, magic string) bool {
 	return true
 }
 
-// estimateMemory returns the number of bytes that are needed to make a thumbnail of the kind k: for the decoded
-// image, for the image at half its size, and for the thumbnail, which may have to be rotated.
+// estimateMemory returns the number of bytes that are needed to make a thumbnail of the kind k. They hold the decoded
+// image, the image at half its size, and the thumbnail, which may have to be rotated.
 func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 	const (
 		block  = 32  // decoders round the width and height up to a multiple of this
@@ -110,8 +110,8 @@ func (p *picture) estimateMemory(k engine.ThumbnailKind) int64 {
 }
 
 // pngCost returns the memory for decoding a PNG, in bytes per pixel. It counts an interlaced image twice, because of
-// its passes. It assumes that a gray image has a transparent color: the chunk that declares one comes after the part
-// that readHead reads.
+// its passes. It assumes that a gray image has a transparent color, because readHead does not read far enough to
+// know.
 func pngCost(p *picture) float64 {
 	const nameAt, interlaceAt = 12, 28 // offsets in the chunk IHDR, which should come first
 	cost := bytesOf(p.model)

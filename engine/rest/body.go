@@ -10,9 +10,9 @@ import (
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// limitBody sets a read deadline for the body of a request. It is needed for all handlers, even for those that do not
-// read the body: net/http reads the rest of a small body before it sends the response, so a client that never sends
-// the rest would hold the connection forever. A handler that reads the body extends the deadline as data arrives.
+// limitBody sets a read deadline for the body of a request. It is needed for all handlers, even if a handler does not
+// read the body: net/http reads the rest of a small body before it sends the response. A client that never sends the
+// rest would hold the connection forever. A handler that reads the body extends the deadline as data arrives.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
 	if hasBody(r) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyGrace)) // not every writer supports deadlines

@@ -44,8 +44,8 @@ func (s *Server) mountHandlers() {
 // has a Content-Encoding are rejected for all other handlers.
 type Forwarder interface{ ForwardsBodies() }
 
-// wrapHandler adds to a handler outside of /rest the features that services have: a request id, the caller in the
-// context, limits for the body, and recovery from a panic, so that only its request fails.
+// wrapHandler gives a handler outside of /rest the same environment as services: a request id, the caller in the
+// context, and limits for the body. If the handler panics, only its request fails.
 func (s *Server) wrapHandler(path string, next http.Handler) http.Handler {
 	name := strings.Trim(path, "/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -87,9 +87,9 @@ func isFile(r io.Reader) bool {
 	return ok
 }
 
-// tries is the number of times that a write is repeated while its client is late. For a blocked write, the kernel
-// reports free space only when a third of its buffer is free, which takes long with a slow client. A repeated write
-// uses less free space, too, and thus shows that the client is reading.
+// tries is how often a blocked write is repeated before the connection is closed. A blocked write continues only when
+// a third of the kernel's buffer is free, which takes long with a slow client. A new write also uses less free space,
+// and so it shows whether the client is reading.
 const tries = 8
 
 // setDeadline sets the deadline for a write that begins now. If the deadline of an earlier write is late enough,

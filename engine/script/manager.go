@@ -20,8 +20,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// Mount makes s the active version of the service name. The replacement is atomic. If Mount returns an error, the
-// previous version stays active.
+// Mount makes s the active version of the service with the given name. The replacement is atomic. If Mount returns an
+// error, the previous version stays active.
 type Mount func(name string, s service.Service) error
 
 // Manager loads the script services of a server, and loads them again when their files change. If a new version
@@ -71,9 +71,9 @@ func (m *Manager) OnReload(f func(Report)) {
 	m.reloaded = f
 }
 
-// Follow makes this Manager replace the Manager before, for example after the settings have changed. If the files of
-// a service cannot be loaded, this Manager loads the content that the last good version in before has used, provided
-// that name and main file are the same. Call Follow before Add. The previous Manager stays active until it is closed.
+// Follow makes m the successor of another Manager, for example after settings have changed. If the files of a service
+// cannot be loaded, m loads the content of the last good version that the previous Manager has, provided that name
+// and main file are the same. Call Follow before Add. The previous Manager stays active until it is closed.
 func (m *Manager) Follow(before *Manager) {
 	before.mu.Lock()
 	defer before.mu.Unlock()
@@ -119,9 +119,9 @@ func (m *Manager) addServices(services ...*managed) {
 	m.forEachService(services, m.loadService)
 }
 
-// Lost returns an error that lists the lost services: those that were active in the previous Manager and have no
-// active version in this one, because neither their current files nor the content of their last good version could be
-// loaded. It returns nil if no service is lost.
+// Lost returns an error that lists the services that were active in the previous Manager but are not active in this
+// one. This happens if neither the current files of a service nor the content of its last good version can be loaded.
+// If no service is lost, it returns nil.
 func (m *Manager) Lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -350,8 +350,8 @@ const clockLag = 10 * time.Millisecond
 // not have been written completely.
 const settling = 50 * time.Millisecond
 
-// reloadService loads a service after its files have changed. It waits until they have not changed for the time
-// settling.
+// reloadService loads a service after its files have changed. It waits until they have not changed for 50 ms
+// (settling).
 func (m *Manager) reloadService(one *managed) {
 	m.loadRetrying(one, func(f *module.Files, began time.Time) bool {
 		last := f.LastChange()

@@ -45,8 +45,8 @@ type lasting struct {
 	store    *shared.Store
 }
 
-// lastingOf returns the data of the service name. It creates the data at the first call; bytes is then the limit of
-// the shared store.
+// lastingOf returns the data of the service with the given name. It creates the data at the first call; bytes is then
+// the limit of the shared store.
 func (r *registry) lastingOf(name string, bytes int) *lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *registry) all() map[string]*lasting {
 	return maps.Clone(r.services)
 }
 
-// lastingOf returns the data of the service name.
+// lastingOf returns the data of the service with the given name.
 func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lastingOf(name, r.limits.Shared) }
 
 // Forget removes the metrics and the shared store of a service that no longer

@@ -52,9 +52,9 @@ func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	return o
 }
 
-// withCallback adds the method name to o. Error messages call o by the name object. The method returns a promise. If
-// argument n of a call is a function, the method returns undefined instead and calls that function with (error) or
-// (null, value).
+// withCallback adds a method with the given name to o. Error messages call it object.name. The method returns a
+// promise. If argument n of a call is a function, the method returns undefined instead and calls that function with
+// (error) or (null, value).
 func (h *Binding) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (vm.Operation, error)) {
 	run := h.AsyncFunction(object+"."+name, prepare)
 	h.Method(o, name, func(call goja.FunctionCall) goja.Value {

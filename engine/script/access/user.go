@@ -80,7 +80,7 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// propertyText returns the property name of an account if its value is a string, otherwise "".
+// propertyText returns the property with the given name of an account. It returns "" if the value is not a string.
 func propertyText(a *engine.Account, name string) string {
 	v, _ := a.Properties.Get(name)
 	text, _ := v.(string)

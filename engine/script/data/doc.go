@@ -1,6 +1,6 @@
-// Package data implements the JavaScript objects with which scripts use the data of an application: dataRepo with its
-// queries, writes and transactions, items and their properties, metaRepo with classes and their presentation
-// (navigation, views, workflows), file storages, and workflows.
+// Package data implements the JavaScript objects with which scripts use the data of an application. dataRepo has
+// queries, writes and transactions; its results are items with properties. metaRepo describes classes and their
+// presentation (navigation, views, workflows). Other objects are file storages and workflows.
 //
 // The first argument of most methods is a class. It is looked up in the view of the repository, so that a script sees
 // only the attributes that the account of the request may see. A method checks and copies its arguments in the turn

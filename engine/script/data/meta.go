@@ -200,8 +200,8 @@ func (h *Binding) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 }
 
 // propertyMetas returns the objects that describe the attributes of a class, by name. For references and collections,
-// such an object contains the full name of the target class, so that a script can pass it to getMeta, and the target
-// class itself as _refClass, which is not enumerable.
+// such an object contains the full name of the target class, which a script can pass to getMeta. It also contains the
+// target class itself as _refClass, which is not enumerable.
 func (h *Binding) propertyMetas(c *engine.Class) *goja.Object {
 	byName := h.JS.NewObject()
 	for _, said := range c.DescribeProperties() {

@@ -8,8 +8,9 @@ import (
 	"restsrv/engine/service"
 )
 
-// presentedKey is the key under which a VM keeps a presentation object, such as a node or a view model: its
-// definition, and the view of the class for which hidden attributes were left out.
+// presentedKey is the key under which a VM keeps a presentation object, such as a navigation node or a view model.
+// what is the definition of the object. view is the view of its class; the object leaves out attributes that are
+// hidden in it.
 type presentedKey struct {
 	what any
 	view *engine.Class
@@ -87,8 +88,8 @@ func (p *presenter) throwError(err error) {
 	}
 }
 
-// objectOnce returns the presentation object for the definition what in a view of a class. It calls build only at the
-// first time.
+// objectOnce returns the presentation object for a definition (what) in a view of a class. If the VM has not created
+// the object yet, it calls build.
 func (p *presenter) objectOnce(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
 	key := presentedKey{what, view}
 	if o := p.presented[key]; o != nil {
@@ -254,9 +255,9 @@ func (p *presenter) workflowObject(w *service.Workflow, c *engine.Class) goja.Va
 	})
 }
 
-// addIndex adds the property name to o, which is not enumerable. It is an object that contains the elements of the
-// array o[list], keyed by their member by. For example, statesByName maps the name of a state to the state. If many
-// is true, each value is an array of the elements with the same key.
+// addIndex adds a property to o that is not enumerable. The property contains the elements of the array o[list],
+// keyed by their member o[list][i][by]. For example, statesByName maps the name of a state to the state. If many is
+// true, each value is an array of the elements with the same key.
 func (p *presenter) addIndex(o *goja.Object, name, list, by string, many bool) {
 	index := p.JS.NewObject()
 	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)

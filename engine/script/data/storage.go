@@ -90,7 +90,7 @@ func (h *Binding) FileStorage(storage engine.FileStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "fileStorage", storage: storage})
 }
 
-// ImageStorage returns the JavaScript object ImageStorage: a file storage whose files have thumbnails.
+// ImageStorage returns the JavaScript object ImageStorage: a file storage with thumbnails of its files.
 func (h *Binding) ImageStorage(storage engine.ImageStorage) goja.Value {
 	return h.storageObject(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
 }

@@ -32,8 +32,8 @@ const maxTransactionAttempts = 20
 // errThrown is the error of a transaction whose function threw a value. The value is in transaction.result.
 var errThrown = errors.New("the function of a transaction failed")
 
-// checkUsable returns an error if r belongs to a transaction that is over, that another call has started, or that is
-// not the innermost open one.
+// checkUsable returns an error if r belongs to a transaction that cannot be used now: it is over, another call has
+// started it, or an inner transaction is open.
 func (r *jsRepository) checkUsable() error {
 	t, within := r.tx, r.h.Scope
 	switch {

@@ -239,8 +239,7 @@ func (h *Binding) givenValue(v any) (goja.Value, bool) {
 	return nil, false
 }
 
-// readOutcome returns the attributes that the handler has set: those that it changed in event.data, and those of the
-// object that it returned.
+// readOutcome returns the attributes that the handler has set, by changing event.data or by returning an object.
 func (r *eventRun) readOutcome(c *vm.Call, result goja.Value) vm.Outcome {
 	if r.refuses && result != nil && result.StrictEquals(c.VM.JS.ToValue(false)) {
 		r.cancelled = true

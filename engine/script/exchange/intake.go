@@ -9,9 +9,8 @@ import (
 )
 
 // Limits for large request bodies. When a body is parsed, and again when it is converted to JavaScript values, it
-// takes many times its size. Therefore only as many requests with large bodies are processed at a time as fit; the
-// others wait in order. Without this limit, a few clients could fill the heap, and the watchdog would stop scripts
-// that did not cause it.
+// takes many times its size. Therefore requests with large bodies wait in order until there is room for them. Without
+// this limit, a few clients could fill the heap, and the watchdog would stop scripts that did not cause it.
 const (
 	smallBody   = 64 << 10         // bytes; a body up to this size does not wait and is not counted
 	intakeShare = 32               // the large bodies that are processed may have 1/intakeShare of the heap in total

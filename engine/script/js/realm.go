@@ -201,7 +201,7 @@ func Must(err error) {
 	}
 }
 
-// Rethrow returns the value to panic with, so that the script sees the exception err that goja returned.
+// Rethrow returns the value to panic with after goja has returned err, so that the script sees the same exception.
 func Rethrow(err error) any {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {
@@ -283,8 +283,8 @@ func (h *Realm) IndexText(i int) string {
 	return h.indexes[i]
 }
 
-// Put sets the property name of the object o itself, even if the name is "__proto__", which would otherwise set the
-// prototype.
+// Put sets a property of the object o itself. If the name is "__proto__", an assignment would change the prototype
+// instead.
 func (h *Realm) Put(o *goja.Object, name string, v goja.Value) {
 	if name == "__proto__" {
 		_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
@@ -359,7 +359,7 @@ func ObjectOf(v goja.Value) *goja.Object {
 	return o
 }
 
-// OptionOf returns the member name of options, or nil if it is undefined or null. o may be nil.
+// OptionOf returns the member of o with the given name, or nil if it is undefined or null. o may be nil.
 func OptionOf(o *goja.Object, name string) goja.Value {
 	if o == nil {
 		return nil

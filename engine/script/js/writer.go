@@ -13,9 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// Writer writes a value as JSON like JSON.stringify, with these differences: it writes a BigInt as a number, it
-// writes items in the format of the CRUD service without making JavaScript objects of them, and it limits the size
-// and the depth. It must run inside goja's Try, because getters and toJSON may throw.
+// Writer writes a value as JSON like JSON.stringify, with these differences: it writes a BigInt as a number, and it
+// limits the size and the depth. It writes items in the format of the CRUD service, without making JavaScript objects
+// for their values. It must run inside goja's Try, because getters and toJSON may throw.
 type Writer struct {
 	h     *Realm
 	key   string // key of the current value in its object or array; "" for the outermost value

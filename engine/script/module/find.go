@@ -35,9 +35,9 @@ func isRelative(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
 }
 
-// FindModule returns the file that the file from means with require(name). If name stands for a built-in module,
-// FindModule returns no file and the name of that module, which differs from name if the imports of a package.json
-// map it.
+// FindModule returns the file that a call require(name) in the file from stands for. If it stands for a built-in
+// module, FindModule returns no file and the name of that module. This name differs from name if the imports of a
+// package.json map it.
 func (f *Files) FindModule(name string, from *Source) (*Source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *Files) unknownMessage(name string, from *Source) string {
 	return text
 }
 
-// isInstalled reports whether the package of the module name is in a folder node_modules.
+// isInstalled reports whether the package that the name of a module begins with is in a folder node_modules.
 func (f *Files) isInstalled(name string, from *Source) bool {
 	pkg, _, ok := splitPackage(name)
 	if !ok {

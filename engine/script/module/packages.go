@@ -36,9 +36,9 @@ func splitPackage(name string) (pkg, sub string, ok bool) {
 	return pkg, strings.TrimPrefix(name[len(pkg):], "/"), true
 }
 
-// inPackages finds the module name in the package from itself, if that is its name, or in a folder node_modules. It
-// looks in the folder of from and in the folders above it, up to the application directory. It returns nil if the
-// package is not installed.
+// inPackages finds a module of a package by its name. The package may be the one that the file from belongs to.
+// Otherwise inPackages looks for node_modules in the folder of from and in the folders above it, up to the
+// application directory. It returns nil if the package is not installed.
 func (f *Files) inPackages(name string, from *Source) (*Source, error) {
 	pkg, sub, ok := splitPackage(name)
 	if !ok {

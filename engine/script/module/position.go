@@ -35,8 +35,8 @@ func (s *Source) fullLine(n int) string {
 	return line
 }
 
-// OriginOf converts a position that goja reports in the file name. ok is false if the position is in JavaScript that
-// is part of restsrv, or in code of eval.
+// OriginOf converts a position that goja reports in the file with the given name. ok is false if the position is in
+// JavaScript that is part of restsrv, or in code of eval.
 func (f *Files) OriginOf(name string, line, column int) (file string, l, c int, ok bool) {
 	if name == "" || name == preludeFile || name == "<eval>" {
 		return "", 0, 0, false

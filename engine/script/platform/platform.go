@@ -1,14 +1,15 @@
-// Package platform implements what scripts expect besides the language itself: the globals of browsers and of Node.js
-// (URL, Buffer, fetch, crypto ...), the modules of Node.js and of IONDV (path, core/IonError ...), and fixes for
-// built-ins of goja. A part is created when a script first uses it, so that unused parts take no time and no memory.
-// The objects of restsrv (dataRepo, metaRepo, req, timers) are in other packages. Scripts have no access to files and
-// processes of the machine.
+// Package platform implements the environment that scripts expect besides the language itself. It has the globals of
+// browsers and Node.js (URL, Buffer, fetch, crypto ...), the modules of Node.js and IONDV (path, core/IonError ...),
+// and fixes for built-ins of goja. A part is created when a script first uses it, so that unused parts take no time
+// and no memory. The objects of restsrv (dataRepo, metaRepo, req, timers) are in other packages. Scripts have no
+// access to files and processes of the machine.
 //
 // To add a global, write a builder and list it in globals.go. To add a module, put a CommonJS file into the folder
 // modules and list its names in modules.go. If the file needs functions that cannot be written in JavaScript, list a
 // builder there; the file receives the result of the builder as the variable native. To fix a built-in, or to add one
-// that goja does not have, put a file into the folder patches and list it in polyfills.go, with words that occur in
-// each source text that needs it. To add a locale, put a file into modules/intl and list it in intl.go.
+// that goja does not have, put a file into the folder patches and list it in polyfills.go with some words: a source
+// text that needs the patch must contain one of them. To add a locale, put a file into modules/intl and list it in
+// intl.go.
 package platform
 
 import (
@@ -34,8 +35,8 @@ type Host interface {
 	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. what is the
 	// name of the function that the script called. Promise throws outside of requests.
 	Promise(what string, work func(ctx context.Context) (settle func() goja.Value)) goja.Value
-	// Later calls f in a turn after the time d, in the asynchronous context that is current now. The returned
-	// function cancels that.
+	// Later calls f in a turn after the time d, in the present asynchronous context. The returned function cancels
+	// the call.
 	Later(d time.Duration, f func()) (cancel func())
 	// Describe returns a text for a JavaScript Error: its message, then a line "\tat f (file:line:column)" for each
 	// call on its stack.

@@ -137,8 +137,8 @@ func asBigint(v goja.Value) *big.Int {
 	return n
 }
 
-// checkOperator throws if the result of the operator name would be too long. If x or y is nil, an operand is not a
-// BigInt; checkOperator then does nothing, because the operator itself throws the error.
+// checkOperator throws if the result of x and y with the given operator would be too long. If x or y is nil, an
+// operand is not a BigInt; checkOperator then does nothing, because the operator itself throws the error.
 func (h limiter) checkOperator(name string, x, y *big.Int) {
 	if x == nil || y == nil || x.Sign() == 0 {
 		return

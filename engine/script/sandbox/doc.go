@@ -8,9 +8,9 @@
 // that runs too long or uses too much memory. goja checks for an interrupt between instructions of a script. It cannot
 // interrupt its own Go code. This package closes that gap:
 //
-//   - Built-in functions that run in Go for a long time, or that allocate memory by a number or the length of a text
-//     (repeat, fill, replace, BigInt operators, regular expressions ...), get limits. If a call exceeds a limit, it
-//     throws a RangeError.
+//   - Built-in functions that run in Go for a long time, or that allocate memory depending on a number or on the length
+//     of a text (repeat, fill, replace, BigInt operators, regular expressions ...), get limits. If a call exceeds a
+//     limit, it throws a RangeError.
 //   - Built-in functions that recurse in Go (JSON, join, flat, generators, prototype chains) get limits for the depth,
 //     because an overflow of the Go stack ends the process.
 //   - Source text is checked before it is parsed, because the compilers recurse, too (nesting.go).

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// limiter has the methods that check the arguments of built-in functions against the limits of a realm, and that
+// limiter has methods that check the arguments of built-in functions against the limits of a realm. Other methods
 // replace a built-in function by one that checks its arguments first.
 type limiter struct{ *js.Realm }
 
@@ -143,7 +143,7 @@ func (h *Guards) ProvideBuiltins(n Needs) {
 	}
 }
 
-// guardMethod replaces the method name of o by a function that calls check and then the original.
+// guardMethod replaces a method of o by a function that calls check and then the original method.
 func (h limiter) guardMethod(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {

@@ -65,8 +65,8 @@ type patterns struct {
 	shown   bool              // the getter of the property source has been replaced
 }
 
-// rememberPattern stores written, the original text of the pattern turned. The property source of such an expression
-// then returns the original text.
+// rememberPattern stores the original text (written) of a rewritten pattern (turned), so that the property source of
+// the expression returns the original text.
 func (h *Guards) rememberPattern(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return
@@ -98,7 +98,7 @@ func (h *Guards) rememberPattern(turned, written string) {
 	})
 }
 
-// getterOf returns the getter of the property name of o.
+// getterOf returns the getter of a property of o.
 func (h limiter) getterOf(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.JS.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.JS.ToValue(name))

@@ -37,13 +37,13 @@ func (h limiter) checkMatch(text, expression goja.Value, what string) {
 	}
 }
 
-// guardTest limits the text for the method name of regular expressions.
+// guardTest limits the text that a method of regular expressions, such as test, searches.
 func (h *Guards) guardTest(name string) {
 	h.guardMethod(h.PrototypeOf("RegExp"), name, func(call goja.FunctionCall) { h.checkMatch(call.Argument(0), call.This, name) })
 }
 
-// guardSearch limits the text and the pattern for the method name of strings. A string argument is limited too,
-// because these methods compile it to a regular expression.
+// guardSearch limits the text and the pattern for methods of strings such as match. If the argument is a string, it
+// is limited too, because these methods compile it to a regular expression.
 func (h *Guards) guardSearch(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.checkMatch(call.This, call.Argument(0), name)

@@ -83,7 +83,7 @@ func (h *Guards) guardWords(w words) {
 	}
 }
 
-// guardLength limits the length of the array for the array method name.
+// guardLength limits the length of the array for methods of arrays such as fill.
 func (h *Guards) guardLength(name string) {
 	h.guardMethod(h.PrototypeOf("Array"), name, func(call goja.FunctionCall) { h.TooLong(call.This, name) })
 }

@@ -237,8 +237,8 @@ func sameValue(a, b any) bool {
 // readTTL reads an argument with the lifetime of an entry: a number of milliseconds, or {ttl: milliseconds}.
 func (h *Binding) readTTL(v goja.Value) time.Duration { return h.readMilliseconds(v, "ttl") }
 
-// readMilliseconds reads an argument with a duration: a number of milliseconds, or an object with the member name. It
-// returns 0 if the argument is missing.
+// readMilliseconds reads an argument with a duration: a number of milliseconds, or an object such as {ttl:
+// milliseconds}, where name is "ttl". It returns 0 if the argument is missing.
 func (h *Binding) readMilliseconds(v goja.Value, name string) time.Duration {
 	if o, ok := v.(*goja.Object); ok {
 		for _, k := range o.Keys() {

@@ -13,8 +13,8 @@ import (
 // Map is a source map. It translates positions in compiled text, which goja reports, to positions in the source file.
 type Map struct{ *sourcemap.Consumer }
 
-// Origin translates a position that goja does not translate itself, such as that of a syntax error. ours is the file
-// name that the map uses for code that is not in the source file; for such positions, Origin returns 0, 0.
+// Origin translates a position that goja does not translate itself, such as that of a syntax error. It returns 0, 0
+// for code that the compiler or restsrv has added; ours is the file name of such code in the map.
 func (m Map) Origin(ours string, line, column int) (int, int) {
 	source, _, line, column, ok := m.Source(line, column)
 	if !ok || source == ours {

@@ -1,6 +1,6 @@
-// Package types generates TypeScript declarations for an application: of its classes, and of the objects and
-// functions that restsrv provides to scripts. Editors use them to complete the names of attributes and to mark
-// misspelt ones. The declarations are not used when scripts run.
+// Package types generates the TypeScript declarations of an application: its classes, and the objects and functions
+// that restsrv provides to scripts. Editors use them to complete the names of attributes and to mark misspelt ones.
+// The declarations are not used when scripts run.
 package types
 
 import (

@@ -126,8 +126,8 @@ func (v *VM) EnsurePlatform() *platform.Platform {
 // NewBytes returns a Buffer that uses b as its memory.
 func (v *VM) NewBytes(b []byte) goja.Value { return v.EnsurePlatform().Buffer(b) }
 
-// contextTracker implements goja.AsyncContextTracker. It sets v.Call and v.Scope while a promise callback runs to the
-// values that were current when the callback was registered.
+// contextTracker implements goja.AsyncContextTracker. While a promise callback runs, it sets v.Call and v.Scope to
+// the values that they had when the callback was registered.
 type contextTracker VM
 
 // Grab returns the current context. goja calls it when a promise callback is registered.
@@ -237,8 +237,8 @@ func (v *VM) runTurn(t Task) {
 	v.countTurn(t.Call, took)
 }
 
-// runStep runs the task and AfterTurn. It returns only errors that end the turn: errors that scripts cannot catch,
-// and Go panics, which it converts to errors.
+// runStep runs the task and AfterTurn. Its error ends the turn: scripts cannot catch it, or the task has panicked in
+// Go.
 func (v *VM) runStep(t Task) (err error) {
 	defer func() {
 		x := recover()
@@ -335,7 +335,7 @@ func (v *VM) logRejections() {
 	}
 }
 
-// CallModule calls the function name of a built-in module, for example inspect of util, and returns its result.
+// CallModule calls a function of a built-in module, such as inspect of util, and returns its result.
 func (v *VM) CallModule(module, name string, args ...goja.Value) goja.Value {
 	f, _ := goja.AssertFunction(v.EnsurePlatform().Module(module).(*goja.Object).Get(name))
 	result, err := f(goja.Undefined(), args...)
