@@ -43,7 +43,8 @@ func newLimits(cfg Config) *limits {
 	}
 }
 
-// waitForMemory waits until need bytes of memory are free. The caller must call done to release the memory.
+// waitForMemory waits until the needed memory is free; need is its size in bytes. The caller must call done to
+// release the memory.
 func (l *limits) waitForMemory(ctx context.Context, need int64) (done func(), err error) {
 	account := ""
 	if a := engine.AccountFrom(ctx); a != nil {

@@ -49,7 +49,7 @@ func (h *host) runModule(src *module.Source) (goja.Value, error) {
 	return h.GetProperty(m, "exports")
 }
 
-// requireFunction returns the function require that the file from receives.
+// requireFunction returns the function require for one file, from.
 func (h *host) requireFunction(from *module.Source) goja.Value {
 	f := h.NewFunction("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.findRequired(call, from)

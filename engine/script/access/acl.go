@@ -67,7 +67,7 @@ func (p *jsAccess) checkAccess(call goja.FunctionCall) (vm.Operation, error) {
 	}}, nil
 }
 
-// textList converts a string or an array of strings. what is the name of the method, for error messages.
+// textList converts a string or an array of strings. The parameter what is the name of the method for error messages.
 func (h *Binding) textList(what string, v goja.Value) ([]string, error) {
 	decoded, err := h.ToDecoded(v)
 	if err != nil {

@@ -147,8 +147,8 @@ func (it *jsItem) baseObject() *goja.Object {
 	return it.base
 }
 
-// valueOf returns the value of an attribute, or of one of the names __class and __classTitle. It returns null for an
-// unknown name.
+// valueOf returns the value of an attribute. For __class and __classTitle it returns the name and the caption of the
+// class, and for an unknown name null.
 func (it *jsItem) valueOf(name string) goja.Value {
 	switch name {
 	case "__class":

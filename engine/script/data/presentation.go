@@ -193,9 +193,9 @@ func (p *presenter) nodeObject(n *service.NavigationNode, view *engine.Class) go
 	})
 }
 
-// viewModel returns the method of metaRepo for one kind of view. The arguments of such a method are a class, for
-// collections also the name of the collection, and then at the index at a navigation node. The name of the collection
-// is ignored, because views are not defined for single collections.
+// viewModel returns the method of metaRepo for one kind of view. The first argument of such a method is a class. For
+// collections, the second one is the name of the collection; it is ignored, because views are not defined for single
+// collections. The argument with the index at is a navigation node.
 func (p *presenter) viewModel(at int, kind service.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))

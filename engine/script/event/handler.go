@@ -71,7 +71,7 @@ func (h *Binding) Register(what string, call goja.FunctionCall, repo engine.Repo
 	return goja.Undefined()
 }
 
-// EventType checks the event type name, such as "note.create", and returns it with the full name of the class.
+// EventType checks the type of an event, such as "note.create", and returns it with the full name of the class.
 func EventType(name string, findClass func(string) (*engine.Class, error)) (string, error) {
 	refuse := func(why string) error {
 		return engine.Errorf(engine.Invalid, "event", "dataRepo.on(%s): %s", engine.Quote(name), why)

@@ -234,7 +234,7 @@ func (h *Realm) PrototypeOf(name string) *goja.Object {
 	return h.JS.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
 }
 
-// TooMuch throws a RangeError if n exceeds the limit. what names the limited things in the message.
+// TooMuch throws a RangeError if n exceeds the limit. The parameter what is the beginning of the message.
 func (h *Realm) TooMuch(n float64, limit int, what string) {
 	if n > float64(limit) {
 		panic(h.RangeError("%s: more than %d at once", what, limit))
@@ -249,8 +249,8 @@ func TextLength(v goja.Value) int {
 	return 64 // the text of any other value is short, or a loop of the script makes it long
 }
 
-// TooLong throws if v, an array or string, has more elements than a built-in function may process. what names the
-// function. Holes count as elements.
+// TooLong throws if v, an array or string, has more elements than a built-in function may process. The parameter what
+// is the beginning of the message. Holes count as elements.
 func (h *Realm) TooLong(v goja.Value, what string) {
 	switch v := v.(type) {
 	case *goja.Object:

@@ -197,7 +197,7 @@ func (r *replacer) callFunction(f goja.Callable, this goja.Value, args ...goja.V
 	return v
 }
 
-// TooManyValues reports whether JSON text has more values than the number most. It only counts commas and opening
+// TooManyValues reports whether JSON text has more values than a limit, most. It only counts commas and opening
 // brackets outside of strings, so the count is approximate, and it does not validate the JSON.
 func TooManyValues(json []byte, most int) bool {
 	n, quoted := 0, false

@@ -69,8 +69,8 @@ func countCharacters(line string, column int) int {
 	return n
 }
 
-// cutLine returns the part of a line to print, which begins at the character from. It replaces control characters,
-// because a terminal would interpret them.
+// cutLine returns the part of a line to print. It skips the first characters, as many as from. It replaces control
+// characters, because a terminal would interpret them.
 func cutLine(line string, from int) string {
 	r := []rune(line)
 	if from >= len(r) {

@@ -103,7 +103,7 @@ var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
 
 // lookUpFile returns the path of the file that want stands for, or "" if there is no such file. It tries want itself,
-// want with an extension, .ts in place of .js, and the main and index files of a folder want.
+// want with an extension, .ts in place of .js, and, if want is a folder, its main and index files.
 func (f *Files) lookUpFile(want string) string {
 	if path := f.firstFile(want, suffixes); path != "" {
 		return path
@@ -190,7 +190,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// ByName returns the file with the relative path name, or nil if no such file was read.
+// ByName returns the file with the given path relative to the application directory, or nil if no such file was read.
 func (f *Files) ByName(name string) *Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()

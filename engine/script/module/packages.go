@@ -21,7 +21,7 @@ var conditions = []map[string]bool{
 	{"import": true, "node": true, "default": true, "module-sync": true},
 }
 
-// splitPackage splits a module name into the name of the package and the path within the package. For example,
+// splitPackage splits the name of a module into the name of the package and the path within the package. For example,
 // "@scope/a/lib/b" has the package "@scope/a" and the path "lib/b". ok is false if no package can have the name.
 func splitPackage(name string) (pkg, sub string, ok bool) {
 	parts := strings.SplitN(name, "/", 3)
@@ -76,8 +76,8 @@ func (f *Files) foldersAbove(dir string) []string {
 	return all
 }
 
-// inPackage finds the file sub of the package in the folder dir. name is the module name that is being resolved.
-// inPackage returns nil if there is no such file.
+// inPackage finds a file of the package in the folder dir; sub is the path of the file within the package. name is
+// the name of the module that is being resolved. inPackage returns nil if there is no such file.
 func (f *Files) inPackage(dir, sub, name string, from *Source) (*Source, error) {
 	fields, err := f.readManifest(dir, from)
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *Files) ownImport(name string, from *Source) (*Source, string, error) {
 	return nil, "", &LoadError{File: from.File, Message: "no package.json above says what " + strconv.Quote(name) + " is"}
 }
 
-// exportsOf is the field exports or imports of the package.json in dir. name is the module name that is being
+// exportsOf is the field exports or imports of the package.json in dir. name is the name of the module that is being
 // resolved, for error messages.
 type exportsOf struct {
 	dir   string

@@ -64,8 +64,8 @@ func (p *Platform) allocate(n int64, what string) []byte {
 	return make([]byte, n)
 }
 
-// checkSize throws if n bytes are more than one call of a built-in function may allocate (Settings.Text). what names
-// the call.
+// checkSize throws if n bytes are more than one call of a built-in function may allocate (Settings.Text). The
+// parameter what is the beginning of the error message.
 func (p *Platform) checkSize(n int64, what string) {
 	if limit := p.limit(); n < 0 || n > limit {
 		p.fail("RangeError", "ERR_OUT_OF_RANGE", "%s: %d bytes are more than the %d that one call may take", what, n, limit)
@@ -109,8 +109,8 @@ func (p *Platform) bytesOf(v goja.Value) ([]byte, bool) {
 	return all[from:to], true
 }
 
-// needBytes returns the bytes of v like bytesOf. It throws if v has no bytes. what names the function that the script
-// called.
+// needBytes returns the bytes of v like bytesOf. It throws if v has no bytes. The parameter what is the name of the
+// function for the error message.
 func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	b, ok := p.bytesOf(v)
 	if !ok {

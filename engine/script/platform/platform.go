@@ -32,8 +32,8 @@ type Host interface {
 	// false outside of requests: while the service loads, or in a timer that runs after its request has ended.
 	Context() (ctx context.Context, ok bool)
 	// Promise runs work on another goroutine and returns a promise. The function settle that work returns runs in a
-	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. what is the
-	// name of the function that the script called. Promise throws outside of requests.
+	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. The
+	// parameter what is the name of the function that the script called. Promise throws outside of requests.
 	Promise(what string, work func(ctx context.Context) (settle func() goja.Value)) goja.Value
 	// Later calls f in a turn after the time d, in the present asynchronous context. The returned function cancels
 	// the call.

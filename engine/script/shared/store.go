@@ -192,8 +192,9 @@ func (s *Store) keys() []string {
 	return keys
 }
 
-// add adds by to the number under a key and returns the sum. If there is no entry, it stores by with the lifetime
-// ttl; an existing entry keeps its expiry time. ok is false if the existing value is not a number.
+// add increases the number under a key by the given amount and returns the sum. If there is no entry, it starts from
+// 0 and creates one with the lifetime ttl. An existing entry keeps its expiry time. ok is false if the existing value
+// is not a number.
 func (s *Store) add(key string, by float64, ttl time.Duration) (sum float64, ok bool, failed *errTooLarge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

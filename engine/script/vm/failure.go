@@ -211,7 +211,7 @@ const (
 )
 
 // addCauses appends the cause of an Error and the errors of an AggregateError to the stack, with their positions.
-// left is the number of levels that may still follow.
+// left is the number of further levels to include: the cause of a cause, and so on.
 func (f *Failure) addCauses(v *VM, o *goja.Object, left int) {
 	if left == 0 || len(f.Stack) > 2*MaxFrames {
 		return

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// ActiveCall returns the call on whose behalf the script runs. what is the name of the function that the script
-// called. ActiveCall throws an error with this name if there is no call or if the call is over.
+// ActiveCall returns the call on whose behalf the script runs. If there is no call or if it is over, ActiveCall
+// throws an error; its message begins with the parameter what, the name of the function that the script called.
 func (h *VM) ActiveCall(what string) *Call {
 	c := h.Call
 	if c == nil || c.Over.Load() {
