@@ -68,7 +68,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 		watch := []string{"-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", g.traceFile(), g.path}
 		p.cmd = exec.Command(g.strace, append(watch, args...)...)
 	}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = childGroup()
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
 	p.cmd.Env = env
 	for _, v := range os.Environ() {
@@ -122,12 +122,12 @@ func (p *process) awaitReady(ctx context.Context) error {
 // stop asks the process to end and waits. After 15 s it kills the process. It stops the whole
 // process group, since the server may run under strace.
 func (p *process) stop() {
-	group := -p.cmd.Process.Pid
-	syscall.Kill(group, syscall.SIGTERM)
+	pid := p.cmd.Process.Pid
+	signalGroup(pid, syscall.SIGTERM)
 	select {
 	case <-p.gone:
 	case <-time.After(15 * time.Second):
-		syscall.Kill(group, syscall.SIGKILL)
+		signalGroup(pid, syscall.SIGKILL)
 		<-p.gone
 	}
 }

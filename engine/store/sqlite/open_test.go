@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"restsrv/engine"
@@ -107,7 +106,7 @@ func asNobody(t *testing.T) {
 	}
 	cmd := exec.Command(copied, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	cmd.SysProcAttr = asUser(nobody)
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, fs.ErrPermission) {
 		t.Skipf("root may write everything, and no other user can run the test: %v", err)

@@ -11,7 +11,7 @@ import (
 )
 
 // childAttributes makes the kernel end the child process when this process ends.
-func childAttributes(as *syscall.Credential) *syscall.SysProcAttr {
+func childAttributes(as *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func childAttributes(as *syscall.Credential) *syscall.SysProcAttr {
+func childAttributes(as *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as}
 }
 

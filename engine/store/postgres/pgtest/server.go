@@ -29,8 +29,8 @@ type Server struct {
 	dir      string
 	bin      string
 	settings []string
-	as       *syscall.Credential // nil to run as the current user
-	running  chan struct{}       // closed when the server has ended; nil before the first start
+	as       *credential   // nil to run as the current user
+	running  chan struct{} // closed when the server has ended; nil before the first start
 	process  *os.Process
 }
 
@@ -75,7 +75,7 @@ func removeLeftOvers() {
 	for _, folder := range folders {
 		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), prefix), "-")
 		pid, err := strconv.Atoi(number)
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if err == nil && hasEnded(pid) {
 			_ = os.RemoveAll(folder)
 		}
 	}
@@ -114,7 +114,7 @@ func (s *Server) becomeUser() error {
 		}
 		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
 		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		s.as = newCredential(uint32(uid), uint32(gid))
 		return os.Chown(s.dir, int(uid), int(gid))
 	}
 	return errors.New("it does not run as root, and there is no user postgres or nobody")
