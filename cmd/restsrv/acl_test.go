@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// aclApp has a key, and a class to inherit from.
+// aclApp is an application with a class that has a key, and a descendant of it.
 const aclApp = `{
   "namespace": "hr",
   "classes": [
@@ -22,22 +22,21 @@ const aclApp = `{
   "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}
 }`
 
-// managed is an application and a database of it.
+// managed is an application with a database, for tests of commands.
 type managed struct {
 	t      *testing.T
 	config string
 	db     string
 }
 
-// onBothDatabases runs a test on a new database of each kind.
+// onBothDatabases runs a test with a new SQLite database and a new PostgreSQL database.
 func onBothDatabases(t *testing.T, run func(t *testing.T, a managed)) {
 	config := filepath.Join(application(t, map[string]string{"deploy.json": aclApp}), "deploy.json")
 	t.Run("sqlite", func(t *testing.T) { run(t, managed{t, config, "sqlite:" + filepath.Join(t.TempDir(), "test.db")}) })
 	t.Run("postgres", func(t *testing.T) { run(t, managed{t, config, pgtest.Database(t)}) })
 }
 
-// run runs a command on the database and returns all that it printed, the
-// error last.
+// run runs a command on the database and returns everything that it prints, followed by the error.
 func (a managed) run(line string) string {
 	a.t.Helper()
 	args := append(strings.Fields(line), "-config", a.config, "-db", a.db)
@@ -67,8 +66,7 @@ func (a managed) addUser(id string, roles string) {
 	}
 }
 
-// TestACLCommands runs the commands of an administrator of access in one
-// sequence.
+// TestACLCommands runs all subcommands of restsrv acl in one sequence.
 func TestACLCommands(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {
@@ -136,8 +134,8 @@ warning: attribute "phone" is declared by class person@hr: it is protected in al
 	})
 }
 
-// rulesApp has accounts with coactors from the data, and a role that objects
-// give.
+// rulesApp adds identities to accounts from the data (aclMetaMap) and has a role that depends on
+// objects (roleMap).
 const rulesApp = `{
   "namespace": "hr",
   "globals": {"plugins": {
@@ -152,8 +150,8 @@ const rulesApp = `{
   "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}
 }`
 
-// TestACLExplainsRules checks that explain includes the permissions from the
-// data and from the role map, as the server does.
+// TestACLExplainsRules checks that explain includes permissions from the data and from roleMap, as
+// the server does.
 func TestACLExplainsRules(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(application(t, map[string]string{"deploy.json": rulesApp}), "deploy.json")
@@ -236,9 +234,8 @@ func TestACLUsage(t *testing.T) {
 	}
 }
 
-// TestGrantsMove holds that an export and a migration have roles, resources and
-// grants, and that a server that runs on the database where they are restored
-// has them within half a second.
+// TestGrantsMove checks that an export and a migration include roles, resources and grants. A
+// server that runs on the target database must apply them within half a second.
 func TestGrantsMove(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {
@@ -278,8 +275,7 @@ func TestGrantsMove(t *testing.T) {
 	})
 }
 
-// TestACLWithBrokenClasses holds that access is managed also while the classes
-// cannot be read.
+// TestACLWithBrokenClasses checks that restsrv acl works even if the classes cannot be read.
 func TestACLWithBrokenClasses(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": aclApp})

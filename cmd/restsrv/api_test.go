@@ -50,7 +50,7 @@ func TestAPIPaths(t *testing.T) {
 	}
 }
 
-// notInAnswers are codes of errors that no service returns, with the reason.
+// notInAnswers lists codes of errors that no service returns, with the reason.
 var notInAnswers = map[string]string{
 	"granted": "command line", "hash": "import of accounts", "role": "command line", "subject": "command line", "resource": "command line",
 	"unknown-resource": "command line", "unknown-role": "command line", "permission": "command line", "account": "command line",

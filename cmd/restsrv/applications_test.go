@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// testApplication is an IONDV application that tests use as a whole.
+// testApplication is an IONDV application that tests use.
 type testApplication struct {
 	name, namespace string
-	overlays        []string // folders of testdata with the parts that its repository lacks
+	overlays        []string // folders of testdata with files that its repository does not contain
 
 	accounts    string // line of an import about accounts and roles
 	duplicates  int    // class files that describe a class again
@@ -74,7 +74,7 @@ func eachApplication(t *testing.T, test func(t *testing.T, app *testApplication)
 	}
 }
 
-// original returns a copy of the application as its authors left it.
+// original returns a copy of the application without overlays.
 func (a *testApplication) original(t *testing.T) (dir string) {
 	t.Helper()
 	from := filepath.Join("testdata", a.name)
@@ -86,8 +86,8 @@ func (a *testApplication) original(t *testing.T) (dir string) {
 	return dir
 }
 
-// complete returns a copy of the application with the parts that its repository lacks.
-// Files of later overlays replace those of earlier ones.
+// complete returns a copy of the application with its overlays. Later overlays replace files of
+// earlier ones.
 func (a *testApplication) complete(t *testing.T) (dir string) {
 	t.Helper()
 	dir = a.original(t)
@@ -97,8 +97,8 @@ func (a *testApplication) complete(t *testing.T) (dir string) {
 	return dir
 }
 
-// mutations returns the number of mutations to try: RESTSRV_MUTATIONS (300), or a fifth of
-// them for library if the larger application is tried, too.
+// mutations returns the number of mutations to try. It is RESTSRV_MUTATIONS or 300; for library it
+// is a fifth of that if develop-and-test is tried too.
 func (a *testApplication) mutations() int {
 	n := environmentNumber("RESTSRV_MUTATIONS", 300)
 	if a == libraryApp && isDirectory(developAndTestFolder) {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// attack is a flood of wrong sign-ins at a server of its own.
+// attack is a server that is flooded with wrong sign-ins.
 type attack struct {
 	*testing.T
 	p                                *process
@@ -43,13 +43,14 @@ func newAttack(t *testing.T, settings string, attempts, connections, addresses i
 	return a
 }
 
-// client sends from one loopback address, so that clients have different ones.
+// client returns a client that sends from a loopback address, so that clients can have different
+// addresses.
 func client(address string, connections int) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 }
 
-// signIn returns the status, and how long the answer took.
+// signIn returns the status of the answer and the time that it took.
 func (a *attack) signIn(c *http.Client, user, password string) (int, time.Duration) {
 	r, err := http.NewRequestWithContext(context.Background(), "GET", a.p.url+"/rest/simple", nil)
 	if err != nil {
@@ -71,8 +72,8 @@ func (a *attack) signIn(c *http.Client, user, password string) (int, time.Durati
 	return resp.StatusCode, time.Since(begin)
 }
 
-// run makes all attempts: two of three at one account, the others at names
-// that do not exist.
+// run makes all attempts. Two of three are for one account, the others for accounts that do not
+// exist.
 func (a *attack) run() {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -95,8 +96,8 @@ func (a *attack) run() {
 	all.Wait()
 }
 
-// others are the requests of another account from another address until until
-// is closed; all of them must be answered.
+// others sends requests of another account, from another address, until the channel is closed. All
+// of them must be answered. It returns the times that they took.
 func (a *attack) others(until <-chan struct{}) (waits []time.Duration) {
 	c := client("127.0.0.1", 4)
 	defer c.CloseIdleConnections()
@@ -143,7 +144,7 @@ func (a *attack) check(most int) {
 
 var memoryLine = regexp.MustCompile(`(?m)^(VmRSS|VmHWM):\s+(\d+) kB`)
 
-// memory returns the current and the highest memory of the process, in MiB.
+// memory returns the current and the peak memory of the process in MiB.
 func (a *attack) memory() (now, most int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.p.cmd.Process.Pid))
 	if err != nil {
@@ -160,9 +161,9 @@ func (a *attack) memory() (now, most int) {
 	return now, most
 }
 
-// TestAttack floods a server with wrong passwords: no more of them are checked
-// than the limits allow, other accounts are answered meanwhile, the attacked
-// account signs in from another address, and the log stays small.
+// TestAttack floods a server with wrong passwords. The server must not check more of them than the
+// limits allow. Other accounts must get answers meanwhile, the attacked account must be able to
+// sign in from another address, and the log must stay small.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t, `"signIn": {"perAccount": 5, "perAddress": 20, "maxDelay": 0.1}`, 500, 20, 3)
@@ -177,7 +178,7 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// TestLongAttack is 10,000 wrong sign-ins from 50 connections; .ci/long.
+// TestLongAttack makes 10,000 wrong sign-ins on 50 connections. It runs in .ci/long.
 func TestLongAttack(t *testing.T) {
 	long(t)
 	a := newAttack(t, `"audit": true`, 10_000, 50, 10)

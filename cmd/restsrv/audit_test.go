@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// No password and no token, right or wrong and sent in any way, appears in the log
-// at any level, or in the stored events.
+// TestRequestSecretsAreNotLogged checks that the log at any level and the stored events do not
+// contain passwords and tokens of requests, right or wrong ones.
 func TestRequestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": `{"globals": {"audit": true, "signIn": {"perAccount": 3}}, "modules": {"rest": {"globals": {

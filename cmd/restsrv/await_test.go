@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// awaiting is an application with a script. Its requests wait for the database
-// while another connection holds the lock on the notes.
+// awaiting is an application with a script that writes notes. Its requests wait while another
+// connection locks the notes.
 type awaiting struct {
 	*caseRun
 	client *http.Client
@@ -57,7 +57,7 @@ func (a *awaiting) ask(method, path string) string {
 	return fmt.Sprintf("%d %s", resp.StatusCode, text)
 }
 
-// lock keeps others from writing notes until the function returned is called.
+// lock locks the notes, so that requests cannot write them until unlock is called.
 func (a *awaiting) lock() (unlock func()) {
 	driver, address, begin := "sqlite", filepath.Join(a.dir, "notes.db"), "BEGIN IMMEDIATE"
 	if a.db != "" {
@@ -94,8 +94,8 @@ func awaitOnBoth(t *testing.T, run func(t *testing.T, db string)) {
 	})
 }
 
-// TestThousandRequestsAwait has two VMs hold a thousand requests that all wait
-// for the database at once, and then answer each of them.
+// TestThousandRequestsAwait sends a thousand requests to a script service with two VMs. All of them
+// wait for the database at the same time, and then all must be answered.
 func TestThousandRequestsAwait(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"vms": 2, "inFlight": 512, "queue": 1, "wallTime": 100}`)
@@ -110,7 +110,7 @@ func TestThousandRequestsAwait(t *testing.T) {
 	})
 }
 
-// thousand is one try; false when the lock was held for too long.
+// thousand makes one attempt. It returns false if the lock was held for too long.
 func (a *awaiting) thousand() bool {
 	unlock, since := a.lock(), time.Now()
 	var all sync.WaitGroup
@@ -140,8 +140,8 @@ func (a *awaiting) thousand() bool {
 	return true
 }
 
-// TestWallTimeEndsTheOperation checks that a request ends with 504 when it has
-// waited for the database too long, and that its write does not happen later.
+// TestWallTimeEndsTheOperation checks that a request that waits too long for the database ends with
+// 504, and that its write does not happen later.
 func TestWallTimeEndsTheOperation(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"wallTime": 0.5}`)
@@ -168,8 +168,7 @@ func TestWallTimeEndsTheOperation(t *testing.T) {
 	})
 }
 
-// TestQueueIsFull checks that a request gets 503 with Retry-After when too many
-// wait.
+// TestQueueIsFull checks that a request gets 503 with Retry-After if too many requests are waiting.
 func TestQueueIsFull(t *testing.T) {
 	awaitOnBoth(t, func(t *testing.T, db string) {
 		a := newAwaiting(t, db, `{"vms": 1, "inFlight": 1, "queue": 1}`)

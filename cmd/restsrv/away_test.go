@@ -29,8 +29,8 @@ const awayScript = `module.exports = {
   'POST /whole': () => dataRepo.transaction(async (tx) => { await tx.createItem('note@s', {title: 'two'}); }),
 };`
 
-// awayRequests are requests that need the database, one of each kind. NAME in
-// braces stands for a credential or a file.
+// awayRequests contains a request of each kind that needs the database. A name in braces stands for
+// a credential or a file.
 var awayRequests = []struct{ request, body, header string }{
 	{"GET /rest/open/note@s/n1", "", ""},
 	{"GET /rest/open/note@s?title=Tea&_total=1", "", ""},
@@ -52,10 +52,9 @@ var awayRequests = []struct{ request, body, header string }{
 	{"POST /rest/script/whole", "", ""},
 }
 
-// TestDatabaseAway stops PostgreSQL under a running server, by command and by
-// killing it, before the first authentication and after it. Requests that need
-// the database are answered 503 with Retry-After at once, and succeed as soon as
-// the database is back.
+// TestDatabaseAway stops PostgreSQL while a server runs, with its command and with a kill, before
+// and after the first authentication. Requests that need the database must get 503 with Retry-After
+// at once, and must succeed as soon as the database is back.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	database := pgtest.NewServer(t)
@@ -87,7 +86,7 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// proofs get everything that proves an account.
+// proofs requests one credential of each kind, for use in awayRequests.
 func (c *caseRun) proofs() *strings.Replacer {
 	basic := basicAuth("admin@local")
 	_, token := c.ask("GET", "/rest/token", "", "Authorization", basic)
@@ -102,7 +101,7 @@ func (c *caseRun) proofs() *strings.Replacer {
 		"{bearer}", member(c.T, tokens, "access_token"), "{file}", file, "{exchange}", c.code().Encode())
 }
 
-// everyKind sends a request of every kind. Each must be answered fast.
+// everyKind sends one request of each kind. Each must be answered quickly.
 func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, resp *http.Response, body string)) {
 	c.Helper()
 	for _, r := range awayRequests {
@@ -118,7 +117,7 @@ func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, res
 	}
 }
 
-// expectReady waits until /readyz answers 200.
+// expectReady waits until /readyz answers with the status and the text.
 func (c *caseRun) expectReady(status int, text string) {
 	c.Helper()
 	c.wait(fmt.Sprintf("/readyz answers %d", status), func() error {

@@ -11,22 +11,20 @@ import (
 	"testing"
 )
 
-// Tests in testdata/browser drive the pages with Chromium, by the library
-// playwright-core in Node.js, which npm installs as package-lock.json pins it.
-// Where one of them is missing they are skipped, unless RESTSRV_TEST_BROWSER
-// is "require", as in .ci/run. RESTSRV_TEST_SCREENSHOTS names a folder for
-// pictures of the pages.
+// The tests in testdata/browser control the pages of the server with Chromium. They use the library
+// playwright-core in Node.js, which npm installs as package-lock.json says. If one of these
+// programs is missing, they are skipped, unless RESTSRV_TEST_BROWSER is "require", as in .ci/run.
+// If RESTSRV_TEST_SCREENSHOTS is a folder, they save pictures of the pages there.
 
-// driver is testdata/browser with its library, made when the first test asks
-// for it.
+// driver is a copy of testdata/browser with its library. The first test that needs it creates it.
 var driver struct {
 	once sync.Once
 	dir  string
 	err  error
 }
 
-// browse plays a file of testdata/browser against servers, by the names that it
-// has for them, and shows each of its cases as a test.
+// browse runs a file of testdata/browser, and reports each of its cases as a test. servers are the
+// URLs of servers, by the names that the file uses.
 func browse(t *testing.T, file string, servers map[string]string) {
 	t.Helper()
 	chromium := tool(t, "chromium")
@@ -69,7 +67,7 @@ func browse(t *testing.T, file string, servers map[string]string) {
 	}
 }
 
-// tool finds a program, or skips the test.
+// tool returns the path of a program. If the program is missing, it skips the test.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -83,7 +81,7 @@ func tool(t *testing.T, name string) string {
 	return ""
 }
 
-// prepareDriver copies testdata/browser, and runs npm install in it.
+// prepareDriver copies testdata/browser and runs npm install in the copy.
 func prepareDriver() {
 	dir, err := os.MkdirTemp("", "restsrv-browser")
 	if err != nil {
@@ -108,8 +106,8 @@ type npmError struct {
 
 func (e *npmError) Error() string { return "npm ci: " + e.err.Error() + "\n" + e.out }
 
-// TestSignInPages drives /auth. brief is a server with short sessions, limited
-// one that accepts a single wrong password.
+// TestSignInPages tests the pages below /auth. Server brief has short sessions. Server limited
+// allows only one wrong password.
 func TestSignInPages(t *testing.T) {
 	t.Parallel()
 	tool(t, "chromium")

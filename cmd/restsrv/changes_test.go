@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/journal"
 )
 
-// TestChangesCannotSteerTerminals checks that values of clients are printed
-// without control characters, also C1, and are the same JSON.
+// TestChangesCannotSteerTerminals checks that restsrv changes prints values without control
+// characters, including C1, and that the JSON stays equal.
 func TestChangesCannotSteerTerminals(t *testing.T) {
 	const said = `{"title":"tea ` + "\u009b31m \u202e \u2028 \U000e0041" + ` \u001b é 日"}`
 	line := string(appendChange(nil, journal.Record{Type: journal.Create, Class: "note@s", ID: "n\u009b", Data: said}))

@@ -60,7 +60,7 @@ func TestCheckTouchesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckLibrary checks the whole report on the application of the tests.
+// TestCheckLibrary compares the report about application library with testdata/library-check.txt.
 func TestCheckLibrary(t *testing.T) {
 	t.Parallel()
 	out, stderr, err := command(t, "check", "-config", filepath.Join(libraryApp.original(t), "deploy.json"))
@@ -76,7 +76,7 @@ func TestCheckLibrary(t *testing.T) {
 	}
 }
 
-// TestCheckRealApplication reports on an application as its authors left it.
+// TestCheckRealApplication runs check on the application develop-and-test.
 func TestCheckRealApplication(t *testing.T) {
 	t.Parallel()
 	app := realApplication(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestColour shows that only a terminal gets colours, and which lines do.
+// TestColour checks that only a terminal gets colours, and which lines are coloured.
 func TestColour(t *testing.T) {
 	const text = "  1 | a\n> 2 | b\n    | ^"
 	if got := colourExcerpt(text, false); got != text {

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Where the attributes of crashApp lead: references by class and attribute,
-// links by collection from the class that has it to that of its members.
+// The targets of the attributes of crashApp. The key of a reference is its class and name. For a
+// collection with links, the value has the class of the owners and the class of the members.
 var (
 	crashReferences = map[string]map[string]string{"part@crash": {"box": "box@crash"}}
 	crashLinks      = map[string][2]string{"box@crash.tags": {"box@crash", "tag@crash"}}
 )
 
-// archive is the content of a database, read from an export with files.
+// archive holds the content of a database, read from an export with files.
 type archive struct {
 	items  state
-	faults []string // in which it contradicts itself
+	faults []string // contradictions in the export
 
 	raw      map[itemName]map[string]json.RawMessage
 	rows     map[string]fileRow // by id of the file
@@ -33,8 +33,7 @@ type archive struct {
 	ended    bool
 }
 
-// fileRow is a row of the system class of files. It names the object that has a
-// file.
+// fileRow is an item of the system class of files. It contains the object that has the file.
 type fileRow struct {
 	ID, Hash, Name, MimeType string
 	Size                     int
@@ -49,9 +48,9 @@ type archiveLinks struct {
 
 type archiveStage struct{ Class, Item, Workflow, Stage string }
 
-// readArchive reads an export and looks for inconsistencies: dangling links and
-// references, file rows without an object, files without a row or with
-// incomplete content, stages of missing objects.
+// readArchive reads an export and looks for contradictions: dangling links and references, file
+// rows without an object, files without a row or with incomplete content, stages of missing
+// objects.
 func readArchive(r io.Reader) *archive {
 	a := &archive{items: state{}, raw: map[itemName]map[string]json.RawMessage{}, rows: map[string]fileRow{}, contents: map[string][]byte{}, whole: map[string]int{}}
 	lines := bufio.NewReader(r)
@@ -86,7 +85,7 @@ func (a *archive) fault(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf(format, args...))
 }
 
-// line adds a line of the export, by its kind.
+// line reads a line of the export.
 func (a *archive) line(text []byte) {
 	var l map[string]json.RawMessage
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -130,7 +129,7 @@ func (a *archive) line(text []byte) {
 	}
 }
 
-// item takes the line of an item, of the application or of the server.
+// item reads the line of an item.
 func (a *archive) item(class, id string, l map[string]json.RawMessage, into func(any)) {
 	switch class {
 	case "#file":
@@ -148,7 +147,7 @@ func (a *archive) item(class, id string, l map[string]json.RawMessage, into func
 	}
 }
 
-// values are those of an item; its id is no value of its own.
+// values returns the values of an item, without its id.
 func (a *archive) values(name itemName, raw map[string]json.RawMessage) values {
 	v := values{}
 	for attribute, text := range raw {
@@ -167,8 +166,8 @@ func (a *archive) values(name itemName, raw map[string]json.RawMessage) values {
 	return v
 }
 
-// files returns names and contents of the files of an attribute. It removes
-// their rows: the remaining rows have no object.
+// files returns the names and contents of the files in an attribute. It removes the rows of these
+// files. The rows that remain at the end do not belong to an object.
 func (a *archive) files(name itemName, attribute string, text json.RawMessage) string {
 	if text[0] != '[' {
 		text = slices.Concat([]byte("["), text, []byte("]"))
@@ -197,7 +196,7 @@ func (a *archive) files(name itemName, attribute string, text json.RawMessage) s
 	return strings.Join(all, " ")
 }
 
-// fileText is a file among values.
+// fileText returns a file as a part of values.
 func fileText(name, content string) string { return name + "=" + content }
 
 func hashOf(content []byte) string {
@@ -205,7 +204,7 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// link adds members to the values of their owner.
+// link adds members to the values of the owner.
 func (a *archive) link(l archiveLinks) {
 	classes, ok := crashLinks[l.Collection]
 	owner := itemName{classes[0], l.Owner}
@@ -226,7 +225,7 @@ func (a *archive) link(l archiveLinks) {
 	a.items[owner] = a.items[owner].set(attribute, idList(append(idsIn(a.items[owner][attribute]), l.Members...)))
 }
 
-// idList is a collection in the values, and idsIn returns its ids.
+// idList returns ids as a value of a collection, and idsIn returns the ids in such a value.
 func idList(ids []string) string {
 	slices.Sort(ids)
 	return strings.Join(ids, " ")

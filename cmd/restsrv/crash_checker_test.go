@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// soundExport is a database of crashApp in which everything is right: a box
-// with a part and a tag, and a paper with a scan and two pages.
+// soundExport returns an export of crashApp without mistakes: a box with a part and a tag, and a
+// paper with a scan and two pages.
 func soundExport() []string {
 	file := func(id, content, attribute string) (descriptor, row string) {
 		facts := fmt.Sprintf(`"id":%q,"name":%q,"size":%d,"hash":%q`, id, id, len(content), hashOf([]byte(content)))
@@ -35,8 +35,8 @@ func soundExport() []string {
 	}
 }
 
-// knowing is a model that knows the sound export, with a write that was not
-// answered: a box with a part in it.
+// knowing returns a model of soundExport with a write that was not answered: a box with a part in
+// it.
 func knowing() *model {
 	return &model{name: "w0", items: state{
 		{boxes, "w0-1"}:  {"text": "one", "tags": "w0-3"},
@@ -49,8 +49,8 @@ func knowing() *model {
 	}}}
 }
 
-// TestCrashChecker checks that TestCrash finds each kind of fault, with its own
-// message and no other.
+// TestCrashChecker checks that the checker of TestCrash finds each kind of mistake in an export,
+// and reports it with one message.
 func TestCrashChecker(t *testing.T) {
 	box, part := `{"_class":"box@crash","_id":"w0-5","text":"five"}`, `{"_class":"part@crash","_id":"w0-6","text":"five","box":"w0-5"}`
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestCrashChecker(t *testing.T) {
 	}
 }
 
-// planted is the sound export with a fault in it.
+// planted returns soundExport with a mistake.
 func planted(t *testing.T, old, new string, more []string) string {
 	t.Helper()
 	lines := soundExport()

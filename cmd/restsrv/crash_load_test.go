@@ -29,7 +29,7 @@ const crashApp = `{
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo", "fileStorage": "ion://fileStorage"}}}}}}
 }`
 
-// crashWorkflow is that of parts: a move changes a part and its stage.
+// crashWorkflow is the workflow of parts. A move changes the part and its stage.
 const crashWorkflow = `{"name": "life", "caption": "Life", "wfClass": "part", "startState": "new",
   "states": [{"name": "new", "caption": "New"}, {"name": "made", "caption": "Made"}, {"name": "sold", "caption": "Sold"}],
   "transitions": [
@@ -37,8 +37,8 @@ const crashWorkflow = `{"name": "life", "caption": "Life", "wfClass": "part", "s
     {"name": "sell", "caption": "Sell", "startState": "made", "finishState": "sold", "assignments": [{"key": "text", "value": "is sold"}]},
     {"name": "renew", "caption": "Renew", "startState": "sold", "finishState": "new", "assignments": [{"key": "text", "value": "is new"}]}]}`
 
-// operations are the writes of the load. Each returns the next write of its
-// kind, or nil if there is no suitable object.
+// operations are the kinds of writes. next returns the next write of the kind, or nil if no object
+// is suitable.
 var operations = []struct {
 	name string
 	next func(*writer) *mutation
@@ -59,21 +59,21 @@ var operations = []struct {
 	{"forced move", (*writer).push},
 }
 
-// writer sends writes of all kinds, one after the other, to items of its own.
+// writer sends writes of all kinds, one after the other. It changes only its own items.
 type writer struct {
 	model
 	random  *rand.Rand
-	number  int // of the last name that it gave
+	number  int // number of names that it has used
 	counts  []int
-	refusal string                           // the answer to the rejected write
-	get     func(path string) (string, bool) // reads; false when that cannot be
+	refusal string                           // answer to the refused write
+	get     func(path string) (string, bool) // sends a GET request; false if that is not possible
 }
 
 func newWriter(name string, seed uint64) *writer {
 	return &writer{model: model{name: name, items: state{}}, random: rand.New(rand.NewPCG(seed, seed)), counts: make([]int, len(operations))}
 }
 
-// next returns a write of a random kind, and its kind.
+// next returns a write of a random kind, and the kind.
 func (w *writer) next() (x *mutation, kind int) {
 	for x == nil {
 		kind = w.random.IntN(len(operations))
@@ -83,7 +83,7 @@ func (w *writer) next() (x *mutation, kind int) {
 	return x, kind
 }
 
-// most is how many items of a class a writer has.
+// most is the maximum number of items of a class that a writer has.
 const most = 10
 
 const (
@@ -95,7 +95,7 @@ const (
 
 var crashClasses = []string{boxes, parts, tags, papers}
 
-// fresh returns an id that was never used, and text a value.
+// fresh returns an id that was not used before.
 func (w *writer) fresh() string {
 	w.number++
 	return fmt.Sprintf("%s-%d", w.name, w.number)
@@ -103,7 +103,7 @@ func (w *writer) fresh() string {
 
 func (w *writer) text() string { w.number++; return fmt.Sprintf("text %d", w.number) }
 
-// own are the ids of the items of a class that it has, mixed.
+// own returns the ids of the writer's items of a class, in random order.
 func (w *writer) own(class string) (ids []string) {
 	for name := range w.items {
 		if name.class == class {
@@ -115,12 +115,12 @@ func (w *writer) own(class string) (ids []string) {
 	return ids
 }
 
-// some are the first ids, as many as chance wants, up to n.
+// some returns the first ids, a random number of at most n.
 func (w *writer) some(ids []string, n int) []string {
 	return slices.Clone(ids[:w.random.IntN(min(n, len(ids))+1)])
 }
 
-// one returns a random item of a class, and false if there is no item.
+// one returns a random item of a class. It returns false if there is none.
 func (w *writer) one(class string) (itemName, bool) {
 	ids := w.own(class)
 	if len(ids) == 0 {
@@ -129,15 +129,15 @@ func (w *writer) one(class string) (itemName, bool) {
 	return itemName{class, ids[0]}, true
 }
 
-// any is some item of any class.
+// any returns a random item.
 func (w *writer) any() (itemName, bool) {
 	return w.one(crashClasses[w.random.IntN(len(crashClasses))])
 }
 
-// room reports whether it may have n more items of a class.
+// room reports whether the writer may have n more items of a class.
 func (w *writer) room(class string, n int) bool { return len(w.own(class))+n <= most }
 
-// partsOf are the ids of the parts in a box.
+// partsOf returns the ids of the parts in a box.
 func (w *writer) partsOf(box string) (ids []string) {
 	for name, v := range w.items {
 		if name.class == parts && v["box"] == box {
@@ -148,7 +148,7 @@ func (w *writer) partsOf(box string) (ids []string) {
 	return ids
 }
 
-// fields are the body of a request.
+// fields is the body of a request.
 type fields map[string]any
 
 func (f fields) String() string {
@@ -187,8 +187,8 @@ func (w *writer) change() *mutation {
 	return patch(name, fields{"text": text}, state{name: w.items[name].set("text", text)})
 }
 
-// remove deletes an item without references to it, of the class with the most
-// items. Collections lose it.
+// remove deletes an item of the class with the most items. No item may refer to it, but it may be a
+// member of collections.
 func (w *writer) remove() *mutation {
 	var name itemName
 	most := 0
@@ -206,8 +206,8 @@ func (w *writer) remove() *mutation {
 	return &mutation{method: "DELETE", path: "/rest/crud/" + name.class + "/" + name.id, after: after}
 }
 
-// retag returns the boxes of a tag after the tag got another id; if id is "",
-// after it was deleted.
+// retag returns the boxes that have the tag, with values after its id has changed to id. If id is
+// "", the tag is deleted.
 func (w *writer) retag(tag itemName, id string) state {
 	after := state{}
 	for name, v := range w.items {
@@ -219,7 +219,7 @@ func (w *writer) retag(tag itemName, id string) state {
 	return after
 }
 
-// rekey gives an item another id; references to it follow.
+// rekey changes the id of an item. References to it get the new id.
 func (w *writer) rekey() *mutation {
 	name, ok := w.any()
 	if !ok {
@@ -236,9 +236,9 @@ func (w *writer) rekey() *mutation {
 	return patch(name, fields{"id": id}, after)
 }
 
-// batch saves all parts and a few new ones in one request of the acceptor. Some
-// go into a box that only comes after them, one has a box in it, and a paper
-// comes with a file.
+// batch saves all parts and a few new ones in one request to the acceptor. Some of them refer to a
+// box that comes later in the request, one contains a box, and the request also has a paper with a
+// file.
 func (w *writer) batch() *mutation {
 	text, after, records := w.text(), state{}, []fields{}
 	later := w.fresh()
@@ -272,7 +272,7 @@ func (w *writer) batch() *mutation {
 	return &mutation{method: "POST", path: "/rest/acceptor", contentType: jsonType, body: string(body), after: after}
 }
 
-// batched are the ids of a batch: all parts, and a few new ones.
+// batched returns the ids of the parts in a batch: all existing ones and a few new ones.
 func (w *writer) batched() []string {
 	ids := w.own(parts)
 	for range min(3, most-len(ids)) {
@@ -281,7 +281,7 @@ func (w *writer) batched() []string {
 	return ids
 }
 
-// deep changes a part with its box, a new or a known one, as an object in it.
+// deep changes a part and, as a nested object, its box. The box may be new.
 func (w *writer) deep() *mutation {
 	part, ok := w.one(parts)
 	box, known := w.one(boxes)
@@ -296,8 +296,7 @@ func (w *writer) deep() *mutation {
 		state{part: w.items[part].set("text", text, "box", box.id), box: w.items[box].set("text", text)})
 }
 
-// nest creates a box with parts and tags in it, of each a new one and some that
-// are there.
+// nest creates a box with nested parts and tags. Some of them are new, and some exist.
 func (w *writer) nest() *mutation {
 	if !w.room(boxes, 1) || !w.room(parts, 1) || !w.room(tags, 1) {
 		return nil
@@ -316,7 +315,7 @@ func (w *writer) nest() *mutation {
 		"parts": mixed(moved, fields{"id": part, "text": text}), "tags": mixed(tagged, fields{"id": tag, "text": text})}, after)
 }
 
-// mixed are ids and an object.
+// mixed returns a list of an object and ids.
 func mixed(ids []string, object fields) []any {
 	all := []any{object}
 	for _, id := range ids {
@@ -325,7 +324,7 @@ func mixed(ids []string, object fields) []any {
 	return all
 }
 
-// relate adds to the collections of a box and removes from them.
+// relate adds members to the collections of a box and removes members.
 func (w *writer) relate() *mutation {
 	box, ok := w.one(boxes)
 	if !ok {
@@ -344,14 +343,14 @@ func (w *writer) relate() *mutation {
 	return patch(box, fields{"text": text, "parts": fields{"add": come, "remove": leave}, "tags": fields{"add": tag, "remove": untag}}, after)
 }
 
-// move puts parts into a box, or out of theirs.
+// move moves parts into a box; if box is "", it takes them out of their boxes.
 func (w *writer) move(after state, ids []string, box string) {
 	for _, id := range ids {
 		after[itemName{parts, id}] = w.items[itemName{parts, id}].set("box", box)
 	}
 }
 
-// replace gives the collections of a box their whole new values.
+// replace replaces the collections of a box.
 func (w *writer) replace() *mutation {
 	box, ok := w.one(boxes)
 	if !ok {
@@ -364,7 +363,7 @@ func (w *writer) replace() *mutation {
 	return patch(box, fields{"text": text, "parts": in, "tags": tagged}, after)
 }
 
-// upload is a file that a writer sends.
+// upload is a file in a request.
 type upload struct{ name, content string }
 
 func (u upload) String() string { return fileText(u.name, u.content) }
@@ -373,8 +372,8 @@ func (u upload) encoded() fields {
 	return fields{"name": u.name, "mimeType": "text/plain", "body": base64.StdEncoding.EncodeToString([]byte(u.content))}
 }
 
-// file is a new one. Many have a content that other writers send at about the
-// same time.
+// file returns a new file. Many files have a content that other writers send at about the same
+// time.
 func (w *writer) file() upload {
 	name, of := w.fresh(), w.name
 	if w.random.IntN(3) == 0 {
@@ -383,8 +382,8 @@ func (w *writer) file() upload {
 	return upload{name, strings.Repeat(fmt.Sprint(of, "-", name, ";"), 1+w.random.IntN(300))}
 }
 
-// upload sends a multipart form that creates a paper with three files, or
-// replaces those of one.
+// upload sends a multipart form. It creates a paper with three files, or replaces the files of a
+// paper.
 func (w *writer) upload() *mutation {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -408,8 +407,8 @@ func (w *writer) upload() *mutation {
 	return x
 }
 
-// reload replaces the scan of a paper and adds a page to those that stay, which
-// it names by their ids.
+// reload replaces the scan of a paper and adds a page. The other pages stay: the request contains
+// their ids.
 func (w *writer) reload() *mutation {
 	paper, ok := w.one(papers)
 	if !ok {
@@ -430,7 +429,7 @@ func (w *writer) reload() *mutation {
 		state{paper: w.items[paper].set("scan", scan.String(), "pages", strings.Join(kept, " "))})
 }
 
-// clear takes files from a paper.
+// clear removes files from a paper.
 func (w *writer) clear() *mutation {
 	paper, ok := w.one(papers)
 	v := w.items[paper]
@@ -443,7 +442,7 @@ func (w *writer) clear() *mutation {
 	return patch(paper, fields{"pages": []any{}}, state{paper: v.set("pages", "")})
 }
 
-// stageText is a stage of a part among values, "" for that in which parts begin.
+// stageText returns the stage of a part as a value. It is "" for the start state.
 func stageText(stage string) string {
 	if stage == "new" {
 		return ""
@@ -451,7 +450,7 @@ func stageText(stage string) string {
 	return "life@crash:" + stage
 }
 
-// transit moves a part by the one transition that is open to it.
+// transit moves a part by the only transition that is possible.
 func (w *writer) transit() *mutation {
 	part, ok := w.one(parts)
 	if !ok {
@@ -463,7 +462,7 @@ func (w *writer) transit() *mutation {
 		after: state{part: v.set("text", "is "+way[1], "stage", stageText(way[1]))}}
 }
 
-// push moves a part into a stage from any other.
+// push moves a part into a stage, whatever stage it is in.
 func (w *writer) push() *mutation {
 	part, ok := w.one(parts)
 	stage := []string{"new", "made", "sold"}[w.random.IntN(3)]

@@ -12,13 +12,13 @@ type itemName struct{ class, id string }
 
 func (n itemName) String() string { return n.class + " " + n.id }
 
-// values are the values of an item in a form that can be compared: text unchanged,
-// a reference as an id, members of a collection as their ids in order, files as
-// names and contents, a stage as the names of the workflow and of the stage. Null
-// and empty values are left out.
+// values holds the values of an item in a form that can be compared: text, a reference as an id,
+// members of a collection as sorted ids, files as names and contents, and a stage as the names of
+// its workflow and its state. It does not contain null and empty values.
 type values map[string]string
 
-// set returns a copy with other values, name and value in turn; "" is null.
+// set returns a copy with some values changed. The arguments are alternately names and values; ""
+// means null.
 func (v values) set(pairs ...string) values {
 	v = maps.Clone(v)
 	if v == nil {
@@ -32,7 +32,7 @@ func (v values) set(pairs ...string) values {
 	return v
 }
 
-// String cuts contents of files, which are long.
+// String returns the values as text. It shortens them, since contents of files are long.
 func (v values) String() string {
 	if v == nil {
 		return "nothing"
@@ -47,8 +47,8 @@ func (v values) String() string {
 // state is a set of items.
 type state map[itemName]values
 
-// mutation is a request that changes items, with the items after it; nil means a
-// deleted item.
+// mutation is a request that changes items. after holds the items as they are afterwards; nil means
+// a deleted item.
 type mutation struct {
 	method, path, contentType, body string
 
@@ -56,17 +56,17 @@ type mutation struct {
 	id    string // of the request
 }
 
-// model holds the known state of the items of one writer, which begin with its
-// name. No other writer changes them.
+// model holds the expected items of one writer. Their ids begin with the name of the writer, so no
+// other writer changes them.
 type model struct {
 	name    string
 	items   state
-	pending *mutation // sent, and not answered
+	pending *mutation // request without an answer
 
-	answered, whole, none int // number of answered writes, and results of the others
+	answered, whole, none int // number of answered writes, and of other writes that took effect or not
 }
 
-// done takes over a write.
+// done applies a write to the model.
 func (m *model) done(x *mutation) {
 	for name, v := range x.after {
 		if v == nil {
@@ -77,8 +77,8 @@ func (m *model) done(x *mutation) {
 	}
 }
 
-// check compares the found items with the model. If a write was not answered, it
-// learns here if all or no part of it took effect.
+// check compares items in the database with the model. If a write was not answered, check accepts
+// both results, and updates the model: either the whole write took effect or no part of it.
 func (m *model) check(found state) (faults []string) {
 	if x := m.pending; x != nil {
 		m.pending = nil
@@ -109,7 +109,8 @@ func (m *model) check(found state) (faults []string) {
 
 func (m *model) owns(name itemName) bool { return strings.HasPrefix(name.id, m.name+"-") }
 
-// settle reports whether all that a write changes is as after it, and as before.
+// settle reports whether all items that a write changes are as they are after it (whole), and
+// whether all are as they were before (none).
 func (m *model) settle(x *mutation, found state) (whole, none bool) {
 	whole, none = true, true
 	for name, after := range x.after {

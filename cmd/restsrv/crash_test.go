@@ -20,11 +20,10 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestCrash kills the server again and again while writers send all kinds of
-// changes; on PostgreSQL it kills all processes of the database, too. After
-// each kill the whole database is compared with the models of the writers: an
-// answered write is there, a write that was not answered is there completely or
-// not at all, and there are no dangling links. RESTSRV_LONG=1 kills fifty
+// TestCrash kills the server again and again while writers send all kinds of changes. On PostgreSQL
+// it also kills all processes of the database. After each kill it compares the whole database with
+// the models of the writers: answered writes must be there, writes without an answer must be there
+// completely or not at all, and there must be no dangling links. With RESTSRV_LONG=1 it kills fifty
 // times.
 func TestCrash(t *testing.T) {
 	kills := 2
@@ -55,24 +54,24 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// crash is an application under a load that kills end.
+// crash is an application with writers, on a server that is killed again and again.
 type crash struct {
 	*testing.T
 	dir     string
-	args    []string // of every command
+	args    []string // flags of all commands
 	server  *process
 	token   string
 	client  *http.Client
 	writers []*writer
 	kills   int
-	down    atomic.Bool // the server was killed: connections may break
+	down    atomic.Bool // the server was killed, so connections may break
 }
 
 const crashWriters = 8
 
 func newCrash(t *testing.T, args ...string) *crash {
 	c := newLoad(t, args...)
-	// The first starts do not come far: the database is made by bits.
+	// The first starts are killed very early, so the database is created in several steps.
 	for i := range 5 {
 		c.killStart(time.Duration(10*i) * time.Millisecond)
 	}
@@ -81,7 +80,7 @@ func newCrash(t *testing.T, args ...string) *crash {
 	return c
 }
 
-// newLoad is an application with writers, and no server yet.
+// newLoad returns an application with writers. The server is not started.
 func newLoad(t *testing.T, args ...string) *crash {
 	transport := &http.Transport{MaxIdleConnsPerHost: crashWriters}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -116,7 +115,8 @@ func (c *crash) killStart(after time.Duration) {
 	p.kill()
 }
 
-// killServer kills the server, and sometimes the next one before it serves.
+// killServer kills the server. Sometimes it also starts another one and kills that before it
+// listens.
 func (c *crash) killServer() {
 	c.down.Store(true)
 	c.server.kill()
@@ -125,8 +125,8 @@ func (c *crash) killServer() {
 	}
 }
 
-// round runs the writers until a process is killed, and checks the data after
-// the restart.
+// round runs the writers until a process is killed. Then it restarts the server and checks the
+// data.
 func (c *crash) round(kill, start func()) {
 	var writing sync.WaitGroup
 	for _, w := range c.writers {
@@ -140,7 +140,7 @@ func (c *crash) round(kill, start func()) {
 	c.check()
 }
 
-// load sends the writes of one writer up to the first that fails.
+// load sends writes of one writer until one fails.
 func (c *crash) load(w *writer) {
 	for {
 		x, kind := w.next()
@@ -168,8 +168,8 @@ func timeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// send sends a request. Status 0 means that there was no answer. If the request
-// may be tried again, the text begins with when.
+// send sends a request. Status 0 means that there was no answer. If the request may be sent again,
+// text begins with the reason.
 func (c *crash) send(x *mutation) (status int, text string, err error) {
 	r, err := http.NewRequest(x.method, c.server.url+x.path, strings.NewReader(x.body))
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *crash) get(path string) (string, bool) {
 	return body, status == 200 && err == nil
 }
 
-// check compares an export with the models of the writers.
+// check compares an export with the models of the writers. It fails the test if they differ.
 func (c *crash) check() {
 	c.Helper()
 	var models []*model
@@ -230,13 +230,13 @@ func (c *crash) compare(models []*model) (faults []string) {
 	return faults
 }
 
-// command are the arguments of a command for the application.
+// command returns the arguments of a command for the application.
 func (c *crash) command(name string, args ...string) []string {
 	return slices.Concat([]string{name, "-config", filepath.Join(c.dir, "deploy.json")}, c.args, args)
 }
 
-// end makes the final checks: the only remains are contents without an object,
-// the data are complete without them, and SQLite finds its file correct.
+// end makes the final checks. restsrv files must find only contents without an object, the data
+// must be complete without these contents, and SQLite must find the file correct.
 func (c *crash) end() {
 	c.age(2 * time.Hour)
 	remains := mustRun(c.T, c.command("files", "-remove")...)
@@ -265,7 +265,7 @@ func (c *crash) end() {
 	c.Logf("answered: %s; %s", strings.Join(mix, ", "), lines[len(lines)-1])
 }
 
-// age makes all that is in the file storage older.
+// age changes the times of all stored files, so that they are older.
 func (c *crash) age(by time.Duration) {
 	old := time.Now().Add(-by)
 	err := filepath.WalkDir(filepath.Join(c.dir, "files"), func(path string, d os.DirEntry, err error) error {

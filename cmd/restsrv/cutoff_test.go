@@ -14,9 +14,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestCopiesCutOff kills commands that fill a database again and again, each
-// time somewhat later. The same command then completes the work: no object is
-// missing, doubled or in another order.
+// TestCopiesCutOff kills commands that fill a database, each time a little later. When the same
+// command runs again, it must complete the work: no object is missing, duplicated or in another
+// order.
 func TestCopiesCutOff(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": crashApp, "big.ndjson": bigExport(1500)})
@@ -57,7 +57,8 @@ func TestCopiesCutOff(t *testing.T) {
 	}
 }
 
-// killAfter starts restsrv and reports whether it had to be killed.
+// killAfter starts restsrv and kills it after a while. It returns false if the command ended
+// before.
 func killAfter(t *testing.T, wait time.Duration, args []string) bool {
 	t.Helper()
 	cmd := exec.Command(binary(t), args...)
@@ -70,7 +71,7 @@ func killAfter(t *testing.T, wait time.Duration, args []string) bool {
 	return !kill.Stop() && err != nil
 }
 
-// bigExport is an export of so many boxes, each with a part, a tag and a paper.
+// bigExport returns an export with a number of boxes, each with a part, a tag and a paper.
 func bigExport(boxes int) string {
 	var rows, items, links strings.Builder
 	content := []byte("a scan")

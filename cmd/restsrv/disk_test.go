@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// disk is a model of a directory on a disk: the data that processes have
-// written, and the part that survives a power cut. The content of a file is
-// safe after its fsync, names in a folder after that of the folder.
+// disk is a model of a directory on a disk. It knows the data that processes have written, and the
+// part of it that survives a power cut. The content of a file survives after fsync of the file, and
+// the names in a folder after fsync of the folder.
 type disk struct {
 	root  *node
-	names []naming // that no fsync has made sure, in their order
-	named int      // how many there were, ever
+	names []naming // changes of names without an fsync, in their order
+	named int      // total number of changes of names
 }
 
 // node is a file or a folder.
@@ -25,11 +25,11 @@ type node struct {
 	sure  map[string]*node // after a power cut
 
 	content []byte    // after a power cut
-	writes  []writing // that no fsync has made sure
-	synced  int       // how many are in content
+	writes  []writing // writes without an fsync
+	synced  int       // number of writes that are in content
 }
 
-// naming gives a name in a folder to a node, or takes it away: nil.
+// naming gives a node a name in a folder. If node is nil, it removes the name.
 type naming struct {
 	folder *node
 	name   string
@@ -37,7 +37,7 @@ type naming struct {
 	number int
 }
 
-// writing is a write to a file; without data it sets the size.
+// writing is a write to a file. Without data it sets the size.
 type writing struct {
 	at   int64
 	data []byte
@@ -45,7 +45,7 @@ type writing struct {
 
 func folder() *node { return &node{names: map[string]*node{}, sure: map[string]*node{}} }
 
-// find returns the entry at a path, or nil.
+// find returns the node at a path, or nil.
 func (d *disk) find(path string) *node {
 	n := d.root
 	for _, name := range strings.Split(path, "/") {
@@ -57,7 +57,7 @@ func (d *disk) find(path string) *node {
 	return n
 }
 
-// name gives a path to a node, or takes it away.
+// name gives a node a path. If n is nil, it removes the path.
 func (d *disk) name(path string, n *node) error {
 	parent := d.find(filepath.Dir(path))
 	if parent == nil || parent.names == nil {
@@ -82,8 +82,7 @@ func (m naming) apply(sure map[string]*node) {
 	}
 }
 
-// now returns the moment to pass to sync so that it covers all operations so
-// far.
+// now returns a moment for sync that includes all operations so far.
 func (d *disk) now(n *node) int {
 	if n.names == nil {
 		return n.synced + len(n.writes)
@@ -91,8 +90,8 @@ func (d *disk) now(n *node) int {
 	return d.named
 }
 
-// sync makes sure of the writes to a file, or of the names in a folder, up to
-// that moment.
+// sync makes the writes to a file, or the names in a folder, survive a power cut. It includes the
+// operations up to the moment.
 func (d *disk) sync(n *node, moment int) {
 	if n.names == nil {
 		for ; n.synced < moment; n.synced++ {
@@ -127,8 +126,8 @@ func (w writing) apply(content []byte) []byte {
 // sector is the unit that a disk writes atomically.
 const sector = 512
 
-// cut writes the state after a power cut into a directory: all safe data, and a
-// random part of the rest: a prefix of the names, and any sectors of any write.
+// cut writes the state after a power cut into a directory: all data that survive, and a random part
+// of the others. Of these, it takes the first changes of names and any sectors of each write.
 func (d *disk) cut(t *testing.T, dir string, some func(n int) int) {
 	t.Helper()
 	extra := map[*node][]naming{}
@@ -160,7 +159,7 @@ func (n *node) leave(t *testing.T, path string, extra map[*node][]naming, some f
 	}
 }
 
-// tear applies some of the sectors of a write.
+// tear applies some of the sectors of a write to the content.
 func (w writing) tear(content []byte, some func(int) int) []byte {
 	if w.data == nil {
 		if some(1) == 1 {

@@ -1,50 +1,50 @@
 package main
 
-// The cases in testdata/*.txtar say what restsrv does, one behaviour a file.
-// A case is a comment, then sections that are done in order:
+// The cases in testdata/*.txtar describe what restsrv does, one behaviour in each file. A case is a
+// comment, followed by sections that are executed in order:
 //
 //	-- FILE --        writes FILE into the application directory, also while the server runs
-//	-- repository --  copies the files and folders it lists from this repository
-//	-- start --       starts the server with the flags it lists; stops it first if it runs
+//	-- repository --  copies the listed files and folders from this repository
+//	-- start --       starts the server with the listed flags; if it runs, stops it first
 //	-- stop --        stops the server
 //	-- http --        sends requests; starts the server if it does not run
 //	-- shell --       runs commands
-//	-- log --         waits until each of its lines is matched by a line of the server's log
+//	-- log --         waits until each of its lines matches a line in the log of the server
 //
-// In http, lines with > are sent and lines with < must be answered:
+// In http, lines with > are sent, and lines with < are expected:
 //
 //	> PATCH /rest/crud/note@sample/n1        method and path, sent as they are
 //	> Content-Type: application/json         header lines; Host, Connection and Content-Length are added
 //	>
 //	> {"title":"Tea"}                        body; Transfer-Encoding: chunked sends it in chunks
-//	< 200                                    "200 eventually" asks again until all of it is so, "200 meanwhile"
-//	                                         lets it come while the section goes on; it must come before its end
-//	< ETag: "{{etag}}"                       a header line that must be there; several of one name may
-//	< no Warning                             a header that must not be there
+//	< 200                                    with "200 eventually" the request is repeated until the whole answer is as
+//	                                         expected; with "200 meanwhile" the answer may arrive until the section ends
+//	< ETag: "{{etag}}"                       a header line that is required; a name may have several
+//	< no Warning                             a header that is not allowed
 //	<
-//	< {"_id":"n1",…}                         body; nothing here means an empty one, no < alone any
+//	< {"_id":"n1",…}                         body; if this line is missing, the body must be empty; without the < above it,
+//	                                         the body is not checked
 //
-// A body of one line is compared byte by byte, JSON of several lines as JSON.
-// "contains {...}" is JSON that must have these members, among others;
-// "visible text: x" is what a reader of the HTML page sees.
+// A body of one line is compared byte by byte, and JSON of several lines as JSON. "contains {...}"
+// is JSON that must have these fields, among others. "visible text: x" is text that a browser shows
+// for an HTML page.
 //
-// In shell, "$ restsrv user list" runs a command on the same application, lines
-// with > are its input, lines with < must be matched by lines of its output, and
-// "< ok" and "< fails" by how it ends.
+// In shell, "$ restsrv user list" runs a command on the same application. Lines with > are its
+// input. Lines with < must match lines of its output. "< ok" and "< fails" are its result.
 //
-// Everywhere … stands for any text, {{name}} for what it stood for first, and
-// {{dir}} for the application directory; {{repeat 3 "x"}}, {{hex ff}} and
-// {{base64 "a:b"}} are written out. Lines that begin with # are comments. The
-// variable RESTSRV_ADMIN_PASSWORD is "secret".
+// Everywhere, … stands for any text, {{name}} for the text that it matched first, and {{dir}} for
+// the application directory. {{repeat 3 "x"}}, {{hex ff}} and {{base64 "a:b"}} are replaced by
+// their values. Lines that begin with # are comments. The variable RESTSRV_ADMIN_PASSWORD is
+// "secret".
 //
-// Services that ask for no credentials act for the account anonymous, which may
-// do everything, unless the case itself says by "$ restsrv acl" who may do what.
+// Services without authentication use the account anonymous. It has all permissions unless the case
+// runs "$ restsrv acl".
 //
-// Every case is played on SQLite and on PostgreSQL, and the answers must be the
-// same, byte by byte but for what is made anew each time (see alike); unless the
-// first line of the case is "sqlite only: " and a reason.
+// Each case runs on SQLite and on PostgreSQL. The answers must be equal byte by byte, except values
+// that differ each time (see alike). A case for SQLite only begins with the line "sqlite only: "
+// and a reason.
 //
-// No answer of any case may tell what is inside the server: see leaks.
+// No answer may reveal internals of the server (see leaks).
 
 import (
 	"bufio"
@@ -98,7 +98,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// sameAnswers compares the answers of both databases to each request.
+// sameAnswers compares the answers on both databases to each request.
 func sameAnswers(t *testing.T, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -112,13 +112,12 @@ func sameAnswers(t *testing.T, got, want []string) {
 	}
 }
 
-// anew matches values that differ each time: generated ids, times, tokens and
-// the numbers of requests.
+// anew matches values that differ each time: generated ids, times, tokens and request numbers.
 var anew = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[a-z2-7]{26}(?:\b|_)|20\d\d-\d\d-\d\dT[0-9:.]+Z|\b(?:[0-9a-f]{16}|[0-9a-f]{40})\b|"requestId":"[^"]*"|/tmp/\S*`)
 
 func alike(answer string) string { return anew.ReplaceAllString(answer, "…") }
 
-// caseRun is one case being played.
+// caseRun is the execution of one case.
 type caseRun struct {
 	*testing.T
 	dir  string // the application directory
@@ -131,8 +130,8 @@ type caseRun struct {
 	open bool   // the anonymous account must still be granted everything
 }
 
-// play plays a case and returns the answers to the requests in it, those that
-// come in no certain order left out.
+// play executes a case and returns the answers to its requests. It leaves out answers that arrive
+// in no fixed order.
 func play(t *testing.T, text, db string) []string {
 	outer := t.TempDir() // a case may write beside the application, too
 	c := &caseRun{T: t, dir: filepath.Join(outer, "app"), db: db, vars: vars{}}
@@ -152,7 +151,7 @@ func play(t *testing.T, text, db string) []string {
 	return c.told
 }
 
-// do runs a section of a case.
+// do executes a section of a case.
 func (c *caseRun) do(s section) {
 	c.Helper()
 	switch s.name {
@@ -174,7 +173,7 @@ func (c *caseRun) do(s section) {
 	}
 }
 
-// save writes a file as editors do: beside it, then over it.
+// save writes a file like an editor does: it writes a temporary file and renames it.
 func (c *caseRun) save(name, text string) {
 	c.Helper()
 	file := filepath.Join(c.dir, filepath.FromSlash(name))
@@ -208,7 +207,7 @@ func (c *caseRun) env(name string) string {
 
 var listens = regexp.MustCompile(`msg=listening .*?addr=(\S+)`)
 
-// startServer runs the real thing in this process, and waits until it listens.
+// startServer runs the server in this process and waits until it listens.
 func (c *caseRun) startServer(flags ...string) {
 	c.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -243,7 +242,7 @@ func (c *caseRun) startServer(flags ...string) {
 	}
 }
 
-// restsrv runs a command on the application that must succeed.
+// restsrv runs a command on the application. The command must succeed.
 func (c *caseRun) restsrv(args ...string) {
 	c.Helper()
 	var out lockedBuffer
@@ -261,7 +260,7 @@ func (c *caseRun) stopServer() {
 	}
 }
 
-// wait tries until there is no error, or patience ends.
+// wait calls try until it returns no error, for at most the time patience.
 func (c *caseRun) wait(what string, try func() error) {
 	c.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -281,7 +280,7 @@ func (c *caseRun) expectLog(text string) {
 	}
 }
 
-// lines are the lines that are not empty and no comments.
+// lines returns the lines of a text except empty lines and comments.
 func lines(text string) (all []string) {
 	for _, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
@@ -300,7 +299,7 @@ func anyLine(v vars, want, text string) error {
 	return fmt.Errorf("no line matches %q", want)
 }
 
-// shell runs the commands of a section, each up to the next one.
+// shell runs the commands of a section.
 func (c *caseRun) shell(text string) {
 	for _, command := range strings.Split("\n"+strings.Join(lines(text), "\n"), "\n$ ")[1:] {
 		line, rest, _ := strings.Cut(command, "\n")
@@ -325,7 +324,7 @@ func (c *caseRun) shell(text string) {
 	}
 }
 
-// command runs one command line; a server that starts is stopped at once.
+// command runs one command line. If it starts a server, the server is stopped at once.
 func (c *caseRun) command(line, input string) (output string, err error) {
 	args := strings.Fields(c.vars.expand(line))[1:]
 	switch {
@@ -388,8 +387,7 @@ func (c *caseRun) http(text string) {
 	}
 }
 
-// exchange sends a request and compares the answer. It returns its status and
-// body.
+// exchange sends a request and compares the answer. It returns the status and the body.
 func (c *caseRun) exchange(e exchange, v vars) (string, error) {
 	resp, body, err := c.send(e, v)
 	if err != nil {
@@ -431,13 +429,13 @@ func (c *caseRun) judge(e exchange, v vars, resp *http.Response, body string) er
 	return nil
 }
 
-// leaks lists texts that no answer may contain.
+// leaks returns texts that must not occur in an answer.
 func (c *caseRun) leaks() []string {
 	here, _ := os.Getwd()
 	return []string{"sql:", "SQLITE", "pq:", "SQLSTATE", ".go:", "goroutine", "$argon2", c.dir, filepath.Dir(filepath.Dir(here))}
 }
 
-// send writes a request as the case has it and reads the answer.
+// send sends a request as it is written in the case, and reads the answer.
 func (c *caseRun) send(e exchange, v vars) (*http.Response, string, error) {
 	header, body := v.expand(strings.Join(e.header, "\r\n")), v.expand(e.body)
 	lower := "\r\n" + strings.ToLower(header)
@@ -467,7 +465,7 @@ func (c *caseRun) send(e exchange, v vars) (*http.Response, string, error) {
 	return resp, string(answer), err
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

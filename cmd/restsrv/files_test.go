@@ -18,7 +18,7 @@ const filesApplication = `{"namespace": "sample",
 	"classes": [{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "guid"}, {"name": "scan", "type": "file"}]}],
 	"modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}}`
 
-// upload makes a note with a file and returns the id of the file.
+// upload creates a note with a file and returns the id of the file.
 func (p *process) upload(t *testing.T, id, base64 string) string {
 	t.Helper()
 	status, body, err := p.request("POST", "/rest/crud/note@sample", "application/json", `{"id":"`+id+`","scan":{"name":"a.txt","mimeType":"text/plain","body":"`+base64+`"}}`)
@@ -29,7 +29,7 @@ func (p *process) upload(t *testing.T, id, base64 string) string {
 	return note.Scan.ID
 }
 
-// stored are the contents in the file storage of an application.
+// stored returns the files with contents in the file storage of an application.
 func stored(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(dir, "files", "objects"), func(path string, d fs.DirEntry, err error) error {
@@ -44,8 +44,8 @@ func stored(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestFiles checks that restsrv files lists and removes content that no object
-// refers to, as after a crash, once it is old enough, while the server runs.
+// TestFiles checks that restsrv files lists and removes contents to which no object refers, such as
+// after a crash, if they are old enough. It runs while the server runs.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": filesApplication})
@@ -88,8 +88,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// wantStored waits until the file storage has a number of contents. Contents that
-// no object refers to are removed in the background.
+// wantStored waits until the file storage has a number of contents. Contents to which no object
+// refers are removed in the background.
 func wantStored(t *testing.T, what, dir string, want int) {
 	t.Helper()
 	for range 200 {
@@ -116,9 +116,9 @@ const stagedScript = `module.exports = {
     throw new Error('no'); }); } catch (e) { return 1; } },
 };`
 
-// TestFailedRequestsLeaveNoFiles sends files in every kind of request that stores
-// them, and counts the contents in the folder. Contents of failed requests, and
-// contents that no object refers to any more, must be removed.
+// TestFailedRequestsLeaveNoFiles sends files in each kind of request that stores them, and counts
+// the contents in the folder. Contents of failed requests must be removed, and contents to which no
+// object refers any more.
 func TestFailedRequestsLeaveNoFiles(t *testing.T) {
 	t.Parallel()
 	onEachDatabase(t, func(t *testing.T, db string) {
@@ -168,8 +168,8 @@ func onEachDatabase(t *testing.T, run func(t *testing.T, db string)) {
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Database(t)) })
 }
 
-// TestExportFiles holds that an export with -files brings the contents of files
-// into another application, and one without leaves them out.
+// TestExportFiles checks that an export with -files takes the contents of files to another
+// application, and that an export without it does not.
 func TestExportFiles(t *testing.T) {
 	t.Parallel()
 	from := application(t, map[string]string{"deploy.json": filesApplication})

@@ -8,11 +8,11 @@ import (
 	"restsrv/engine"
 )
 
-// gateMaker generates the world of a seed.
+// gateMaker generates the world for a seed.
 type gateMaker struct {
 	*rand.Rand
 	world *gateWorld
-	names int // attributes so far
+	names int // number of attributes so far
 
 	// displays is set if the formula being made, or an attribute in it, contains
 	// display strings.

@@ -8,11 +8,10 @@ import (
 	"restsrv/engine"
 )
 
-// probes are requests that random ones seldom make: changes of objects that the
-// account may neither read nor change, of classes with event handlers; changes of
-// an id to that of a hidden object; and repeated requests with an Idempotency-Key.
-// They have a random number generator of their own, so the rest of the world is
-// the same with and without them.
+// probes returns requests that random generation seldom produces. They change objects that the
+// account may neither read nor change, in classes with event handlers; they change an id to the id
+// of a hidden object; and they repeat requests with an Idempotency-Key. They use their own random
+// numbers, so the rest of the world does not depend on them.
 func (m *gateMaker) probes(account int) (all []gateRequest) {
 	a := &asker{gateMaker: &gateMaker{Rand: rand.New(rand.NewPCG(m.world.Seed, uint64(100+account))), world: m.world}, account: account, made: 1000}
 	for _, row := range m.world.Rows {
@@ -29,8 +28,7 @@ func (m *gateMaker) probes(account int) (all []gateRequest) {
 	return append(all, a.repeated()...)
 }
 
-// handled changes or deletes a hidden object if a handler hears of that before it
-// happens.
+// handled changes or deletes a hidden object if its class has a handler that runs before that.
 func (a *asker) handled(row *gateRow) (all []gateRequest) {
 	for c := row.Class; c != nil; c = c.Ancestor {
 		text := strings.Join(c.Handlers, "")
@@ -49,7 +47,7 @@ func (a *asker) handled(row *gateRow) (all []gateRequest) {
 	return all
 }
 
-// plainValues has a text of a class, or no value.
+// plainValues returns a value for one text attribute of the class, or no value.
 func (a *asker) plainValues(c *gateClass) map[string]any {
 	values := map[string]any{}
 	for _, p := range c.kinds("text") {
@@ -61,7 +59,7 @@ func (a *asker) plainValues(c *gateClass) map[string]any {
 	return values
 }
 
-// renamed gives an object the id of a hidden one of its class.
+// renamed changes the id of an object to the id of a hidden object of its class.
 func (a *asker) renamed(row *gateRow) []gateRequest {
 	for _, other := range a.world.Rows {
 		if other.Class == row.Class && a.world.gone(a.account, other) {
@@ -71,7 +69,7 @@ func (a *asker) renamed(row *gateRow) []gateRequest {
 	return nil
 }
 
-// repeated is a write that is sent twice with one Idempotency-Key.
+// repeated returns a write twice, with one Idempotency-Key.
 func (a *asker) repeated() []gateRequest {
 	r := pick(a.gateMaker, a.create, a.change, a.batch, a.remove)()
 	if r.Claims {

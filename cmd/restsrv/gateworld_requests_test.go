@@ -16,7 +16,7 @@ const gateRequests = 20 // of each account
 type asker struct {
 	*gateMaker
 	account int
-	made    int // new ids and unique values so far
+	made    int // number of new ids and unique values so far
 }
 
 func (m *gateMaker) requests(account int) {
