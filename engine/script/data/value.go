@@ -188,8 +188,8 @@ func (h *Binding) answerValue(it *engine.Item, p *engine.Property, here *path) g
 	return h.FromValue(v)
 }
 
-// rawNumber returns a value that JSON.stringify writes as the number text, even if a JavaScript Number cannot
-// represent it exactly.
+// rawNumber returns a number that JSON.stringify writes exactly as the given text, even if a JavaScript Number cannot
+// represent it.
 func (h *Binding) rawNumber(text string) goja.Value {
 	json := h.JS.Get("JSON")
 	make, _ := goja.AssertFunction(json.(*goja.Object).Get("rawJSON"))
