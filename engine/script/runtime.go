@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Dir    string           // application directory; scripts outside of it are not read
 	Limits limits.Limits    // limits of services that do not set their own
-	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load for all services, default 10 s; the first New of a process sets it, and longer limits of services are lowered to it
+	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load of services; the first New of a process sets it; default 10 s
 	Heap   int64            // maximum bytes of the Go heap, see vm.Watchdog; default 70 % of GOMEMLIMIT, or 512 MiB
 	Held   func() int64     // returns the bytes of bodies and responses, which do not count for Heap; may be nil
 	Dev    bool             // development mode: send X-Script-Error with the position of a failure, watch module variables

@@ -31,7 +31,7 @@ type LoadError struct {
 	Excerpt string // the surrounding lines with numbers and a caret, "" if unknown
 	Message string
 
-	byEngine bool // the engine does not compile the text; the transpiler may make text that it compiles
+	byEngine bool // goja has rejected the text; package transpile may produce text that goja accepts
 }
 
 // Error returns one line in the form file:line:column: message.
@@ -185,9 +185,9 @@ func (s *Source) compile() error {
 	return err
 }
 
-// transform compiles a file that goja cannot compile: package transpile first transforms its text. refused is the error
-// with which goja rejected the file, or nil if goja has not parsed it. If goja rejects the result too, the text is
-// transformed again, without the syntax of recent years.
+// transform compiles a file that goja cannot compile: package transpile first transforms its text. refused is the
+// error with which goja rejected the file, or nil if goja has not parsed it. If goja rejects the result, too, the
+// text is transformed again to older syntax (see transpile.Input.Older).
 func (s *Source) transform(text string, refused *LoadError) error {
 	if line, column := sandbox.TooLong(text, true); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", sandbox.MaxSteep))
@@ -208,7 +208,7 @@ func (s *Source) transform(text string, refused *LoadError) error {
 	return err
 }
 
-// transformAs transforms and compiles the text of in. refused is that of transform.
+// transformAs transforms the text of in and compiles the result. See transform for refused.
 func (s *Source) transformAs(in transpile.Input, refused *LoadError) error {
 	out, err := transpile.Transform(in)
 	var f *transpile.Fault
@@ -258,7 +258,7 @@ func (s *Source) buildProgram(prg *ast.Program, m transpile.Map, text string) er
 	return engineFault(s.newFault(0, 0, "syntax error: "+err.Error()))
 }
 
-// engineFault marks a fault as one of the engine, and returns it.
+// engineFault sets f.byEngine and returns f.
 func engineFault(f *LoadError) *LoadError {
 	f.byEngine = true
 	return f

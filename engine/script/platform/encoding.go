@@ -8,15 +8,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// encodings maps the names of encodings that Buffer accepts to their canonical names.
+// encodings maps the names of the encodings of Buffer to their canonical names.
 var encodings = map[string]string{
 	"utf8": "utf8", "utf-8": "utf8", "hex": "hex", "base64": "base64", "base64url": "base64url",
 	"latin1": "latin1", "binary": "latin1", "ascii": "ascii",
 	"ucs2": "utf16le", "ucs-2": "utf16le", "utf16le": "utf16le", "utf-16le": "utf16le",
 }
 
-// encodingName returns the canonical name of an encoding; undefined and null mean UTF-8. It throws if the encoding is
-// not known.
+// encodingName returns the canonical name of an encoding. undefined and null mean UTF-8. It throws if there is no
+// such encoding.
 func (p *Platform) encodingName(v goja.Value) string {
 	if goja.IsUndefined(v) || goja.IsNull(v) {
 		return "utf8"
@@ -28,7 +28,7 @@ func (p *Platform) encodingName(v goja.Value) string {
 	return name
 }
 
-// encodeText returns the bytes of a text in an encoding.
+// encodeText returns the bytes of a text in the given encoding. The name of the encoding must be canonical.
 func (p *Platform) encodeText(v goja.Value, encoding string) []byte {
 	s, ok := v.(goja.String)
 	if !ok {
@@ -57,14 +57,14 @@ func (p *Platform) encodeText(v goja.Value, encoding string) []byte {
 	return []byte(s.String())
 }
 
-// unhex decodes pairs of hexadecimal digits. It stops at the first invalid pair.
+// unhex decodes pairs of hexadecimal digits. At the first invalid pair, it stops and returns the bytes before.
 func unhex(s string) []byte {
 	b := make([]byte, len(s)/2)
 	n, _ := hex.Decode(b, []byte(s[:len(s)&^1]))
 	return b[:n]
 }
 
-// unbase64 decodes both base64 alphabets. It stops at the padding and ignores characters outside of the alphabets.
+// unbase64 decodes base64 in both alphabets (+/ and -_). It stops at the padding and ignores other characters.
 func unbase64(s string) []byte {
 	if at := strings.IndexByte(s, '='); at >= 0 {
 		s = s[:at]
@@ -88,7 +88,7 @@ func unbase64(s string) []byte {
 	return b[:n]
 }
 
-// decodeBytes returns the text of bytes in an encoding.
+// decodeBytes returns the text for bytes in the given encoding. The name of the encoding must be canonical.
 func (p *Platform) decodeBytes(b []byte, encoding string) goja.Value {
 	p.checkSize(int64(len(b)), "text")
 	switch encoding {
@@ -118,7 +118,7 @@ func (p *Platform) decodeBytes(b []byte, encoding string) goja.Value {
 	return p.js.ToValue(s)
 }
 
-// atob and btoa are the functions of the web. Each character of the decoded text is one byte.
+// atob and btoa return the global functions of these names. In the decoded text, each character stands for one byte.
 func atob(p *Platform) goja.Value {
 	return p.newFunction("atob", func(call goja.FunctionCall) goja.Value {
 		s := strings.Map(func(c rune) rune {
@@ -150,7 +150,7 @@ func btoa(p *Platform) goja.Value {
 	})
 }
 
-// domException returns a new DOMException.
+// domException returns a new DOMException with a name such as "DataCloneError".
 func (p *Platform) domException(name, message string) goja.Value {
 	class := p.Module("#event").(*goja.Object).Get("DOMException")
 	o, err := p.js.New(class, p.js.ToValue(message), p.js.ToValue(name))

@@ -265,10 +265,11 @@ func (h *Guards) guardCode() {
 	}
 }
 
-// functionKeywords begin the source text of a function, in the order of preludeFunctions.
+// functionKeywords contains the keywords before a function that each constructor in preludeFunctions creates.
 var functionKeywords = []string{"function", "async function", "function*"}
 
-// growsBigints reports whether source text that is compiled at run time may apply bigintGrowth to BigInts.
+// growsBigints reports whether the texts, which are compiled at run time, may contain both BigInts and the operators
+// ** or shifts, which would need a guard.
 func growsBigints(texts []goja.Value) bool {
 	names, growth := false, false
 	for _, v := range texts {
@@ -280,8 +281,8 @@ func growsBigints(texts []goja.Value) bool {
 	return names && growth
 }
 
-// makeFunction does the work of new Function with source text whose operators on BigInts need guards. The last
-// argument is the body, the others are parameters.
+// makeFunction implements new Function(parameter..., body) for source text with operators on BigInts that need
+// guards. keyword is one of functionKeywords.
 func (h *Guards) makeFunction(keyword string, args []goja.Value) (*goja.Object, error) {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -310,7 +311,7 @@ func (h *Guards) makeFunction(keyword string, args []goja.Value) (*goja.Object, 
 	return made.(*goja.Object), nil
 }
 
-// syntaxError returns a SyntaxError with a message as an error of Go.
+// syntaxError returns a Go error that throws a JavaScript SyntaxError with the given message.
 func (h *Guards) syntaxError(message string) error {
 	o, err := h.JS.New(h.JS.Get("SyntaxError"), h.JS.ToValue(message))
 	if err != nil {

@@ -22,8 +22,8 @@ type Input struct {
 	Tail string // text to append to the code
 	Ours string // file name to report for code that the compiler added
 
-	// Older makes text without the syntax of ES2022, such as class fields. The engine has faults there: it does not
-	// parse a field named set, get or async with a value.
+	// If Older is true, the compiler also rewrites the syntax of ES2022, such as class fields. goja has faults in
+	// this syntax. For example, it cannot parse a field with a value if the name is set, get or async.
 	Older bool
 }
 

@@ -255,8 +255,8 @@ func (g *group) recycle(old *VM) {
 	g.retire(old)
 }
 
-// renew replaces all VMs by a new one and returns the old ones. Others are created when calls need them. If no VM can be
-// created, the old ones stay in use.
+// renew replaces all VMs of the group by one new VM, and returns the old VMs. Further VMs are created when calls need
+// them. If no VM can be created, renew returns nil and the old VMs stay in use.
 func (g *group) renew() (old []*VM) {
 	g.mu.Lock()
 	old = append(old, g.vms...)
@@ -280,7 +280,7 @@ func (g *group) renew() (old []*VM) {
 	return old
 }
 
-// countServed returns the number of calls that the VMs have begun.
+// countServed returns the number of calls that the present VMs of the group have served.
 func (g *group) countServed() (served int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

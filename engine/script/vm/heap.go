@@ -40,8 +40,8 @@ type heap struct {
 	limit     uint64
 	held      func() int64 // returns the bytes of bodies and responses; may be nil
 	gc        func()       // runs a complete collection
-	relieve   func()       // replaces VMs if scripts retain too much (see relief); may be nil
-	relieving atomic.Bool  // relieve runs: slow growth is tolerated for longer
+	relieve   func()       // replaces VMs if scripts retain too much memory (see relief); may be nil
+	relieving atomic.Bool  // relieve is running; meanwhile, the heap may grow further before a turn is interrupted
 	samples   []metrics.Sample
 	last      uint64       // bytes at the last check; 0 if there was none
 	mark      uint64       // bytes when the limit was crossed or a turn was interrupted; 0 while the heap is smaller
@@ -60,9 +60,9 @@ func NewHeap(limit uint64, held func() int64) *heap {
 func (h *heap) skipCheck() { h.last = 0 }
 
 // exceedsLimit reports whether a turn must be interrupted now. This is the case if the heap is still over the limit
-// after a collection, or if it grows too fast to wait for a collection. For example, a string that is doubled
-// repeatedly grows while it is copied, and no check can run during a copy. If ending is true, an interrupted turn is
-// still running, so its memory cannot be collected yet.
+// after a collection and after relieve, or if it grows too fast to wait for these. For example, a string that is
+// doubled repeatedly grows while it is copied, and no check can run during a copy. If ending is true, an interrupted
+// turn is still running, so its memory cannot be collected yet.
 func (h *heap) exceedsLimit(ending bool) bool {
 	metrics.Read(h.samples)
 	return h.judgeBytes(h.withoutHeld(h.samples[0].Value.Uint64()), ending)
@@ -89,8 +89,8 @@ func (h *heap) judgeBytes(bytes uint64, ending bool) bool {
 	return false
 }
 
-// startCollection starts a garbage collection on another goroutine. If the memory in use is over the limit even then, VMs are replaced before a turn
-// is ended. h.clean is set when both have ended.
+// startCollection starts a garbage collection on another goroutine. It then calls relieve, which replaces VMs if too
+// much memory is still in use. When both have ended, h.clean is set.
 func (h *heap) startCollection(bytes uint64) {
 	done := &atomic.Bool{}
 	h.mark, h.clean = bytes, done
@@ -105,7 +105,7 @@ func (h *heap) startCollection(bytes uint64) {
 	}()
 }
 
-// liveBytes returns the size of the objects that the last collection found in use, without bodies and responses.
+// liveBytes returns the size of the objects that were in use at the last collection, without bodies and responses.
 func (h *heap) liveBytes() uint64 {
 	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(samples)

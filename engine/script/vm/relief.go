@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// relief replaces VMs when the memory in use stays near the limit after a collection. The reason is usually a script
-// that keeps more and more in module variables. Ending the longest turn, which may belong to another service, would
-// free none of that memory.
+// relief is the state of Watchdog.relieve, which replaces VMs if the memory in use is still near the limit after a
+// collection. The reason is usually a script that stores more and more data in module variables. Interrupting the
+// longest turn, which may belong to another service, would not free this memory.
 //
-// The memory of one VM cannot be measured, so services are relieved one after the other until a quarter of
-// the limit is free: first the service whose VMs have freed most the last time, then the service with the most calls since its VMs
-// were created.
+// The memory of one VM cannot be measured. Therefore relieve replaces the VMs of one service after the other, until a
+// quarter of the limit is free. It begins with the service that freed most memory the last time. Among equals, it
+// takes the service with the most calls since its VMs were created.
 type relief struct {
 	mu    sync.Mutex
-	freed map[string]int64 // bytes that the VMs of a service have freed the last time, by its name
+	freed map[string]int64 // bytes that replacing the VMs of a service freed the last time, by name of the service
 	next  time.Time        // earliest time of the next relief
 }
 
 const (
-	drainTime    = 200 * time.Millisecond // wait for the calls of the old VMs of a service
-	reliefPause  = time.Second
-	failedRelief = 10 * time.Second // pause after a relief that was not enough
-	vainRelief   = time.Minute      // pause after a relief that was not needed to stay under the limit, and freed little
+	drainTime    = 200 * time.Millisecond // maximum time to wait for the calls of the old VMs of a service
+	reliefPause  = time.Second            // pause after a quarter of the limit has become free
+	failedRelief = 10 * time.Second       // pause if the memory in use is still over the limit
+	vainRelief   = time.Minute            // pause if it is under the limit, but less than a quarter is free
 )
 
-// relieve implements heap.relieve. It returns when a quarter of the limit is free, or all services are relieved.
+// relieve implements heap.relieve; see relief. It returns when a quarter of the limit is free, or when the VMs of all
+// services have been replaced.
 func (w *Watchdog) relieve() {
 	r := &w.relief
 	r.mu.Lock()
@@ -60,7 +61,7 @@ func (w *Watchdog) relieve() {
 	r.next = time.Now().Add(pause)
 }
 
-// retaining returns the services in the order in which they are relieved. w.relief.mu must be held.
+// retaining returns the services in the order in which relieve replaces their VMs. The caller must hold w.relief.mu.
 func (w *Watchdog) retaining() []*Service {
 	served := map[*Service]int{}
 	w.mu.Lock()

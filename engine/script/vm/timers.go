@@ -20,20 +20,20 @@ type timers struct {
 	left allowance
 }
 
-// allowance is the CPU time that the timers of one VM may use after their calls have ended. It grows by a tenth of
-// the time that passes, up to leftBurst. A timer that fires when it is used up waits. Without this limit, an interval
-// that a request has left behind could use a core forever.
+// allowance limits the CPU time that the timers of one VM use after their calls have ended. The available time grows
+// by a tenth of the time that passes, up to leftBurst. If a timer fires when no time is available, it waits. Without
+// this limit, an interval that a request has left behind could use a processor forever.
 type allowance struct {
-	used  time.Duration // CPU time used, less the part that has grown back
-	since time.Time     // when used was computed
+	used  time.Duration // CPU time that was used, minus the time that has become available again
+	since time.Time     // time at which used was computed
 }
 
 const (
-	leftBurst = time.Second // CPU time that can be used at once
-	leftPart  = 10          // the allowance grows by 1/leftPart of the time
+	leftBurst = time.Second // maximum of the available CPU time
+	leftPart  = 10          // the available time grows by 1/leftPart of the time that passes
 )
 
-// waitFor returns how long a timer must wait.
+// waitFor returns how long a timer must wait until CPU time is available.
 func (a *allowance) waitFor(now time.Time) time.Duration {
 	a.used = max(0, a.used-now.Sub(a.since)/leftPart)
 	a.since = now
@@ -209,8 +209,8 @@ func (t *timers) fire(m *Timer) error {
 	return nil
 }
 
-// postpone starts the clock of a timer again if its call has ended and the allowance is used up. It reports whether it
-// did. The caller must hold t.mu.
+// postpone makes a timer fire again later if no CPU time is available for timers of calls that have ended. It returns
+// false if the timer may run now. The caller must hold t.mu.
 func (t *timers) postpone(m *Timer) bool {
 	wait := t.left.waitFor(time.Now())
 	if wait <= 0 {
