@@ -4,7 +4,9 @@
 //
 // gorilla/mux distributes the requests to services, files, thumbnails and other handlers. The routes within a service
 // belong to one version of the service. They are replaced atomically together with the version, and have patterns as
-// in Express. router.go matches them.
+// in Express: names ignore case, parameters can be optional and the first registered route that matches is used.
+// router.go matches them. It takes 0.3 µs for the 20 routes of crud, where gorilla/mux takes 5 µs (BenchmarkRoutes),
+// which is more than a tenth of the time of a short request.
 package rest
 
 import (
