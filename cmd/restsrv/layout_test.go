@@ -21,7 +21,7 @@ const root = "../.."
 var modelPackages = []string{"engine", "engine/query", "engine/service"}
 
 // connecting lists the packages that connect all others.
-var connecting = []string{"cmd/restsrv", "engine/server", "engine/server/appdata"}
+var connecting = []string{"cmd/restsrv", "engine/server", "engine/server/appdata", "engine/server/example"}
 
 // siblings lists the packages of this module that a package may import besides the
 // model and those of its room, and why.
