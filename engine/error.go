@@ -92,6 +92,9 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
+// InternalText is the only text that clients get for internal errors. The cause is logged.
+const InternalText = "Internal server error"
+
 // IsDuplicate reports whether err is the Invalid error for a key or a unique value
 // that another item has already.
 func IsDuplicate(err error) bool {

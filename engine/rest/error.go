@@ -31,9 +31,6 @@ var statuses = map[engine.Code]int{
 	engine.Timeout:         http.StatusGatewayTimeout,
 }
 
-// internalText is the only text that clients get for internal errors. The cause is logged.
-const internalText = "Internal server error"
-
 // fail writes the response for an error in the form that the service has chosen (service.ErrorForm).
 func (o *responder) fail(err error) {
 	var e *engine.Error
@@ -57,7 +54,7 @@ func (o *responder) fail(err error) {
 	}
 	detail := e.Message
 	if e.Code == engine.Internal {
-		detail = internalText
+		detail = engine.InternalText
 	}
 	if o.form != service.ProblemErrors && o.form != outerPage && o.failUnhandled(e, status, detail) {
 		return

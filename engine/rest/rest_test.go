@@ -255,7 +255,7 @@ func TestOwnFailureBeforeTheHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := ask(s, "GET", "/rest/svc/", "Accept", problemJSON, "auth-token", "t")
-		if body := w.Body.String(); strings.Contains(body, "passwd") || !strings.Contains(body, internalText) {
+		if body := w.Body.String(); strings.Contains(body, "passwd") || !strings.Contains(body, engine.InternalText) {
 			t.Errorf("%d: got %d %s", form, w.Code, body)
 		}
 	}

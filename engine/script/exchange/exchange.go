@@ -57,8 +57,6 @@ func (w *routeWork) Finish(c *vm.Call, result goja.Value) vm.Outcome {
 	return vm.Outcome{Response: vm.BindingOf[*Binding](c.VM).BuildResponse(result)}
 }
 
-const internalText = "Internal server error"
-
 // devHeader is the name of the response header that contains the position of a failure, in development mode.
 const devHeader = "X-Script-Error"
 
@@ -77,9 +75,9 @@ func (w *routeWork) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 	}
 	if s.Dev {
 		s.Log.Error("a handler failed", s.FailureArgs(f, "request", r.ID, "method", r.Method, "path", r.Path)...)
-		return vm.Outcome{Response: addPlace(s, text(http.StatusInternalServerError, internalText), f)}
+		return vm.Outcome{Response: addPlace(s, text(http.StatusInternalServerError, engine.InternalText), f)}
 	}
-	return vm.Outcome{Err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
+	return vm.Outcome{Err: &engine.Error{Code: engine.Internal, Reason: "script", Message: engine.InternalText, Err: f}}
 }
 
 // Displaced implements vm.Work.
@@ -160,7 +158,7 @@ func jobError(f *vm.Failure) error {
 	case errors.As(f.Cause, &e):
 		return e
 	}
-	return &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}
+	return &engine.Error{Code: engine.Internal, Reason: "script", Message: engine.InternalText, Err: f}
 }
 
 // HandlerOf returns the Handler of a Job that calls the function registered as VM.Routes[route].
