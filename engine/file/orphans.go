@@ -35,9 +35,9 @@ type Holders struct {
 	Data engine.Repository
 }
 
-// Orphans calls visit for the contents that no row contains, and for the rows of files that the item in the row does
-// not hold, for example because the item does not exist. It also visits the files of interrupted uploads. It reads
-// all data without checking permissions, so ctx does not need an account.
+// Orphans calls visit for the contents that no row contains. It also calls visit for a row if the item in the row
+// does not hold the file, for example because the item does not exist. It also visits the files of interrupted
+// uploads. It reads all data without checking permissions, so ctx does not need an account.
 func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err

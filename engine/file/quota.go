@@ -16,8 +16,8 @@ type Limits struct {
 	PerAccount, All int64
 }
 
-// fileBytes is added to the size of each file for its row, and for the minimum that the file system needs for the
-// file and its thumbnails.
+// fileBytes is added to the size of each file. It stands for the row of the file, and for the space that the file
+// system uses even for small files.
 const fileBytes = 4 << 10
 
 // The usage of an account is read again from the database after ownUsageTime, the usage of all accounts after

@@ -109,7 +109,7 @@ func (c *converter) call(ctx context.Context, r *service.Request, j *exchange.Jo
 }
 
 // registerConverter registers the functions parse and respond from the exports of the module. If the module exports a
-// class, the functions are methods of an instance of it.
+// class, registerConverter creates an instance, and the functions are its methods.
 func (h *host) registerConverter(exports goja.Value) error {
 	if construct, ok := goja.AssertConstructor(exports); ok {
 		instance, err := construct(nil, h.options())

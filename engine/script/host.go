@@ -18,7 +18,8 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// host adds to a VM the bindings, the globals that they provide, and the modules that it has run.
+// host is a VM together with its bindings, the globals that the bindings provide, and the modules that have run in
+// the VM.
 type host struct {
 	*vm.VM
 	gen      *Generation

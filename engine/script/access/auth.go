@@ -122,7 +122,7 @@ func (a *jsAccounts) register(call goja.FunctionCall) (vm.Operation, error) {
 }
 
 // signIn implements signIn(user, password, type). It returns the account if the password is correct, otherwise null.
-// It does not start a session, and the request keeps the account that it had.
+// It does not start a session, and the account of the request does not change.
 func (a *jsAccounts) signIn(call goja.FunctionCall) (vm.Operation, error) {
 	c := engine.Credentials{User: js.TextArgument(call, 0), Password: js.TextArgument(call, 1), Type: firstText(js.TextArgument(call, 2), "local")}
 	return a.checkCredentials(engine.AuthPwd, c), nil

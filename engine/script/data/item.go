@@ -93,8 +93,8 @@ func (it *jsItem) Get(name string) goja.Value {
 	panic(it.h.NewError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
 }
 
-// loadedObject returns an object with the loaded references or collections of the item by name. t selects references
-// or collections, and value returns the JavaScript value of one of them.
+// loadedObject returns an object with the loaded references of the item by name, or with the loaded collections; t is
+// the type of the attributes. value returns the JavaScript value of an attribute.
 func (it *jsItem) loadedObject(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
 	o := it.h.JS.NewObject()
 	for _, p := range it.item.Class.Properties {

@@ -115,8 +115,9 @@ func (r arguments) viewOf(c *engine.Class) (*engine.Class, error) {
 }
 
 // writableClass reads a class like readTarget. It returns an error if the account does not have the permission p on
-// any item of the class. The check comes before the input is checked, so that an account without permission does not
-// see errors about its input. p = 0 means that the account must be able to create or to change items.
+// any item of the class. writableClass must be called before the input is checked, so that an account without
+// permission does not see errors about its input. p = 0 means that the account must be able to create or to change
+// items.
 func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
 	c, _, err := r.readTarget(v)
 	if err != nil {

@@ -162,8 +162,8 @@ func (h *Binding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	return o
 }
 
-// answerValue returns the value of an attribute as it is in responses: a reference or collection as objects if they
-// belong to the response, another reference as an id.
+// answerValue returns the value of an attribute as responses contain it. References and collections that belong to
+// the response become objects. Any other reference becomes an id.
 func (h *Binding) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {

@@ -201,8 +201,8 @@ func (w *writing) runLinked(it *engine.Item, given engine.Values) {
 	}
 }
 
-// tellLinks calls the handlers for one such event: ids are the members that were put into the collection p of the
-// item it, or ejected from it.
+// tellLinks calls the handlers for one such event. it is the item with the collection p. ids are the members that
+// were put into the collection or ejected from it.
 func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, ids []string) {
 	if len(ids) == 0 {
 		return

@@ -206,7 +206,8 @@ func (f *Files) readTarget(e exportsOf, target string, from *Source) (*Source, e
 }
 
 // targetOf returns the target for a key in a field exports or imports. If there is no entry for the key, it uses an
-// entry with a star, such as "./lib/*": of those that match, the one with the longest text before the star.
+// entry with a star, such as "./lib/*". If several such entries match, it uses the one with the longest text before
+// the star.
 func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
 	entries, _ := field.(engine.Fields)
 	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {

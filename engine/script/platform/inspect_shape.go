@@ -23,7 +23,8 @@ type shape struct {
 	list     bool
 }
 
-// briefName returns the text that is printed for an object instead of its contents, if it is nested too deeply.
+// briefName returns the text that is printed instead of the contents of an object, if the object is nested too
+// deeply.
 func (s *shape) briefName() string {
 	if s.list && s.class == "" {
 		return "Array"

@@ -35,9 +35,9 @@ func polyfills() []patch {
 	}
 }
 
-// polyfill returns a patch that runs the given file in the folder patches. The file has two variables: define(object,
-// properties), which adds properties that are not enumerable, as is usual for built-ins, and native, the result of
-// the builder native.
+// polyfill returns a patch that runs the given file in the folder patches. The file can use two variables.
+// define(object, properties) adds properties that are not enumerable, as is usual for built-ins. native is the result
+// of the builder native.
 func polyfill(file string, native builder, words ...string) patch {
 	return patch{name: file, words: words, install: func(p *Platform) {
 		text, err := patchFiles.ReadFile("patches/" + file + ".js")

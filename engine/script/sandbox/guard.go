@@ -90,8 +90,8 @@ func FindNeeds(text string) Needs {
 // matching lists words. A text that contains none of them uses no regular expression.
 var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
-// containsMatch reports whether text matches expression. Each match must contain one of the words: containsMatch
-// searches for the words first, because that is much faster and most texts do not contain any of them.
+// containsMatch reports whether text matches expression. expression must match only texts with one of the words.
+// containsMatch searches for the words first: that is much faster, and most texts do not contain any of them.
 func containsMatch(text string, expression *regexp.Regexp, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -268,8 +268,8 @@ func (h *Guards) guardCode() {
 // functionKeywords contains the keywords before a function that each constructor in preludeFunctions creates.
 var functionKeywords = []string{"function", "async function", "function*"}
 
-// growsBigints reports whether the texts, which are compiled at run time, may contain both BigInts and the operators
-// ** or shifts, which would need a guard.
+// growsBigints reports whether texts that are compiled at run time may contain BigInts together with the operators **
+// or shifts. Such operators need a guard.
 func growsBigints(texts []goja.Value) bool {
 	names, growth := false, false
 	for _, v := range texts {

@@ -1,7 +1,6 @@
-// Package transpile compiles TypeScript, ES modules and syntax that goja does not have to the text of a CommonJS
-// module that goja can run. It wraps the compiler (esbuild), maps positions in compiled code back to the source file,
-// and rewrites property escapes of regular expressions. Package module finds the files and decides which of them to
-// compile.
+// Package transpile compiles TypeScript, ES modules and recent JavaScript syntax to CommonJS modules that goja can
+// run. It wraps the compiler (esbuild), maps positions in compiled code back to the source file, and rewrites
+// property escapes of regular expressions. Package module finds the files and decides which of them to compile.
 package transpile
 
 import (
@@ -55,8 +54,8 @@ func typeScript(file string) bool {
 }
 
 // lowered lists syntax that is an exception from the target ES2022. If the value is false, the compiler rewrites the
-// syntax, because goja does not have it. If the value is true, the syntax stays as it is. That is used for regular
-// expressions that goja does not support: goja then reports them with their position, whereas the compiler would
+// syntax, because goja does not have it. If the value is true, the syntax stays as it is. That is the case for
+// regular expressions that goja does not support. goja reports them with their position, but the compiler would
 // replace them by a call that fails at run time.
 var lowered = map[string]bool{
 	"async-generator": false, "for-await": false, "using": false, "decorators": false, "dynamic-import": false,

@@ -126,8 +126,8 @@ func (f *Failure) locateText(v *VM, stack string) {
 	}
 }
 
-// DescribeThrown describes a value that was thrown or that a promise was rejected with. ex provides the stack if the
-// value has none; it may be nil. Reading the value may run getters, so DescribeThrown must be called inside a turn.
+// DescribeThrown describes a thrown value, or the reason of a rejected promise. ex provides the stack if the value
+// has none; it may be nil. Reading the value may run getters, so DescribeThrown must be called inside a turn.
 func (v *VM) DescribeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	f := &Failure{Message: "undefined"}
 	failed := v.JS.Try(func() { f.readThrown(v, thrown) })

@@ -97,7 +97,8 @@ func BindingOf[T any](v *VM) (b T) {
 	return b
 }
 
-// Scope is a part of a call in which operations use another context than that of the call. A transaction is a scope.
+// Scope is a part of a call, such as a transaction, in which operations use a context of their own instead of the
+// context of the call.
 type Scope struct {
 	Call *Call
 	Ctx  context.Context
