@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -113,46 +111,21 @@ func accessScenarios(admin string) []scenario {
 
 // ownToken requests a token for account reader.
 func ownToken(ctx context.Context, p *process) (string, error) {
-	text, err := p.fetchText(ctx, "GET", "/rest/token", reader, adminPassword, "")
-	return strings.TrimSpace(text), err
+	a, err := p.fetch(ctx, "GET", "/rest/token", reader, "")
+	return strings.TrimSpace(string(a.text)), err
 }
 
 // clientToken requests an OAuth2 token for account reader.
 func clientToken(ctx context.Context, p *process) (string, error) {
-	text, err := p.fetchText(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
+	a, err := p.fetch(ctx, "POST", "/oauth2/token", "", "grant_type=client_credentials&client_id="+clientID+"&client_secret="+clientSecret)
 	if err != nil {
 		return "", err
 	}
 	var answer struct {
 		Token string `json:"access_token"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Token == "" {
-		return "", fmt.Errorf("no token in the answer: %w", err)
-	}
-	return answer.Token, nil
-}
-
-// fetchText sends a request with user name and password, and returns the body. It returns an error
-// if the status is not 200.
-func (p *process) fetchText(ctx context.Context, method, path, user, password, form string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
-	if err != nil {
-		return "", err
-	}
-	r.SetBasicAuth(user, password)
-	if form != "" {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: status %d: %s", path, resp.StatusCode, excerpt(string(body)))
-	}
-	return string(body), err
+	err = json.Unmarshal(a.text, &answer)
+	return answer.Token, err
 }
 
 // basicLine returns the header line with the credentials of an account.

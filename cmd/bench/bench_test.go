@@ -5,53 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestReadAnswer(t *testing.T) {
-	for name, c := range map[string]struct {
-		in     string
-		status int
-		body   string
-		fault  string
-	}{
-		"length":        {in: "HTTP/1.1 200 OK\r\nContent-Type: a\r\ncontent-length: 5\r\n\r\nhello", status: 200, body: "hello"},
-		"chunks":        {in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n", status: 200, body: "abc0123456789"},
-		"failure":       {in: "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", status: 404, body: "no"},
-		"no content":    {in: "HTTP/1.1 204 No Content\r\n\r\n", status: 204},
-		"no length":     {in: "HTTP/1.1 200 OK\r\n\r\nhello", fault: "neither a length nor chunks"},
-		"not HTTP":      {in: "SSH-2.0-OpenSSH\r\n", fault: "status line"},
-		"no status":     {in: "HTTP/1.1 abc OK\r\n", fault: "status line"},
-		"bad length":    {in: "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n", fault: "length"},
-		"bad chunk":     {in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", fault: "chunk size"},
-		"cut in body":   {in: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", fault: "EOF"},
-		"cut in header": {in: "HTTP/1.1 200 OK\r\nConte", fault: "EOF"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := bufio.NewReader(strings.NewReader(c.in + "HTTP/1.1 next"))
-			if c.fault == "EOF" {
-				in = bufio.NewReader(strings.NewReader(c.in))
-			}
-			var body bytes.Buffer
-			status, err := readAnswer(in, &body)
-			if c.fault != "" {
-				if err == nil || !strings.Contains(err.Error(), c.fault) {
-					t.Fatalf("error %v, expected one with %q", err, c.fault)
-				}
-				return
-			}
-			if err != nil || status != c.status || body.String() != c.body {
-				t.Fatalf("got %d %q %v, expected %d %q", status, body.String(), err, c.status, c.body)
-			}
-			if rest, _ := in.ReadString(0); rest != "HTTP/1.1 next" {
-				t.Fatalf("left %q, expected the next answer untouched", rest)
-			}
-		})
-	}
-}
 
 // TestRequests fills the request of each scenario twice and parses it with net/http. Its
 // Content-Length must be right, and the numbers must differ.
@@ -63,10 +20,8 @@ func TestRequests(t *testing.T) {
 				continue
 			}
 			ask, seen := original.copy(), map[string]bool{}
-			var values [numbers]int
 			for range 3 {
-				n.draw(ask, &values)
-				ask.fill(&values)
+				n.fill(ask)
 				seen[string(ask.raw)] = true
 				in := bufio.NewReader(bytes.NewReader(ask.raw))
 				r, err := http.ReadRequest(in)
@@ -95,9 +50,7 @@ func TestBulkIsHalfNew(t *testing.T) {
 	n := &counters{rows: 2000}
 	n.fresh.Store(2000)
 	body := bulkBody(bulkNew, oldBlock, newBlock)
-	var values [numbers]int
-	n.draw(body, &values)
-	body.fill(&values)
+	n.fill(body)
 	var list []struct {
 		ID    string `json:"_id"`
 		Group string `json:"group"`
@@ -133,28 +86,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestParseMemory(t *testing.T) {
-	now, peak, err := parseMemory([]byte("Name:\tfloor\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n"))
-	if err != nil || now != 1<<20 || peak != 2<<20 {
-		t.Fatalf("got %d %d %v, expected 1 and 2 MiB", now, peak, err)
-	}
-	for _, bad := range []string{"", "VmRSS:\t 1 kB\n", "VmRSS:\t x kB\nVmHWM:\t 1 kB\n"} {
-		if _, _, err := parseMemory([]byte(bad)); err == nil {
-			t.Errorf("%q: expected an error", bad)
-		}
-	}
-}
-
-func TestMiddleAndTail(t *testing.T) {
-	if got := median([]float64{9, 1, 5}); got != 5 {
-		t.Errorf("median of three is %v, expected 5", got)
-	}
-	if got := median([]float64{9, 1, 5, 7}); got != 6 {
-		t.Errorf("median of four is %v, expected 6", got)
-	}
-	if got := median[float64](nil); got != 0 {
-		t.Errorf("median of nothing is %v, expected 0", got)
-	}
+func TestPercentile(t *testing.T) {
 	values := make([]int, 200)
 	for i := range values {
 		values[i] = 200 - i
@@ -200,14 +132,6 @@ func TestRows(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
 	}
-	width := 0
-	for i, line := range strings.Split(out.String(), "\n")[:6] {
-		if n := len([]rune(line)); i == 0 {
-			width = n
-		} else if n != width {
-			t.Errorf("line %d is %d wide, the head %d", i, n, width)
-		}
-	}
 	out.Reset()
 	printRows(&out, rows, true)
 	got = strings.Join(strings.Fields(out.String()), " ")
@@ -238,34 +162,6 @@ func TestEntryRecords(t *testing.T) {
 	}
 }
 
-func TestGrowthLines(t *testing.T) {
-	took := func(cpu, database time.Duration) sample {
-		return sample{answered: 1000, cpu: cpu, database: database, latencies: []time.Duration{time.Millisecond}}
-	}
-	const ms = time.Millisecond
-	all := []*growth{
-		{name: "first", at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
-		{name: "far", must: 1.1, after: 1, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 60*ms)}},
-		{name: "one", must: 2, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
-		{name: "left out"},
-	}
-	var out bytes.Buffer
-	printTable(&out, growthLines(all, true))
-	got := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{
-		"| first | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | | |",
-		"| far | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 60.0 | 1.00 ms | 2.40 | 1.20 | 1.1 | no |",
-		"| one | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | 2.0 | yes |",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the table lacks %q:\n%s", want, out.String())
-		}
-	}
-	if strings.Contains(got, "left out") {
-		t.Errorf("what was not measured is in the table:\n%s", out.String())
-	}
-}
-
 // TestDatabases opens the databases of -db: a missing PostgreSQL is left out,
 // unless only PostgreSQL was asked for.
 func TestDatabases(t *testing.T) {
@@ -278,52 +174,6 @@ func TestDatabases(t *testing.T) {
 		}
 		if strings.Join(names, " ") != want || (missing != nil) != (db == "both") || (err != nil) != (db == "postgres") {
 			t.Errorf("-db %s: got %v, missing %v, error %v", db, names, missing, err)
-		}
-	}
-}
-
-func TestParentOf(t *testing.T) {
-	if got, err := parentOf([]byte("42 (a ) b) S 7 42 42 0")); err != nil || got != 7 {
-		t.Fatalf("got %d %v, expected 7", got, err)
-	}
-	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1"} {
-		if got, err := parentOf([]byte(bad)); err == nil {
-			t.Errorf("%q: got %d, expected an error", bad, got)
-		}
-	}
-}
-
-func TestDurableTable(t *testing.T) {
-	took := func(cpu time.Duration, n int) sample {
-		return sample{answered: n, cpu: cpu, rates: []float64{float64(n)}, latencies: []time.Duration{time.Millisecond}}
-	}
-	g := &program{name: "restsrv", dir: t.TempDir()}
-	trace := "7 fdatasync(4) = 0\n8 fdatasync(5 <unfinished ...>\n7 fsync(4)  = 0\n8 <... fdatasync resumed>) = 0\n7 +++ exited with 0 +++\n"
-	log := "level=DEBUG msg=statement sql=\"BEGIN IMMEDIATE\"\nlevel=DEBUG msg=statement sql=COMMIT\n"
-	for file, text := range map[string]string{g.traceFile(): trace, g.logFile(): log} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := g.tracedFlushes(); err != nil || n != 3 {
-		t.Errorf("%d flushes, %v; expected 3", n, err)
-	}
-	if n, err := g.loggedCommits(); err != nil || n != 1 {
-		t.Errorf("%d commits, %v; expected 1", n, err)
-	}
-	var out bytes.Buffer
-	printDurable(&out, []*durable{
-		{name: "few", connections: 16, pair: pair{left: took(time.Second, 10_000), right: took(time.Second, 8_000)}, answered: 70, flushed: 10},
-		{name: "many", connections: shareAt, pair: pair{left: took(time.Second, 10_000), right: took(time.Second, 9_500)}, answered: 79, flushed: 10},
-	}, "so counted")
-	got := strings.Join(strings.Fields(out.String()), " ")
-	for _, want := range []string{
-		"| few | 100 | 125 | 1.25 | 1.1 | no | 7.0 | | | 10000 | 8000 |",
-		"| many | 100 | 105 | 1.05 | 1.1 | yes | 7.9 | 8 | no | 10000 | 9500 |",
-		"Flushes are so counted.",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,11 +74,16 @@ func postgresServer() (*database, error) {
 		end()
 	}
 	db.settle = func(address string) error {
-		_, err := queryValue[int](address, "VACUUM (ANALYZE)")
+		conn, err := sql.Open("postgres", address)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.Exec("VACUUM (ANALYZE)")
 		return err
 	}
-	if pid, err := postmaster(address); err == nil {
-		db.cpu = func() (time.Duration, error) { return familyTime(pid) }
+	if took, err := postgresTime(); err == nil && took > 0 {
+		db.cpu = postgresTime
 		db.columns = "The db columns: PostgreSQL's own processes, which no ratio counts. "
 	}
 	return db, nil
@@ -87,75 +91,17 @@ func postgresServer() (*database, error) {
 
 func isPostgres(address string) bool { return strings.HasPrefix(address, "postgres://") }
 
-// queryValue runs a statement and returns its single value. If there is no row, it returns the zero
-// value.
-func queryValue[T any](address, statement string) (found T, err error) {
-	conn, err := sql.Open("postgres", address)
-	if err != nil {
-		return found, err
-	}
-	defer conn.Close()
-	err = conn.QueryRow(statement).Scan(&found)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return found, err
-}
-
-// postmaster returns the process id of a PostgreSQL server on this machine. It is the parent of the
-// process that serves the connection.
-func postmaster(address string) (int, error) {
-	conn, err := sql.Open("postgres", address)
+// postgresTime returns the processor time of all processes of PostgreSQL on this machine,
+// and of their children that have ended. It is 0 if the server is on another machine.
+func postgresTime() (total time.Duration, err error) {
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close()
-	conn.SetMaxOpenConns(1) // the process of a connection ends with the connection
-	var pid int
-	if err := conn.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
-		return 0, err
-	}
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return 0, err
-	}
-	if !bytes.Contains(text, []byte("(postgres)")) {
-		return 0, errors.New("the server is on another machine")
-	}
-	return parentOf(text)
-}
-
-// parentOf returns the parent's process id from the contents of /proc/<pid>/stat.
-func parentOf(stat []byte) (int, error) {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("not a process state: %q", stat)
-	}
-	return strconv.Atoi(string(fields[1]))
-}
-
-// familyTime returns the processor time of a process, of its running children and of children that
-// have ended.
-func familyTime(pid int) (time.Duration, error) {
-	own, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return 0, fmt.Errorf("the database is gone: %w", err)
-	}
-	total, err := parseStat(own)
-	if err != nil {
-		return 0, err
-	}
-	others, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range others {
+	for _, name := range names {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		if parent, err := parentOf(text); err != nil || parent != pid {
-			continue
+		if err != nil || !bytes.Contains(text, []byte("(postgres)")) {
+			continue // it has ended, or is another program
 		}
 		took, err := parseStat(text)
 		if err != nil {

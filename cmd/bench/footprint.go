@@ -5,171 +5,181 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
 const (
-	footprintName = "start, memory and size" // name of this table for -only
-
-	startups        = 10 // number of starts, of which the median counts
-	manyStartups    = 5  // the same for an application with thousandClasses
-	thousandClasses = 1000
-	// time between start and measurement of memory
-	settle = 3 * time.Second
-	crowd  = 64 // connections during the measurement of memory
+	settle = 3 * time.Second // wait before idle memory is measured
+	crowd  = 64              // connections of a loaded server
 )
 
-// The goals of the second table.
-const (
-	mustStart    = "40.0 ms"
-	mustThousand = "150.0 ms"
-	mustNew      = "700.0 ms"
-	mustIdle     = "30.0 MiB"
-	mustScripted = "40.0 MiB"
-	mustLoaded   = "120.0 MiB"
-	mustSize     = "22.0 MiB"
-)
+// footprint is a line of the second table: times, memory and size of a process.
+type footprint struct {
+	name, must string
+	own        bool // set if the floor has no such value
+	measure    func(ctx context.Context, g *program) (string, error)
+}
 
-// measureFootprints measures the time from process start to the first answer with status 200, the
-// memory and the size of the binary. It uses the databases that the scenarios have filled.
+// footprints returns the lines of the second table. The programs use the databases
+// that the scenarios have filled; dir is for further ones.
+func footprints(s *settings, dir string) []footprint {
+	return []footprint{
+		{"first 200 with an existing database, median of 10", "40.0 ms", false, startTime},
+		{"the same with 100 classes", "40.0 ms", true, larger(dir, further{classes: 100 - ownClasses}, startTime)},
+		{"with a new database and 1000 classes, once", "700.0 ms", true, larger(dir, further{classes: 1000 - ownClasses}, firstStart)},
+		{"with an existing database and 1000 classes", "150.0 ms", true, larger(dir, further{classes: 1000 - ownClasses}, startTime)},
+		{fmt.Sprintf("resident memory, idle %s after start", settle), "30.0 MiB", false, idleMemory(0)},
+		{"the same with 20 further script services", "40.0 MiB", true, larger(dir, further{services: 20}, idleMemory(20))},
+		{fmt.Sprintf("highest resident memory under %d connections", crowd), "120.0 MiB", false, loadedMemory(s)},
+		{"growth of memory by an acceptor of 10,000, updates", "64.0 MiB", false, swell(oldBlock, 1, 1)},
+		{"growth of memory by an acceptor of 10,000, new", "64.0 MiB", false, swell(newBlock, 1, 1)},
+		{"the same, 8 updates in a row", "", false, swell(oldBlock, 8, 1)},
+		{"the same, 4 updates at once", "", false, swell(oldBlock, 4, 4)},
+		{"stripped binary", "34.0 MiB", false, func(_ context.Context, g *program) (string, error) {
+			info, err := os.Stat(g.path)
+			if err != nil {
+				return "", err
+			}
+			return mebiText(info.Size()), nil
+		}},
+	}
+}
+
+// measureFootprints returns the second table. It has only its head if -only selects no line.
 func measureFootprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
-	lines := [][]string{
-		{"process"},
-		{fmt.Sprintf("first 200 with an existing database, median of %d", startups)},
-		{"the same with 100 classes"},
-		{fmt.Sprintf("the same with %d classes, median of %d", thousandClasses, manyStartups)},
-		{"the same with a new database, once"},
-		{fmt.Sprintf("resident memory, idle %s after start", settle)},
-		{"the same with 20 further script services"},
-		{fmt.Sprintf("highest resident memory under %d connections", crowd)},
-		{"stripped binary"},
-	}
-	for _, g := range programs {
-		fmt.Fprintln(os.Stderr, footprintName, "of", g.name)
-		start, err := medianStart(ctx, g, startups)
-		if err != nil {
-			return nil, err
+	lines := [][]string{{"process", programs[0].name, programs[1].name, "must"}}
+	for _, f := range footprints(s, dir) {
+		if !s.only.MatchString(f.name) {
+			continue
 		}
-		many, thousand, first, scripted := "-", "-", "-", "-"
-		if g.path == s.restsrv {
-			if many, _, err = manyClasses(ctx, dir, g, 100, startups); err != nil {
-				return nil, err
+		fmt.Fprintln(os.Stderr, f.name)
+		line := []string{f.name}
+		for _, g := range programs {
+			cell := "-"
+			if !f.own || g.path == s.restsrv {
+				var err error
+				if cell, err = f.measure(ctx, g); err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", g.name, f.name, err)
+				}
 			}
-			if thousand, first, err = manyClasses(ctx, dir, g, thousandClasses, manyStartups); err != nil {
-				return nil, err
-			}
-			if scripted, err = manyServices(ctx, dir, g); err != nil {
-				return nil, err
-			}
+			line = append(line, cell)
 		}
-		idle, loaded, err := measureMemory(ctx, s, g)
-		if err != nil {
-			return nil, err
-		}
-		info, err := os.Stat(g.path)
-		if err != nil {
-			return nil, err
-		}
-		for i, cell := range []string{g.name, milliText(start), many, thousand, first, mebiText(idle), scripted, mebiText(loaded), mebiText(info.Size())} {
-			lines[i] = append(lines[i], cell)
-		}
-	}
-	for i, cell := range []string{"must", mustStart, mustStart, mustThousand, mustNew, mustIdle, mustScripted, mustLoaded, mustSize} {
-		lines[i] = append(lines[i], cell)
+		lines = append(lines, append(line, f.must))
 	}
 	return lines, nil
 }
 
-// medianStart starts and stops a program several times and returns the median time until it is
-// ready.
-func medianStart(ctx context.Context, g *program, starts int) (time.Duration, error) {
-	var times []time.Duration
-	for range starts {
-		p, err := g.start(ctx, "normal")
+// larger measures a program with a larger application. If two lines use the same
+// application, they share its database on SQLite.
+func larger(dir string, more further, measure func(context.Context, *program) (string, error)) func(context.Context, *program) (string, error) {
+	return func(ctx context.Context, g *program) (string, error) {
+		other, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, fmt.Sprint("larger-", more)), path: g.path, db: g.db, numbers: g.numbers}, more)
 		if err != nil {
-			return 0, err
-		}
-		p.stop()
-		times = append(times, p.started)
-	}
-	return median(times), nil
-}
-
-// manyClasses measures the start of an application with a number of classes. again is the median
-// with an existing database, and first the time of the first start, which creates the tables.
-func manyClasses(ctx context.Context, dir string, g *program, classes, starts int) (again, first string, err error) {
-	many, p, err := startLarger(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
-	if err != nil {
-		return "", "", err
-	}
-	p.stop()
-	d, err := medianStart(ctx, many, starts)
-	return milliText(d), milliText(p.started), err
-}
-
-// startLarger starts a program like g, with more classes or services, on a new database.
-func startLarger(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
-	other, err := newRestsrv(program{name: "restsrv", dir: dir, path: g.path, db: g.db, numbers: g.numbers}, more)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := other.start(ctx, "normal") // creates the tables
-	return other, p, err
-}
-
-// manyServices measures the memory of an application with 20 more script services, after one
-// request to each.
-func manyServices(ctx context.Context, dir string, g *program) (string, error) {
-	const services = 20
-	other, p, err := startLarger(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
-	if err != nil {
-		return "", err
-	}
-	p.stop()
-	if p, err = other.start(ctx, "normal"); err != nil {
-		return "", err
-	}
-	defer p.stop()
-	for i := range services {
-		t := ask("GET", path("copy"+strconv.Itoa(i)), authLine(), nil)
-		if err := probeOnce(ctx, p, t, 0); err != nil {
 			return "", err
 		}
+		return measure(ctx, other)
 	}
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case <-time.After(settle):
-	}
-	idle, _, err := p.memory()
-	return mebiText(idle), err
 }
 
-// measureMemory starts a program. idle is its resident memory before the first request, and loaded
-// the maximum while many connections read and write.
-func measureMemory(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
+// firstStart measures one start, which creates the tables of a new database.
+func firstStart(ctx context.Context, g *program) (string, error) {
 	p, err := g.start(ctx, "normal")
 	if err != nil {
-		return 0, 0, err
+		return "", err
 	}
-	defer p.stop()
-	select {
-	case <-ctx.Done():
-		return 0, 0, ctx.Err()
-	case <-time.After(settle):
-	}
-	if idle, _, err = p.memory(); err != nil {
-		return 0, 0, err
-	}
-	for _, sc := range scenarios(authLine(), s.bulks) {
-		if sc.own || sc.limit > 0 {
-			continue
+	p.stop()
+	return milliText(p.started), nil
+}
+
+// startTime measures the starts with an existing database.
+func startTime(ctx context.Context, g *program) (string, error) {
+	var times []time.Duration
+	for i := range 11 {
+		p, err := g.start(ctx, "normal")
+		if err != nil {
+			return "", err
 		}
-		if _, err := drive(ctx, p, sc.left, round{connections: crowd, duration: s.duration}); err != nil {
-			return 0, 0, err
+		p.stop()
+		if i > 0 { // the first may have created the tables
+			times = append(times, p.started)
 		}
 	}
-	_, loaded, err = p.memory()
-	return idle, loaded, err
+	return milliText(percentile(times, 0.5)), nil
+}
+
+// idleMemory starts a program, sends one request to each of its further services and
+// measures its resident memory some time later.
+func idleMemory(services int) func(context.Context, *program) (string, error) {
+	return func(ctx context.Context, g *program) (string, error) {
+		if _, err := firstStart(ctx, g); err != nil {
+			return "", err
+		}
+		p, err := g.start(ctx, "normal")
+		if err != nil {
+			return "", err
+		}
+		defer p.stop()
+		for i := range services {
+			if err := probeOnce(ctx, p, ask("GET", path(fmt.Sprint("copy", i)), authLine(), nil), 0); err != nil {
+				return "", err
+			}
+		}
+		time.Sleep(settle)
+		idle, _, err := p.memory()
+		return mebiText(idle), err
+	}
+}
+
+// loadedMemory measures the highest resident memory while many connections read and write.
+func loadedMemory(s *settings) func(context.Context, *program) (string, error) {
+	return func(ctx context.Context, g *program) (string, error) {
+		p, err := g.start(ctx, "normal")
+		if err != nil {
+			return "", err
+		}
+		defer p.stop()
+		for _, sc := range scenarios(authLine(), s.bulks) {
+			if sc.own || sc.limit > 0 {
+				continue
+			}
+			if _, err := drive(ctx, p, sc.left, round{connections: crowd, duration: s.duration}); err != nil {
+				return "", err
+			}
+		}
+		_, loaded, err := p.memory()
+		return mebiText(loaded), err
+	}
+}
+
+// swell measures the difference between the highest resident memory during large saves
+// and that before them. The server has answered only one small write before.
+func swell(block number, requests, connections int) func(context.Context, *program) (string, error) {
+	return func(ctx context.Context, g *program) (string, error) {
+		p, err := g.start(ctx, "normal")
+		if err != nil {
+			return "", err
+		}
+		defer p.stop()
+		if err := probeOnce(ctx, p, patchOne(), 0); err != nil {
+			return "", err
+		}
+		time.Sleep(time.Second)
+		if err := os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0); err != nil { // resets the highest memory
+			return "", err
+		}
+		before, _, err := p.memory()
+		if err != nil {
+			return "", err
+		}
+		t := ask("POST", path("acceptor"), authLine(), bulkBody(largeSize, block))
+		all, err := drive(ctx, p, t, round{connections: connections, duration: time.Minute, limit: requests})
+		if err == nil && all.answered != requests {
+			err = fmt.Errorf("%d of %d requests were answered, the first failure: %s", all.answered, requests, all.fault)
+		}
+		if err != nil {
+			return "", err
+		}
+		_, peak, err := p.memory()
+		return mebiText(peak - before), err
+	}
 }

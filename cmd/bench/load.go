@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,9 +15,8 @@ import (
 // patience is the maximum time to wait for one answer. Then the connection is closed.
 const patience = 20 * time.Second
 
-// client is a connection of a minimal HTTP/1.1 client. It reads only the status, Content-Length and
-// chunks. It must use little processor time, because it runs on the same machine as the measured
-// server.
+// client is one keep-alive connection. It sends complete requests, because it shares
+// the processors with the server that it measures.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -34,90 +31,17 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-// exchange sends a request and reads the answer. If body is not nil, the body is written to it.
-func (c *client) exchange(request []byte, body *bytes.Buffer) (status int, err error) {
+// exchange sends one request and writes the body of its answer to body.
+func (c *client) exchange(request []byte, body io.Writer) (status int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return 0, err
 	}
-	return readAnswer(c.in, body)
-}
-
-// readAnswer reads an answer to its end and returns its status. If body is not nil, the body is
-// written to it.
-func readAnswer(in *bufio.Reader, body *bytes.Buffer) (int, error) {
-	line, err := in.ReadSlice('\n')
+	answer, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		return 0, err
 	}
-	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
-		return 0, fmt.Errorf("not an HTTP status line: %q", line)
-	}
-	status, err := strconv.Atoi(string(line[9:12]))
-	if err != nil {
-		return 0, fmt.Errorf("not an HTTP status line: %q", line)
-	}
-	length, chunked := int64(-1), false
-	for {
-		line, err = in.ReadSlice('\n')
-		if err != nil {
-			return 0, err
-		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimSpace(value)
-		switch {
-		case bytes.EqualFold(name, []byte("Content-Length")):
-			if length, err = strconv.ParseInt(string(value), 10, 64); err != nil || length < 0 {
-				return 0, fmt.Errorf("not a length: %q", value)
-			}
-		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
-			chunked = bytes.EqualFold(value, []byte("chunked"))
-		}
-	}
-	switch {
-	case chunked:
-		return status, readChunks(in, body)
-	case status == 204 || status == 304:
-		return status, nil
-	case length < 0:
-		return 0, errors.New("an answer with neither a length nor chunks")
-	}
-	return status, take(in, body, length)
-}
-
-// readChunks reads a chunked body. It does not support trailers.
-func readChunks(in *bufio.Reader, body *bytes.Buffer) error {
-	for {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		size, err := strconv.ParseInt(string(bytes.TrimRight(line, "\r\n")), 16, 32)
-		if err != nil {
-			return fmt.Errorf("not a chunk size: %q", line)
-		}
-		if err := take(in, body, size); err != nil {
-			return err
-		}
-		if _, err := in.Discard(2); err != nil {
-			return err
-		}
-		if size == 0 {
-			return nil
-		}
-	}
-}
-
-func take(in *bufio.Reader, body *bytes.Buffer, n int64) error {
-	if body != nil {
-		_, err := io.CopyN(body, in, n)
-		return err
-	}
-	_, err := in.Discard(int(n))
-	return err
+	_, err = io.Copy(body, answer.Body)
+	return answer.StatusCode, err
 }
 
 // round holds the parameters of one measurement of a server.
@@ -172,6 +96,7 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 			return sample{}, err
 		}
 		defer c.conn.Close()
+		defer context.AfterFunc(ctx, func() { c.conn.Close() })()
 		c.conn.SetDeadline(time.Now().Add(r.duration + patience))
 		clients[i] = c
 	}
@@ -187,7 +112,7 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	var all sync.WaitGroup
 	for i, c := range clients {
 		all.Go(func() {
-			parts[i] = c.repeat(p.numbers, t.copy(), func() bool {
+			parts[i] = c.repeat(ctx, p.numbers, t.copy(), func() bool {
 				return time.Now().Before(end) && ctx.Err() == nil && (r.limit == 0 || left.Add(-1) >= 0)
 			})
 		})
@@ -213,17 +138,18 @@ func (p *process) processorTimes() (own, database time.Duration, err error) {
 	return own, database, err
 }
 
-// repeat sends request t as long as more returns true. If the connection breaks, it returns; the
-// other connections then send the remaining requests.
-func (c *client) repeat(n *counters, t *template, more func() bool) sample {
+// repeat sends t while more returns true. If the connection breaks, it returns,
+// and the other connections send the remaining requests. It does not count a request
+// that the end of ctx breaks off.
+func (c *client) repeat(ctx context.Context, n *counters, t *template, more func() bool) sample {
 	var s sample
-	var values [numbers]int
 	for more() {
-		n.draw(t, &values)
-		t.fill(&values)
+		n.fill(t)
 		sent := time.Now()
-		status, err := c.exchange(t.raw, nil)
+		status, err := c.exchange(t.raw, io.Discard)
 		switch {
+		case ctx.Err() != nil:
+			return s
 		case err != nil:
 			s.failed++
 			s.fault = err.Error()

@@ -3,8 +3,8 @@
 // and then on PostgreSQL. It sends requests to them in short alternating rounds and prints a table
 // for each database.
 //
-// With -growth it measures restsrv with a thousand to a million objects. With -fair it measures the
-// requests of one account while another account makes a load.
+// With -fair it measures the requests of one account while another account makes a load. If you want
+// to see how a request grows with the number of objects, compare runs with different -rows.
 //
 // The decisive figure is the processor time of the server per request, as the operating system
 // counts it. Requests per second and latencies are only additional information, because the load
@@ -38,7 +38,6 @@ type settings struct {
 	only        *regexp.Regexp
 	restsrv     string // path of a restsrv binary; "" to build it
 	self        bool   // set if the floor should be measured on both sides
-	growth      bool
 	fair        bool
 	db          string // sqlite, postgres or both
 	keep        bool
@@ -54,7 +53,6 @@ func main() {
 	only := flag.String("only", "", "measure only what has a name that matches this regular `expression`")
 	flag.StringVar(&s.restsrv, "restsrv", "", "measure this prebuilt `binary` instead of building one")
 	flag.BoolVar(&s.self, "self", false, "measure the floor against itself: what the ratios then differ from 1 is noise")
-	flag.BoolVar(&s.growth, "growth", false, "measure instead what changes from a thousand to a million objects")
 	flag.BoolVar(&s.fair, "fair", false, fmt.Sprintf("measure instead how requests of one account fare beside the load of another; in %d rounds of %s unless given", fairRounds, fairDuration))
 	flag.StringVar(&s.db, "db", "both", "the `database`: sqlite, postgres or both; for postgres see RESTSRV_TEST_POSTGRES")
 	flag.BoolVar(&s.keep, "keep", false, "keep the temporary directory with databases and logs")
@@ -100,8 +98,8 @@ func (s *settings) checkSettings(only string) error {
 	if s.db != "sqlite" && s.db != "postgres" && s.db != "both" {
 		return fmt.Errorf("-db: %q is none of sqlite, postgres and both", s.db)
 	}
-	if (s.growth || s.fair) && s.self {
-		return errors.New("-growth and -fair have no floor: they cannot be combined with -self")
+	if s.fair && s.self {
+		return errors.New("-fair has no floor: it cannot be combined with -self")
 	}
 	if s.rounds < 1 || s.connections < 1 || s.bulks < 1 || s.duration <= 0 {
 		return errors.New("-rounds, -connections, -bulks and -duration must be positive")
@@ -136,24 +134,17 @@ func run(ctx context.Context, s *settings) error {
 	}
 	fmt.Printf("%s, %d processors, %s. %d rounds of %s per scenario and server. Server CPU time per request decides.\n",
 		runtime.Version(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), s.rounds, s.duration)
-	var fair verdict
 	for _, db := range all {
 		fmt.Printf("\n%s: %s.\n\n", db.name, db.settings)
 		sub := filepath.Join(dir, db.name)
-		switch {
-		case s.growth:
-			err = printGrowth(ctx, s, sub, db)
-		case s.fair:
-			err = printFair(ctx, s, sub, db, &fair)
-		default:
-			err = compareDatabase(ctx, s, db, pairOf{dir: sub, floor: floor})
+		if s.fair {
+			err = printFair(ctx, s, sub, db)
+		} else {
+			err = compareDatabase(ctx, s, db, sub, floor)
 		}
 		if err != nil {
 			return err
 		}
-	}
-	if s.fair {
-		fair.print(os.Stdout)
 	}
 	if missing != nil {
 		fmt.Printf("\nPostgreSQL was left out: %v.\n", missing)
@@ -182,53 +173,34 @@ func openDatabases(s *settings) (all []*database, missing, err error) {
 }
 
 // compareDatabase measures restsrv and the floor on one database and prints the tables.
-func compareDatabase(ctx context.Context, s *settings, db *database, o pairOf) error {
-	left, right, err := o.newPrograms(s, db)
+func compareDatabase(ctx context.Context, s *settings, db *database, dir, floor string) error {
+	one := func(name, binary string) program {
+		return program{name: name, dir: filepath.Join(dir, name), path: binary, db: db, numbers: &counters{rows: s.rows}}
+	}
+	left, err := newFloor(one("floor", floor))
 	if err != nil {
 		return err
 	}
-	rows, notes, err := measureAll(ctx, s, left, right)
+	right, err := newRestsrv(one("restsrv", s.restsrv), further{})
+	if s.self {
+		right, err = newFloor(one("twin", floor))
+	}
 	if err != nil {
 		return err
 	}
-	var tables [][][]string
-	programs := []*program{left, right}
-	if s.only.MatchString(footprintName) {
-		t, err := measureFootprints(ctx, s, o.dir, programs)
-		if err != nil {
-			return err
-		}
-		tables = append(tables, t)
+	rows, err := measureAll(ctx, s, left, right)
+	if err != nil {
+		return err
 	}
-	if s.only.MatchString(swellName) {
-		t, err := measureSwells(ctx, programs)
-		if err != nil {
-			return err
-		}
-		tables = append(tables, t)
-	}
-	kept := selectDurables(s)
-	if s.self || isPostgres(right.address) {
-		kept = nil
-	}
-	counted := ""
-	if len(kept) > 0 {
-		if counted, err = measureDurable(ctx, s, o.dir, right, kept); err != nil {
-			return err
-		}
+	footprints, err := measureFootprints(ctx, s, dir, []*program{left, right})
+	if err != nil {
+		return err
 	}
 	fmt.Printf("%s%d rows, %d connections.\n\n", db.columns, s.rows, s.connections)
 	printRows(os.Stdout, rows, db.cpu != nil)
-	for _, n := range notes {
-		fmt.Println(n)
-	}
-	for _, t := range tables {
+	if len(footprints) > 1 {
 		fmt.Println()
-		printTable(os.Stdout, t)
-	}
-	if len(kept) > 0 {
-		fmt.Println()
-		printDurable(os.Stdout, kept, counted)
+		printTable(os.Stdout, footprints)
 	}
 	return nil
 }
@@ -237,7 +209,7 @@ func compareDatabase(ctx context.Context, s *settings, db *database, o pairOf) e
 // the path of the floor.
 func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
 	floor = filepath.Join(dir, "floor-binary")
-	if !s.growth && !s.fair {
+	if !s.fair {
 		if err := buildBinary(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
 			return "", err
 		}
@@ -247,25 +219,6 @@ func buildBinaries(ctx context.Context, s *settings, dir string) (floor string, 
 		return floor, buildBinary(ctx, "restsrv/cmd/restsrv", s.restsrv)
 	}
 	return floor, nil
-}
-
-// pairOf holds the parameters of newPrograms: the directory of both programs, and the path of the
-// floor's binary.
-type pairOf struct{ dir, floor string }
-
-func (o pairOf) newPrograms(s *settings, db *database) (left, right *program, err error) {
-	one := func(name, binary string) program {
-		return program{name: name, dir: filepath.Join(o.dir, name), path: binary, db: db, numbers: &counters{rows: s.rows}}
-	}
-	if left, err = newFloor(one("floor", o.floor)); err != nil {
-		return nil, nil, err
-	}
-	if s.self {
-		right, err = newFloor(one("twin", o.floor))
-		return left, right, err
-	}
-	right, err = newRestsrv(one("restsrv", s.restsrv), further{})
-	return left, right, err
 }
 
 func buildBinary(ctx context.Context, pkg, binary string) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -12,10 +13,10 @@ import (
 // sets it.
 const warmUp = 250 * time.Millisecond
 
-// measureAll loads the rows into both servers and measures all selected scenarios with
-// synchronous=NORMAL. On SQLite it then restarts them and measures the scenarios that write with
-// FULL. The notes are for printing below the table.
-func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, notes []string, err error) {
+// measureAll seeds both servers and measures every selected scenario: all with
+// synchronous=NORMAL, then, on SQLite and after a restart, the writing ones
+// with FULL.
+func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, err error) {
 	for _, sc := range scenarios(authLine(), s.bulks) {
 		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
 			if sc.limit > 0 && sc.write {
@@ -29,9 +30,9 @@ func measureAll(ctx context.Context, s *settings, left, right *program) (rows []
 		modes = modes[:1]
 	}
 	for _, sync := range modes {
-		servers, err := startEach(ctx, []string{sync, sync}, left, right)
+		servers, err := startEach(ctx, sync, left, right)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		err = func() error {
 			defer stopAll(servers)
@@ -43,13 +44,10 @@ func measureAll(ctx context.Context, s *settings, left, right *program) (rows []
 			return measureRows(ctx, s, rows, sync, servers)
 		}()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if !s.self {
-		notes, err = statementNotes(ctx, right, rows)
-	}
-	return rows, notes, err
+	return rows, nil
 }
 
 // measureRows measures the rows of the table for one value of synchronous.
@@ -78,49 +76,45 @@ func measureRows(ctx context.Context, s *settings, rows []row, sync string, serv
 // measure drives both sides in alternating rounds. The side that goes first
 // alternates too.
 func measure(ctx context.Context, s *settings, sc scenario, servers []*process) pair {
-	type side struct {
-		server *process
-		ask    *template
-		total  sample
-	}
-	sides := [2]side{{server: servers[0], ask: sc.left}, {server: servers[1], ask: sc.right}}
+	sides, servers := [2]sample{}, slices.Clone(servers)
+	asks := []*template{sc.left, sc.right}
 	if sc.own {
-		sides[0].server = servers[1]
+		servers[0] = servers[1]
 	}
+	failed := func(i int, err error) pair { return pair{problem: servers[i].name + ": " + err.Error()} }
 	if sc.find != nil {
-		found, err := sc.find(ctx, sides[1].server)
+		found, err := sc.find(ctx, servers[1])
 		if err != nil {
-			return pair{problem: sides[1].server.name + ": " + err.Error()}
+			return failed(1, err)
 		}
-		sides[1].ask = found
+		asks[1] = found
 	}
-	connections := cmp.Or(sc.connections, s.connections)
-	for i := range sides {
-		d := &sides[i]
-		if err := probeOnce(ctx, d.server, d.ask, sc.items); err != nil {
-			return pair{problem: d.server.name + ": " + err.Error()}
+	r := round{connections: cmp.Or(sc.connections, s.connections), duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}
+	for i, p := range servers {
+		if err := probeOnce(ctx, p, asks[i], sc.items); err != nil {
+			return failed(i, err)
 		}
-		warm := round{connections: connections, duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}
-		if _, err := drive(ctx, d.server, d.ask, warm); err != nil {
-			return pair{problem: d.server.name + ": " + err.Error()}
+		if _, err := drive(ctx, p, asks[i], r); err != nil {
+			return failed(i, err)
 		}
 	}
+	r.duration = s.duration
 	for n := range 2 * s.rounds {
-		d := &sides[(n+n/2)%2] // 0 1 1 0 0 1 1 0
-		one, err := drive(ctx, d.server, d.ask, round{connections: connections, duration: s.duration, limit: sc.limit})
+		i := (n + n/2) % 2 // 0 1 1 0 0 1 1 0
+		one, err := drive(ctx, servers[i], asks[i], r)
 		if err != nil {
-			return pair{problem: d.server.name + ": " + err.Error()}
+			return failed(i, err)
 		}
-		d.total.add(one)
+		sides[i].add(one)
 	}
-	return pair{left: sides[0].total, right: sides[1].total}
+	return pair{left: sides[0], right: sides[1]}
 }
 
-// startEach starts programs, each with the synchronous mode at its index.
-func startEach(ctx context.Context, sync []string, programs ...*program) ([]*process, error) {
+// startEach starts programs with a synchronous mode.
+func startEach(ctx context.Context, sync string, programs ...*program) ([]*process, error) {
 	var servers []*process
-	for i, g := range programs {
-		p, err := g.start(ctx, sync[i])
+	for _, g := range programs {
+		p, err := g.start(ctx, sync)
 		if err != nil {
 			stopAll(servers)
 			return nil, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -30,8 +29,6 @@ type program struct {
 	db      *database
 	address string // address of its database, as the floor takes it
 	classes bool   // set if it has the classes with references (see entries)
-	verbose bool   // set if its log contains all SQL statements
-	strace  string // path of strace if the program runs under it; see traceFile
 
 	// prepare creates accounts and grants when the database is new. It may be nil.
 	prepare func(ctx context.Context, p *process) error
@@ -64,11 +61,6 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	defer log.Close()
 	p := &process{program: g, addr: addr, gone: make(chan struct{})}
 	p.cmd = exec.Command(g.path, args...)
-	if g.strace != "" { // with seccomp, only the traced calls stop the process
-		watch := []string{"-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", g.traceFile(), g.path}
-		p.cmd = exec.Command(g.strace, append(watch, args...)...)
-	}
-	p.cmd.SysProcAttr = childGroup()
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
 	p.cmd.Env = env
 	for _, v := range os.Environ() {
@@ -94,40 +86,31 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 
 // awaitReady sends requests for the path ready until the status is 200, for at most 30 s.
 func (p *process) awaitReady(ctx context.Context) error {
-	t := ask("GET", new(template).text(p.ready), "", nil)
-	last := "no connection"
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		_, err := p.fetch(ctx, "GET", p.ready, "", "")
+		if err == nil {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("not ready: %w", err)
 		case <-p.gone:
 			return errors.New("ended before it answered")
 		case <-time.After(500 * time.Microsecond):
 		}
-		c, err := dial(ctx, p.addr)
-		if err != nil {
-			continue
-		}
-		c.conn.SetDeadline(time.Now().Add(5 * time.Second))
-		status, err := c.exchange(t.raw, nil)
-		c.conn.Close()
-		if err == nil && status == 200 {
-			return nil
-		}
-		last = fmt.Sprintf("status %d, %v", status, err)
 	}
-	return fmt.Errorf("GET %s did not answer 200 within 30 s: %s", p.ready, last)
 }
 
-// stop asks the process to end and waits. After 15 s it kills the process. It stops the whole
-// process group, since the server may run under strace.
+// stop asks the process to end and waits. If it has not ended after 15 s, it is
+// killed.
 func (p *process) stop() {
-	pid := p.cmd.Process.Pid
-	signalGroup(pid, syscall.SIGTERM)
+	p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.gone:
 	case <-time.After(15 * time.Second):
-		signalGroup(pid, syscall.SIGKILL)
+		p.cmd.Process.Kill()
 		<-p.gone
 	}
 }
@@ -165,27 +148,11 @@ func (p *process) memory() (now, peak int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("%s is gone: %w", p.name, err)
 	}
-	return parseMemory(text)
-}
-
-// parseMemory returns VmRSS and VmHWM in /proc/<pid>/status.
-func parseMemory(text []byte) (now, peak int64, err error) {
-	found := map[string]int64{}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		if name != "VmRSS" && name != "VmHWM" {
-			continue
-		}
-		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		if err != nil {
-			return 0, 0, fmt.Errorf("not an amount of memory: %q", value)
-		}
-		found[name] = kib << 10
+	for line := range strings.Lines(string(text)) {
+		fmt.Sscanf(line, "VmRSS: %d kB", &now)
+		fmt.Sscanf(line, "VmHWM: %d kB", &peak)
 	}
-	if len(found) != 2 {
-		return 0, 0, errors.New("no VmRSS and VmHWM in the process status")
-	}
-	return found["VmRSS"], found["VmHWM"], nil
+	return now << 10, peak << 10, nil
 }
 
 func (p *process) procFile(file string) string {
@@ -193,9 +160,6 @@ func (p *process) procFile(file string) string {
 }
 
 func (g *program) logFile() string { return filepath.Join(g.dir, g.name+".log") }
-
-// traceFile returns the path of the output of strace, which has a line for each flush.
-func (g *program) traceFile() string { return filepath.Join(g.dir, g.name+".strace") }
 
 // logTail returns the end of the program's log.
 func (g *program) logTail() string {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 )
 
 // pair holds the results of both servers in a scenario.
@@ -131,49 +131,16 @@ func (p *pair) problemNotes(name string) []string {
 	return all
 }
 
-// printTable writes a Markdown table in which columns are aligned. The first line is the head.
+// printTable writes a Markdown table. The first line is the head.
 func printTable(w io.Writer, lines [][]string) {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	for i, line := range lines {
+		fmt.Fprintf(t, "| %s\t|\n", strings.Join(line, "\t| "))
+		if i == 0 {
+			fmt.Fprintf(t, "|%s\n", strings.Repeat("---\t|", len(line)))
 		}
 	}
-	for n, line := range lines {
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i > 0 {
-				cell, pad = pad+cell, ""
-			}
-			fmt.Fprint(w, "| ", cell, pad, " ")
-		}
-		fmt.Fprintln(w, "|")
-		if n > 0 {
-			continue
-		}
-		for i, width := range widths {
-			end := "-"
-			if i > 0 {
-				end = ":"
-			}
-			fmt.Fprint(w, "|", strings.Repeat("-", width+1), end)
-		}
-		fmt.Fprintln(w, "|")
-	}
-}
-
-// median returns the middle value, or the mean of the two middle values. It returns 0 if there are
-// no values.
-func median[T int64 | float64 | time.Duration](values []T) T {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return (sorted[half-1] + sorted[half]) / 2
+	t.Flush()
 }
 
 // percentile returns the smallest value v such that at least the given share of all values is at
@@ -194,7 +161,7 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 func p99(s *sample) time.Duration { return percentile(s.latencies, 0.99) }
 
 // medianRate returns the median of the requests per second of the rounds.
-func medianRate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
+func medianRate(s *sample) string { return fmt.Sprintf("%.0f", percentile(s.rates, 0.5)) }
 
 func microText(d time.Duration) string {
 	us := float64(d) / 1e3

@@ -84,17 +84,6 @@ func (t *template) copy() *template {
 	return &template{raw: bytes.Clone(t.raw), slots: t.slots, block: t.block}
 }
 
-// fill writes numbers into the slots.
-func (t *template) fill(values *[numbers]int) {
-	for _, s := range t.slots {
-		v := values[s.what] + s.plus
-		for i := s.at + digits - 1; i >= s.at; i-- {
-			t.raw[i] = byte('0' + v%10)
-			v /= 10
-		}
-	}
-}
-
 // counters provides the numbers for requests to a server. It is safe for concurrent use.
 type counters struct {
 	rows   int // number of existing rows
@@ -102,8 +91,9 @@ type counters struct {
 	serial atomic.Int64
 }
 
-// draw sets values to the numbers for the next request t.
-func (c *counters) draw(t *template, values *[numbers]int) {
+// fill writes the numbers of the next sending into t.
+func (c *counters) fill(t *template) {
+	var values [numbers]int
 	if n := t.block; n > 0 {
 		values[newBlock] = int(c.fresh.Add(int64(n))) - n
 		values[newGroup] = values[newBlock] / groupSize
@@ -113,4 +103,11 @@ func (c *counters) draw(t *template, values *[numbers]int) {
 	values[serial] = int(c.serial.Add(1))
 	values[anyRow] = rand.IntN(c.rows)
 	values[anyGroup] = rand.IntN(c.rows / groupSize)
+	for _, s := range t.slots {
+		v := values[s.what] + s.plus
+		for i := s.at + digits - 1; i >= s.at; i-- {
+			t.raw[i] = byte('0' + v%10)
+			v /= 10
+		}
+	}
 }

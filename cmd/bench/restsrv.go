@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // adminPassword is the password of all accounts in the temporary databases.
@@ -48,11 +45,7 @@ func newRestsrv(g program, more further) (*program, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		args = []string{"-config", config, "-addr", addr}
-		if p.verbose {
-			args = append(args, "-log", "debug")
-		}
-		return args, []string{"RESTSRV_ADMIN_PASSWORD=" + adminPassword}, os.WriteFile(config, text, 0o600)
+		return []string{"-config", config, "-addr", addr}, []string{"RESTSRV_ADMIN_PASSWORD=" + adminPassword}, os.WriteFile(config, text, 0o600)
 	}
 	return p, nil
 }
@@ -69,8 +62,10 @@ func deployConfig(url, sync string, more further) object {
 	for i := range more.classes {
 		classes = append(classes, classConfig(fmt.Sprintf("note%d", i)))
 	}
-	di := serviceCopies(more.services, "usual.js")
-	maps.Copy(di, serviceConfig())
+	di := serviceConfig()
+	for i := range more.services {
+		di[fmt.Sprintf("copy%d", i)] = object{"module": "usual.js"}
+	}
 	return object{
 		"globals": object{"db": object{"url": url, "synchronous": sync}, "plugins": pluginConfig()},
 		"classes": classes,
@@ -127,44 +122,4 @@ func newFloor(g program) (*program, error) {
 		return []string{"-addr", addr, "-db", address, "-synchronous", sync}, nil, nil
 	}
 	return &g, err
-}
-
-// statementNotes counts the SELECT statements of the scenarios with count set. It counts the second
-// request of each, because the first may fill caches.
-func statementNotes(ctx context.Context, g *program, rows []row) (notes []string, err error) {
-	g.verbose = true
-	p, err := g.start(ctx, "normal")
-	g.verbose = false
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	for _, r := range rows {
-		if !r.scenario.count {
-			continue
-		}
-		var seen [2]int
-		for i := range seen {
-			before, err := p.countSelects()
-			if err != nil {
-				return nil, err
-			}
-			if err := probeOnce(ctx, p, r.scenario.right, r.scenario.items); err != nil {
-				return nil, err
-			}
-			after, err := p.countSelects()
-			if err != nil {
-				return nil, err
-			}
-			seen[i] = after - before
-		}
-		notes = append(notes, fmt.Sprintf("SQL statements: %s: %d", r.scenario.name, seen[1]))
-	}
-	return notes, nil
-}
-
-// countSelects returns the number of SELECT statements in the server's log so far.
-func (p *process) countSelects() (int, error) {
-	text, err := os.ReadFile(p.logFile())
-	return strings.Count(string(text), `sql="SELECT `), err
 }

@@ -43,7 +43,6 @@ type scenario struct {
 	write bool          // set if it is also measured with synchronous=FULL
 	limit int           // maximum number of requests per round; 0 means no limit
 	warm  time.Duration // time before the first round; 0 means warmUp
-	count bool          // set if its SQL statements are counted
 
 	connections int // number of connections; 0 means the number on the command line
 
@@ -88,7 +87,9 @@ func scenarios(auth string, bulkLimit int) []scenario {
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
 	}
 	all = slices.Concat(all, scriptScenarios(), ownScenarios(), accessScenarios(auth))
-	return append(all, patch, bulk, largeSave("updates", auth, oldBlock), largeSave("new", auth, newBlock))
+	crowded := both(fmt.Sprintf("PATCH one, %d connections", crowd), 0, patchOne(), 0)
+	crowded.write, crowded.connections = true, crowd
+	return append(all, patch, crowded, bulk, largeSave("updates", auth, oldBlock), largeSave("new", auth, newBlock))
 }
 
 // largeSave returns a scenario that saves so many records that memory matters. All records are new,
@@ -109,10 +110,10 @@ func ownScenarios() []scenario {
 	nested := new(template).text(`{"id":"made-`).number(serial, 0).text(`","title":"Ada","body":"Born of the entry"}`)
 	nestedEntry := new(template).text(`{"id":"made-`).number(serial, 0).text(`","title":"Title","author":`).join(nested).text(`,"topic":"topic-000000000001"}`)
 	return []scenario{
-		{name: "list of 100 with 2 paths, _eager (floor = restsrv, without)", must: target{ratio: 2}, own: true, items: 100, count: true,
+		{name: "list of 100 with 2 paths, _eager (floor = restsrv, without)", must: target{ratio: 2}, own: true, items: 100,
 			left: get(path("crud/entry@bench/?_count=100")), right: get(path("crud/entry@bench/?_count=100&_eager=author|topic"))},
 		{name: "keyset page of 20 in the middle (floor = restsrv, first 20)", own: true, items: 20,
-			left: plain, find: func(ctx context.Context, p *process) (*template, error) { return middlePage(ctx, p, "") }},
+			left: plain, find: middlePage},
 		{name: "list of 20 with _total (floor = restsrv, without)", own: true, items: 20,
 			left: plain, right: get(path("crud/note@bench/?_count=20&_total=1"))},
 		{name: "create with a nested new object (floor = restsrv, with a reference)", own: true, write: true,
@@ -137,44 +138,39 @@ func bulkBody(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// probeOnce sends request t once and checks the form of the answer: an array of so many items, or
-// an object if items is 0.
-func probeOnce(ctx context.Context, p *process, t *template, items int) error {
+// sendOnce sends t once and returns the body of the answer.
+func sendOnce(ctx context.Context, p *process, t *template) ([]byte, error) {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.conn.Close()
 	c.conn.SetDeadline(time.Now().Add(patience))
 	t = t.copy()
-	var values [numbers]int
-	p.numbers.draw(t, &values)
-	t.fill(&values)
+	p.numbers.fill(t)
 	var body bytes.Buffer
 	status, err := c.exchange(t.raw, &body)
+	if err == nil && status != 200 {
+		err = fmt.Errorf("status %d: %s", status, excerpt(body.String()))
+	}
+	return body.Bytes(), err
+}
+
+// probeOnce sends request t once and checks the form of the answer: an array of so many items, or
+// an object if items is 0.
+func probeOnce(ctx context.Context, p *process, t *template, items int) error {
+	body, err := sendOnce(ctx, p, t)
 	if err != nil {
 		return err
 	}
-	if status != 200 {
-		return fmt.Errorf("status %d: %s", status, excerpt(body.String()))
-	}
-	var list []map[string]any
+	list := make([]map[string]any, 1)
 	if items == 0 {
-		list = make([]map[string]any, 1)
-		err = json.Unmarshal(body.Bytes(), &list[0])
+		err = json.Unmarshal(body, &list[0])
 	} else {
-		err = json.Unmarshal(body.Bytes(), &list)
+		err = json.Unmarshal(body, &list)
 	}
-	if err != nil {
-		return fmt.Errorf("unexpected answer: %s", excerpt(body.String()))
-	}
-	if items > 0 && len(list) != items {
-		return fmt.Errorf("an answer of %d items, expected %d", len(list), items)
-	}
-	for _, o := range list {
-		if len(o) == 0 {
-			return fmt.Errorf("an empty object in the answer: %s", excerpt(body.String()))
-		}
+	if err != nil || len(list) != max(items, 1) || slices.ContainsFunc(list, func(o map[string]any) bool { return len(o) == 0 }) {
+		return fmt.Errorf("an answer of %d items, want %d: %s", len(list), items, excerpt(string(body)))
 	}
 	return nil
 }

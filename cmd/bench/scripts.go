@@ -1,7 +1,5 @@
 package main
 
-import "strconv"
-
 // The scripts that are measured. Some of them are compared with handlers of the floor that are
 // written in Go.
 var scripts = map[string]string{
@@ -62,13 +60,4 @@ func scriptScenarios() []scenario {
 		against("script, 20 rows untouched (floor = Go)", 1.54, get(group("bare/query?")), get(group("query?")), 20),
 		against("script, 20 rows mapped (floor = Go)", 4, get(group("bare/labels?")), get(group("labels?")), 20),
 	}
-}
-
-// serviceCopies returns the configuration of n services with the same script.
-func serviceCopies(n int, script string) object {
-	di := object{}
-	for i := range n {
-		di["copy"+strconv.Itoa(i)] = object{"module": script}
-	}
-	return di
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 )
 
 // The number of objects of the classes with references. Many entries refer to the same author and
@@ -28,12 +26,7 @@ func seedAll(ctx context.Context, servers []*process) error {
 				return fmt.Errorf("preparing %s: %w", p.name, err)
 			}
 		}
-		step := max(p.numbers.rows/10, bulkNew)
-		err := seedRows(ctx, p, func(done int) {
-			if done%step == 0 {
-				fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, p.numbers.rows)
-			}
-		})
+		err := seedRows(ctx, p)
 		if err == nil {
 			err = p.db.settle(p.address)
 		}
@@ -45,39 +38,19 @@ func seedAll(ctx context.Context, servers []*process) error {
 }
 
 // seedRows loads the rows of an empty server through its acceptor, and the entries if it has that
-// class. It calls progress with the number of rows so far.
-func seedRows(ctx context.Context, p *process, progress func(done int)) error {
-	c, err := dial(ctx, p.addr)
-	if err != nil {
-		return err
-	}
-	defer c.conn.Close()
-	save := func(t *template) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var values [numbers]int
-		c.conn.SetDeadline(time.Now().Add(patience))
-		p.numbers.draw(t, &values)
-		t.fill(&values)
-		var body bytes.Buffer
-		status, err := c.exchange(t.raw, &body)
-		if err == nil && status != 200 {
-			err = fmt.Errorf("status %d: %s", status, excerpt(body.String()))
-		}
-		return err
-	}
+// class.
+func seedRows(ctx context.Context, p *process) error {
 	if p.classes {
-		if err := save(ask("POST", path("acceptor"), authLine(), entryRecords())); err != nil {
+		if _, err := sendOnce(ctx, p, ask("POST", path("acceptor"), authLine(), entryRecords())); err != nil {
 			return err
 		}
 	}
-	t := ask("POST", path("acceptor"), authLine(), bulkBody(bulkNew, newBlock))
-	for done := 0; done < p.numbers.rows; done += bulkNew {
-		if err := save(t); err != nil {
+	t := ask("POST", path("acceptor"), authLine(), bulkBody(largeSize, newBlock))
+	for done := 0; done < p.numbers.rows; done += largeSize {
+		fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, p.numbers.rows)
+		if _, err := sendOnce(ctx, p, t); err != nil {
 			return err
 		}
-		progress(done + bulkNew)
 	}
 	return nil
 }
@@ -102,43 +75,53 @@ func entryRecords() *template {
 }
 
 // middlePage returns the request for a page of 20 that begins in the middle of all rows and is
-// selected with a cursor. sort is a parameter followed by &, or "". Only the server can create
-// cursors, so middlePage reads all pages before it.
-func middlePage(ctx context.Context, p *process, sort string) (*template, error) {
+// selected with a cursor. Only the server can create cursors, so middlePage reads all pages up
+// to there.
+func middlePage(ctx context.Context, p *process) (*template, error) {
 	const stride = 1000
-	next := "/rest/crud/note@bench?" + sort + "_fields=id&_after=&_count="
-	page := fmt.Sprint(next, stride)
-	if p.numbers.rows/2 < stride {
-		page = fmt.Sprint(next, p.numbers.rows/2)
-	}
+	page := fmt.Sprint("/rest/crud/note@bench?_fields=id&_after=&_count=", stride)
 	for passed := 0; passed < p.numbers.rows/2; passed += stride {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.addr+page, nil)
+		a, err := p.fetch(ctx, "GET", page, "", "")
 		if err != nil {
 			return nil, err
 		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return nil, err
-		}
-		var body bytes.Buffer
-		_, err = body.ReadFrom(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		link, _, found := strings.Cut(strings.TrimPrefix(resp.Header.Get("Link"), "<"), ">")
-		if resp.StatusCode != 200 || !found {
-			return nil, fmt.Errorf("status %d and no next page: %s", resp.StatusCode, excerpt(body.String()))
-		}
-		page = link
+		page, _, _ = strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"), ">")
 	}
 	u, err := url.Parse(page)
+	if err != nil || u.Query().Get("_after") == "" {
+		return nil, fmt.Errorf("the next page has no cursor: %q", page)
+	}
+	return get(path("crud/note@bench/?_count=20&_after=" + url.QueryEscape(u.Query().Get("_after")))), nil
+}
+
+// answer is the answer to a request that is not measured.
+type answer struct {
+	header http.Header
+	text   []byte
+}
+
+// fetch sends a request that is not measured, on behalf of an account unless user is
+// "". It fails if the status is not 200.
+func (p *process) fetch(ctx context.Context, method, path, user, form string) (a answer, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	cursor := u.Query().Get("_after")
-	if cursor == "" {
-		return nil, errors.New("the next page has no cursor")
+	if user != "" {
+		r.SetBasicAuth(user, adminPassword)
 	}
-	return get(path("crud/note@bench/?" + sort + "_count=20&_after=" + url.QueryEscape(cursor))), nil
+	if form != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	a.header = resp.Header
+	a.text, err = io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: status %d: %s", path, resp.StatusCode, excerpt(string(a.text)))
+	}
+	return a, err
 }
