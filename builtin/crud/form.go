@@ -3,7 +3,6 @@ package crud
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -33,45 +32,22 @@ func (f *form) readParts(ctx context.Context, r *service.Request) (engine.Fields
 	if _, err := body.Peek(1); err == io.EOF {
 		return engine.Fields{}, nil
 	}
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || params["boundary"] == "" {
-		return nil, malformedError(nil)
-	}
 	f.fields, f.lists = engine.Fields{}, map[string]int{}
-	parts := multipart.NewReader(body, params["boundary"])
-	for {
-		part, err := parts.NextPart()
-		if err == io.EOF { // compared with ==, because a wrapped io.EOF means that the body is incomplete
-			return f.fields, nil
-		}
-		if err != nil {
-			return nil, malformedError(err)
-		}
-		if err := f.readPart(ctx, part); err != nil {
-			return nil, err
-		}
+	err := service.ReadForm(body, r.Header.Get("Content-Type"), func(part *multipart.Part) error { return f.readPart(ctx, part) })
+	if err != nil {
+		return nil, err
 	}
-}
-
-// malformedError returns the error for a malformed body. It returns other errors, for example about
-// its size, unchanged.
-func malformedError(err error) error {
-	var e *engine.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
+	return f.fields, nil
 }
 
 func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	name := part.FormName()
-	_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-	_, isFile := disposition["filename"]
+	filename, isFile := service.IsFile(part)
 	p := f.class.Property(name)
 	switch {
 	case name == "":
 		return engine.Errorf(engine.Invalid, "multipart", `a part of the multipart body has no name: its Content-Disposition is form-data; name="attribute"`)
-	case isFile && disposition["filename"] == "":
+	case isFile && filename == "":
 		return nil // no file was selected in this field of an HTML form
 	case isFile && p == nil:
 		f.fields = append(f.fields, engine.Field{Name: name}) // Bind handles unknown names
@@ -81,7 +57,7 @@ func (f *form) readPart(ctx context.Context, part *multipart.Part) error {
 	}
 	text, err := io.ReadAll(part)
 	if err != nil {
-		return malformedError(err)
+		return service.MalformedForm(err)
 	}
 	value, err := textPart(p, part.Header.Get("Content-Type"), text)
 	f.fields = append(f.fields, engine.Field{Name: name, Value: value})
@@ -118,7 +94,7 @@ func (f *form) storeFile(ctx context.Context, p *engine.Property, part *multipar
 	}
 	stored, err := f.storage.Put(ctx, part.FileName(), part.Header.Get("Content-Type"), part)
 	if err != nil {
-		return malformedError(err)
+		return service.MalformedForm(err)
 	}
 	upload := &engine.Upload{File: stored, Stored: true}
 	if p.Type != engine.FileList {

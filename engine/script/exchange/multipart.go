@@ -2,9 +2,7 @@ package exchange
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"mime"
 	"mime/multipart"
 	"os"
 
@@ -53,32 +51,25 @@ func (p *part) close() {
 // readForm reads a multipart body. The values of the form are strings, and *part for files. If several parts have the
 // same name, the last one is used. The error is Invalid for a malformed form, or the error of reading the body.
 func readForm(r *service.Request) (form engine.Fields, parts []*part, err error) {
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || params["boundary"] == "" {
-		return nil, nil, malformedForm(nil)
-	}
 	form = engine.Fields{}
-	reader := multipart.NewReader(r.Stream(), params["boundary"])
-	for n := 0; ; n++ {
-		next, err := reader.NextPart()
-		if err == io.EOF { // compare exactly: a wrapped io.EOF means that the body is truncated
-			return form, parts, nil
-		}
-		if err != nil {
-			return nil, parts, malformedForm(err)
-		}
-		if n == maxParts {
-			return nil, parts, engine.Errorf(engine.Invalid, "multipart", "a form has at most %d parts", maxParts)
+	n := 0
+	err = service.ReadForm(r.Stream(), r.Header.Get("Content-Type"), func(next *multipart.Part) error {
+		if n++; n > maxParts {
+			return engine.Errorf(engine.Invalid, "multipart", "a form has at most %d parts", maxParts)
 		}
 		value, err := readPart(next)
 		if file, ok := value.(*part); ok {
 			parts = append(parts, file)
 		}
-		if err != nil {
-			return nil, parts, err
+		if err == nil {
+			form = setField(form, next.FormName(), value)
 		}
-		form = setField(form, next.FormName(), value)
+		return err
+	})
+	if err != nil {
+		return nil, parts, err
 	}
+	return form, parts, nil
 }
 
 // sizeOfForm returns the size of a form in memory, in bytes. Temporary files do not count.
@@ -104,24 +95,13 @@ func setField(form engine.Fields, name string, value any) engine.Fields {
 	return append(form, engine.Field{Name: name, Value: value})
 }
 
-// malformedForm returns the error to report for err, an error of the multipart reader. It returns an error that
-// reading the body caused, such as TooLarge, unchanged.
-func malformedForm(err error) error {
-	var e *engine.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
-}
-
 // readPart reads a part. The result is a string, or *part for a file. It may return a *part together with an error,
 // so that the caller can remove its temporary file.
 func readPart(from *multipart.Part) (any, error) {
 	head := &bytes.Buffer{}
-	_, disposition, _ := mime.ParseMediaType(from.Header.Get("Content-Disposition"))
-	if _, isFile := disposition["filename"]; !isFile {
+	if _, isFile := service.IsFile(from); !isFile {
 		if _, err := head.ReadFrom(from); err != nil {
-			return nil, malformedForm(err)
+			return nil, service.MalformedForm(err)
 		}
 		return head.String(), nil
 	}
@@ -132,7 +112,7 @@ func readPart(from *multipart.Part) (any, error) {
 		return p, nil
 	}
 	if err != nil {
-		return p, malformedForm(err)
+		return p, service.MalformedForm(err)
 	}
 	if p.rest, err = os.CreateTemp("", "restsrv-upload-*"); err != nil {
 		return p, engine.Wrap(err, "an upload could not be kept")
@@ -141,7 +121,7 @@ func readPart(from *multipart.Part) (any, error) {
 	p.size, err = io.Copy(p.rest, source)
 	switch {
 	case source.err != nil:
-		return p, malformedForm(source.err)
+		return p, service.MalformedForm(source.err)
 	case err != nil:
 		return p, engine.Wrap(err, "an upload could not be kept")
 	}
