@@ -44,9 +44,10 @@ var errorBases = []string{
 func memberModule(of, name string) module { return module{of: of, member: name} }
 
 // moduleSpellings maps the names of modules in framework 5 to the names in framework 4. It lists only modules whose new
-// name is not @iondv/ and the old name.
+// name is not @iondv/ and the old name. It also has the name by which the locales of moment require it.
 func moduleSpellings() map[string]string {
 	all := map[string]string{
+		"moment/moment":                                       "moment",
 		"@iondv/core/classes/IonError":                        "core/IonError",
 		"@iondv/core/utils/strings":                           "core/strings",
 		"@iondv/meta-model/lib/datarepository/lib/util":       "core/interfaces/DataRepository/lib/util",

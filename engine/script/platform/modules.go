@@ -2,8 +2,8 @@ package platform
 
 import (
 	"embed"
-	"io/fs"
 	"maps"
+	"path"
 	"strings"
 	"sync"
 
@@ -56,17 +56,22 @@ func webModules() map[string]module {
 	}
 }
 
-// packageModules are npm packages that services use.
+// momentLocales are the locales of moment besides English. They are those of Intl, and Portuguese in both spellings.
+var momentLocales = []string{"de", "en-gb", "es", "fr", "it", "ja", "pt", "pt-br", "ru", "zh-cn"}
+
+// packageModules are npm packages that services use. The folder moment contains the package moment, unchanged; it
+// loads a locale when a script first uses it.
 func packageModules() map[string]module {
-	return map[string]module{
-		"clone":          {file: "ancestor/clone"},
-		"merge":          {file: "ancestor/merge"},
-		"is-base64":      {file: "ancestor/is-base64"},
-		"moment":         {file: "moment"},
-		"#moment-locale": {file: "moment-locale"},
-		"#moment-format": {file: "moment-format"},
-		"#moment-span":   {file: "moment-span"},
+	all := map[string]module{
+		"clone":     {file: "ancestor/clone"},
+		"merge":     {file: "ancestor/merge"},
+		"is-base64": {file: "ancestor/is-base64"},
+		"moment":    {file: "moment/moment"},
 	}
+	for _, name := range momentLocales {
+		all["moment/locale/"+name] = module{file: "moment/locale/" + name}
+	}
+	return all
 }
 
 // canonicalName returns the name that a module is listed under: node:path is path, @iondv/core/IonError is
@@ -135,26 +140,26 @@ func (p *Platform) Module(name string) goja.Value {
 	return record.Get("exports")
 }
 
-// texts returns the files of modules by name, each wrapped in a function with the parameters of a CommonJS module.
-var texts = sync.OnceValue(func() map[string]string {
-	all := map[string]string{}
-	err := fs.WalkDir(files, "modules", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := files.ReadFile(path)
-		all[strings.TrimSuffix(strings.TrimPrefix(path, "modules/"), ".js")] = "(function(exports,require,module,native){" + string(text) + "\n})"
-		return err
-	})
+// texts caches the texts of files.
+var texts sync.Map
+
+// readModule returns the text of a file of a module, wrapped in a function with the parameters of a CommonJS module.
+func readModule(file string) string {
+	if text, ok := texts.Load(file); ok {
+		return text.(string)
+	}
+	text, err := files.ReadFile("modules/" + file + ".js")
 	if err != nil {
 		panic(err) // the files are embedded, so this cannot fail
 	}
-	return all
-})
+	wrapped := "(function(exports,require,module,native){" + string(text) + "\n})"
+	texts.Store(file, wrapped)
+	return wrapped
+}
 
 // runModule evaluates the file of a module.
 func (p *Platform) runModule(m module, record *goja.Object) {
-	text := texts()[m.file]
+	text := readModule(m.file)
 	p.host.Provide(text)
 	wrapper, err := p.js.RunProgram(p.host.Program(text))
 	must(err)
@@ -166,9 +171,13 @@ func (p *Platform) runModule(m module, record *goja.Object) {
 	exports := p.js.NewObject()
 	_ = record.Set("exports", exports)
 	require := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
-		found := p.Module(call.Argument(0).String())
+		name := call.Argument(0).String()
+		if strings.HasPrefix(name, ".") {
+			name = path.Join(path.Dir(m.file), name)
+		}
+		found := p.Module(name)
 		if found == nil {
-			panic(p.js.NewTypeError("a built-in module requires one that is not there: " + call.Argument(0).String()))
+			panic(p.js.NewTypeError("a built-in module requires one that is not there: " + name))
 		}
 		return found
 	})
