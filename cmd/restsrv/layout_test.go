@@ -83,12 +83,11 @@ func isBelow(imported, dir string) bool {
 	return false
 }
 
-// owners names the one package that may import an outside library.
+// owners names the one package that may import an outside library, or a part of it.
 var owners = map[string]string{
 	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
 	"github.com/go-sourcemap/sourcemap":  "engine/script/transpile",
-	"github.com/dop251/goja_nodejs":      "engine/script/platform",
 	"github.com/evanw/esbuild":           "engine/script/transpile",
 	"github.com/dlclark/regexp2":         "engine/script",
 	"github.com/fsnotify/fsnotify":       "engine/watch",
@@ -104,7 +103,10 @@ var owners = map[string]string{
 	"golang.org/x/term":                  "cmd/restsrv",
 	"github.com/schollz/progressbar":     "cmd/restsrv",
 	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
-	"golang.org/x/text":                  "engine/store/sqlite",
+	"golang.org/x/text/cases":            "engine/store/sqlite",
+	"golang.org/x/text/language":         "engine/store/sqlite",
+	"golang.org/x/text/encoding":         "engine/script/platform",
+	"golang.org/x/net/idna":              "engine/script/platform",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",
 }

@@ -5,24 +5,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+	"golang.org/x/text/encoding/charmap"
 )
 
-// single lists single-byte encodings. Each value holds the characters of the bytes from 0x80. NUL stands for the
-// control character with the number of its byte.
-var single = map[string][]rune{
-	"windows-1251": []rune("ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\x00™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕї" + runeSeries('А', 'я')),
-	"windows-1252": []rune("€\x00‚ƒ„…†‡ˆ‰Š‹Œ\x00Ž\x00\x00‘’“”•–—˜™š›œ\x00žŸ" + runeSeries('\u00a0', 'ÿ')),
-	"koi8-r": []rune("─│┌┐└┘├┤┬┴┼▀▄█▌▐░▒▓⌠■∙√≈≤≥\u00a0⌡°²·÷═║╒ё╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡Ё╢╣╤╥╦╧╨╩╪╫╬©" +
-		"юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ"),
-	"ibm866": []rune(runeSeries('А', 'п') + "░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀" + runeSeries('р', 'я') + "ЁёЄєЇїЎў°∙·√№¤■\u00a0"),
-}
-
-func runeSeries(from, to rune) string {
-	var b strings.Builder
-	for c := from; c <= to; c++ {
-		b.WriteRune(c)
-	}
-	return b.String()
+// single lists single-byte encodings.
+var single = map[string]*charmap.Charmap{
+	"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252, "koi8-r": charmap.KOI8R, "ibm866": charmap.CodePage866,
 }
 
 // charsets maps the labels that TextDecoder accepts to the names of encodings.
@@ -58,12 +46,11 @@ func (d *decoder) decode(b []byte, last bool) goja.Value {
 	case "utf-16le", "utf-16be":
 		return d.decodeUTF16(b, last)
 	}
-	high := single[d.charset]
 	units := make([]uint16, len(b))
 	for i, c := range b {
-		units[i] = uint16(c)
-		if c >= 0x80 && high[c-0x80] != 0 {
-			units[i] = uint16(high[c-0x80])
+		units[i] = uint16(c) // for bytes without a character
+		if r := single[d.charset].DecodeByte(c); r != utf8.RuneError {
+			units[i] = uint16(r)
 		}
 	}
 	return goja.StringFromUTF16(units)

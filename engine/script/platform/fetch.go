@@ -129,7 +129,7 @@ func (f *Fetch) sendOnce(ctx context.Context, m *message) (*http.Response, error
 
 // followRedirect changes the request to the target of a redirect. If the origin changes, it removes the credentials.
 func (m *message) followRedirect(location string, status int) error {
-	next := parseURL(location, m.url, nil)
+	next := parseURL(location, m.url)
 	if next == nil {
 		return refusedError("fetch: the server redirects to what is no URL")
 	}

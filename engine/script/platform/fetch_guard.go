@@ -53,7 +53,7 @@ func splitHost(entry string) (host, port string) {
 	if strings.Count(host, ":") > 1 && host[0] != '[' {
 		host = "[" + host + "]"
 	}
-	if parsed, ok := parseHost(strings.TrimSuffix(host, "."), true, nil); ok {
+	if parsed, ok := parseHost(strings.TrimSuffix(host, "."), true); ok {
 		host = parsed
 	}
 	return prefix + host, port

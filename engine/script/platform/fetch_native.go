@@ -61,7 +61,7 @@ func (p fetcher) sendRequest(call goja.FunctionCall) goja.Value {
 	if body == nil && !goja.IsNull(in.Get("body")) {
 		body = []byte{}
 	}
-	m, err := newMessage(p.parseURL(in.Get("url").String(), nil), in.Get("method").String(), headers, body, in.Get("redirect").String())
+	m, err := newMessage(parseURL(in.Get("url").String(), nil), in.Get("method").String(), headers, body, in.Get("redirect").String())
 	stopped, stop := context.WithCancel(context.Background())
 	settings := p.host.Settings()
 	promise := p.host.Promise("fetch", func(ctx context.Context) func() goja.Value {

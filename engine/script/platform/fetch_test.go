@@ -66,12 +66,12 @@ func TestFetchHosts(t *testing.T) {
 		{"пример.рф", "http://xn--e1afmkfd.xn--p1ai/", true},
 	} {
 		f := &Fetch{Hosts: []string{c.entry}}
-		u := parseURL(c.url, nil, nil)
+		u := parseURL(c.url, nil)
 		if got := u != nil && f.checkHost(u) == nil; got != c.want {
 			t.Errorf("entry %s, URL %s: allowed: got %v, want %v", c.entry, c.url, got, c.want)
 		}
 	}
-	if (&Fetch{}).checkHost(parseURL("http://example.com/", nil, nil)) == nil {
+	if (&Fetch{}).checkHost(parseURL("http://example.com/", nil)) == nil {
 		t.Error("without the setting, http://example.com/ is allowed")
 	}
 }
@@ -80,7 +80,7 @@ func TestFetchHosts(t *testing.T) {
 var second = netip.MustParseAddr("127.0.0.2")
 
 func ask(f *Fetch, address string) (string, error) {
-	m, err := newMessage(parseURL(address, nil, nil), "GET", nil, nil, "follow")
+	m, err := newMessage(parseURL(address, nil), "GET", nil, nil, "follow")
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // webURL is a URL as defined by the WHATWG URL Standard. Checks and requests both use this parser, so that they
-// agree with browsers and with each other about the host of a URL.
+// agree with browsers and with each other about the host of a URL. The parser must be linear, because a script cannot
+// be interrupted in it.
 type webURL struct {
 	scheme             string
 	username, password string // percent-encoded
@@ -79,6 +80,10 @@ func (u *webURL) origin() string {
 	switch u.scheme {
 	case "http", "https", "ws", "wss", "ftp":
 		return u.scheme + "://" + u.hostPort()
+	case "blob":
+		if made := parseURL(u.opaque, nil); made != nil && strings.HasPrefix(made.scheme, "http") {
+			return made.origin()
+		}
 	}
 	return "null"
 }
@@ -102,7 +107,7 @@ func urlNative(p *Platform) goja.Value {
 		if goja.IsUndefined(v) {
 			return nil
 		}
-		return p.parseURL(v.String(), nil)
+		return parseURL(v.String(), nil)
 	}
 	return p.newNatives(natives{
 		"parse": func(call goja.FunctionCall) goja.Value {
@@ -110,7 +115,7 @@ func urlNative(p *Platform) goja.Value {
 			if base == nil && !goja.IsUndefined(call.Argument(1)) {
 				return goja.Null()
 			}
-			u := p.parseURL(call.Argument(0).String(), base)
+			u := parseURL(call.Argument(0).String(), base)
 			if u == nil {
 				return goja.Undefined()
 			}
@@ -118,7 +123,7 @@ func urlNative(p *Platform) goja.Value {
 		},
 		"assign": func(call goja.FunctionCall) goja.Value {
 			u := read(call.Argument(0))
-			u.assignPart(textArgument(call, 1), call.Argument(2).String(), p.normalize)
+			u.assignPart(textArgument(call, 1), call.Argument(2).String())
 			return p.js.NewArray(u.parts()...)
 		},
 		"query": func(call goja.FunctionCall) goja.Value {
@@ -137,24 +142,10 @@ func urlNative(p *Platform) goja.Value {
 			return p.js.ToValue(writeForm(list))
 		},
 		"host": func(call goja.FunctionCall) goja.Value {
-			host, _ := parseHost(textArgument(call, 0), true, p.normalize)
+			host, _ := parseHost(textArgument(call, 0), true)
 			return p.js.ToValue(host)
 		},
 	})
-}
-
-func (p *Platform) parseURL(s string, base *webURL) *webURL { return parseURL(s, base, p.normalize) }
-
-// normalize returns the NFKC form of a text, computed by the engine.
-func (p *Platform) normalize(s string) string {
-	o := p.js.ToValue(s).ToObject(p.js)
-	f, ok := goja.AssertFunction(o.Get("normalize"))
-	if !ok {
-		return s
-	}
-	v, err := f(o, p.js.ToValue("NFKC"))
-	must(err)
-	return v.String()
 }
 
 // parseForm decodes a query. It returns names and values alternately.

@@ -1,15 +1,18 @@
 package platform
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // parseHost parses and normalizes a host. The host of a special scheme is a domain or an IP address in any of its
 // spellings. It returns false if the host is not valid.
-func parseHost(s string, special bool, normalize func(string) string) (string, bool) {
+func parseHost(s string, special bool) (string, bool) {
 	if strings.HasPrefix(s, "[") {
 		if !strings.HasSuffix(s, "]") || strings.Contains(s, "%") {
 			return "", false
@@ -27,7 +30,7 @@ func parseHost(s string, special bool, normalize func(string) string) (string, b
 		return percentEncode(s, ""), true
 	}
 	decoded, bad := validUTF8(percentDecode(s))
-	domain, ok := domainToASCII(decoded, normalize)
+	domain, ok := domainToASCII(decoded)
 	if bad || !ok || domain == "" || strings.ContainsFunc(domain, func(c rune) bool {
 		return c <= ' ' || c == 0x7f || strings.ContainsRune("#/:<>?@[\\]^|%", c)
 	}) {
@@ -39,118 +42,19 @@ func parseHost(s string, special bool, normalize func(string) string) (string, b
 	return domain, true
 }
 
+// hostNames is the processing of host names that the URL Standard requires.
+var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule(),
+	idna.CheckHyphens(false), idna.CheckJoiners(true), idna.VerifyDNSLength(false))
+
 // domainToASCII converts labels to lower case and encodes labels that are not ASCII as Punycode. It returns false if
 // a label is not valid.
-func domainToASCII(s string, normalize func(string) string) (string, bool) {
-	ascii := true
-	for i := range len(s) {
-		ascii = ascii && s[i] < 0x80
+func domainToASCII(s string) (string, bool) {
+	ascii := !strings.ContainsFunc(s, func(c rune) bool { return c >= 0x80 })
+	if lower := strings.ToLower(s); ascii && !strings.Contains(lower, "xn--") {
+		return lower, true
 	}
-	if ascii {
-		return strings.ToLower(s), true
-	}
-	s = strings.Map(func(c rune) rune {
-		switch {
-		case c == '。' || c == '．' || c == '｡':
-			return '.'
-		case c == 0xAD || c == 0x200B || c == 0x2060 || c == 0xFEFF || c >= 0xFE00 && c <= 0xFE0F:
-			return -1
-		}
-		return c
-	}, s)
-	s = strings.ToLower(s)
-	if normalize != nil {
-		s = normalize(strings.ToLower(normalize(s)))
-	}
-	labels := strings.Split(s, ".")
-	for i, label := range labels {
-		for _, c := range label {
-			if c == unicode.ReplacementChar || c >= 0x80 && !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c) && !unicode.IsSymbol(c) && !unicode.IsPunct(c) && c != 0x200C && c != 0x200D {
-				return "", false
-			}
-		}
-		encoded, ok := punycode(label)
-		if !ok {
-			return "", false
-		}
-		labels[i] = encoded
-	}
-	return strings.Join(labels, "."), true
-}
-
-// punycode encodes a label as defined by RFC 3492.
-func punycode(label string) (string, bool) {
-	runes := []rune(label)
-	var out []byte
-	for _, c := range runes {
-		if c < 0x80 {
-			out = append(out, byte(c))
-		}
-	}
-	if len(out) == len(runes) {
-		return label, true
-	}
-	basic := len(out)
-	if basic > 0 {
-		out = append(out, '-')
-	}
-	n, delta, bias, done := rune(0x80), 0, 72, basic
-	for done < len(runes) {
-		next := rune(unicode.MaxRune + 1)
-		for _, c := range runes {
-			if c >= n && c < next {
-				next = c
-			}
-		}
-		if delta += int(next-n) * (done + 1); delta > 1<<30 {
-			return "", false
-		}
-		n = next
-		for _, c := range runes {
-			if c < n {
-				delta++
-			}
-			if c != n {
-				continue
-			}
-			out = appendVariable(out, delta, bias)
-			bias = adapt(delta, done+1, done == basic)
-			delta = 0
-			done++
-		}
-		delta++
-		n++
-	}
-	return "xn--" + string(out), true
-}
-
-func appendVariable(out []byte, q, bias int) []byte {
-	digit := func(d int) byte {
-		if d < 26 {
-			return byte('a' + d)
-		}
-		return byte('0' + d - 26)
-	}
-	for k := 36; ; k += 36 {
-		t := min(max(k-bias, 1), 26)
-		if q < t {
-			return append(out, digit(q))
-		}
-		out = append(out, digit(t+(q-t)%(36-t)))
-		q = (q - t) / (36 - t)
-	}
-}
-
-func adapt(delta, points int, first bool) int {
-	if delta /= 2; first {
-		delta /= 350
-	}
-	delta += delta / points
-	k := 0
-	for ; delta > 455; k += 36 {
-		delta /= 35
-	}
-	return k + 36*delta/(delta+38)
+	s, err := hostNames.ToASCII(s)
+	return s, err == nil
 }
 
 // endsInNumber reports whether the last label is a number. Such a host must be an IPv4 address.
@@ -167,7 +71,8 @@ func endsInNumber(s string) bool {
 	return ok
 }
 
-// ipv4Number parses a decimal, octal (0..) or hexadecimal (0x..) number.
+// ipv4Number parses a decimal, octal (0..) or hexadecimal (0x..) number. Numbers that are too large for an address
+// become another one that is too large.
 func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {
@@ -183,7 +88,7 @@ func ipv4Number(s string) (uint64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(s, base, 40)
-	return n, err == nil
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // parseIPv4 parses an address of one to four numbers and returns it as four decimal numbers.
@@ -208,32 +113,10 @@ func parseIPv4(s string) (string, bool) {
 	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
 }
 
-// writeIPv6 formats an address as hexadecimal groups. The longest run of zero groups becomes "::".
+// writeIPv6 formats an address as hexadecimal groups.
 func writeIPv6(a netip.Addr) string {
-	b := a.As16()
-	group := func(i int) uint16 { return uint16(b[2*i])<<8 | uint16(b[2*i+1]) }
-	from, length := -1, 1
-	for i := 0; i < 8; i++ {
-		n := 0
-		for i+n < 8 && group(i+n) == 0 {
-			n++
-		}
-		if n > length {
-			from, length = i, n
-		}
-		i += n
+	if b := a.As16(); a.Is4In6() {
+		return fmt.Sprintf("::ffff:%x:%x", uint16(b[12])<<8|uint16(b[13]), uint16(b[14])<<8|uint16(b[15]))
 	}
-	var out strings.Builder
-	for i := 0; i < 8; i++ {
-		if i == from {
-			out.WriteString("::")
-			i += length - 1
-			continue
-		}
-		if i > 0 && i != from+length {
-			out.WriteByte(':')
-		}
-		out.WriteString(strconv.FormatUint(uint64(group(i)), 16))
-	}
-	return out.String()
+	return a.String()
 }

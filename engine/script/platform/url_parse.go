@@ -7,14 +7,13 @@ import (
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
-// parseURL parses a URL relative to a base, which may be nil. It returns nil if the URL is not valid. The function
-// normalize returns the NFKC form of host names.
-func parseURL(s string, base *webURL, normalize func(string) string) *webURL {
+// parseURL parses a URL relative to a base, which may be nil. It returns nil if the URL is not valid.
+func parseURL(s string, base *webURL) *webURL {
 	s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' })
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
-	p := &urlParser{u: &webURL{}, normalize: normalize}
+	p := &urlParser{u: &webURL{}}
 	rest, fragment, hasFragment := strings.Cut(s, "#")
-	if !p.parseStart(rest, base) {
+	if base != nil && base.isOpaque && s == "" || !p.parseStart(rest, base) {
 		return nil
 	}
 	if hasFragment {
@@ -24,10 +23,7 @@ func parseURL(s string, base *webURL, normalize func(string) string) *webURL {
 	return p.u
 }
 
-type urlParser struct {
-	u         *webURL
-	normalize func(string) string
-}
+type urlParser struct{ u *webURL }
 
 // startsWithSlash reports whether s begins with a path separator of the scheme.
 func (u *webURL) startsWithSlash(s string) bool {
@@ -141,7 +137,7 @@ func (p *urlParser) hostAndPort(s string) bool {
 	if host == "" && isSpecial(u.scheme) {
 		return false
 	}
-	parsed, ok := parseHost(host, isSpecial(u.scheme), p.normalize)
+	parsed, ok := parseHost(host, isSpecial(u.scheme))
 	if !ok {
 		return false
 	}
@@ -186,7 +182,7 @@ func (p *urlParser) parseFile(s string, base *webURL) bool {
 		parsed := ""
 		if host != "" {
 			var ok bool
-			if parsed, ok = parseHost(host, true, p.normalize); !ok {
+			if parsed, ok = parseHost(host, true); !ok {
 				return false
 			}
 		}
@@ -198,7 +194,18 @@ func (p *urlParser) parseFile(s string, base *webURL) bool {
 		return p.pathAndQuery(s)
 	}
 	u.host = base.host
+	switch slash := u.startsWithSlash(s); {
+	case startsWithDrive(s):
+		return p.pathAndQuery(s)
+	case slash && !startsWithDrive(s[1:]) && len(base.path) > 0 && driveLetter.MatchString(base.path[0]):
+		u.path = base.path[:1:1]
+	}
 	return p.resolvePath(s, base)
+}
+
+// startsWithDrive reports whether a path begins with the drive letter of Windows.
+func startsWithDrive(s string) bool {
+	return len(s) >= 2 && driveLetter.MatchString(s[:2]) && (len(s) == 2 || strings.IndexByte(`/\?`, s[2]) >= 0)
 }
 
 // pathAndQuery parses a path and a query.
@@ -264,9 +271,9 @@ func (u *webURL) shortenPath() {
 }
 
 // assignPart sets a property of a URL. It ignores values that would make the URL invalid.
-func (u *webURL) assignPart(name, value string, normalize func(string) string) {
+func (u *webURL) assignPart(name, value string) {
 	value = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(value)
-	p := &urlParser{u: u, normalize: normalize}
+	p := &urlParser{u: u}
 	named := u.host != "" && u.scheme != "file"
 	switch name {
 	case "protocol":
@@ -292,18 +299,30 @@ func (u *webURL) assignPart(name, value string, normalize func(string) string) {
 			u.path = nil
 			value = strings.NewReplacer("?", "%3F", "#", "%23").Replace(value)
 			u.addPath(value)
+			if !u.hasHost && len(u.path) == 0 {
+				u.path = []string{""}
+			}
 		}
 	case "search":
 		u.query = nil
 		if value != "" {
 			p.setQuery(strings.ReplaceAll(strings.TrimPrefix(value, "?"), "#", "%23"), true)
 		}
+		u.trimOpaque()
 	case "hash":
 		u.fragment = nil
 		if value != "" {
 			f := percentEncode(strings.TrimPrefix(value, "#"), fragmentSet)
 			u.fragment = &f
 		}
+		u.trimOpaque()
+	}
+}
+
+// trimOpaque removes the spaces that nothing separates from the end of the URL any more.
+func (u *webURL) trimOpaque() {
+	if u.query == nil && u.fragment == nil {
+		u.opaque = strings.TrimRight(u.opaque, " ")
 	}
 }
 
@@ -336,14 +355,14 @@ func (u *webURL) assignHost(p *urlParser, name, value string) {
 	port := ""
 	if colon := strings.LastIndexByte(value, ':'); colon > strings.LastIndexByte(value, ']') {
 		value, port = value[:colon], value[colon+1:]
-		if name == "hostname" || value == "" {
+		if name == "hostname" || value == "" || u.scheme == "file" {
 			return
 		}
 	}
 	if value == "" && (isSpecial(u.scheme) && u.scheme != "file" || u.username != "" || u.password != "" || u.port != "") {
 		return
 	}
-	if host, ok := parseHost(value, isSpecial(u.scheme), p.normalize); ok {
+	if host, ok := parseHost(value, isSpecial(u.scheme)); ok || value == "" {
 		u.host, u.hasHost = host, true
 		if port != "" {
 			u.setPort(port)
