@@ -57,7 +57,8 @@ func readerRequests() []named {
 	}
 }
 
-// printFair measures fairness on one database and prints the table.
+// printFair measures one database and prints its table. Use it when the machine has
+// no other work, because other load changes the shares.
 func printFair(ctx context.Context, s *settings, dir string, db *database) error {
 	g, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "restsrv"), path: s.restsrv, db: db, numbers: &counters{rows: s.rows}}, further{})
 	if err != nil {

@@ -138,7 +138,8 @@ func bulkBody(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// sendOnce sends t once and returns the body of the answer.
+// sendOnce sends t once and returns the body of the answer. It fails if the status is
+// not 200.
 func sendOnce(ctx context.Context, p *process, t *template) ([]byte, error) {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
