@@ -20,7 +20,7 @@ import (
 	"restsrv/engine"
 )
 
-// gateServer serves the copies of some worlds, in this process.
+// gateServer is a server in this process with the copies of some worlds.
 type gateServer struct {
 	addr   string
 	log    lockedBuffer
@@ -28,15 +28,15 @@ type gateServer struct {
 	client *http.Client
 }
 
-// gateSide is one copy of a world for one account: the whole one, or the one
-// without the data that the account may not read.
+// gateSide is one copy of a world for one account: either the whole copy, or the copy without the
+// data that the account may not read.
 type gateSide struct {
 	server    *gateServer
 	world     *gateWorld
 	account   int
 	namespace string
 	files     map[string]string // ids of files by class/id/attribute
-	next      string            // the query of the latest link to a next page
+	next      string            // query of the latest link to a next page
 }
 
 // namespaceOf returns the namespace of a copy. Both copies have namespaces of the
@@ -170,8 +170,8 @@ func serveGateWorlds(dir, db string, worlds []*gateWorld) (*gateServer, error) {
 	return serveApplication(dir, db)
 }
 
-// serveApplication starts a server of the application in dir on a database, "" for
-// the one that deploy.json names.
+// serveApplication starts a server of the application in dir. If db is "", it uses the database
+// that deploy.json names.
 func serveApplication(dir, db string) (*gateServer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -197,8 +197,7 @@ func serveApplication(dir, db string) (*gateServer, error) {
 	}
 }
 
-// send sends a request of an account, and retries it five times if the answer is
-// 503.
+// send sends a request of an account. If the answer is 503, it tries five more times.
 func (s *gateServer) send(account string, r gateRequest) (*http.Response, string, error) {
 	for try := 0; ; try++ {
 		req, err := http.NewRequest(r.Method, "http://"+s.addr+r.Target, strings.NewReader(r.Body))
@@ -314,8 +313,8 @@ func (side *gateSide) resolve(r gateRequest) (gateRequest, error) {
 	return r, failed
 }
 
-// answer sends a request and returns the answer, without values that differ from
-// run to run and without the namespace of this copy.
+// answer sends a request and returns the answer. It leaves out the namespace of this copy and
+// values that differ each time.
 func (side *gateSide) answer(r gateRequest) (string, error) {
 	r, err := side.resolve(r)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// shrinkTime bounds how long a world is made smaller.
+// shrinkTime is the maximum time for making a world smaller.
 const shrinkTime = 60 * time.Second
 
-// gateShrinker leaves out parts of a world as long as a finding stays.
+// gateShrinker removes parts of a world as long as the finding remains.
 type gateShrinker struct {
 	testing.TB
 	db    func(testing.TB) string
@@ -39,8 +39,8 @@ func shrinkGateWorld(t testing.TB, db func(testing.TB) string, f *gateFinding) *
 	return s.found
 }
 
-// fails plays a world and reports whether it still has a finding, which replaces
-// the one found so far.
+// fails plays a world and reports whether there is still a finding. If so, found becomes this
+// finding.
 func (s *gateShrinker) fails(w *gateWorld) bool {
 	if time.Now().After(s.end) {
 		return false
@@ -53,8 +53,8 @@ func (s *gateShrinker) fails(w *gateWorld) bool {
 	return true
 }
 
-// halving calls without with ranges of n parts, from halves down to single parts.
-// without reports whether the range was left out.
+// halving calls without with ranges of the n parts. It begins with halves and ends with single
+// parts. The function reports whether it left out the range.
 func halving(n int, without func(from, to int) bool) {
 	for size := (n + 1) / 2; size > 0; size /= 2 {
 		for from := 0; from < n; {
@@ -107,8 +107,8 @@ func (s *gateShrinker) grants() {
 	})
 }
 
-// classes leaves out attributes and handlers. It changes the classes in place,
-// because no other world uses them any more.
+// classes removes attributes and handlers. It changes the classes in place, because no other world
+// uses them any more.
 func (s *gateShrinker) classes() {
 	w := s.found.world
 	for _, c := range w.Classes {

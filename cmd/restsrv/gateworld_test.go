@@ -1,42 +1,42 @@
 package main
 
-// The definition of "an account learns nothing that it may not read", tested on
-// random worlds: the answers that the account gets are those of a database from
-// which everything that it may not read was removed.
+// The definition of "an account learns nothing that it may not read", tested with random worlds: an
+// account must get the same answers as on a database from which everything that it may not read was
+// removed.
 //
-// A world is a random application with random data, three accounts with random
-// grants, and random requests of each (gateworld_make_test.go,
-// gateworld_requests_test.go). Each account has two copies of the world, in two
-// namespaces: the whole one, and the one with the removal (see
-// gateWorld.removal): hidden objects are deleted, and references to them dangle;
-// hidden attributes have no value. Class definitions and grants are the same.
-// The account sends the same requests to both, and status, headers and body of
-// each answer must be the same.
+// A world is a random application with random data, three accounts with random grants, and random
+// requests of each account (gateworld_make_test.go, gateworld_requests_test.go). For each account
+// there are two copies of the world, in two namespaces. The first copy is the whole world. In the
+// second copy, data are removed (see gateWorld.removal): hidden objects are deleted, so references
+// to them dangle, and hidden attributes have no value. Class definitions and grants are the same.
+// The account sends the same requests to both copies, and the status, headers and body of each
+// answer must be the same.
 //
-// What this definition exempts:
+// The definition has these exceptions:
 //
-//   - Keys and unique values. A write that takes the key of a hidden object, or
-//     a value that is unique, is refused in the whole copy only. If it succeeds in
-//     the other copy, the comparison ends there (see exempt). One that the account
-//     has no permission for in the other copy must be refused alike.
-//   - Objects that the account may change or delete but not read. They stay in
-//     the second copy, without their values (see gateWorld.blanked), since the
-//     answer to a permitted write shows that the object exists.
-//   - Objects that the account may use but not read. A reference to one is
-//     permitted if it exists. They stay without their values in half of the
-//     worlds; in the others no request writes a reference to one.
-//   - Attributes that decide about permissions (owner in the role map) keep their
-//     values: which objects can be read depends on them. For the same reason no
+//   - Keys and unique values. A write that uses the key or a unique value of a hidden object
+//     is refused in the whole copy only. If it succeeds in the other copy, the comparison
+//     ends there (see exempt). If the account has no permission for it in the other copy, it
+//     must get the same refusal in both.
+//   - Objects that the account may change or delete but not read. They remain in the second
+//     copy, without their values (see gateWorld.blanked), because the answer to a permitted
+//     write shows that the object exists.
+//   - Objects that the account may use but not read. A reference to such an object is
+//     permitted if it exists. In half of the worlds, these objects remain in the second copy,
+//     without their values. In the other worlds, no request writes a reference to them.
+//   - Attributes on which permissions depend (owner in the role map) have their values in
+//     both copies, because they decide which objects can be read. For the same reason no
 //     request makes the account the owner of an object.
-//   - When a cached attribute is computed again. A write of an object does that to
-//     the objects at the end of its cacheDependencies, through references that the
-//     account may not read as well. These references keep their values. Hidden
-//     objects that would pass a change on to a third object have none.
-//   - Cached attributes that are computed of themselves, by way of display strings.
-//     Their values depend on how often they were computed. No world has them.
-//   - Values made anew by every write or at random: revisions in strong ETags,
-//     ids of files and of objects without a given id, times, positions in
-//     cursors, and the digest of the body in a weak ETag.
+//   - The time at which a cached attribute is computed again. After a write of an object, the
+//     server computes the cached attributes of the objects at the end of its
+//     cacheDependencies. It also follows references that the account may not read. These
+//     references have their values in both copies. Hidden objects that would pass a change on
+//     to a third object have none.
+//   - Cached attributes that are computed from themselves through display strings. Their
+//     values depend on how often they were computed. No world has them.
+//   - Values that are random or that each write changes: revisions in strong ETags, ids of
+//     files and of objects without a given id, times, positions in cursors, and the digest of
+//     the body in a weak ETag.
 //   - The time that an answer takes.
 
 import (
@@ -51,13 +51,13 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// gateFinding is a request that the two copies answer differently.
+// gateFinding is a request for which the answers of the two copies differ.
 type gateFinding struct {
 	world   *gateWorld
 	account int
 	request int
-	whole   string // the answer of the whole copy
-	removed string // the answer of the other copy
+	whole   string // answer of the whole copy
+	removed string // answer of the other copy
 	log     string // errors of the server
 }
 
@@ -66,7 +66,7 @@ func (f *gateFinding) String() string {
 		f.world.describe(f.account), f.world.Requests[f.account][f.request], f.whole, f.removed, f.log)
 }
 
-// brief returns the request and the parts of the answers that differ first.
+// brief returns the request and the first difference of the answers.
 func (f *gateFinding) brief() string {
 	at := 0
 	for at < len(f.whole) && at < len(f.removed) && f.whole[at] == f.removed[at] {
@@ -77,10 +77,9 @@ func (f *gateFinding) brief() string {
 		f.world.Requests[f.account][f.request], f.whole[at:], f.removed[at:])
 }
 
-// TestGateWorlds: both copies of each world answer every request alike.
-// RESTSRV_WORLDS is the number of worlds (50), and RESTSRV_SEED the first seed
-// (1). The world of a failure is made smaller before it is printed, unless
-// RESTSRV_BRIEF is set.
+// TestGateWorlds checks that both copies of each world give the same answers. RESTSRV_WORLDS is the
+// number of worlds (50), and RESTSRV_SEED the first seed (1). If a world fails, the test makes it
+// smaller before it prints it, unless RESTSRV_BRIEF is set.
 func TestGateWorlds(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests: the run without the race detector makes them")
@@ -95,7 +94,7 @@ func TestGateWorlds(t *testing.T) {
 	brief := os.Getenv("RESTSRV_BRIEF") != ""
 	play := func(t *testing.T, db func(testing.TB) string) {
 		t.Parallel()
-		const together = 10 // worlds of one server
+		const together = 10 // number of worlds of one server
 		failures := 0
 		for at := 0; at < number && failures < 3; at += together {
 			var worlds []*gateWorld
@@ -194,8 +193,8 @@ func (side *gateSide) play(removed bool) (answers []string, err error) {
 	return answers, nil
 }
 
-// differing returns the index of the first request that is answered differently
-// and not exempt, or -1.
+// differing returns the index of the first request whose answers differ without an exception (see
+// exempt), or -1.
 func differing(requests []gateRequest, whole, removed []string) int {
 	for i := range whole {
 		switch {
@@ -203,26 +202,25 @@ func differing(requests []gateRequest, whole, removed []string) int {
 		case !exempt(requests[i], whole[i], removed[i]):
 			return i
 		case !refusal(removed[i]):
-			return -1 // the copies differ from here on
+			return -1 // from here on, the copies contain different data
 		}
 	}
 	return -1
 }
 
-// exempt reports whether a write is refused in the whole copy because a hidden
-// object has the key or the unique value, and the account may do it in the other.
+// exempt reports whether the whole copy refuses a write because a hidden object has the key or the
+// unique value, although the account has the permission in the other copy.
 func exempt(r gateRequest, whole, removed string) bool {
 	return r.Claims && refusal(whole) && !strings.Contains(removed, "the account may not do this")
 }
 
-// refusal reports whether an answer, also one of a script, is an error.
+// refusal reports whether an answer is an error. It also knows the errors that scripts return.
 func refusal(answer string) bool {
 	_, body, _ := strings.Cut(answer, "\n\n")
 	return !strings.HasPrefix(answer, "2") || strings.HasPrefix(body, `["`) || strings.HasPrefix(body, `[403`) || strings.HasPrefix(body, `[400`)
 }
 
-// lender is a testing.TB whose cleanups run when end is called, and not only when
-// the test ends.
+// lender is a testing.TB. Its cleanups run when end is called, not when the test ends.
 type lender struct {
 	testing.TB
 	ends []func()

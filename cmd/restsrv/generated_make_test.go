@@ -12,13 +12,13 @@ import (
 // jsonObject is a JSON object of a generated application.
 type jsonObject = map[string]any
 
-// generatedApp is an application that is made at random from the parts that real
-// applications have. Without planted mistakes, it has none.
+// generatedApp is a random application with features that real applications use. It contains
+// mistakes only if they are planted.
 type generatedApp struct {
 	*rand.Rand
 	files   map[string]any // by path: JSON, or the text of a file as rawText
 	classes []*generatedClass
-	fresh   int // numbers of the names that are used
+	fresh   int // number of names that are used
 }
 
 type rawText string
@@ -46,7 +46,7 @@ func (c *generatedClass) add(attribute any) {
 // path returns the path of the class file.
 func (c *generatedClass) path() string { return "meta/" + c.name + ".class.json" }
 
-// newGeneratedApp makes an application with two to four trees of classes.
+// newGeneratedApp creates an application with two to four trees of classes.
 func newGeneratedApp(r *rand.Rand) *generatedApp {
 	g := &generatedApp{Rand: r, files: map[string]any{}}
 	var roots []*generatedClass
@@ -83,7 +83,7 @@ func (g *generatedApp) newName(prefix string) string {
 	return fmt.Sprintf("%s%d", prefix, g.fresh)
 }
 
-// chance reports true in one of n cases.
+// chance returns true in one of n cases.
 func (g *generatedApp) chance(n int) bool { return g.IntN(n) == 0 }
 
 func (g *generatedApp) addClass(parent *generatedClass) *generatedClass {
@@ -113,7 +113,7 @@ func (g *generatedApp) addClass(parent *generatedClass) *generatedClass {
 	return c
 }
 
-// plainAttribute returns an attribute with values of its own.
+// plainAttribute returns an attribute that is neither a reference nor a collection.
 func (g *generatedApp) plainAttribute() jsonObject {
 	types := []int{0, 1, 2, 3, 6, 7, 8, 9, 10, 12, 17, 18}
 	a := jsonObject{"name": g.newName("a"), "caption": "Attribute", "type": types[g.IntN(len(types))], "nullable": true}
@@ -194,7 +194,7 @@ func (g *generatedApp) value(typ int) any {
 	return fmt.Sprintf("text %d", g.IntN(1000))
 }
 
-// addDeploy adds deploy.json and the accounts. The account chief may do everything;
+// addDeploy adds deploy.json and the accounts. The account chief has all permissions. The account
 // guest may read the first class and write its own objects of the second one.
 func (g *generatedApp) addDeploy(roots []*generatedClass) {
 	g.files["deploy.json"] = jsonObject{"namespace": "g",

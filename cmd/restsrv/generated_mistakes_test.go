@@ -1,8 +1,8 @@
 package main
 
-// plantedMistake is a definition with a mistake that can be added to a generated
-// application. plant returns the file that the report must name, or "" if this
-// application cannot have the mistake.
+// plantedMistake is a definition with a mistake that can be added to a generated application. plant
+// adds it and returns the file that the report must name. It returns "" if this application cannot
+// have the mistake.
 type plantedMistake struct {
 	code  string
 	plant func(g *generatedApp) (file string)
@@ -17,8 +17,8 @@ func inClass(code string, change func(g *generatedApp, c, other *generatedClass)
 	}}
 }
 
-// withAttribute adds an attribute with a new name to a random class. other in the fields
-// is the name of another class.
+// withAttribute adds an attribute with a new name to a random class. The text other in the fields
+// stands for the name of another class.
 func withAttribute(code string, fields jsonObject) plantedMistake {
 	return inClass(code, func(g *generatedApp, c, other *generatedClass) {
 		a := jsonObject{"name": g.newName("x"), "nullable": true}
@@ -40,7 +40,7 @@ func withElement(code, field string, element any) plantedMistake {
 	})
 }
 
-// withFile adds a file. NAME in it is a new name.
+// withFile adds a file. The text NAME in it stands for a new name.
 func withFile(code, folder, ending string, make func(g *generatedApp, name string) any) plantedMistake {
 	return plantedMistake{code, func(g *generatedApp) string {
 		name := g.newName("new")
@@ -96,7 +96,7 @@ func inWorkflow(code, field string, v any) plantedMistake {
 	}}
 }
 
-// withObject adds an object of a random class, or of the class.
+// withObject adds an object of the class, or of a random class if class is "".
 func withObject(code, class string, fields jsonObject) plantedMistake {
 	return plantedMistake{code, func(g *generatedApp) string {
 		name, c := g.newName("object"), class
@@ -115,8 +115,8 @@ func withObject(code, class string, fields jsonObject) plantedMistake {
 
 func list(v ...any) []any { return v }
 
-// plantedMistakes are mistakes of most rules. Each is one more definition with a mistake,
-// so that none hides another.
+// plantedMistakes contains a mistake for most rules. Each adds a definition with a mistake, so that
+// no mistake hides another one.
 var plantedMistakes = []plantedMistake{
 	withAttribute("type-unknown", jsonObject{"type": 99}),
 	withAttribute("type-unknown", jsonObject{"type": "13"}),
@@ -233,7 +233,7 @@ var plantedMistakes = []plantedMistake{
 	withFile("object-unreadable", "data", "@g@1.json", func(*generatedApp, string) any { return list() }),
 }
 
-// inRoleMap adds the role admin, which may do everything, to the roles of a class.
+// inRoleMap adds the role admin, which has all permissions, to the roles of a class.
 func inRoleMap(code string, role jsonObject) plantedMistake {
 	return plantedMistake{code, func(g *generatedApp) string {
 		roles := g.at("deploy.json", "globals", "plugins", "securedDataRepo", "options", "roleMap")
@@ -244,7 +244,7 @@ func inRoleMap(code string, role jsonObject) plantedMistake {
 			roles[c.full()] = of
 		}
 		if of["admin"] != nil {
-			return "" // another mistake is there
+			return "" // there is already another mistake
 		}
 		of["admin"] = role
 		return "deploy.json"

@@ -25,17 +25,17 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// TestGeneratedApplications makes applications at random and plants one to ten mistakes
-// in each. It checks that
+// TestGeneratedApplications creates random applications and plants one to ten mistakes in each. It
+// checks that
 //
-//   - an application without mistakes starts strict, and one with them by default only,
+//   - an application starts with -strict only if it has no mistakes, and always without -strict,
 //   - check -json reports each planted mistake, in its file,
-//   - no request is answered with 500 or with broken JSON,
-//   - no account may do more than without the mistakes,
+//   - no request gets status 500 or invalid JSON,
+//   - no account has more permissions than without the mistakes,
 //   - a database that was filled before has all its values afterwards.
 //
-// It tries RESTSRV_APPLICATIONS (50; RESTSRV_LONG=1: 1,000) of the seed RESTSRV_SEED (1),
-// every tenth on PostgreSQL too, and begins with RESTSRV_APPLICATION (0).
+// It tries RESTSRV_APPLICATIONS applications (50; 1,000 if RESTSRV_LONG=1) of the seed RESTSRV_SEED
+// (1), every tenth also on PostgreSQL, and begins with number RESTSRV_APPLICATION (0).
 func TestGeneratedApplications(t *testing.T) {
 	t.Parallel()
 	total := 50
@@ -61,7 +61,7 @@ func TestGeneratedApplications(t *testing.T) {
 type generatedRun struct {
 	*testing.T
 	number             int
-	what               string // the planted mistakes
+	what               string // planted mistakes
 	planted            map[string]int
 	mistakes, requests int
 }
@@ -71,7 +71,7 @@ func (w *generatedRun) errorf(format string, args ...any) {
 	w.Errorf("application %d, %s: %s", w.number, w.what, fmt.Sprintf(format, args...))
 }
 
-// try makes an application and checks it on a database; an empty name is SQLite.
+// try creates an application and checks it on a database. If db is "", it uses SQLite.
 func (w *generatedRun) try(db string) {
 	w.Helper()
 	w.what = "without mistakes"
@@ -99,7 +99,7 @@ func (w *generatedRun) try(db string) {
 	}
 	g.write(w.T, broken)
 	w.check(broken, expected)
-	if !server { // the requests change a copy
+	if !server { // the requests are sent to a server on a copy of the database
 		copied := filepath.Join(folder, "copy.db")
 		text, err := os.ReadFile(filepath.Join(folder, "kept.db"))
 		if err != nil {
@@ -120,8 +120,7 @@ func (w *generatedRun) try(db string) {
 	}
 }
 
-// open opens an application on a database, without fixed accounts. Passwords are as in
-// a sandbox.
+// open opens a sandbox for an application, on a database.
 func (w *generatedRun) open(dir, db string, strict bool, log *slog.Logger) *server.Sandbox {
 	w.Helper()
 	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), strict)
@@ -146,8 +145,8 @@ func (w *generatedRun) load(b *server.Sandbox) bool {
 	return true
 }
 
-// fill fills a database from an application without mistakes. It returns some of the
-// requests of the account guest that are denied.
+// fill fills a database from an application without mistakes. It returns some requests of the
+// account guest that are denied.
 func (w *generatedRun) fill(dir, db string) (denied []string) {
 	w.Helper()
 	b := w.open(dir, db, true, slog.New(slog.DiscardHandler))
@@ -186,7 +185,7 @@ func (w *generatedRun) close(b *server.Sandbox) {
 	}
 }
 
-// guestRequests returns requests of the account guest to the objects of a class.
+// guestRequests returns requests of the account guest for the objects of a class.
 func guestRequests(class string) (all []string) {
 	name, _, _ := strings.Cut(class, "@")
 	path := "/rest/crud/" + class
@@ -198,7 +197,7 @@ func guestRequests(class string) (all []string) {
 	return append(all, "POST "+path+` {"id":"guest"}`)
 }
 
-// send sends a request, METHOD PATH BODY, and checks the form of the answer.
+// send sends a request, written as METHOD PATH BODY, and checks that the answer has the right form.
 func (w *generatedRun) send(b *server.Sandbox, account, request string) *httptest.ResponseRecorder {
 	w.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -211,8 +210,8 @@ func (w *generatedRun) send(b *server.Sandbox, account, request string) *httptes
 	return answer
 }
 
-// succeeded reports whether a request was successful. A transition that was not made is an
-// error in the body.
+// succeeded reports whether a request was successful. If a transition fails, the body contains an
+// error.
 func succeeded(request string, answer *httptest.ResponseRecorder) bool {
 	if strings.HasPrefix(request, "PUT /rest/workflows/") {
 		return answer.Code < 300 && strings.TrimSpace(answer.Body.String()) == "[]"
@@ -257,8 +256,8 @@ func (w *generatedRun) serve(dir, db string, g *generatedApp, denied []string, w
 	}
 }
 
-// check runs restsrv check and expects findings with these codes, each in its file, and
-// that check -strict refuses the application if one of them is a mistake.
+// check runs restsrv check. It expects findings with these codes, each in its file. If one of them
+// is a mistake, check -strict must refuse the application.
 func (w *generatedRun) check(dir string, expected map[string]string) {
 	w.Helper()
 	checked := func(flags ...string) string {
@@ -297,17 +296,17 @@ func (w *generatedRun) check(dir string, expected map[string]string) {
 		}
 	}
 	if w.number%2 > 0 {
-		return // it costs as much as the first check
+		return // it takes as much time as the first check
 	}
 	if strict := checked("-strict"); strings.HasSuffix(strict, "does not run\n") != mistakes {
 		w.errorf("there are mistakes: %t, but check -strict prints\n%s", mistakes, strict)
 	}
 }
 
-// editors matches the editor of an object in an export. Requests change it.
+// editors matches the editor of an object in an export. The requests of the test change it.
 var editors = regexp.MustCompile(`,"_editor":"[^"]*"`)
 
-// export returns the lines of an export of the objects of an application.
+// export returns the lines with objects from an export of an application.
 func (w *generatedRun) export(dir, db string) (objects []string) {
 	w.Helper()
 	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// guardedLibrary is the library with books that have an owner; a role gives the
-// owner access to them.
+// guardedLibrary is the application library with an owner for each book. A role gives the owner
+// access to the book.
 var guardedLibrary = strings.NewReplacer(
 	`{"name": "book", "properties": [`, `{"name": "book", "properties": [{"name": "owner", "type": "string", "indexed": true}, {"name": "price", "type": "int", "nullable": true}, `,
 	`"options": {"dataRepo": "ion://dataRepo", "metaRepo"`, `"options": {"dataRepo": "ion://securedDataRepo", "metaRepo"`,
@@ -19,9 +19,9 @@ var guardedLibrary = strings.NewReplacer(
 	`"authMode": {"crud": "none", "acceptor": "none"}`, `"authMode": {}`,
 ).Replace(library)
 
-// TestStatementsUnderGuard counts the SQL statements that permissions add: none
-// if the account may do everything with a class, even if attributes are hidden;
-// else a number that does not depend on the number of objects.
+// TestStatementsUnderGuard counts the SQL statements that permission checks add. There must be none
+// if the account has all permissions for a class, even if attributes are hidden. Otherwise the
+// number must not depend on the number of objects.
 func TestStatementsUnderGuard(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsUnderGuard(t, "") })
@@ -59,7 +59,7 @@ func statementsUnderGuard(t *testing.T, db string) {
 	c.costs("admin", "POST", "acceptor", "["+strings.Join(others, ",")+"]")
 	cost := map[string][]int{}
 	for _, account := range []string{"admin", "wide", "owner"} {
-		c.costs(account, "GET", "crud/book@lib", "") // its permissions are known by then
+		c.costs(account, "GET", "crud/book@lib", "") // after this request the server knows the permissions
 		for _, n := range []int{10, 100} {
 			from := fmt.Sprint(account, n, "x")
 			insert := c.costs(account, "POST", "acceptor", books(account, from, n))
@@ -98,7 +98,7 @@ func (c *caseRun) grant(subject, resource, permission string) {
 	}
 }
 
-// costs sends a request and returns how many statements on objects it takes.
+// costs sends a request and returns the number of statements on objects that it needs.
 func (c *caseRun) costs(account, method, path, body string) (statements int) {
 	c.Helper()
 	req, err := http.NewRequestWithContext(c.Context(), method, "http://"+c.addr+"/rest/"+path, strings.NewReader(body))

@@ -19,27 +19,28 @@ import (
 	"restsrv/engine/server"
 )
 
-// historyCall is a request to change or read the objects of a lot, with its answer.
+// historyCall is a request to change or read the objects of a lot (a set of objects with their own
+// ids), with its answer.
 type historyCall struct {
 	pairOperation        // with the names of the lot
 	match         string // the ETag in If-Match; "" for none
-	seen          string // the object that came with this ETag
+	seen          string // the object in the answer with this ETag
 
 	server     *historyProcess
-	begin, end int64 // by a clock that all clients share; end is 0 if there was no answer
-	until      int64 // when a call without an answer could have no more effect
+	begin, end int64 // times on a clock that all clients share; end is 0 if there was no answer
+	until      int64 // time after which a call without an answer can have no effect
 	status     int
 	body       string // see canonical
-	tag        string // the ETag of the answer
+	tag        string // ETag of the answer
 
-	request oracle.Request // the same for the model
+	request oracle.Request // the same request for the model
 }
 
 func (c *historyCall) answered() bool { return c.end != 0 }
 
 func (c *historyCall) reads() bool { return c.method == "GET" }
 
-// ask gives the call its request to the model.
+// ask sets the request for the model.
 func (c *historyCall) ask() error {
 	u, err := url.Parse(c.target)
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *historyCall) ask() error {
 	return err
 }
 
-// modelValue reads a JSON value as the model takes it.
+// modelValue reads a JSON value in the form that the model uses.
 func modelValue(d *json.Decoder) (any, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -93,8 +94,8 @@ func modelValue(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// canonical sorts the parts of a body that have no defined order: members that are
-// linked at the same time, and lists.
+// canonical sorts the parts of a body that have no defined order: lists, and members that were
+// linked at the same time.
 func canonical(body string, list bool) string {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
@@ -110,8 +111,7 @@ func canonical(body string, list bool) string {
 // isList reports whether a request reads a list.
 func isList(r oracle.Request) bool { return r.Method == "GET" && r.ID == "" }
 
-// historyState holds the objects of a lot after some calls, and their ETags as far as
-// answers showed them.
+// historyState holds the objects of a lot after some calls, and the ETags that answers have shown.
 type historyState struct {
 	world oracle.World // requests to a copy do not change the original
 	tags  map[string]string
@@ -119,8 +119,8 @@ type historyState struct {
 
 func (s *historyState) key() string { return s.world.State() + oracle.Encode(s.tags) }
 
-// after returns the state after a call, and whether the call can have its answer, or
-// an effect if it has no answer.
+// after returns the state after a call. fits reports whether the call can have its answer; a call
+// without an answer must be able to have an effect.
 func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 	object := c.request.Class + "/" + c.request.ID
 	if c.match != "" {
@@ -140,7 +140,7 @@ func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 		next.tags = nil
 		return next, want.Status == 200
 	}
-	if want.Status != c.status && (want.Status != 404 || c.status != 400 || c.reads()) { // two faults: either may be reported
+	if want.Status != c.status && (want.Status != 404 || c.status != 400 || c.reads()) { // there are two mistakes, and the server may report either of them
 		return s, false
 	}
 	if c.status != 200 {
@@ -171,7 +171,7 @@ func (s historyState) after(c *historyCall) (next historyState, fits bool) {
 	return next, true
 }
 
-// do has the model answer a call.
+// do returns the answer of the model to a call.
 func (s *historyState) do(c *historyCall) oracle.Answer {
 	if c.request.Service != "move" {
 		return s.world.Do(c.request)
@@ -192,26 +192,26 @@ func (s *historyState) do(c *historyCall) oracle.Answer {
 	return oracle.Answer{Status: 200, Body: `"moved"`}
 }
 
-// historySearch looks for an order of the calls to a lot that explains all answers: a
-// call comes before those that began after its answer. Calls without an answer have
-// their effect before their server was gone, or none.
+// historySearch looks for an order of the calls to a lot that explains all answers. A call must
+// come before the calls that began after its answer. A call without an answer has its effect before
+// its server was gone, or no effect.
 type historySearch struct {
 	calls   []*historyCall
 	visited map[[sha256.Size]byte]bool
 
-	done     uint64 // the calls of the order that was found, or of the longest one
+	done     uint64 // calls in the order that was found, or in the longest one
 	state    historyState
 	explains bool
-	givenUp  bool // after historyStates states
+	givenUp  bool // the search ended after historyStates states
 }
 
-// historyStates bounds a search.
+// historyStates is the maximum number of states in a search.
 const historyStates = 20000
 
-// explain looks for an order of calls to a lot that was empty before.
+// explain looks for an order of calls to a lot that was empty at first.
 func explain(classes []*engine.Class, calls []*historyCall) *historySearch {
 	h := &historySearch{calls: slices.Clone(calls), visited: map[[sha256.Size]byte]bool{}}
-	slices.SortFunc(h.calls, func(a, b *historyCall) int { // those with an answer first
+	slices.SortFunc(h.calls, func(a, b *historyCall) int { // calls with an answer first
 		return cmp.Compare(uint64(a.end-1), uint64(b.end-1))
 	})
 	world := oracle.New(classes)
@@ -221,7 +221,7 @@ func explain(classes []*engine.Class, calls []*historyCall) *historySearch {
 	return h
 }
 
-// pairsWorkflows are those of pairsApp.
+// pairsWorkflows are the workflows of pairsApp.
 var pairsWorkflows = []oracle.Workflow{{
 	Name: "flow@m", Caption: "Flow", Class: "region@m", Start: "draft",
 	States:      []oracle.State{{Name: "draft", Caption: "draft"}, {Name: "done", Caption: "done"}},
@@ -251,9 +251,9 @@ func (h *historySearch) from(done uint64, s historyState) bool {
 	return false
 }
 
-// open returns the calls that may be next.
+// open returns the calls that may come next.
 func (h *historySearch) open(done uint64) (may []int) {
-	first, last := int64(math.MaxInt64), int64(0) // answer of the others; begin of those that are done
+	first, last := int64(math.MaxInt64), int64(0) // first: earliest answer of the other calls; last: latest begin of the calls in done
 	for i, c := range h.calls {
 		switch {
 		case done&(1<<i) != 0:
@@ -277,7 +277,8 @@ func bits(set uint64) (n int) {
 	return n
 }
 
-// String describes how many answers can be explained.
+// String lists the calls. It marks those in the longest order that explains its answers, and those
+// that may come next.
 func (h *historySearch) String() string {
 	var b strings.Builder
 	b.WriteString("calls of the longest order that explains its answers (+), and those that may be next (?):\n")
@@ -300,19 +301,19 @@ func (h *historySearch) String() string {
 	return b.String()
 }
 
-// heard is a call with the answer that it has if other calls, by their numbers, came
-// before it in this order. Without an end it has no answer.
+// heard is a call. Its answer is the answer after the calls whose numbers are listed, in this
+// order. If end is 0, it has no answer.
 type heard struct {
 	begin, end, until int64
 	o                 pairOperation
 	after             []int
-	tag               string // of the answer
-	match             int    // the call with the ETag of If-Match in its answer; 0 if there is no such call
+	tag               string // ETag of the answer
+	match             int    // number of the call whose answer has the ETag of If-Match; 0 if there is none
 	failed            bool   // the answer is 412
 }
 
-// TestHistoryChecker checks that the search accepts correct histories and rejects
-// histories with a planted error.
+// TestHistoryChecker checks that the search accepts correct histories and rejects histories with a
+// planted mistake.
 func TestHistoryChecker(t *testing.T) {
 	app, err := server.LoadApplication(filepath.Join(application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript}), "deploy.json"), false)
 	if err != nil {

@@ -24,13 +24,12 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestHistory kills servers with SIGKILL and starts them again while clients send
-// them requests on the same objects. Each answer must be explained by one order of all
-// requests in which a request comes before those that began after its answer; a request
-// that was not answered has all of its effect in this order, or none. Since reads are
-// among the requests, an answered write is seen by every later read on every server.
-// At the end, all objects must still be as they were last read, and be what
-// the journal makes of nothing. RESTSRV_KILLS is the number of kills (3).
+// TestHistory kills servers with SIGKILL and restarts them while clients send requests for the same
+// objects. One order of all requests must explain all answers. In this order, a request comes
+// before the requests that began after its answer, and a request without an answer has its whole
+// effect or none. Some requests are reads, so every later read on every server must show an
+// answered write. At the end, all objects must be as they were last read, and applying the journal
+// to an empty database must give the same objects. RESTSRV_KILLS is the number of kills (3).
 func TestHistory(t *testing.T) {
 	kills := 3
 	if n, err := strconv.Atoi(os.Getenv("RESTSRV_KILLS")); err == nil {
@@ -73,12 +72,12 @@ func TestHistory(t *testing.T) {
 }
 
 const (
-	historyGroups  = 4  // at the same time, each with a lot of its own
-	historyClients = 3  // of a group
-	historyCalls   = 16 // of a client to a lot: with the others of the lot, at most 64
+	historyGroups  = 4  // groups that work at the same time, each on its own lot
+	historyClients = 3  // clients of a group
+	historyCalls   = 16 // calls of a client to a lot; all clients together make at most 64
 )
 
-// history is servers, and the lots that clients have used.
+// history holds the servers and the lots that clients have used.
 type history struct {
 	*testing.T
 	classes []*engine.Class
@@ -87,24 +86,24 @@ type history struct {
 	client  *http.Client
 	servers []atomic.Pointer[historyProcess] // nil if no server is running
 
-	activity *sql.DB // of PostgreSQL
+	activity *sql.DB // pg_stat_activity of PostgreSQL
 
 	clock, numbers, answered atomic.Int64
 	over                     atomic.Bool
 
 	mu                            sync.Mutex
 	lots                          []pairLot
-	found                         []*historySearch // of lots
+	found                         []*historySearch // searches, by lot
 	calls, reads, guarded, failed int              // answered calls; guarded are those with If-Match, failed those with 412
 	busy, whole, none             int              // number of calls with answer 503, and results of calls without an answer
-	longest, undecided            int              // searches
+	longest, undecided            int              // most states in a search, and number of lots without a result
 }
 
-// historyProcess is a server until it is killed.
+// historyProcess is a server that will be killed.
 type historyProcess struct {
 	*process
 	name string
-	gone atomic.Int64 // when it had no more effect on the database, by the clock; 0 before
+	gone atomic.Int64 // time after which it has no effect on the database; 0 before
 }
 
 func startHistory(t *testing.T, servers int, db string) *history {
@@ -132,7 +131,7 @@ func (h *history) start(places ...int) {
 	started := make([]*historyProcess, len(places))
 	for i := range places {
 		started[i] = h.launch()
-		if h.clock.Load() > 0 && rand.IntN(4) == 0 { // killed before it serves, too
+		if h.clock.Load() > 0 && rand.IntN(4) == 0 { // sometimes kill it before it listens
 			time.Sleep(time.Duration(rand.IntN(80)) * time.Millisecond)
 			h.end(started[i])
 			started[i] = h.launch()
@@ -165,7 +164,7 @@ func (h *history) end(p *historyProcess) {
 	p.gone.Store(h.clock.Add(1))
 }
 
-// work waits until clients have got n more answers, and somewhat longer.
+// work waits until clients have received n more answers, and a little longer.
 func (h *history) work(n int64) {
 	for n += h.answered.Load(); h.answered.Load() < n && !h.Failed(); {
 		time.Sleep(time.Millisecond)
@@ -180,7 +179,7 @@ func (h *history) places() (all []int) {
 	return all
 }
 
-// kill kills a server or all of them, and starts others.
+// kill kills one server or all of them, and starts new ones.
 func (h *history) kill() {
 	places := []int{rand.IntN(len(h.servers))}
 	if rand.IntN(4) == 0 {
@@ -192,7 +191,7 @@ func (h *history) kill() {
 	h.start(places...)
 }
 
-// play lets clients use a lot together and looks for an order of their calls.
+// play runs clients on one lot and looks for an order of their calls.
 func (h *history) play() {
 	name := fmt.Sprintf("x%dx", h.numbers.Add(1))
 	l := pairLot{name, name}
@@ -209,7 +208,7 @@ func (h *history) play() {
 	var wg sync.WaitGroup
 	for range historyClients {
 		wg.Go(func() {
-			var last *historyCall // the last that showed an object
+			var last *historyCall // the last call that showed an object
 			for range historyCalls {
 				c := h.next(l, last)
 				send(c)
@@ -232,7 +231,7 @@ func (h *history) play() {
 	h.judge(l, calls)
 }
 
-// settle waits until calls without an answer can have no more effect.
+// settle waits until calls without an answer can have no effect any more.
 func (h *history) settle(calls []*historyCall) {
 	for _, c := range calls {
 		for !c.answered() && c.until == 0 && !h.Failed() {
@@ -242,7 +241,7 @@ func (h *history) settle(calls []*historyCall) {
 	}
 }
 
-// historyLists show all objects of a lot.
+// historyLists are requests that show all objects of a lot.
 var historyLists = []string{
 	"/rest/crud/region@m?_eager=capital|towns|fans&id=#a&id=#b&id=#c&id=#d",
 	"/rest/crud/town@m?_eager=region&id=#t&id=#u&id=#v&id=#w",
@@ -285,14 +284,14 @@ func (h *history) judge(l pairLot, calls []*historyCall) {
 	found.visited = nil
 }
 
-// Numbers and titles of pairOperations become unique, so that a read shows which write
-// it follows.
+// These match numbers and titles in pairOperations, which are replaced by unique ones. So a read
+// shows which write came before it.
 var (
 	historyNumber = regexp.MustCompile(`"n":\d+`)
 	historyTitle  = regexp.MustCompile(`"title":"\w+"`)
 )
 
-// operation makes a call of an operation.
+// operation returns a call for an operation.
 func (h *history) operation(l pairLot, o pairOperation) *historyCall {
 	o.body = historyNumber.ReplaceAllStringFunc(o.body, func(string) string { return fmt.Sprintf(`"n":%d`, h.numbers.Add(1)) })
 	o.body = historyTitle.ReplaceAllStringFunc(o.body, func(string) string { return fmt.Sprintf(`"title":"T%d"`, h.numbers.Add(1)) })
@@ -303,8 +302,8 @@ func (h *history) operation(l pairLot, o pairOperation) *historyCall {
 	return c
 }
 
-// next makes the next call of a client: a read, a write of an object as the client
-// has last seen it, or any operation.
+// next returns the next call of a client: a read, a write of an object as the client last read it,
+// or any operation.
 func (h *history) next(l pairLot, last *historyCall) *historyCall {
 	switch n := rand.IntN(20); {
 	case n < 4:
@@ -320,7 +319,7 @@ func (h *history) next(l pairLot, last *historyCall) *historyCall {
 	return h.operation(l, pairOperations[rand.IntN(len(pairOperations))])
 }
 
-// guard makes a call that changes an object if it is still as an answer has shown it.
+// guard returns a call that changes an object if it is still as in an answer.
 func (h *history) guard(l pairLot, last *historyCall) *historyCall {
 	var seen struct {
 		ID string `json:"_id"`
@@ -341,8 +340,8 @@ func (h *history) guard(l pairLot, last *historyCall) *historyCall {
 	return c
 }
 
-// send sends a call to a server and reports whether it belongs to the history: it was
-// answered and the server was not busy, or it is a write that may have had an effect.
+// send sends a call to a server. It reports whether the call belongs to the history: it has an
+// answer other than 503, or it is a write without an answer, which may have had an effect.
 func (h *history) send(c *historyCall) bool {
 	for !h.Failed() {
 		place := &h.servers[rand.IntN(len(h.servers))]
@@ -372,7 +371,7 @@ func (h *history) send(c *historyCall) bool {
 	return false
 }
 
-// exchange sends a call and notes the answer.
+// exchange sends a call and stores the answer in it.
 func (h *history) exchange(c *historyCall) error {
 	r, err := http.NewRequest(c.method, c.server.url+c.target, strings.NewReader(c.pairOperation.body))
 	if err != nil {

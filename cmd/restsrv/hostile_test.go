@@ -17,23 +17,22 @@ import (
 	"time"
 )
 
-// hostileTime is how long TestHostileDocuments runs, unless RESTSRV_HOSTILE sets
-// another time.
+// hostileTime is the duration of TestHostileDocuments. RESTSRV_HOSTILE sets another one.
 const hostileTime = 10 * time.Second
 
-// documentCPU is the CPU time that the server may take for one request. A short run
-// beside other tests allows more: caches are cold, and a collection of garbage
-// of earlier requests counts for the current one.
+// documentCPU is the CPU time that the server may use for one request. documentCPUShort is the
+// limit for a short run together with other tests: caches are empty, and a garbage collection for
+// earlier requests counts for the current one.
 const (
 	documentCPU      = time.Second
 	documentCPUShort = 4 * time.Second
 )
 
-// TestHostileDocuments sends generated documents to each place that reads JSON,
-// forms or queries, one after the other, and measures the CPU time that the
-// server takes for each. The documents are long numbers and texts, deep nests,
-// many names, values and records, and mixes of these, up to the size that the
-// place accepts. The seed of a document is printed with each failure.
+// TestHostileDocuments sends generated documents, one after the other, to all places that read
+// JSON, forms or queries. It measures the CPU time that the server uses for each. The documents
+// contain long numbers and texts, deep nesting, many names, values and records, and mixtures of
+// these. They are as large as the place accepts. Each failure message contains the seed of the
+// document.
 func TestHostileDocuments(t *testing.T) {
 	t.Parallel()
 	limit, most := hostileTime, documentCPUShort
@@ -84,7 +83,7 @@ func TestHostileDocuments(t *testing.T) {
 		if time.Since(begin) >= limit {
 			break
 		}
-		if seed%uint64(len(hostileTargets)) == 0 { // more stored objects would make searches slower
+		if seed%uint64(len(hostileTargets)) == 0 { // otherwise the number of stored objects would make searches slower
 			clearHostile(t, client, p)
 		}
 	}
@@ -111,7 +110,7 @@ func beginning(q *http.Request) string {
 	return string(text)
 }
 
-// measured is the CPU time that the document of a seed took.
+// measured is the CPU time for the document with a seed.
 type measured struct {
 	cpu  time.Duration
 	seed uint64
@@ -131,8 +130,8 @@ func sendHostile(t *testing.T, client *http.Client, q *http.Request, seed uint64
 	return answer.StatusCode
 }
 
-// clearHostile deletes the objects that earlier requests created. Then it waits
-// 100 ms, so that work after the last answer is not charged to the next request.
+// clearHostile deletes the objects that earlier requests created. Then it waits 100 ms, so that
+// work after the last answer does not count for the next request.
 func clearHostile(t *testing.T, client *http.Client, p *process) {
 	t.Helper()
 	answer, err := client.Post(p.url+"/rest/svc/clear", jsonType, nil)
@@ -196,11 +195,11 @@ func startHostile(t *testing.T) *process {
 	return start(t, dir)
 }
 
-// hostileTarget is a place that reads documents.
+// hostileTarget is a place that reads documents, such as a service or a header.
 type hostileTarget struct {
 	name   string
-	script bool // an error of the script is 500
-	// request makes the request; its document is derived from g.
+	script bool // errors of the script have status 500
+	// request returns a request with a document that g generates.
 	request func(g *generator, server string) *http.Request
 }
 
@@ -210,7 +209,7 @@ const (
 	queryLimit    = 48 << 10
 )
 
-// sends returns a target that sends a generated document as a body.
+// sends returns a target that sends a generated document as the body.
 func sends(name, method, path, contentType string, limit int, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
@@ -224,7 +223,7 @@ func sends(name, method, path, contentType string, limit int, document func(g *g
 	}}
 }
 
-// with adds a header to the requests of a target, with one of the values.
+// with returns the target with a header in its requests. Each request uses one of the values.
 func (h hostileTarget) with(header string, values ...string) hostileTarget {
 	request := h.request
 	h.request = func(g *generator, server string) *http.Request {
@@ -241,8 +240,7 @@ func (h hostileTarget) ofScript() hostileTarget {
 	return h
 }
 
-// fetches returns a target with a script that fetches a document from another
-// server.
+// fetches returns a target with a script that fetches a document from another server.
 func fetches(name, path string, limit int, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, true, func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
@@ -255,7 +253,7 @@ func fetches(name, path string, limit int, document func(g *generator, size int)
 
 func runsScript(path string) bool { return strings.HasPrefix(path, "/rest/svc") }
 
-// asks returns a target that sends a generated document as a query.
+// asks returns a target that sends a generated document as the query.
 func asks(name, path string, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		query := document(g, g.size(queryLimit/2))
@@ -292,7 +290,7 @@ var hostileTargets = []hostileTarget{
 		return "[" + strings.Join(all, ",") + "]"
 	}),
 	sends("acceptor any JSON", "POST", "/rest/acceptor", jsonType, acceptorLimit, (*generator).document),
-	// Few keys: many of the requests are refused or answered as repetitions.
+	// There are only a few keys, so many requests are refused or get the stored answer.
 	sends("acceptor repeated", "POST", "/rest/acceptor", jsonType, acceptorLimit, func(g *generator, size int) string {
 		return "[" + `{"_class":"doc@s",` + g.record(size)[1:] + "]"
 	}).with("Idempotency-Key", "a", "b", "c", strings.Repeat("d", 100)),
@@ -332,7 +330,7 @@ var hostileNames = []string{"id", "text", "line", "n", "r", "d", "at", "yes", "s
 // generator generates hostile documents.
 type generator struct {
 	*rand.Rand
-	done func() // closes the server that the request needs
+	done func() // closes the server that the request uses
 }
 
 // size picks the approximate length of a document: up to 1000 bytes, up to a
@@ -349,8 +347,7 @@ func (g *generator) size(limit int) int {
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 
-// fill joins the texts of item with commas, up to a size in bytes and a number of
-// texts.
+// fill joins texts with commas, up to a size in bytes and a number of texts.
 func (g *generator) fill(size, most int, item func(i int) string) string {
 	var b strings.Builder
 	for i := 0; i < most; i++ {
@@ -368,7 +365,7 @@ func (g *generator) fill(size, most int, item func(i int) string) string {
 
 const unbounded = 1 << 30
 
-// number generates a number of about the size.
+// number generates a number of about this size.
 func (g *generator) number(size int) string {
 	size = max(size, 4)
 	digits := func(n int) string { return strings.Repeat(strconv.Itoa(1+g.IntN(9)), max(1, n)) }
@@ -393,13 +390,13 @@ func (g *generator) number(size int) string {
 	return digits(size)
 }
 
-// text generates a JSON string of about the size.
+// text generates a JSON string of about this size.
 func (g *generator) text(size int) string {
 	unit := g.pick("a", `\u0041`, `\\`, `\n`, `\ud83d\ude00`, `\ud800`, "ж", "😀", "%", "((", ".*", "a|", "\u00a0", "1", "\t", "\xff", `\u0000`, "a ", "<b>", "$", "[", "A=")
 	return `"` + strings.Repeat(unit, max(1, size/len(unit))) + `"`
 }
 
-// names generates a list of attribute names and paths, as _fields or _sort has.
+// names generates a list of attribute names and paths, in the form of _fields or _sort.
 func (g *generator) names(size int) string {
 	unit := g.pick("n", "-line", "next.next.n", "all", "next", "x", "a.b.c", "next.all.next")
 	return g.pick("", "[") + strings.Repeat(unit+g.pick(",", "|", "."), max(1, size/(len(unit)+1)))
@@ -451,7 +448,7 @@ func (g *generator) array(size int) string {
 	return "[" + g.fill(size, unbounded, func(int) string { return one }) + "]"
 }
 
-// document generates any JSON, and sometimes JSON that is cut off.
+// document generates JSON of any kind. Sometimes it cuts off the end.
 func (g *generator) document(size int) string {
 	size = max(size, 1)
 	switch g.IntN(10) {
@@ -498,7 +495,7 @@ func (g *generator) mix(size, depth int) string {
 	}) + "}"
 }
 
-// valid generates a value of about the size that the attribute accepts.
+// valid generates a value of about this size that the attribute accepts.
 func (g *generator) valid(name string, size int) string {
 	size = max(size, 8)
 	word := func(unit string) string { return `"` + strings.Repeat(unit, max(1, size/len(unit))) + `"` }
@@ -639,7 +636,7 @@ func (g *generator) multipart(size int) string {
 	return b.String() + "--b--\r\n"
 }
 
-// TestHostileGenerator: a seed always generates the same document, and at least
+// TestHostileGenerator checks that a seed always generates the same document, and that at least
 // half of the documents are valid JSON.
 func TestHostileGenerator(t *testing.T) {
 	valid := 0

@@ -8,10 +8,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestIdleServerIsStill: the background work for sessions, tokens, failed
-// sign-ins, grants and events runs only if there is work to do. A server
-// without requests does not access the database, neither while it runs nor when
-// it ends.
+// TestIdleServerIsStill checks that a server without requests does not access the database, neither
+// while it runs nor when it ends. The background work for sessions, tokens, failed sign-ins, grants
+// and events must run only if there is work to do.
 func TestIdleServerIsStill(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); idleServer(t, "") })
@@ -55,7 +54,7 @@ func idleServer(t *testing.T, db string) {
 `)
 	const still = 2 * time.Second
 	statements := func() int { return strings.Count(c.log.String(), "msg=statement") }
-	at, since := statements(), time.Now() // the work that the requests have caused comes first
+	at, since := statements(), time.Now() // statements wait for the work that earlier requests have caused
 	for begin := time.Now(); time.Since(since) < still; time.Sleep(50 * time.Millisecond) {
 		if n := statements(); n != at {
 			at, since = n, time.Now()

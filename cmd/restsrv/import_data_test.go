@@ -49,7 +49,7 @@ func (a *dataApp) save(name, text string) {
 	}
 }
 
-// zip saves a zip file. names and texts take turns.
+// zip saves a zip file. files are alternately names and contents.
 func (a *dataApp) zip(name string, files ...string) {
 	a.Helper()
 	var b bytes.Buffer
@@ -69,7 +69,7 @@ func (a *dataApp) zip(name string, files ...string) {
 	a.save(name, b.String())
 }
 
-// command runs restsrv and returns what it prints.
+// command runs restsrv and returns its output.
 func (a *dataApp) command(args ...string) (out string, err error) {
 	a.Helper()
 	var stdout, stderr lockedBuffer
@@ -91,7 +91,7 @@ func (a *dataApp) must(args ...string) string {
 	return out
 }
 
-// onBoth runs a test on both databases, on an application each.
+// onBoth runs a test on an application with SQLite and on one with PostgreSQL.
 func onBoth(t *testing.T, test func(a *dataApp)) {
 	t.Run("sqlite", func(t *testing.T) { test(newDataApp(t, "")) })
 	t.Run("postgres", func(t *testing.T) { test(newDataApp(t, pgtest.Database(t))) })
@@ -142,7 +142,7 @@ func TestImportZip(t *testing.T) {
 				a.Errorf("the export does not have %s:\n%s", want, export)
 			}
 		}
-		// The plain file and the zip file change d1 in turn, all else stays.
+		// The plain file and the zip file change d1 in turn. Everything else stays.
 		if out, _ := a.command("import", a.dir); !strings.Contains(out, "3 of them were there as they are") {
 			a.Errorf("the second import: got\n%s\nwant 3 unchanged objects", out)
 		}
@@ -170,8 +170,8 @@ func zipOf(t *testing.T, method uint16, name, text string) []byte {
 	return b.Bytes()
 }
 
-// TestImportLinks checks that the path of a file follows no link out of the data
-// folder, also not to another part of the application.
+// TestImportLinks checks that an import does not follow links that lead out of the data folder,
+// even to another part of the application.
 func TestImportLinks(t *testing.T) {
 	a := newDataApp(t, "")
 	a.save("secret.txt", "secret")
@@ -194,7 +194,7 @@ func TestImportLinks(t *testing.T) {
 	}
 }
 
-// docs are random objects: fields by id, where files are those of docFile.
+// docs holds random objects: their fields by id. Files are values of the type docFile.
 type docs map[string]map[string]any
 
 // docFile is a file of an object.
@@ -250,8 +250,8 @@ func randomDocs(r *rand.Rand) docs {
 	return all
 }
 
-// write writes objects into the data folder: as plain files or in zip files, and the
-// contents of files as text or as files of their own.
+// write saves objects in the data folder, as plain files or in zip files. The content of a file is
+// part of the object or a separate file.
 func (a *dataApp) write(r *rand.Rand, all docs) {
 	var zipped []string
 	contents := 0
@@ -347,7 +347,7 @@ func (a *dataApp) read(export string) docs {
 	return all
 }
 
-// same compares objects; null equals a missing value.
+// same compares objects. null is equal to a missing value.
 func (all docs) same(t *testing.T, want docs) {
 	t.Helper()
 	if len(all) != len(want) {
@@ -362,9 +362,9 @@ func (all docs) same(t *testing.T, want docs) {
 	}
 }
 
-// TestImportRoundTrip imports random objects with files in the form that IONDV exports,
-// compares what is stored with them, and checks that importing them again changes
-// nothing. What was stored, written in that form again, comes back the same.
+// TestImportRoundTrip imports random objects with files in the format of IONDV, and compares the
+// stored objects with them. A second import must change nothing. The stored objects, written in
+// this format and imported again, must be the same.
 func TestImportRoundTrip(t *testing.T) {
 	t.Parallel()
 	seeds := 3

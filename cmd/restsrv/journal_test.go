@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// diaries has a class that keeps a journal and one like it that does not.
+// diaries is an application with two equal classes. Only one of them has a journal.
 var diaries = func() string {
 	class := `{"name": %q, "journaling": %t, "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "title", "type": "string"},
 	  {"name": "rank", "type": "int"}]}`
@@ -24,12 +24,12 @@ const diaryWork = `module.exports = {
   'POST /delete/:class': (req) => dataRepo.bulkDelete(req.params.class, {}),
 };`
 
-// onDiaries finds statements on the classes and on the journal.
+// onDiaries matches statements on the classes and on the journal.
 var onDiaries = regexp.MustCompile(`msg=statement sql=.*(?:told@d|quiet@d|#change).*`)
 
-// TestStatementsOfJournal counts the statements of requests on a class with a
-// journal and on one without. Without a journal there are no more statements,
-// with one their number does not depend on that of the objects.
+// TestStatementsOfJournal counts the statements of requests for a class with a journal and for a
+// class without one. The class without a journal needs no additional statements. For the other one,
+// their number must not depend on the number of objects.
 func TestStatementsOfJournal(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsOfJournal(t, "") })
@@ -42,7 +42,7 @@ func statementsOfJournal(t *testing.T, db string) {
 	c.save("deploy.json", diaries)
 	c.save("work.js", diaryWork)
 	c.startServer("-log", "debug")
-	// do sends a request and returns the statements that it takes.
+	// do sends a request and returns its statements.
 	do := func(method, path, body string) []string {
 		t.Helper()
 		before := len(c.log.String())
@@ -70,7 +70,7 @@ func statementsOfJournal(t *testing.T, db string) {
 	}
 	type step struct {
 		name         string
-		quiet, told  int // statements
+		quiet, told  int // number of statements
 		method, path string
 		body         func(class string) string
 	}

@@ -36,13 +36,13 @@ var keptClasses = map[string]string{
 	"meta/cat.class.json": `{"name": "cat", "ancestor": "pet", "properties": [{"name": "lives", "type": 6, "nullable": true}, {"name": "nick", "type": 0, "nullable": true}]}`,
 }
 
-// keptObjects have a value for each attribute that is stored.
+// keptObjects contains a value for each stored attribute.
 const keptObjects = `[{"_class": "owner@a", "id": "o1", "code": "c1"}, {"_class": "toy@a", "id": "t1"}, {"_class": "toy@a", "id": "t2"},
  {"_class": "pet@a", "id": "p1", "note": "n", "age": 1, "weight": "1.50", "born": "2020-01-02T03:04:05.006Z", "any": {"a": [1, null]}, "name$first": "Rex", "name$last": "R", "owner": "o1", "toys": ["t1", "t2"]},
  {"_class": "cat@a", "id": "c1", "note": "n", "age": 2, "weight": "2", "born": "2021-01-02T03:04:05.006Z", "any": 5, "name$first": "Tom", "owner": "o1", "friends": ["p1", "c1"], "toys": ["t2"], "lives": 7, "nick": "Tommy"}]`
 
-// keptMistakes are mistakes in the class files that concern columns or tables of links:
-// the code of the rule, the file, and the part of it that is replaced.
+// keptMistakes are mistakes in the class files that affect columns or tables of links. Each has the
+// code of the rule, the file, and the text that is replaced.
 var keptMistakes = []struct{ code, file, good, bad string }{
 	{"attribute-shape", "pet", `{"name": "weight", "type": 8, "nullable": true}`, `"weight"`},
 	{"attribute-name", "pet", `"name": "note"`, `"name": "no.te"`},
@@ -103,11 +103,10 @@ var keptMistakes = []struct{ code, file, good, bad string }{
 	{"default-value", "pet", `"name": "age", "type": 6,`, `"name": "age", "type": 6, "defaultValue": "many",`},
 }
 
-// TestNothingIsLost makes each of the mistakes beside a running server, reloads it, writes
-// to the objects, and takes the mistake back: everything that was stored is still there.
-// The same again with restarts instead of reloads.
-// The export that is made while the mistake is there is imported into new databases, with
-// and without the mistake: all values are in these too.
+// TestNothingIsLost makes each mistake while a server runs, reloads it, writes to the objects, and
+// corrects the mistake. All stored values must still be there. Then it does the same with restarts
+// instead of reloads. The export of the application with the mistake is imported into new
+// databases, with and without the mistake. These must contain all values too.
 func TestNothingIsLost(t *testing.T) {
 	databases := map[string]func(*testing.T) string{"sqlite": func(*testing.T) string { return "" }}
 	if !raceDetector {
@@ -149,7 +148,7 @@ type keeper struct {
 	process *process
 }
 
-// play makes a mistake and takes it back.
+// play makes a mistake and corrects it.
 func (k *keeper) play(what, file, code, good, bad string, load func() bool, want []string) {
 	k.Helper()
 	text := keptClasses[file]
@@ -179,7 +178,7 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	}
 	k.write(file, text)
 	if !loaded && strings.HasPrefix(what, "reload") {
-		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the files are those that the server goes on with: it logs nothing
+		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the reload finds the same files, so the server logs nothing
 	} else if !load() {
 		k.Fatalf("%s: the server did not reload after the mistake was corrected:\n%s", what, k.process.log())
 	}
@@ -189,7 +188,8 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	}
 }
 
-// touch writes values that objects have already, as far as they can be written.
+// touch writes the values that the objects already have, as far as the application with the mistake
+// allows that.
 func (k *keeper) touch() {
 	k.ask("PATCH", "/rest/crud/pet@a/p1", `{"note": "n"}`)
 	k.ask("PATCH", "/rest/crud/cat@a/c1", `{"lives": 7}`)
@@ -218,8 +218,7 @@ func (k *keeper) dbFlags() []string {
 	return []string{"-db", k.db}
 }
 
-// reload has the server read the application again. It reports whether the server has
-// taken it over.
+// reload makes the server reload the application. It reports whether the server now uses it.
 func (k *keeper) reload() (taken bool) {
 	k.Helper()
 	before := len(k.process.log())
@@ -236,8 +235,7 @@ func (k *keeper) reload() (taken bool) {
 	return false
 }
 
-// restart starts the server again. A server that does not start leaves the process of
-// the last one.
+// restart restarts the server. If the server does not start, process is one that has ended.
 func (k *keeper) restart() (taken bool) {
 	k.Helper()
 	select {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLinksOutOfTheApplication: import and check do not read files behind links
-// that leave the application directory, and name each of them.
+// TestLinksOutOfTheApplication checks that import and check do not read files through links that
+// leave the application directory, and that they report each of these links.
 func TestLinksOutOfTheApplication(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestAddressInUse starts a server on an address that is in use: the error says so, and
-// no database is created.
+// TestAddressInUse starts a server on an address that is in use. The error must say this, and no
+// database must be created.
 func TestAddressInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,8 @@ func waitFor(t *testing.T, p *process, want string) time.Duration {
 	return 0
 }
 
-// TestEndlessLoop burns CPU in one handler: its request must get 500 soon
-// after its limit, other services go on answering, and it answers again
+// TestEndlessLoop runs an endless loop in one handler. Its request must get status 500 soon after
+// the time limit. Other services must answer meanwhile, and this service must answer again
 // afterwards.
 func TestEndlessLoop(t *testing.T) {
 	long(t)

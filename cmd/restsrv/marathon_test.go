@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// TestReloadMarathon saves the scripts of 50 services 1,000 times, 30 % of them
-// broken, under constant load.
+// TestReloadMarathon saves the scripts of 50 services 1,000 times under constant load. 30 % of the
+// saved scripts are broken.
 func TestReloadMarathon(t *testing.T) {
 	long(t)
 	(&marathon{services: 40, typed: 10, saves: 1000, endless: 3}).run(t)
@@ -30,12 +30,12 @@ func TestReloads(t *testing.T) {
 	(&marathon{services: 4, typed: 1, saves: 40}).run(t)
 }
 
-// marathon is a server with scripts that are saved again and again while all
-// its services are called. No request may fail, each good version must begin to
-// answer, and old versions must leave no memory and no goroutines.
+// marathon is a server whose scripts are saved again and again while clients call all services. No
+// request may fail, each correct version must be used, and old versions must not leave memory or
+// goroutines behind.
 type marathon struct {
-	services, typed int // of JavaScript, of TypeScript
-	saves, endless  int // how many saves there are, and how many of them loop for ever
+	services, typed int // numbers of services in JavaScript and in TypeScript
+	saves, endless  int // number of saves, and number of them that loop forever
 	t               *testing.T
 	c               *caseRun
 	random          *rand.Rand
@@ -44,7 +44,7 @@ type marathon struct {
 	lib      int
 	requests atomic.Int64
 	waits    map[string][]time.Duration // time from a save to the first answer, by the kind of the file
-	told     int                        // failures that the log must contain
+	told     int                        // number of failures that the log must contain
 }
 
 func (m *marathon) run(t *testing.T) {
@@ -94,7 +94,7 @@ func (m *marathon) file(i int) string {
 	return fmt.Sprintf("scripts/s%d.ts", i)
 }
 
-// source is a service that reads libraries which all share.
+// source returns the script of a service. It uses libraries that all services share.
 func (m *marathon) source(i int) string {
 	if i < m.services {
 		return fmt.Sprintf(`const {describe} = require('../lib/text');
@@ -109,7 +109,7 @@ export default {'GET /': answer};
 %s`, i, m.versions[i], strings.Repeat("// a script of some length\n", 50))
 }
 
-// broken is a source that cannot be loaded, or only after a long time.
+// broken returns a script that cannot be loaded, or that loops forever.
 func (m *marathon) broken(n int) (text string, endless bool) {
 	switch {
 	case m.endless > 0 && n%(m.saves/m.endless) == 0:
@@ -122,7 +122,7 @@ func (m *marathon) broken(n int) (text string, endless bool) {
 	return "module.exports = require('./nowhere');", false
 }
 
-// put saves a file in place, or beside it and then over it.
+// put saves a file directly, or writes a temporary file and renames it.
 func (m *marathon) put(name, text string) {
 	m.t.Helper()
 	if m.random.IntN(2) == 0 || m.c.stop == nil {
@@ -132,7 +132,7 @@ func (m *marathon) put(name, text string) {
 	write(m.t, filepath.Join(m.c.dir, name), text)
 }
 
-// save saves once, and waits until that shows.
+// save saves one file and waits until the server uses it.
 func (m *marathon) save(n int) {
 	m.t.Helper()
 	i := m.random.IntN(m.count())
@@ -142,7 +142,7 @@ func (m *marathon) save(n int) {
 		told := m.failures(i)
 		m.put(m.file(i), text)
 		if m.told++; !endless && n%10 != 2 {
-			return // the next save comes soon after
+			return // save the next version immediately
 		}
 		m.c.wait("the failure is told", func() error {
 			if m.failures(i) == told {
@@ -150,7 +150,7 @@ func (m *marathon) save(n int) {
 			}
 			return nil
 		})
-		if endless { // the script is repaired then
+		if endless { // correct the script afterwards
 			m.saveGood(i)
 		}
 	case n%25 == 24:
@@ -173,14 +173,14 @@ func (m *marathon) saveGood(i int) {
 	m.wait(kind, func(at int) bool { return at == i })
 }
 
-// failures counts the failures of a service on the console.
+// failures returns the number of failures of a service in the log.
 func (m *marathon) failures(i int) int {
 	failed := regexp.MustCompile(fmt.Sprintf(`\bs%d(, s\d+)* failed, the last good version keeps answering`, i))
 	return len(failed.FindAllString(m.c.log.String(), -1))
 }
 
-// wait waits until the affected services give the expected answer, and records
-// the time of the slowest.
+// wait waits until the affected services give the expected answer. It records the time of the
+// slowest service.
 func (m *marathon) wait(what string, concerned func(i int) bool) {
 	m.t.Helper()
 	began := time.Now()
@@ -203,8 +203,8 @@ func (m *marathon) wait(what string, concerned func(i int) bool) {
 	m.waits[what] = append(m.waits[what], time.Since(began))
 }
 
-// isBroken reports whether the file of a service is broken now: its last good
-// version keeps the library that it has.
+// isBroken reports whether the file of a service is broken now. Then the service keeps its last
+// good version, with the libraries of that version.
 func (m *marathon) isBroken(i int) bool {
 	text, err := os.ReadFile(filepath.Join(m.c.dir, m.file(i)))
 	return err != nil || string(text) != m.source(i)
@@ -222,7 +222,7 @@ func (m *marathon) ask(i int) (string, error) {
 	return text, err
 }
 
-// load asks all services in turn.
+// load calls all services in turn.
 func (m *marathon) load(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i = (i + 1) % m.count() {
 		text, err := m.ask(i)
@@ -235,8 +235,8 @@ func (m *marathon) load(ctx context.Context) {
 	}
 }
 
-// Save to serving, at most: 99 of 100 saves on a machine that is not busy with
-// anything else. A busy one gets patience times that.
+// The maximum time from saving a file until the server uses it, for 99 of 100 saves on a machine
+// without other work. A busy machine gets patience times as much.
 const (
 	saveToServing   = 60 * time.Millisecond
 	saveToServingTS = 90 * time.Millisecond

@@ -1,9 +1,8 @@
 package main
 
-// The files in testdata/mistakes show the rules for mistakes, one row for each
-// kind of mistake. A row begins with its name; the words "both databases" run it
-// on PostgreSQL too, and codes after "covers" are those of rules that a report does
-// not name, such as rules for imports:
+// The files in testdata/mistakes show the rules for mistakes. Each row in them shows one kind of
+// mistake. A row begins with its name. The words "both databases" run it on PostgreSQL too. After
+// "covers" follow codes of rules that a report does not contain, such as rules for imports:
 //
 //	-- row: a reference to a missing class, both databases --
 //	-- meta/pet.class.json --
@@ -16,21 +15,21 @@ package main
 //	<
 //	< []
 //
-// Other sections are those of the cases in testdata, see e2e_test.go. A report
-// lists all mistakes, and the warnings that have a rule, in the order of files and
-// lines: the code of the rule and the line without the resolution, which is the
-// rule's. At each report the runner checks that
+// Other sections are as in the cases in testdata, see e2e_test.go. A report lists all mistakes, and
+// all warnings that have a rule, in the order of files and lines. A line of a report is the code of
+// the rule and the line that restsrv prints, without the resolution, which is part of the rule. For
+// each report the test checks that
 //
 //   - check -json prints these findings, with the resolutions of their rules,
-//   - the server starts, or starts again, and logs each of them once,
-//   - a server with -strict names the same mistakes and does not start.
+//   - the server starts or reloads, and logs each of them once,
+//   - a server with -strict reports the same mistakes and does not start.
 //
-// A section "refused" is a report that lists what is fatal, as full lines: with and
-// without -strict the server does not start and names them.
+// A section "refused" is a report that lists fatal mistakes, as full lines. The server must report
+// them and must not start, with and without -strict.
 //
-// A row without deploy.json gets the namespace a and the service crud, and a row
-// without a folder acl lets the account anonymous do everything.
-// go test -run TestMistakes -update writes the reports; read the difference.
+// If a row has no deploy.json, it gets one with the namespace a and the service crud. If it has no
+// folder acl, the account anonymous gets all permissions. go test -run TestMistakes -update writes
+// the reports; check the difference before you commit it.
 
 import (
 	"cmp"
@@ -49,7 +48,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// openACL has an account, so that the first start hashes no password for one.
+// openACL contains an account, so that the first start does not create one and hash its password.
 const (
 	plainDeploy = `{"namespace": "a", "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}, "authMode": {"crud": "none"}}}}}`
 	openACL     = `{"roles": [{"id": "anonymous", "permissions": {"*": ["full"]}}], "users": [{"id": "someone@oauth"}]}`
@@ -58,13 +57,12 @@ const (
 // mistakeRow is one row of a file in testdata/mistakes.
 type mistakeRow struct {
 	name     string
-	both     bool // on PostgreSQL too
+	both     bool // run on PostgreSQL too
 	covers   []string
 	sections []section
 }
 
-// readMistakeRows splits the sections of a file into its rows, which share the
-// sections.
+// readMistakeRows splits the sections of a file into rows. The rows and sections share memory.
 func readMistakeRows(t *testing.T, sections []section) (rows []*mistakeRow) {
 	t.Helper()
 	first := 0
@@ -146,8 +144,8 @@ func writeSections(t *testing.T, file, comment string, sections []section) {
 	}
 }
 
-// play runs a row on a database, SQLite if there is no address, and returns the
-// answers to its requests.
+// play runs a row on a database and returns the answers to its requests. If db is "", it uses
+// SQLite.
 func (r *mistakeRow) play(t *testing.T, db string) []string {
 	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: db, vars: vars{}}
 	c.vars["dir"] = c.dir
@@ -175,8 +173,8 @@ func (r *mistakeRow) play(t *testing.T, db string) []string {
 	return c.told
 }
 
-// expectReport compares the findings of check, of a server and of a strict server
-// with a report. With -update it writes the findings of check into the report.
+// expectReport compares the findings of check, of a server and of a server with -strict with a
+// report. With -update it writes the findings of check into the report.
 func (c *caseRun) expectReport(s *section) {
 	c.Helper()
 	found, mistakes := c.findings(s.name == "refused")
@@ -209,9 +207,9 @@ func (c *caseRun) expectReport(s *section) {
 	c.same("the log of the server", logged(), mistakes)
 }
 
-// findings runs restsrv check -json. It returns the findings that have a rule as lines
-// of a report, and the mistakes among them as full lines; with fatal only what is
-// fatal, all as full lines.
+// findings runs restsrv check -json. It returns the findings that have a rule as lines of a report,
+// and the mistakes among them as full lines. If fatal is set, it returns only fatal mistakes, all
+// as full lines.
 func (c *caseRun) findings(fatal bool) (report, mistakes []string) {
 	c.Helper()
 	output, _ := c.command("restsrv check -json", "")
@@ -280,7 +278,7 @@ func faultLines(text string, expected []string) (all []string) {
 
 var logMessage = regexp.MustCompile(`msg=("(?:[^"\\]|\\.)*")`)
 
-// logMessages returns the messages of a log, one a line.
+// logMessages returns the messages of a log, one in each line.
 func logMessages(log string) string {
 	var b strings.Builder
 	for _, m := range logMessage.FindAllStringSubmatch(log, -1) {
@@ -298,11 +296,10 @@ func (c *caseRun) same(who string, got, want []string) {
 	}
 }
 
-// uncovered are rules that no row of testdata/mistakes shows yet. The list must
-// become empty.
+// uncovered lists rules that no row of testdata/mistakes shows. It must stay empty.
 var uncovered = []string{}
 
-// TestMistakesAreShown checks that each rule for mistakes is shown by a row.
+// TestMistakesAreShown checks that there is a row for each rule for mistakes.
 func TestMistakesAreShown(t *testing.T) {
 	shown := map[string]bool{}
 	for _, file := range mistakeFiles(t) {
@@ -326,8 +323,8 @@ func TestMistakesAreShown(t *testing.T) {
 	}
 }
 
-// TestManyMistakes checks that the row with many mistakes reports at least 30, in the
-// order of files and lines.
+// TestManyMistakes checks that the row with many mistakes reports at least 30 of them, in the order
+// of files and lines.
 func TestManyMistakes(t *testing.T) {
 	text, err := os.ReadFile("testdata/mistakes/many.txtar")
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// momentApp has pairs with two sides that always have the sum pairSum, boxes with
-// the sum of their parts, guests that come and go, and papers with files.
-// readArchive knows this application.
+// momentApp has pairs with two sides whose sum is always pairSum, boxes with the sum of their
+// parts, guests that are created and deleted, and papers with files. readArchive can read its
+// exports.
 const momentApp = `{
   "namespace": "crash",
   "classes": [
@@ -42,7 +42,7 @@ const momentApp = `{
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo", "fileStorage": "ion://fileStorage"}}}}}}
 }`
 
-// momentWorkflow is that of jobs: a job can always be moved.
+// momentWorkflow is the workflow of jobs. A job can be moved at any time.
 const momentWorkflow = `{"name": "life", "caption": "Life", "wfClass": "job", "startState": "new", "states": [{"name": "new", "caption": "New"}, {"name": "done", "caption": "Done"}],
   "transitions": [
     {"name": "do", "caption": "Do", "startState": "new", "finishState": "done", "conditions": {"eq": ["$text", "new"]}, "assignments": [{"key": "text", "value": "done"}]},
@@ -63,8 +63,9 @@ const (
 	pairSum = 1000
 )
 
-// TestOneMoment: beside writers, each export and each answer to a reading shows
-// one state of the data. RESTSRV_MOMENTS="EXPORTS LISTS" is how many are made.
+// TestOneMoment checks that each export and each answer to a list request shows one state of the
+// data while writers change them. RESTSRV_MOMENTS="EXPORTS LISTS" sets the numbers of exports and
+// lists.
 func TestOneMoment(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { oneMoment(t, "") })
 	t.Run("postgres", func(t *testing.T) { oneMoment(t, pgtest.Database(t)) })
@@ -133,11 +134,10 @@ func oneMoment(t *testing.T, db string) {
 type moments struct {
 	*caseRun
 	steps  [7]atomic.Int64
-	guests atomic.Int64 // the last number of a guest
+	guests atomic.Int64 // number of the newest guest
 }
 
-// post sends a body and fails unless the answer is 200 or a refusal that allows
-// another try.
+// post sends a body. The answer must be 200 or a refusal after which the request can be repeated.
 func (m *moments) post(path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -180,14 +180,14 @@ func (m *moments) fill() {
 	}
 }
 
-// sides are the records that divide pairSum between the sides of a pair.
+// sides returns the records that divide pairSum between the two sides of a pair.
 func sides(pair, left int, batch string) []document {
 	id := strconv.Itoa(pair)
 	return []document{{"_class": "right@crash", "_id": id, "n": strconv.Itoa(pairSum - left), "batch": batch},
 		{"_class": "left@crash", "_id": id, "n": strconv.Itoa(left), "batch": batch}}
 }
 
-// movePairs changes some of the first pairs, which lists show.
+// movePairs changes some of the first pairs, which are on the first page of lists.
 func (m *moments) movePairs(random *rand.Rand, _ int) error {
 	var batch []document
 	for first, i := random.IntN(40), 0; i < 5; i++ {
@@ -206,7 +206,7 @@ func (m *moments) changeAll(random *rand.Rand, _ int) error {
 	return m.post("/rest/acceptor", batch)
 }
 
-// fillBoxes changes the parts of a box, and its sum.
+// fillBoxes changes the parts of a box and its sum.
 func (m *moments) fillBoxes(random *rand.Rand, _ int) error {
 	box, sum := strconv.Itoa(random.IntN(4)), 0
 	var batch []document
@@ -218,8 +218,8 @@ func (m *moments) fillBoxes(random *rand.Rand, _ int) error {
 	return m.post("/rest/acceptor", append(batch, document{"_class": "box@crash", "_id": box, "sum": strconv.Itoa(sum)}))
 }
 
-// inviteGuests has up to three guests come and the oldest ones go, so that there are
-// about twenty.
+// inviteGuests creates up to three guests and deletes the oldest ones, so that there are about
+// twenty.
 func (m *moments) inviteGuests(random *rand.Rand, _ int) error {
 	come, leave := []string{}, []string{}
 	for range 1 + random.IntN(3) {
@@ -256,8 +256,8 @@ func (m *moments) moveJob(*rand.Rand, int) error {
 	return nil
 }
 
-// list makes a reading, one of several kinds in turn, and returns the fault of the
-// answer, or "".
+// list makes a list request of one of several kinds. It returns a description of the contradiction
+// in the answer, or "".
 func (m *moments) list(n int) string {
 	switch n % 8 {
 	case 0:
@@ -312,7 +312,7 @@ func (m *moments) answer(method, path, body string, into any) (http.Header, erro
 	return resp.Header, json.Unmarshal(text, into)
 }
 
-// counted checks that the total of a list is the number of its objects.
+// counted checks that the total of a list is equal to the number of its objects.
 func (m *moments) counted(method, path, body string, offset int) string {
 	var found []document
 	header, err := m.answer(method, path, body, &found)
@@ -373,7 +373,7 @@ func wholeBox(box document) string {
 	return ""
 }
 
-// export makes an export and returns its faults.
+// export makes an export and returns its contradictions.
 func (m *moments) export(files bool) (faults []string) {
 	args := []string{"export", "-config", filepath.Join(m.dir, "deploy.json")}
 	if files {

@@ -23,12 +23,11 @@ import (
 	"restsrv/engine/wire"
 )
 
-// TestMutatedApplication changes the files of the applications at random, one change
-// at a time, and sends requests to the server that results: deploy.json, workflows,
-// navigation, views, accounts, roles, objects and classes. Each start must succeed, or
-// name a file and a line. No request may be answered with 500 or with broken JSON, and
-// every report must have a place. The first RESTSRV_MUTATIONS (300) changes of the
-// seed RESTSRV_SEED (1) are tried.
+// TestMutatedApplication makes random changes to the files of applications, one at a time:
+// deploy.json, workflows, navigation, views, accounts, roles, objects and classes. It starts each
+// changed application and sends requests. Each start must succeed or report a file and a line. No
+// request may get status 500 or invalid JSON, and every report must have a place. It tries the
+// first RESTSRV_MUTATIONS (300) changes of the seed RESTSRV_SEED (1).
 func TestMutatedApplication(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, mutateApplication)
@@ -57,10 +56,10 @@ type mutatedApplication struct {
 	app      *testApplication
 	dir      string
 	template string // a database with the objects and accounts of the unchanged application
-	empty    string // one with its tables only
+	empty    string // the same without objects
 	kinds    []mutatedKind
 	number   int
-	change   string // what was changed
+	change   string // description of the change
 	refused  int
 	requests int
 }
@@ -125,7 +124,7 @@ func (m *mutatedApplication) files(folders []string) (files []string) {
 	return files
 }
 
-// database makes a database of the unchanged application and returns its path.
+// database creates a database of the unchanged application and returns its path.
 func (m *mutatedApplication) database(filled bool) string {
 	m.Helper()
 	a, err := server.LoadApplication(filepath.Join(m.dir, "deploy.json"), false)
@@ -153,7 +152,7 @@ func (m *mutatedApplication) database(filled bool) string {
 	return file
 }
 
-// errorf reports what is wrong with the current mutation.
+// errorf reports a failure for the current mutation.
 func (m *mutatedApplication) errorf(format string, args ...any) {
 	m.Helper()
 	m.Errorf("mutation %d: %s: %s", m.number, m.change, fmt.Sprintf(format, args...))
@@ -185,7 +184,7 @@ func (m *mutatedApplication) try() {
 	}
 }
 
-// mutate changes a text. JSON stays JSON, but for every twentieth.
+// mutate changes a text. JSON stays valid JSON in 19 of 20 cases.
 func (m *mutatedApplication) mutate(text []byte, extension string) []byte {
 	if v, err := wire.Decode(text); err == nil && m.IntN(20) > 0 {
 		places := m.places(nil, nil, v)
@@ -286,7 +285,7 @@ func (m *mutatedApplication) changeAt(v any, path []string) any {
 	return v
 }
 
-// other returns another value in the place of v.
+// other returns another value to use instead of v.
 func (m *mutatedApplication) other(v any) any {
 	others := []any{nil, true, false, json.Number("5"), json.Number("-1.5"), json.Number("0"), json.Number("1e400"), "", "text", "id", "$id", "$$uid", "a.b.c", "now()",
 		strings.Split(m.app.class, "@")[0], m.app.class, "[[no.such]]", "ion://no", "ion://dataRepo", "../../x", strings.Repeat("long", 40), []any{}, []any{"id"}, []any{json.Number("1"), nil}, []any{[]any{}},
@@ -356,7 +355,7 @@ func (m *mutatedApplication) start(kind mutatedKind, file string) {
 	}
 }
 
-// expectFatal expects that a refusal names files and lines.
+// expectFatal checks that an error names files and lines.
 func (m *mutatedApplication) expectFatal(err error) {
 	m.Helper()
 	var faults engine.Faults
@@ -372,7 +371,7 @@ func (m *mutatedApplication) expectFatal(err error) {
 	}
 }
 
-// expectPlaces expects that reports name files, and say what is done instead.
+// expectPlaces checks that reports name files and say what the server does instead.
 func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 	m.Helper()
 	for _, f := range faults {

@@ -19,10 +19,10 @@ import (
 	"restsrv/engine/wire"
 )
 
-// TestMutatedClassFiles changes the class files of the applications at random, one
-// change at a time. The application must start in at least 95 % of the cases, the
-// server must never panic, and each refusal must name a file and a line. The first
-// RESTSRV_MUTATIONS (300) changes of the seed RESTSRV_SEED (1) are tried.
+// TestMutatedClassFiles makes random changes to the class files of applications, one at a time. The
+// application must start in at least 95 % of the cases, the server must never panic, and each
+// refusal must name a file and a line. It tries the first RESTSRV_MUTATIONS (300) changes of the
+// seed RESTSRV_SEED (1).
 func TestMutatedClassFiles(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, mutateClassFiles)
@@ -39,7 +39,7 @@ func mutateClassFiles(t *testing.T, app *testApplication) {
 	}
 	total, seed := app.mutations(), environmentNumber("RESTSRV_SEED", 1)
 	if raceDetector {
-		total = min(total, 30) // it contains no concurrency
+		total = min(total, 30) // this test runs nothing concurrently
 	}
 	unchanged, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
@@ -107,8 +107,8 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// startMutated loads the application and lays out its tables on an open database; with full it makes the
-// tables in a new database and lists the objects of each class.
+// startMutated loads the application and creates its tables in an open database. If full is set, it
+// creates them in a new database and lists the objects of each class.
 func startMutated(t *testing.T, dir string, core *appdata.Database, full bool) error {
 	t.Helper()
 	a, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestConsentPages drives /oauth2/grant.
+// TestConsentPages tests the pages of /oauth2/grant in a browser.
 func TestConsentPages(t *testing.T) {
 	t.Parallel()
 	tool(t, "chromium")

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// oauthApplication has a service of mode oauth and clients of each kind. The
-// secret of web is one that is written differently in each form it is sent in.
+// oauthApplication has a service with authentication by OAuth2, and clients of each kind. The
+// secret of the client web contains characters that each place encodes differently.
 const oauthApplication = `{"globals": {"plugins": {"oauth": {"module": "lib/oAuthAdapter", "options": {"clients": [
 	{"id": "web", "secret": "s/3:%+ß", "redirectUris": ["https://web.example/cb?from=restsrv", "https://web.example/cb"], "account": "admin@local",
 	 "grants": ["authorization_code", "refresh_token", "client_credentials"], "scopes": ["echo-oauth", "crud"]},
@@ -41,8 +41,7 @@ func startOAuth(t *testing.T) *process {
 	return start(t, dir)
 }
 
-// signedIn is a browser in which admin@local has signed in; it follows no
-// redirects.
+// signedIn returns a client in which admin@local has signed in. It does not follow redirects.
 func signedIn(t *testing.T, server string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -61,7 +60,7 @@ func signedIn(t *testing.T, server string) *http.Client {
 	return browser
 }
 
-// granted are the parameters of the answer when the person grants.
+// granted grants the access that a client requests, and returns the parameters of the redirect.
 func granted(t *testing.T, browser *http.Client, address string) url.Values {
 	t.Helper()
 	r, err := browser.PostForm(address, url.Values{"grant": {"1"}})
@@ -76,7 +75,7 @@ func granted(t *testing.T, browser *http.Client, address string) url.Values {
 	return to.Query()
 }
 
-// TestGoClient runs every flow with golang.org/x/oauth2.
+// TestGoClient runs all flows with golang.org/x/oauth2.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	p := startOAuth(t)
@@ -139,7 +138,7 @@ func callOAuth(t *testing.T, p *process, c *http.Client) {
 	}
 }
 
-// TestNodeClient runs every flow with openid-client.
+// TestNodeClient runs all flows with openid-client.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	dir := npmPackages(t, "npm")

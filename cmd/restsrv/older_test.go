@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// olderClasses are #account, #role, #permission and #seen as they were before
-// resources and the policy had classes.
+// olderClasses returns the classes #account, #role, #permission and #seen of versions in which
+// resources and the policy had no classes.
 func olderClasses(t *testing.T) map[string]*engine.Class {
 	t.Helper()
 	classes := map[string]*engine.Class{}
@@ -36,9 +36,8 @@ func olderClasses(t *testing.T) map[string]*engine.Class {
 	return classes
 }
 
-// TestDatabaseOfAnOlderVersion holds that accounts, roles and grants of a
-// database that was made before there were resources go on as they were, and
-// that its acl files are not taken a second time.
+// TestDatabaseOfAnOlderVersion checks a database from a version that had no resources. Its
+// accounts, roles and grants must work as before, and the server must not read its acl files again.
 func TestDatabaseOfAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, a managed) {
@@ -72,7 +71,7 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 	})
 }
 
-// fillOlder makes the database as the older version left it.
+// fillOlder writes the database like the older version.
 func fillOlder(t *testing.T, a managed) {
 	t.Helper()
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestAdminPasswords starts on several databases of one folder: each password
-// that was made up is in a file of its own, and no file is taken.
+// TestAdminPasswords starts servers on several databases in one folder. Each generated password
+// must be in its own file, and no existing file may be overwritten.
 func TestAdminPasswords(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "deploy.json")

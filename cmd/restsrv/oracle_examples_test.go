@@ -7,7 +7,7 @@ import (
 	"restsrv/cmd/restsrv/oracle"
 )
 
-// oracleExamples are sequences that servers once answered wrongly.
+// oracleExamples are sequences of requests to which servers once gave wrong answers.
 var oracleExamples = map[string][]oracle.Request{
 	"a later record wins over a collection of an earlier one": {
 		accepted(oracle.JSON("_class", "region@m", "id", "r1"), oracle.JSON("_class", "region@m", "id", "r3", "towns", []any{"t1"}), oracle.JSON("_class", "town@m", "id", "t1", "region", "r1")),
@@ -71,7 +71,7 @@ func read(class, id string) oracle.Request {
 	return oracle.Request{Service: "crud", Method: "GET", Class: class, ID: id}
 }
 
-// TestOracleExamples plays the examples against the model.
+// TestOracleExamples compares the answers to the examples with the model.
 func TestOracleExamples(t *testing.T) {
 	t.Parallel()
 	classes := oracleClasses(t)

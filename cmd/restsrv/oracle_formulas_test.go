@@ -2,8 +2,8 @@ package main
 
 import "restsrv/cmd/restsrv/oracle"
 
-// oracleFormulas are the formulas of testdata/oracle/deploy.json, written again in
-// Go: the model does not use the compiler of formulas.
+// oracleFormulas are the formulas of testdata/oracle/deploy.json, written in Go. So the model does
+// not use the compiler of formulas.
 var oracleFormulas = map[string]func(*oracle.World, *oracle.Object) any{
 	"region@m.size": func(w *oracle.World, o *oracle.Object) any { return int64(len(oracleMembers(w, o, "towns"))) },
 	"region@m.crowd": func(w *oracle.World, o *oracle.Object) any {
@@ -41,7 +41,7 @@ var oracleFormulas = map[string]func(*oracle.World, *oracle.Object) any{
 	},
 }
 
-// oracleWorkflows are the files in testdata/oracle/workflows.
+// oracleWorkflows describes the files in testdata/oracle/workflows.
 var oracleWorkflows = []oracle.Workflow{{
 	Name: "pay@m", Caption: "Pay", Class: "bill@m", Start: "new",
 	States: []oracle.State{

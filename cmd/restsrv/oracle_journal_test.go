@@ -15,8 +15,8 @@ import (
 	"restsrv/engine"
 )
 
-// The values of records that differ between the databases, besides ids that answers
-// have shown: times, and ids of files that the request itself has replaced.
+// Values of records that differ between the databases, besides generated ids that answers have
+// shown: times, and ids of files that the same request has replaced.
 var (
 	journalTime = regexp.MustCompile(`"timestamp":"[^"]*"`)
 	journalFile = regexp.MustCompile(`"scan":"[a-z0-9]{26}"`)
@@ -36,7 +36,7 @@ func (run *oracleRun) readJournal() string {
 		if i == 0 {
 			lines = told
 		}
-		first, second := slices.Sorted(slices.Values(lines)), slices.Sorted(slices.Values(told)) // those of one request have any order
+		first, second := slices.Sorted(slices.Values(lines)), slices.Sorted(slices.Values(told)) // records of one request may have any order
 		for k := range min(len(first), len(second)) {
 			if first[k] != second[k] {
 				return fmt.Sprintf("The journals differ. SQLite has\n%s\nPostgreSQL has\n%s", first[k], second[k])
@@ -58,7 +58,7 @@ func (run *oracleRun) readJournal() string {
 	return replay.compare(run.classes)
 }
 
-// changes returns what restsrv changes prints.
+// changes returns the output of restsrv changes.
 func (s *oracleSide) changes() (string, error) {
 	var out, errs bytes.Buffer
 	env := func(name string) string { return map[string]string{"RESTSRV_DB": s.db}[name] }
@@ -69,7 +69,7 @@ func (s *oracleSide) changes() (string, error) {
 	return out.String(), nil
 }
 
-// journalReplay makes objects of the records of a journal.
+// journalReplay creates objects from the records of a journal.
 type journalReplay struct {
 	world   *oracle.World
 	objects []*journalObject
@@ -77,7 +77,7 @@ type journalReplay struct {
 
 type journalObject struct {
 	class  *engine.Class
-	values map[string]string // as JSON; null is left out
+	values map[string]string // as JSON, without null values
 }
 
 func (o *journalObject) id() string {
@@ -88,11 +88,11 @@ func (o *journalObject) id() string {
 	return strings.Join(parts, engine.IDSeparator)
 }
 
-// with returns the values with changes, and reports whether the values before them
-// equal base.
+// with returns the values after some changes. fits reports whether the values before them were
+// equal to base.
 func (o *journalObject) with(base, data map[string]json.RawMessage) (values map[string]string, fits bool) {
 	values, fits = maps.Clone(o.values), true
-	delete(base, "_class") // the former class of an object that has become one of another class
+	delete(base, "_class") // the former class, if the object has changed its class
 	delete(data, "_class")
 	for name, v := range base {
 		had, ok := o.values[name]
@@ -143,7 +143,7 @@ func (j *journalReplay) apply(line string) string {
 	return ""
 }
 
-// compare compares the objects of the journal with those of the model.
+// compare compares the objects from the journal with those of the model.
 func (j *journalReplay) compare(classes []*engine.Class) string {
 	left := slices.Clone(j.objects)
 	for _, c := range classes {

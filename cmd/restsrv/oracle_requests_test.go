@@ -12,17 +12,16 @@ import (
 	"restsrv/engine"
 )
 
-// oracleRandom makes the requests of a sequence. Ids come from small oraclePools, so that
-// requests meet the same objects again and again, and ids are used by several
-// objects in turn.
+// oracleRandom generates the requests of a sequence. Ids come from small sets (oraclePools), so
+// that many requests use the same objects, and several objects use an id one after the other.
 type oracleRandom struct {
 	*rand.Rand
 	world   *oracle.World
 	classes []*engine.Class
-	depth   int              // of nested objects
-	renamed bool             // the request changes a key already
-	numbers map[string]bool  // classes whose objects the request numbers (true) or gives numbers
-	named   []*oracle.Object // that the request has named so far
+	depth   int              // depth of nested objects
+	renamed bool             // the request already changes a key
+	numbers map[string]bool  // for each class: the request lets the server generate numbers (true) or contains them (false)
+	named   []*oracle.Object // objects that the request contains so far
 }
 
 func newOracleRandom(seed uint64, classes []*engine.Class) *oracleRandom {
@@ -33,7 +32,7 @@ func (g *oracleRandom) chance(percent int) bool { return g.IntN(100) < percent }
 
 func oneOf[T any](g *oracleRandom, all ...T) T { return all[g.IntN(len(all))] }
 
-// request makes the next request, for a world as it is now.
+// request generates the next request for the current state of the model.
 func (g *oracleRandom) request(w *oracle.World) oracle.Request {
 	g.world, g.depth, g.renamed, g.numbers, g.named = w, 0, false, map[string]bool{}, nil
 	c := oneOf(g, g.classes...)
@@ -77,7 +76,7 @@ func (g *oracleRandom) request(w *oracle.World) oracle.Request {
 	return r
 }
 
-// move makes a request to the service workflows.
+// move generates a request for the service workflows.
 func (g *oracleRandom) move(c *engine.Class) oracle.Request {
 	r := oracle.Request{Service: "workflows", Method: oneOf(g, "GET", "PUT", "PUT", "PUT", "PATCH"), Class: c.FullName, ID: g.id(c)}
 	moves := []any{}
@@ -130,8 +129,8 @@ var oraclePools = map[string][]string{
 	"stamp":  {"s1", "s2", "s3", "s4", "s5"},
 }
 
-// id picks the id of an object of a class or of a descendant; sometimes one of any
-// class of the tree, or one that no object has.
+// id picks the id of an object of a class or of a descendant. Sometimes it picks an id of another
+// class in the tree, or an id that does not exist.
 func (g *oracleRandom) id(c *engine.Class) string {
 	if g.chance(6) {
 		return g.fresh(c)
@@ -146,13 +145,13 @@ func (g *oracleRandom) id(c *engine.Class) string {
 	return g.fresh(c)
 }
 
-// name returns the id of an object, and remembers that the request names it.
+// name returns the id of an object and records that the request contains it.
 func (g *oracleRandom) name(o *oracle.Object) string {
 	g.named = append(g.named, o)
 	return o.ID()
 }
 
-// fresh picks an id that may be of no object.
+// fresh picks an id that may be unused.
 func (g *oracleRandom) fresh(c *engine.Class) string {
 	switch name := c.Root().Name; {
 	case oraclePools[name] != nil:
@@ -164,7 +163,7 @@ func (g *oracleRandom) fresh(c *engine.Class) string {
 	}
 }
 
-// key are the key attributes of an id that may be of no object.
+// key returns the key attributes for an id that may be unused.
 func (g *oracleRandom) key(c *engine.Class) (key oracle.Fields) {
 	id := g.fresh(c)
 	if c.Root().Name == "bill" && g.chance(3) {
@@ -189,7 +188,7 @@ func (g *oracleRandom) key(c *engine.Class) (key oracle.Fields) {
 	return oracle.JSON(c.Key[0], id)
 }
 
-// newKey are key attributes that mostly are of no object.
+// newKey returns key attributes that are unused in most cases.
 func (g *oracleRandom) newKey(c *engine.Class) oracle.Fields {
 	key := g.key(c)
 	for tries := 0; tries < 3 && g.taken(c, key); tries++ {
@@ -206,12 +205,12 @@ func (g *oracleRandom) taken(c *engine.Class, key oracle.Fields) bool {
 	return g.world.Object(c.Root(), strings.Join(parts, engine.IDSeparator)) != nil
 }
 
-// keyed returns key attributes for a new object; it is empty if the server generates the
+// keyed returns key attributes for a new object. The result is empty if the server generates the
 // key.
 func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 	name := c.Root().Name
 	generated := c.KeyProperties()[0].Autoassigned && g.chance(40)
-	if name == "bill" { // numbers that are given and numbers that are generated are not mixed in a request
+	if name == "bill" { // in one request, either all numbers are given or all are generated
 		if numbers, known := g.numbers[name]; known {
 			generated = numbers
 		}
@@ -223,9 +222,9 @@ func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 	return g.key(c)
 }
 
-// record is a record of acceptor: of a new object or of an existing one, by _id, by
-// its key attributes, or by both, which may differ. Often it is of an object that a
-// record before it has named.
+// record generates a record for the acceptor. It identifies a new or existing object by _id, by its
+// key attributes, or by both, which may contradict each other. Often an earlier record contains the
+// same object.
 func (g *oracleRandom) record() oracle.Fields {
 	if len(g.named) > 0 && g.chance(40) {
 		o := oneOf(g, g.named...)
@@ -253,7 +252,7 @@ func (g *oracleRandom) record() oracle.Fields {
 	return append(r, g.fields(c, !exists)...)
 }
 
-// fields makes values of some attributes. A new object gets those that it must have.
+// fields generates values for some attributes. A new object gets values for the required ones.
 func (g *oracleRandom) fields(c *engine.Class, insert bool) (fields oracle.Fields) {
 	for _, p := range c.Properties {
 		required := insert && !p.Nullable && p.Default == nil && g.chance(96)
@@ -268,7 +267,7 @@ func (g *oracleRandom) fields(c *engine.Class, insert bool) (fields oracle.Field
 	return fields
 }
 
-// value makes a value of an attribute, rarely one that is refused.
+// value generates a value of an attribute. A few values are invalid.
 func (g *oracleRandom) value(p *engine.Property) any {
 	if g.chance(8) && (p.Nullable || g.chance(20)) {
 		return nil
@@ -311,7 +310,7 @@ func (g *oracleRandom) value(p *engine.Property) any {
 	return oneOf[any](g, "ab", "Öl & <x>", "", int64(7), "a long text with \"quotes\"", "line\nline")
 }
 
-// target makes a value of a reference: an id, or an object.
+// target generates a value of a reference: an id or a nested object.
 func (g *oracleRandom) target(p *engine.Property) any {
 	if g.depth < 2 && g.chance(18) {
 		return g.nested(p)
@@ -319,7 +318,7 @@ func (g *oracleRandom) target(p *engine.Property) any {
 	if g.chance(3) {
 		return g.fresh(p.Target)
 	}
-	if g.chance(15) { // one that a record before has named, and perhaps given another id
+	if g.chance(15) { // an object that an earlier record contains, perhaps with a new id
 		for _, o := range g.named {
 			if inTree(o.Class, p.Target) {
 				return o.ID()
@@ -329,7 +328,7 @@ func (g *oracleRandom) target(p *engine.Property) any {
 	return g.id(p.Target)
 }
 
-// nested makes an object within another one.
+// nested generates a nested object.
 func (g *oracleRandom) nested(p *engine.Property) oracle.Fields {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -350,7 +349,7 @@ func (g *oracleRandom) nested(p *engine.Property) oracle.Fields {
 	return fields
 }
 
-// change makes a value of a collection.
+// change generates a value of a collection.
 func (g *oracleRandom) change(p *engine.Property) any {
 	members := func() []any {
 		list := []any{}
@@ -378,8 +377,7 @@ func (g *oracleRandom) change(p *engine.Property) any {
 	return oracle.JSON("add", members(), "remove", leaving)
 }
 
-// withItself makes a collection of an object contain the object, by the id that it
-// had before.
+// withItself adds an object to its own collection, by the id that it had before.
 func (g *oracleRandom) withItself(c *engine.Class, id string, body oracle.Fields) oracle.Fields {
 	var own []*engine.Property
 	for _, p := range c.Properties {
@@ -395,7 +393,7 @@ func (g *oracleRandom) withItself(c *engine.Class, id string, body oracle.Fields
 	return append(body, oracle.JSON(p.Name, oneOf[any](g, []any{id}, oracle.JSON("add", []any{id})))...)
 }
 
-// inTree reports whether a class is another one or a descendant of it.
+// inTree reports whether c is the class above or a descendant of it.
 func inTree(c, above *engine.Class) bool {
 	return c == above || slices.Contains(above.Descendants, c)
 }

@@ -1,25 +1,25 @@
 package main
 
-// The model of the data model (package oracle) beside real servers: random
-// sequences of requests to crud and acceptor go to a server on SQLite and to one
-// on PostgreSQL, and every answer must be the one of the model. The objects that a
-// request writes are read after it, and all objects every 25 requests.
+// This test compares real servers with a model of restsrv (package oracle). It sends random
+// sequences of requests for crud and acceptor to a server on SQLite and to one on PostgreSQL. Every
+// answer must be as in the model. After each request, the test reads the objects that the request
+// writes. Every 25 requests it reads all objects.
 //
-// The answers must have the status of the model's. Successful ones must have its
-// body, byte for byte; of refusals the two databases must have the same body. What
-// is not compared:
+// Answers must have the same status as in the model. For status 200, the body must be equal byte by
+// byte. For refusals, both databases must give the same body. The test does not compare the
+// following:
 //
-//   - Generated ids: the model has a token for each, which stands for the text that
-//     the first answer shows. The two databases have different ones.
-//   - Revisions. Instead, an object that is read after a request must have the ETag
-//     of the request's answer if that shows the object in the same form, and an ETag
-//     that was seen before must not come with another body.
-//   - Which value a refusal names if several are taken by other objects: the databases
-//     look at their indexes in different orders.
-//   - Which fault is told if a request to change an object that does not exist has
-//     another one: 400 is as good as 404.
-//   - Times in answers of workflows and in the journal, and the order of the records
-//     that one request leaves there.
+//   - Generated ids. The model has a token for each of them, which stands for the text in
+//     the first answer. The databases generate different ids.
+//   - Revisions. Instead, the test checks that an object has the same ETag after a request as
+//     in the answer to it, if this answer shows the object in the same form. An ETag must
+//     always come with the same body.
+//   - The value in a refusal, if other objects have several of the values: the databases
+//     check their indexes in different orders.
+//   - The status of a request that has a mistake and changes an object that does not exist:
+//     it may be 400 or 404.
+//   - Times in answers of workflows and in the journal, and the order of the records that one
+//     request adds to the journal.
 //   - The headers Date and Content-Length, and request ids.
 
 import (
@@ -43,13 +43,12 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// oracleReads is how many requests go between two comparisons of all objects.
+// oracleReads is the number of requests between two comparisons of all objects.
 const oracleReads = 25
 
-// TestOracle plays random sequences of requests. RESTSRV_STEPS is the number of
-// requests of a sequence (500), RESTSRV_SEEDS the number of sequences (2), and
-// RESTSRV_SEED the first of their seeds (1). A sequence that fails is made shorter
-// before it is printed.
+// TestOracle plays random sequences of requests. RESTSRV_STEPS is the number of requests of a
+// sequence (500), RESTSRV_SEEDS the number of sequences (2), and RESTSRV_SEED the first seed (1).
+// If a sequence fails, the test makes it shorter before it prints it.
 func TestOracle(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests: the run without the race detector makes them")
@@ -82,7 +81,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// oracleClasses reads the classes of the application that the servers serve.
+// oracleClasses reads the classes of the application on the servers.
 func oracleClasses(t testing.TB) []*engine.Class {
 	app, err := server.LoadApplication(filepath.Join("testdata", "oracle", "deploy.json"), false)
 	if err != nil {
@@ -99,7 +98,7 @@ type oracleRun struct {
 	sent  []oracle.Request
 	world *oracle.World
 	only  string        // the name of the only side, "" for both
-	brief int           // the number of requests after which nothing is read
+	brief int           // number of requests after which it does not read the objects
 	sides []*oracleSide // their servers
 }
 
@@ -107,10 +106,10 @@ type oracleRun struct {
 type oracleSide struct {
 	*gateServer
 	name    string
-	dir     string            // of the application
+	dir     string            // directory of the application
 	db      string            // address of the database; "" for the one in deploy.json
-	tokens  map[string]string // texts that the tokens of the model stand for
-	tokenOf map[string]string // the reverse
+	tokens  map[string]string // the text that each token of the model stands for
+	tokenOf map[string]string // the token for each text
 	bodies  map[string]string // bodies of objects by ETag
 	last    oracleAnswer
 }
@@ -154,7 +153,7 @@ func (run *oracleRun) play(t testing.TB) (difference string) {
 			return difference
 		}
 		if oracleToken.MatchString(run.sides[0].resolve(requestLine(r))) {
-			continue // a shorter sequence lacks the request that would have shown this id
+			continue // the sequence was made shorter, so no answer has shown this id
 		}
 		run.sent = append(run.sent, r)
 		if difference = run.step(r, step < run.brief); difference == "" && step%oracleReads == oracleReads-1 && step >= run.brief {
@@ -177,8 +176,8 @@ func serveOracle(dir, db string) (*gateServer, error) {
 	return serveApplication(dir, db)
 }
 
-// step sends a request to the model and to the servers, and reads the objects that it
-// has written. If brief, it reads only the objects with unknown ids.
+// step sends a request to the model and to the servers, and reads the objects that it writes. If
+// brief is set, it reads only objects with unknown ids.
 func (run *oracleRun) step(r oracle.Request, brief bool) string {
 	want := run.world.Do(r)
 	if difference := run.compare(r, want); difference != "" || want.Status != 200 {
@@ -190,7 +189,7 @@ func (run *oracleRun) step(r oracle.Request, brief bool) string {
 	}
 	seen := map[string]bool{}
 	for _, o := range want.Objects {
-		if run.unknown(o) { // it was created within another object: lists show its id
+		if run.unknown(o) { // it was created as a nested object, so only lists show its id
 			read := oracle.Request{Service: "crud", Method: "GET", Class: o.Class.FullName}
 			if difference := run.compare(read, run.world.Do(read)); difference != "" {
 				return difference
@@ -205,7 +204,7 @@ func (run *oracleRun) step(r oracle.Request, brief bool) string {
 		}
 		seen[read.Class+"/"+read.ID] = true
 		difference := run.compare(read, run.world.Do(read))
-		if difference == "" && r.Eager == "" { // otherwise the ETag is of another form
+		if difference == "" && r.Eager == "" { // with _eager, the ETag is for another form
 			difference = run.tagsDiffer(r, written)
 		}
 		if difference == "" {
@@ -227,13 +226,13 @@ func hasFile(o *oracle.Object) bool {
 	return false
 }
 
-// unknown reports whether the servers have not shown the id of an object yet.
+// unknown reports whether no answer has shown the id of an object yet.
 func (run *oracleRun) unknown(o *oracle.Object) bool {
 	return oracleToken.MatchString(run.sides[0].resolve(o.ID()))
 }
 
-// tagsDiffer reports an ETag of an object that is another one than that of the answer
-// to the request that has written the object, although both show the same.
+// tagsDiffer reports an object whose ETag differs from the ETag in the answer to the request that
+// wrote it, although both show the same values.
 func (run *oracleRun) tagsDiffer(r oracle.Request, written []oracleAnswer) string {
 	for i, s := range run.sides {
 		if was, is := written[i].header.Get("Etag"), s.last.header.Get("Etag"); written[i].body == s.last.body && was != is {
@@ -276,8 +275,8 @@ func (run *oracleRun) readAll() string {
 	return ""
 }
 
-// compare sends a request to both servers and compares the answers with the
-// expected one and with each other.
+// compare sends a request to both servers. It compares the answers with the expected answer and
+// with each other.
 func (run *oracleRun) compare(r oracle.Request, want oracle.Answer) string {
 	type result struct {
 		oracleAnswer
@@ -319,7 +318,7 @@ type oracleAnswer struct {
 	body   string
 }
 
-// ask sends a request with its tokens replaced.
+// ask sends a request after replacing its tokens.
 func (s *oracleSide) ask(r oracle.Request) (oracleAnswer, error) {
 	path := "/rest/" + r.Service
 	if r.Service == "files" {
@@ -354,13 +353,13 @@ func (s *oracleSide) ask(r oracle.Request) (oracleAnswer, error) {
 var (
 	oracleToken    = regexp.MustCompile(`«([\d.]+|time)»`)
 	generatedID    = regexp.MustCompile(`^(?:` + anyGeneratedID.String() + `)`)
-	anyGeneratedID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{26}`) // of objects and of files
+	anyGeneratedID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9]{26}`) // ids of objects and files
 	undoneID       = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	oracleSince    = regexp.MustCompile(`"since":"[^"]*"`)
 	oracleTime     = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 )
 
-// resolve replaces tokens by the texts that they stand for.
+// resolve replaces tokens with the texts that they stand for.
 func (s *oracleSide) resolve(text string) string {
 	return oracleToken.ReplaceAllStringFunc(text, func(token string) string {
 		if known, ok := s.tokens[token]; ok {
@@ -370,14 +369,14 @@ func (s *oracleSide) resolve(text string) string {
 	})
 }
 
-// differs compares an answer with the expected one. Tokens that are met for the
-// first time get their values.
+// differs compares an answer with the expected one. If the answer contains a token for the first
+// time, differs stores its text.
 func (s *oracleSide) differs(r oracle.Request, got oracleAnswer, want oracle.Answer) string {
 	report := func(what string) string {
 		return fmt.Sprintf("%s: %s\n%s\ngot  %d %s\nwant %d %s %s", s.name, requestLine(r), what, got.status, s.forget(got.body), want.Status, want.Code, want.Body)
 	}
 	if want.Status == 404 && got.status == 400 && r.Method != "GET" {
-		return "" // two faults: see above
+		return "" // there are two mistakes, see above
 	}
 	if got.status != want.Status {
 		return report("The status differs.")
@@ -418,7 +417,7 @@ func (s *oracleSide) differs(r oracle.Request, got oracleAnswer, want oracle.Ans
 	return s.tagDiffers(r, got)
 }
 
-// tagDiffers reports an ETag that came with another body before.
+// tagDiffers reports an ETag that an earlier answer had with another body.
 func (s *oracleSide) tagDiffers(r oracle.Request, got oracleAnswer) string {
 	tag := got.header.Get("Etag")
 	if tag == "" || r.Method != "GET" || r.Service != "crud" || r.ID == "" {
@@ -432,7 +431,7 @@ func (s *oracleSide) tagDiffers(r oracle.Request, got oracleAnswer) string {
 	return ""
 }
 
-// forget replaces generated ids by their tokens.
+// forget replaces generated ids with their tokens.
 func (s *oracleSide) forget(text string) string {
 	return anyGeneratedID.ReplaceAllStringFunc(text, func(id string) string {
 		if token, known := s.tokenOf[id]; known {
@@ -442,7 +441,7 @@ func (s *oracleSide) forget(text string) string {
 	})
 }
 
-// oracleSettling are the headers that are not compared.
+// oracleSettling lists headers that are not compared.
 var oracleSettling = []string{"Content-Length", "Date", "Etag", "X-Request-Id"}
 
 // normalise returns an answer without the parts that differ between the two
@@ -455,7 +454,7 @@ func (s *oracleSide) normalise(a oracleAnswer) string {
 			fmt.Fprintf(&b, "%s: %s\n", name, s.forget(strings.Join(a.header[name], "\n")))
 		}
 	}
-	if a.status != http.StatusOK { // it may name an object that the refused request has created
+	if a.status != http.StatusOK { // the body may contain the id of an object that the refused request has created
 		a.body = undoneID.ReplaceAllString(s.forget(a.body), "generated")
 	}
 	if strings.Contains(a.body, `"code":"duplicate"`) {
@@ -464,7 +463,7 @@ func (s *oracleSide) normalise(a oracleAnswer) string {
 	return b.String() + oracleSince.ReplaceAllString(s.forget(a.body), `"since":""`)
 }
 
-// requestLine is a request in one line.
+// requestLine returns a request as one line.
 func requestLine(r oracle.Request) string {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -493,13 +492,13 @@ func replayOracle(t testing.TB, run oracleRun, requests []oracle.Request) string
 	return run.play(t)
 }
 
-// shrinkOracleRun leaves out requests as long as there is a difference, and returns
-// the rest with the last difference.
+// shrinkOracleRun leaves out requests as long as a difference remains. It returns the remaining
+// requests and the last difference.
 func shrinkOracleRun(t testing.TB, sent []oracle.Request, found string) ([]oracle.Request, string) {
 	end := time.Now().Add(3 * shrinkTime)
 	run := oracleRun{classes: oracleClasses(t)}
 	if name, _, of := strings.Cut(found, ": "); of && (name == "SQLite" || name == "PostgreSQL") {
-		run.only = name // otherwise the difference is one between the databases
+		run.only = name // otherwise the databases differ from each other
 	}
 	fails := func(requests []oracle.Request) bool {
 		if time.Now().After(end) {
@@ -526,7 +525,7 @@ func shrinkOracleRun(t testing.TB, sent []oracle.Request, found string) ([]oracl
 	return sent, found
 }
 
-// changingRequests are the requests that change something in the model, and the last.
+// changingRequests returns the requests that change something in the model, and the last request.
 func changingRequests(classes []*engine.Class, sent []oracle.Request) (changing []oracle.Request) {
 	w := newOracleWorld(classes)
 	for i, r := range sent {

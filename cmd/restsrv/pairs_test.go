@@ -21,8 +21,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// pairsApp has both kinds of collections, a reference beside them, a workflow, and
-// a script that moves a number between two objects.
+// pairsApp has collections of both kinds, a reference, a workflow, and a script that moves a number
+// from one object to another.
 const pairsApp = `{
   "namespace": "m",
   "classes": [
@@ -55,9 +55,9 @@ const pairsScript = `module.exports = {
 const pairsWorkflow = `{"name": "flow", "caption": "Flow", "wfClass": "region", "startState": "draft", "states": [{"name": "draft"}, {"name": "done"}],
  "transitions": [{"name": "go", "startState": "draft", "finishState": "done", "assignments": [{"key": "n", "value": 50}]}]}`
 
-// pairsBefore is the state before a race. In it and in operations, # stands for the
-// lot, which is different for each race, and % for the round of lots that are prepared
-// and read together.
+// pairsBefore is the state before a race. In it and in operations, # stands for the lot, which is
+// different for each race, and % for the round, which is a group of lots that are prepared and read
+// together.
 var pairsBefore = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%","title":"A","n":10}`, `{"_class":"region@m","_id":"#b","lot":"%","title":"B","n":20}`,
 	`{"_class":"town@m","_id":"#t","lot":"%","title":"T","n":1,"region":"#a"}`, `{"_class":"town@m","_id":"#u","lot":"%","title":"U","n":2,"region":"#b"}`,
@@ -72,13 +72,13 @@ var pairsAfter = []string{
 	`{"_class":"person@m","_id":"#p","lot":"%"}`, `{"_class":"person@m","_id":"#q","lot":"%"}`, `{"_class":"person@m","_id":"#r","lot":"%"}`,
 }
 
-// pairOperation is a request with an answer and an effect that depend on the stored
-// data.
+// pairOperation is a request. Its answer and its effect depend on the stored data.
 type pairOperation struct{ kind, method, target, body string }
 
 func (o pairOperation) String() string { return o.method + " " + o.target + " " + o.body }
 
-// pairOperations are grouped by kind. All kinds meet each other and themselves.
+// pairOperations are grouped by kind. The test combines each kind with every kind, including
+// itself.
 var pairOperations = []pairOperation{
 	{"create", "POST", "/rest/crud/region@m", `{"id":"#c","lot":"%","title":"C","towns":["#t"],"fans":["#p"]}`},
 	{"create", "POST", "/rest/strict/region@m", `{"id":"#d","lot":"%","title":"D","capital":"#t","fans":["#p","#q"]}`},
@@ -124,20 +124,19 @@ var pairOperations = []pairOperation{
 	{"script", "POST", "/rest/move/#b/#a", "{}"},
 }
 
-// pair is two operations that meet.
+// pair is two operations that run at the same time.
 type pair [2]pairOperation
 
-// pairLot is a set of objects, with ids of their own, on which one pair meets.
+// pairLot is a set of objects with their own ids, for one race.
 type pairLot struct{ round, name string }
 
-// within puts the names of the lot into a text.
+// within inserts the names of the lot into a text.
 func (l pairLot) within(text string) string {
 	return strings.NewReplacer("#", l.name, "%", l.round).Replace(text)
 }
 
-// neutral returns an answer without the names of the lot and without values that all
-// objects have in common. Members are sorted, because the order of members that are
-// linked at the same time is not defined.
+// neutral returns an answer without the names of the lot and without values that all objects have.
+// It sorts members, because members that were linked at the same time have no defined order.
 func (l pairLot) neutral(answer string) string {
 	text := strings.NewReplacer(l.name, "", l.round, "", `"_creator":"admin@local",`, "", `"_editor":"admin@local",`, "", `"_classVer":"",`, "").Replace(answer)
 	text = strings.ReplaceAll(text, `"lot":"",`, "")
@@ -165,18 +164,18 @@ func sortedMembers(v any) any {
 	return v
 }
 
-// pairServers are servers of one database.
+// pairServers are servers on one database.
 type pairServers struct {
 	servers []*process
 	client  *http.Client
 	rounds  atomic.Int64
 
 	mu     sync.Mutex
-	known  map[pair]map[string]string // the outcomes of orders, with the name of the order
+	known  map[pair]map[string]string // allowed outcomes, each with the name of an order that has it
 	counts map[[2]string]*pairCount
 }
 
-// pairCount counts the results of the races of two kinds.
+// pairCount holds the results of the races of two kinds of operations.
 type pairCount struct {
 	races, busy, wrong int
 	outcomes           map[string]bool
@@ -199,7 +198,7 @@ func startPairServers(t *testing.T, n int, db string) *pairServers {
 	return s
 }
 
-// send sends an operation on the objects of a lot and returns the status and the body.
+// send sends an operation for the objects of a lot and returns the status and the body.
 func (s *pairServers) send(server int, l pairLot, o pairOperation) (int, string, error) {
 	r, err := http.NewRequest(o.method, s.servers[server%len(s.servers)].url+l.within(o.target), strings.NewReader(l.within(o.body)))
 	if err != nil {
@@ -219,7 +218,7 @@ func (s *pairServers) send(server int, l pairLot, o pairOperation) (int, string,
 	return resp.StatusCode, string(body), err
 }
 
-// insist sends an operation again while the server is busy.
+// insist sends an operation, and repeats it while the server is busy.
 func (s *pairServers) insist(server int, l pairLot, o pairOperation) (status int, body string, err error) {
 	for range 50 {
 		if status, body, err = s.send(server, l, o); err != nil || status != http.StatusServiceUnavailable {
@@ -230,8 +229,7 @@ func (s *pairServers) insist(server int, l pairLot, o pairOperation) (status int
 	return 0, "", fmt.Errorf("%s: still %d %s", o, status, body)
 }
 
-// round prepares lots, calls run to send requests, and returns the content of each lot
-// after that.
+// round creates lots, calls run to send requests, and returns the content of each lot afterwards.
 func (s *pairServers) round(server, n int, run func(lots []pairLot) error) ([]string, error) {
 	lots := make([]pairLot, n)
 	round := fmt.Sprintf("x%dx", s.rounds.Add(1))
@@ -287,18 +285,18 @@ func (s *pairServers) stored(server int, lots []pairLot) ([]string, error) {
 	return texts, nil
 }
 
-// serialOrders are the ways in which a pair may have had its effect: the operations in
-// their order, by number.
+// serialOrders lists the orders that can explain the outcome of a pair. The operations have the
+// numbers 0 and 1; one that is missing was rejected.
 var serialOrders = []struct {
 	name  string
 	order []int
 }{{"first, second", []int{0, 1}}, {"second, first", []int{1, 0}}, {"first alone", []int{0}}, {"second alone", []int{1}}, {"none", nil}}
 
-// either names an outcome that both orders have.
+// either is the name for an outcome of both orders.
 const either = "either order"
 
-// learn finds the allowed outcomes of pairs: those of both orders, and those in which
-// one or both operations are rejected.
+// learn finds the allowed outcomes of pairs: the outcome of each order, and the outcomes if one or
+// both operations are rejected.
 func (s *pairServers) learn(server int, pairs []pair) error {
 	var unknown []pair
 	s.mu.Lock()
@@ -346,19 +344,18 @@ func (s *pairServers) learn(server int, pairs []pair) error {
 	return nil
 }
 
-// pairRefused is the answer of a busy server: the request must have had no effect, and
-// may be sent again.
+// pairRefused is the answer of a busy server. The request must have no effect, and the client may
+// repeat it.
 const pairRefused = "503"
 
 func pairAnswers(given [2]string) string {
 	return "first:  " + given[0] + "\nsecond: " + given[1] + "\n"
 }
 
-// TestConcurrentPairs checks that two requests at the same time have the effect
-// and the answers of one order: every kind of operation meets every kind on the same
-// objects, and the outcome of each race must be that of the requests one after the
-// other, which is seen beforehand. A request that is answered 503 must have no effect.
-// RESTSRV_PAIRS is how many races there are of each two kinds.
+// TestConcurrentPairs checks that two requests at the same time have the same effect and the same
+// answers as one after the other. It combines each kind of operation with every kind, on the same
+// objects, and compares the outcome of each race with the outcomes of both orders. A request with
+// answer 503 must have no effect. RESTSRV_PAIRS is the number of races for each two kinds.
 func TestConcurrentPairs(t *testing.T) {
 	races := 2
 	if n, err := strconv.Atoi(os.Getenv("RESTSRV_PAIRS")); err == nil {
@@ -397,7 +394,7 @@ func TestConcurrentPairs(t *testing.T) {
 	}
 }
 
-// somePairs returns pairs of each two kinds, as many as there are to be races of them.
+// somePairs returns the given number of pairs for each two kinds.
 func somePairs(races int) (pairs []pair) {
 	kinds := map[string][]pairOperation{}
 	for _, o := range pairOperations {
@@ -415,7 +412,7 @@ func somePairs(races int) (pairs []pair) {
 	return pairs
 }
 
-// race lets pairs meet, each on a lot of its own.
+// race runs pairs, each on its own lot.
 func (s *pairServers) race(t *testing.T, worker int, pairs []pair) error {
 	if err := s.learn(worker, pairs); err != nil {
 		return err
@@ -460,8 +457,8 @@ func (s *pairServers) race(t *testing.T, worker int, pairs []pair) error {
 	return nil
 }
 
-// both sends two operations at the same time, to different servers if there are
-// several.
+// both sends two operations at the same time. If there are several servers, they go to different
+// ones.
 func (s *pairServers) both(worker int, l pairLot, p pair) (given [2]string, err error) {
 	var errs [2]error
 	var wg sync.WaitGroup
@@ -498,8 +495,7 @@ func (s *pairServers) report(t *testing.T) {
 	}
 }
 
-// listOrders returns the outcomes of orders, without the lines that are as they
-// should be.
+// listOrders returns the allowed outcomes without the lines that are as expected.
 func listOrders(may map[string]string, got string) string {
 	found := strings.Split(got, "\n")
 	var all []string

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRealApplicationGateway is the call that the tests of the application make:
-// a browser that signed in reads /registry-ajax-api/rest/echo-token.
+// TestRealApplicationGateway makes the same call as the tests of the application: a browser that
+// has signed in reads /registry-ajax-api/rest/echo-token.
 func TestRealApplicationGateway(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, callGateway)
@@ -41,7 +41,7 @@ func callGateway(t *testing.T, app *testApplication) {
 	}
 }
 
-// signIn signs a browser in and returns its cookie.
+// signIn signs in as a browser does and returns the cookie.
 func signIn(t *testing.T, p *process, name, password string) *http.Cookie {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

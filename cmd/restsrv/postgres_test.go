@@ -23,10 +23,9 @@ const sharedApp = `{
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
 }`
 
-// TestTwoServers starts two servers concurrently on one empty database. Both
-// must serve, each sees the objects of the other, a thousand objects that are
-// created concurrently are a thousand, and a new password takes effect on both
-// within a second.
+// TestTwoServers starts two servers concurrently on one empty database. Both must work, and each
+// must see the objects of the other. If clients create a thousand objects concurrently, there must
+// be a thousand afterwards. A new password must take effect on both servers within a second.
 func TestTwoServers(t *testing.T) {
 	url := pgtest.Database(t)
 	var servers []*process
@@ -57,8 +56,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// thousand makes a thousand objects at once, half of them by each server, and
-// lets every tenth fail for a number that is taken.
+// thousand creates a thousand objects concurrently, half of them through each server. Every tenth
+// request fails because its number exists already.
 func thousand(t *testing.T, servers []*process) {
 	t.Helper()
 	var wg sync.WaitGroup

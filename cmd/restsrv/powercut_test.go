@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-// TestPowerCut simulates power cuts of a server with SQLite: strace records its system
-// calls, and the disk keeps first only the safe data, then also any part of the rest.
-// All writes that were answered before the cut must be there on both. With
-// "synchronous": "normal" some are missing, which proves that the test can find lost
-// writes.
+// TestPowerCut simulates power cuts of a server with SQLite. strace records the system calls of the
+// server. The simulated disk then contains either only the data that are safe, or also a random
+// part of the rest. All writes that were answered before the cut must be there in both cases. With
+// "synchronous": "normal" some are missing, which shows that the test can find lost writes.
 func TestPowerCut(t *testing.T) {
 	cuts, writes := 6, 15
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -40,10 +39,10 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-// TestFlushFails checks that writes are rejected while the disk cannot flush, and that
-// the answered writes are there after a restart. A rejected write may be there too,
-// with its files, and its answer says so. First all files fail to flush, then only the
-// write-ahead log, so that uploads are stored although their commit fails.
+// TestFlushFails checks that the server refuses writes while fsync fails, and that all answered
+// writes are there after a restart. The effect of a refused write may be there too, with its files;
+// its answer says so. In the first case fsync fails for all files, in the second one only for the
+// write-ahead log. Then uploads are stored although their commit fails.
 func TestFlushFails(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]struct{ only, from string }{
@@ -52,7 +51,7 @@ func TestFlushFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range loadFailing(t, "fsync,fdatasync:error=EIO:when="+file.from+"+", file.only) {
-				page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
+				page := strings.Contains(w.refusal, "<html") // an answer of workflows, which contains no reason
 				if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
 					t.Errorf("got the response %s for a write that is stored, want one that does not exclude it", w.refusal)
 				}
@@ -61,8 +60,8 @@ func TestFlushFails(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills the disk: rejected writes must have no effect, and their answers
-// must not say that they may have one.
+// TestDiskFull simulates a full disk. Rejected writes must have no effect, and their answers must
+// not say that they may have one.
 func TestDiskFull(t *testing.T) {
 	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+", "") {
 		if w.whole > 0 || strings.Contains(w.refusal, "whether it did is not known") {
@@ -71,9 +70,9 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// loadFailing sends writes to a server in which some system calls fail after a while,
-// until each writer was rejected once, and checks the database after a restart. If
-// only is not empty, calls fail only for the file of this name in the server's folder.
+// loadFailing sends writes to a server in which some system calls fail after a while, until each
+// writer has got a refusal. It checks the database after a restart. If only is not empty, calls
+// fail only for the file of this name in the server's folder.
 func loadFailing(t *testing.T, fault, only string) []*writer {
 	withStrace(t)
 	c := newLoad(t)
@@ -104,7 +103,7 @@ func loadFailing(t *testing.T, fault, only string) []*writer {
 	return c.writers
 }
 
-// withStrace skips where there is no strace that works.
+// withStrace skips the test if strace does not work.
 func withStrace(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("strace", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
@@ -112,21 +111,21 @@ func withStrace(t *testing.T) {
 	}
 }
 
-// powerCut is a trace of a server under load, with the models of the writers at each
-// moment.
+// powerCut holds a trace of a server under load, and the models of the writers at the current
+// moment of the trace.
 type powerCut struct {
 	*crash
 	trace    string
 	sent     [][]*mutation // by writer
-	at       []int         // how many of them were answered
-	models   []*model      // as of then
+	at       []int         // number of these with an answer so far
+	models   []*model      // models at this moment
 	disk     *disk
 	answered int
 	cuts     int
 	faults   []string
 }
 
-// newPowerCut traces a server while each writer does so many writes.
+// newPowerCut records a trace of a server while each writer makes the given number of writes.
 func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 	withStrace(t)
 	p := &powerCut{crash: newLoad(t), trace: filepath.Join(t.TempDir(), "trace"), disk: &disk{root: folder()}}
@@ -151,7 +150,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 		})
 	}
 	writing.Wait()
-	p.server.stop(t) // the trace is complete when both have ended
+	p.server.stop(t) // the trace is complete when the server and strace have ended
 	for _, w := range p.writers {
 		p.models, p.at = append(p.models, &model{name: w.name, items: state{}}), append(p.at, 0)
 	}
@@ -160,8 +159,8 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 
 var answeredRequest = regexp.MustCompile(`^HTTP/1\.1 200 (?s:.*)\r\nX-Request-Id: (w\d+-\d+)\r\n`)
 
-// replay follows the trace and cuts the power after some of the answers, the
-// last one included.
+// replay follows the trace and cuts the power after some of the answers. One of them is the last
+// answer.
 func (p *powerCut) replay(cuts int) {
 	p.Helper()
 	all := 0
@@ -186,7 +185,7 @@ func (p *powerCut) replay(cuts int) {
 	}
 }
 
-// advance has the models know of an answer; false for one to no write.
+// advance updates the models after an answer. It returns false if the answer is not for a write.
 func (p *powerCut) advance(id string) bool {
 	for i, sent := range p.sent {
 		if p.at[i] < len(sent) && sent[p.at[i]].id == id {

@@ -23,7 +23,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// long skips a test that takes minutes, unless .ci/long runs it.
+// long skips a test that takes minutes, unless RESTSRV_LONG is set, as in .ci/long.
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("RESTSRV_LONG") == "" {
@@ -31,7 +31,7 @@ func long(t *testing.T) {
 	}
 }
 
-// built is the binary under test, made when the first test asks for it.
+// built is the binary for the tests. The first test that needs it builds it.
 var built struct {
 	once sync.Once
 	bin  string
@@ -60,11 +60,11 @@ func binary(t *testing.T) string {
 	return built.bin
 }
 
-// TestMain removes the binary, the packages of npm and the PostgreSQL of the
-// tests, when all tests are done.
+// TestMain removes the binary, the npm packages and the PostgreSQL server of the tests when all
+// tests have ended.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most tests wait for servers and disks half of the time.
+	// Most tests spend half of their time waiting for servers and disks.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
 	}
@@ -76,19 +76,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is a restsrv of its own, to be killed, signalled and started again.
+// process is a separate restsrv process that can be killed, signalled and restarted.
 type process struct {
 	cmd  *exec.Cmd
 	url  string
-	addr chan string // where it listens
+	addr chan string // address on which it listens
 	mu   sync.Mutex
 	logs bytes.Buffer
-	done chan struct{} // the process has ended
+	done chan struct{} // closed when the process has ended
 }
 
 const adminPassword = "correct-horse"
 
-// start runs the built binary in an application directory until it listens.
+// start runs the binary in an application directory and waits until it listens.
 func start(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := launch(t, dir, args...)
@@ -96,13 +96,13 @@ func start(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
-// launch runs the built binary in an application directory.
+// launch runs the binary in an application directory.
 func launch(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	return launchBy(t, dir, nil, args...)
 }
 
-// launchBy is launch by another program, which becomes the binary.
+// launchBy is like launch. by is a command line that executes the binary, such as strace.
 func launchBy(t *testing.T, dir string, by []string, args ...string) *process {
 	t.Helper()
 	words := slices.Concat(by, []string{binary(t), "-addr", "127.0.0.1:0"}, args)
@@ -146,7 +146,7 @@ func (p *process) read(stderr io.Reader) {
 			p.addr <- m[1]
 		}
 	}
-	_ = p.cmd.Wait() // how it ended is in ProcessState
+	_ = p.cmd.Wait() // ProcessState contains the result
 	close(p.done)
 }
 
@@ -157,8 +157,8 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
-// stop asks the process to end. If it does not end, the test fails with its
-// goroutines.
+// stop asks the process to end. If it does not, the test fails and prints the goroutines of the
+// process.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -171,7 +171,7 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// kill ends the process as a power cut would.
+// kill ends the process with SIGKILL.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
@@ -196,7 +196,7 @@ func (p *process) request(method, path, contentType, body string) (int, string, 
 	return resp.StatusCode, string(b), err
 }
 
-// application writes an application directory: a deploy.json and scripts.
+// application creates an application directory with a deploy.json and scripts.
 func application(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -217,8 +217,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestShutdown holds that SIGTERM lets the request under way finish, takes no
-// new ones, and ends the process without an error.
+// TestShutdown checks that after SIGTERM the server completes current requests, accepts no new
+// ones, and ends without an error.
 func TestShutdown(t *testing.T) {
 	p := start(t, application(t, map[string]string{
 		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"slow":"none"},"di":{"slow":{"module":"slow.js"}}}}}}`,
@@ -234,7 +234,7 @@ func TestShutdown(t *testing.T) {
 		status, body, err := p.request("GET", "/rest/slow", "", "")
 		got <- answer{status, body, err}
 	}()
-	time.Sleep(200 * time.Millisecond) // the request is under way
+	time.Sleep(200 * time.Millisecond) // wait until the request is in progress
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,8 @@ var proseExceptions = map[string]string{}
 // prose is the text of a package or document.
 type prose struct {
 	words  int
-	counts []int      // occurrences by word group
-	places [][]string // of these, for groups to avoid
+	counts []int      // number of occurrences, by word group
+	places [][]string // their places, for groups to avoid
 }
 
 func (p *prose) add(place, text string) {
@@ -138,8 +138,8 @@ func readProse(t *testing.T) (packages, documents map[string]*prose, functions m
 	return packages, documents, functions
 }
 
-// checkProse compares the word rates of all texts together, and those of each text of at
-// least so many words, with the limits.
+// checkProse compares word rates with the limits: the rate of all texts together, and the rate of
+// each text with at least so many words.
 func checkProse(t *testing.T, kind string, texts map[string]*prose, least int, limit func(wordGroup) float64) {
 	t.Helper()
 	total := &prose{counts: make([]int, len(wordGroups)), places: make([][]string, len(wordGroups))}

@@ -2,6 +2,6 @@
 
 package main
 
-// raceDetector is set if the tests run under the race detector, which makes
-// everything many times slower.
+// raceDetector is set if the tests run under the race detector, which makes everything many times
+// slower.
 const raceDetector = false

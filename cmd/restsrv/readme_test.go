@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ownCommand matches the beginning of a command of a document that runs restsrv.
+// ownCommand matches the start of a restsrv command in a document.
 var ownCommand = regexp.MustCompile(`(^|\| )restsrv `)
 
 // markdownFiles returns the Markdown files of the repository by their path in it.
@@ -96,7 +96,7 @@ func runDocumented(t *testing.T, p *process, command, want string) {
 		t.Errorf("%s\ngot  %s\nwant %s", command, got, want)
 	}
 	if own {
-		time.Sleep(600 * time.Millisecond) // the server follows within half a second
+		time.Sleep(600 * time.Millisecond) // the server reads changes within half a second
 	}
 }
 
@@ -109,8 +109,8 @@ func compactJSON(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// Instructions of a document to add a script to the sample: "Save this as `FILE`, and add
-// `ENTRY` to `modules.rest.globals.di`", and the block with its source.
+// addScript matches the instructions of a document to add a script to the sample: "Save this as
+// `FILE`, and add `ENTRY` to `modules.rest.globals.di`", followed by a block with the source.
 var addScript = regexp.MustCompile("(?s)Save this as `([^`]+)`, and add\\s+`([^`]+)`\\s+to `modules.rest.globals.di`.*?```js\n(.*?)```")
 
 // sampleFor returns a copy of the repository's application with the scripts that the
@@ -135,7 +135,7 @@ func sampleFor(t *testing.T, document string) (dir string) {
 	return dir
 }
 
-// startSample serves a copy of the repository's application.
+// startSample starts a server for a copy of the repository's application.
 func startSample(t *testing.T) *process {
 	t.Helper()
 	return start(t, sampleFor(t, ""))

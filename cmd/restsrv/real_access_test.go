@@ -15,10 +15,10 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestRealApplicationAccess sends the same requests for each account of the
-// application through every channel, and compares the answers with the tables of
-// testdata/real-access.txt: as imported, then with more grants of a role, then
-// with one account in a department that has grants.
+// TestRealApplicationAccess sends the same requests for each account of the application through
+// every kind of authentication. It compares the answers with the tables in
+// testdata/real-access.txt: after the import, after more grants for a role, and after an account
+// was added to a department that has grants.
 func TestRealApplicationAccess(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, compareAccess)
@@ -68,7 +68,7 @@ func realAccess(t *testing.T, app *testApplication, db string) string {
 	return out.String()
 }
 
-// table runs all actions and writes the answers.
+// table executes all actions and writes a table of the answers.
 func (s *realServer) table(out *bytes.Buffer, actors []*actor, actions []action) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	cells := []string{"CHANNEL", "ACTION"}
@@ -94,7 +94,7 @@ func joined(all ...[]action) (rows []action) {
 	return rows
 }
 
-// action is a row of a table: a request of every actor.
+// action is a row of a table: a request that every account sends.
 type action struct {
 	channel, what string
 	do            func(s *realServer, a *actor) any
@@ -144,8 +144,8 @@ func (s *realServer) tokenActions() []action {
 	}
 }
 
-// oauthActions are the OAuth2 flow, in which each person lets ext act;
-// ext, which is no person, asks for a token of its own.
+// oauthActions returns the steps of the OAuth2 flow. Each person allows the client ext to act for
+// them. ext, which is not a person, requests its own token.
 func (s *realServer) oauthActions() []action {
 	const grant = "/oauth2/grant?client_id=ext@system&response_type=code&state=s"
 	client := func(r *http.Request) { r.SetBasicAuth("ext@system", realPassword) }
@@ -207,7 +207,7 @@ func (s *realServer) oauthActions() []action {
 	}
 }
 
-// channels are the services of crud on the secured repository, one in each mode.
+// channels lists the services that use the secured repository, one for each kind of authentication.
 var channels = []struct {
 	channel, service string
 	proof            func(a *actor) func(*http.Request)
@@ -217,8 +217,8 @@ var channels = []struct {
 	{"OAuth2", "crud-sec-oauth", func(a *actor) func(*http.Request) { return a.withBearer }},
 }
 
-// reads reports whether an actor may read the object through every channel for
-// which it has a proof: the server follows each by itself, within a second.
+// reads reports whether an account may read the object through every channel for which it has
+// credentials. Each service notices changes by itself, within a second.
 func (s *realServer) reads(a *actor) bool {
 	for _, c := range channels {
 		if c.channel == "token" && a.token == "" {
@@ -231,7 +231,7 @@ func (s *realServer) reads(a *actor) bool {
 	return true
 }
 
-// dataActions are the operations on objects, through crud in each mode.
+// dataActions returns the operations on objects, through crud with each kind of authentication.
 func (s *realServer) dataActions() (all []action) {
 	class, object := s.app.class, s.app.class+"/"+s.app.object
 	for _, c := range channels {
@@ -255,16 +255,15 @@ func (s *realServer) dataActions() (all []action) {
 		add("DELETE of what was made", func(s *realServer, a *actor) any {
 			mine := class + "/" + url.PathEscape("of "+a.id)
 			got := s.call("DELETE", "/rest/"+c.service+"/"+mine, "", c.proof(a))
-			_ = s.call("DELETE", "/rest/crud-sec/"+mine, "", (&actor{id: "demo@local"}).withPassword) // so that the next begin alike
+			_ = s.call("DELETE", "/rest/crud-sec/"+mine, "", (&actor{id: "demo@local"}).withPassword) // restores the state for the next account
 			return got
 		})
 	}
 	return all
 }
 
-// TestRealApplicationWarnings checks the warnings of the start for the original
-// application, and for the same with the parts that its repository lacks: only
-// unsupported and insecure features are reported.
+// TestRealApplicationWarnings checks the warnings at the start for the application with and without
+// overlays. They must report only unsupported and insecure features.
 func TestRealApplicationWarnings(t *testing.T) {
 	t.Parallel()
 	const plugins, di, api = "globals.plugins.", "modules.rest.globals.di.", "modules.registry.globals.di.apiGateWay.options"
@@ -296,12 +295,12 @@ func TestRealApplicationWarnings(t *testing.T) {
 	}
 	for dir, want := range wanted {
 		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
-		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir) // which reports the rejected entries
+		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir) // import reports the rejected entries
 		p := start(t, dir, "-db", db)
 		p.kill()
 		var said []string
 		for _, line := range strings.Split(p.log(), "\n") {
-			warns := strings.Contains(line, "level=WARN") && !strings.Contains(line, "RESTSRV_ADMIN_PASSWORD") // which comes beside the rest
+			warns := strings.Contains(line, "level=WARN") && !strings.Contains(line, "RESTSRV_ADMIN_PASSWORD") // this warning is not about the application
 			if warns || strings.Contains(line, "level=ERROR") {
 				said = append(said, strings.ReplaceAll(line, `\"`, `"`))
 			}
@@ -328,7 +327,8 @@ func countLines(lines []string, part string) (n int) {
 
 func nobody(*http.Request) {}
 
-// echo calls a service that returns its caller, which must be the actor.
+// echo calls a service that returns the account of the request. It must be the account of the
+// actor.
 func (s *realServer) echo(method, path string, a *actor, proof func(*http.Request)) answer {
 	s.t.Helper()
 	got := s.call(method, path, "", proof)
@@ -338,7 +338,7 @@ func (s *realServer) echo(method, path string, a *actor, proof func(*http.Reques
 	return got
 }
 
-// parameter is one of the address that an answer leads to.
+// parameter returns a parameter of the address in the header Location.
 func parameter(t *testing.T, a answer, name string) string {
 	t.Helper()
 	to, err := url.Parse(a.to)

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/service"
 )
 
-// askedMeta asks the service meta of the real application, and counts.
+// askedMeta sends requests to the service meta of the real application and counts them.
 type askedMeta struct {
 	*testing.T
 	*process
@@ -20,11 +20,10 @@ type askedMeta struct {
 	classes engine.MetaRepository
 	shown   service.Presentation
 	answers int
-	missing int // views that there are not
+	missing int // number of views that do not exist
 }
 
-// ask returns the answer of a method, which must be JSON, or empty if that is
-// right.
+// ask returns the answer of a method. It must be JSON, or empty where that is allowed.
 func (m *askedMeta) ask(method string, params ...string) string {
 	m.Helper()
 	path := "/rest/meta/" + method
@@ -44,7 +43,7 @@ func (m *askedMeta) get(path string) string {
 	return body
 }
 
-// view asks for a view, which may be one that there is not.
+// view requests a view. If expected is nil, the view does not exist.
 func (m *askedMeta) view(path string, expected *service.ViewModel) {
 	m.Helper()
 	if expected != nil {
@@ -62,7 +61,7 @@ var viewMethods = map[service.ViewKind]string{
 	service.CreateView: "getCreationViewModel", service.DetailView: "getDetailViewModel",
 }
 
-// class asks all there is about a class.
+// class requests everything about a class.
 func (m *askedMeta) class(c *engine.Class) {
 	m.Helper()
 	for _, method := range []string{"getMeta", "propertyMetas"} {

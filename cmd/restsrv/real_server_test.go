@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// lay copies the files of one folder over those of another.
+// lay copies the files of one folder into another and overwrites existing ones.
 func lay(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -45,10 +45,10 @@ type actor struct {
 	session           *http.Cookie
 }
 
-// realPassword is that of all accounts of the application.
+// realPassword is the password of all accounts of the application.
 const realPassword = "ion-demo"
 
-// realServer is the application being served.
+// realServer is a running server of the application.
 type realServer struct {
 	*process
 	t       *testing.T
@@ -57,14 +57,14 @@ type realServer struct {
 	client  http.Client
 }
 
-// answer is an answer. Its text is the cell of a table.
+// answer is the answer to a request. String returns the text for a table.
 type answer struct {
 	status int
 	body   string
 	to     string // Location
 }
 
-// String is the status and how many objects there are, if it is a list.
+// String returns the status, and the number of objects if the answer is a list.
 func (a answer) String() string {
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(a.body), &list) == nil {
@@ -73,7 +73,7 @@ func (a answer) String() string {
 	return fmt.Sprint(a.status)
 }
 
-// call sends a request. The body is JSON, unless change sets another type.
+// call sends a request with a JSON body. The function change may set other headers.
 func (s *realServer) call(method, path, body string, change func(*http.Request)) answer {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -104,7 +104,7 @@ func (s *realServer) form(path string, form url.Values, change func(*http.Reques
 	})
 }
 
-// restsrv runs a command beside the server.
+// restsrv runs a command while the server runs.
 func (s *realServer) restsrv(args ...string) string {
 	s.t.Helper()
 	return mustRun(s.t, append(args, "-config", filepath.Join(s.dir, "deploy.json"), "-db", s.db)...)

@@ -35,9 +35,9 @@ func mustRun(t *testing.T, args ...string) string {
 	return out
 }
 
-// TestRealApplication imports an application as its authors left it into both
-// databases: everything is taken, twice is once, every class and every object is
-// answered, and both databases answer the same.
+// TestRealApplication imports an application into both databases. It must import everything, and a
+// second import must change nothing. The server must list every class and return every object, with
+// equal answers on both databases.
 func TestRealApplication(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, importTwice)
@@ -79,7 +79,7 @@ func importTwice(t *testing.T, kind *testApplication) {
 	}
 }
 
-// walk gets the list of every class and each of its objects.
+// walk requests the list of every class and each object in it.
 func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 	t.Helper()
 	a, err := server.LoadApplication(filepath.Join(app, "deploy.json"), false)
@@ -115,8 +115,7 @@ func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 
 var instants = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
 
-// withoutNow replaces the times of the import and those that are computed when
-// they are read.
+// withoutNow replaces the times of the import and times that are computed when objects are read.
 func withoutNow(body string, since time.Time) string {
 	return instants.ReplaceAllStringFunc(body, func(s string) string {
 		at, err := time.Parse(time.RFC3339, strings.Trim(s, `"`))
@@ -127,7 +126,7 @@ func withoutNow(body string, since time.Time) string {
 	})
 }
 
-// token signs in with an account of the application.
+// token signs in with an account of the application and returns a token.
 func (p *process) token(t *testing.T) string {
 	t.Helper()
 	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
@@ -156,8 +155,8 @@ func (p *process) get(t *testing.T, path string, change func(*http.Request)) (in
 	return resp.StatusCode, string(body)
 }
 
-// TestRealApplicationMoves moves the application from each database to the
-// other, by an export and by migration: the exports are the same, byte by byte.
+// TestRealApplicationMoves copies the application from each database to the other, with an export
+// and with restsrv migrate. The exports must be equal byte by byte.
 func TestRealApplicationMoves(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, moveBetweenDatabases)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// linkedApp is version n of an application with a class file and a script.
+// linkedApp returns version n of an application with a class file and a script.
 func linkedApp(n int) map[string]string {
 	return map[string]string{
 		"deploy.json": fmt.Sprintf(`{"namespace":"s","modules":{"rest":{"globals":{"authMode":{"hello":"none","crud":"none"},
@@ -20,7 +20,7 @@ func linkedApp(n int) map[string]string {
 
 func (c *caseRun) link(target, name string) {
 	c.Helper()
-	tmp := filepath.Join(c.dir, name+"~") // as if a link is replaced in one step
+	tmp := filepath.Join(c.dir, name+"~") // like replacing a link in one step
 	if err := os.Symlink(target, tmp); err != nil {
 		c.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func (c *caseRun) link(target, name string) {
 	}
 }
 
-// answers waits until the application of a version answers.
+// answers waits until the server uses a version of the application.
 func (c *caseRun) answers(n int) {
 	c.Helper()
 	v := &visitor{c: c}
@@ -43,8 +43,8 @@ func (c *caseRun) answers(n int) {
 	})
 }
 
-// TestConfigMapIsReloaded serves an application as Kubernetes shows a
-// ConfigMap: every file is a link through ..data, which is swapped.
+// TestConfigMapIsReloaded serves an application from a directory like a Kubernetes ConfigMap: every
+// file is a link through the link ..data, which is then replaced.
 func TestConfigMapIsReloaded(t *testing.T) {
 	t.Parallel()
 	c := &caseRun{T: t, dir: t.TempDir(), vars: vars{}, open: true}
@@ -72,8 +72,8 @@ func TestConfigMapIsReloaded(t *testing.T) {
 	}
 }
 
-// TestApplicationThatIsALink serves an application by a link to one of its
-// versions, which is swapped.
+// TestApplicationThatIsALink serves an application through a link to one of its versions. Then the
+// link is replaced.
 func TestApplicationThatIsALink(t *testing.T) {
 	t.Parallel()
 	outer := t.TempDir()

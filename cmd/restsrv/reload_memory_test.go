@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestReloadsGiveUpClasses: after ten reloads the server holds one edition of the
-// classes in memory, as it does after the start, and not the first one as well.
+// TestReloadsGiveUpClasses checks the memory after ten reloads. It must contain one edition of the
+// classes, as after the start, and not also the first edition.
 func TestReloadsGiveUpClasses(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { reloadsGiveUpClasses(t, "") })
 	t.Run("postgres", func(t *testing.T) { reloadsGiveUpClasses(t, pgtest.Database(t)) })

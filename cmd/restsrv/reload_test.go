@@ -20,8 +20,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// reloadedApp has all that an application can have; version n. Every other one
-// has an index that the others have not.
+// reloadedApp returns version n of an application with all features. Every other version has one
+// more index.
 func reloadedApp(n int) string {
 	return fmt.Sprintf(`{
   "namespace": "s",
@@ -48,7 +48,7 @@ module.exports = {
   }),
 };`
 
-// visitor is a client of the server under load.
+// visitor is a client that sends requests under load.
 type visitor struct {
 	c      *caseRun
 	client http.Client
@@ -85,10 +85,9 @@ func (u *visitor) must(method, path, contentType, body string) string {
 	return text
 }
 
-// TestReloadOfApplicationUnderLoad reloads deploy.json again and again, every
-// third time a broken one, while requests of all kinds come. No request fails,
-// sessions, tokens and gateways stay valid, and old editions leave no memory
-// and no goroutines.
+// TestReloadOfApplicationUnderLoad reloads deploy.json again and again while clients send requests
+// of all kinds. Every third version is broken. No request may fail, sessions, tokens and gateways
+// must stay valid, and old editions must not leave memory or goroutines behind.
 func TestReloadOfApplicationUnderLoad(t *testing.T) {
 	t.Parallel()
 	times := 24
@@ -189,8 +188,8 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 	}
 }
 
-// heapInUse returns the heap in use after temporary allocations are gone:
-// hashing a password takes 19 MiB for a while.
+// heapInUse returns the size of the heap without temporary allocations. For example, hashing a
+// password needs 19 MiB for a while.
 func heapInUse() int64 {
 	least := int64(1 << 62)
 	for range 8 {
@@ -203,8 +202,8 @@ func heapInUse() int64 {
 	return least
 }
 
-// TestReloadOnSignal holds that SIGHUP reloads deploy.json, class files and
-// scripts without -watch, and that saving alone does not.
+// TestReloadOnSignal checks that without -watch SIGHUP reloads deploy.json, class files and
+// scripts, and that saving a file alone does not.
 func TestReloadOnSignal(t *testing.T) {
 	app := func(version int) string {
 		return fmt.Sprintf(`{"modules":{"rest":{"globals":{"authMode":{"s":"none"},"di":{"s":{"module":"s.js","options":{"version":%d}}}}}}}`, version)

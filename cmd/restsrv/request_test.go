@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// asked is an application with one object, which is read with every kind of
-// authentication.
+// asked is an application with one object, which the test reads with every kind of authentication.
 const asked = `{
   "namespace": "s",
   "globals": {"plugins": {"oauth": {"module": "builtin/oauth", "options": {"clients": [
@@ -32,8 +31,7 @@ const asked = `{
     "authMode": {"open": "none", "static": "none", "mine": "token", "bearer": "oauth"}}}}
 }`
 
-// requestServer serves the application asked in this process, on a connection
-// that itself costs no allocations.
+// requestServer serves the application asked in this process. Its connection makes no allocations.
 type requestServer struct {
 	testing.TB
 	dir, addr string
@@ -98,7 +96,7 @@ func (s *requestServer) command(in string, words ...string) {
 	}
 }
 
-// fetch is a request that is signed in by a password, answered with 200.
+// fetch sends a request with a password. The answer must have status 200.
 func (s *requestServer) fetch(method, path, user, password, form string) string {
 	r, err := http.NewRequest(method, "http://"+s.addr+path, strings.NewReader(form))
 	if err != nil {
@@ -122,7 +120,7 @@ func basicAuth(user string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))
 }
 
-// oauthToken is a token of the client.
+// oauthToken returns a token of the client.
 func (s *requestServer) oauthToken(client, secret string) string {
 	var answer struct {
 		Token string `json:"access_token"`
@@ -134,7 +132,7 @@ func (s *requestServer) oauthToken(client, secret string) string {
 	return "Bearer " + answer.Token
 }
 
-// way is one kind of request, with the maximum number of allocations more than
+// way is a kind of request, with the number of allocations that it may make in addition to those
 // for the administrator, who has no permission checks.
 type way struct {
 	name, path, authorization string
@@ -162,7 +160,7 @@ func (w way) request() []byte {
 	return []byte("GET " + w.path + " HTTP/1.1\r\nHost: localhost\r\n" + line + "\r\n")
 }
 
-// ask sends a request and reads the answer, without allocation.
+// ask sends a request and reads the answer. It makes no allocations.
 func (s *requestServer) ask(request []byte) error {
 	if _, err := s.conn.Write(request); err != nil {
 		return err
@@ -188,7 +186,7 @@ func (s *requestServer) ask(request []byte) error {
 	}
 }
 
-// until asks until it is answered: servers follow grants after a moment.
+// until repeats a request until it succeeds. Servers notice new grants after a moment.
 func (s *requestServer) until(request []byte) {
 	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		err := s.ask(request)
@@ -206,10 +204,10 @@ func (s *requestServer) until(request []byte) {
 	}
 }
 
-// TestRequestsAllocate checks the allocations of requests from the connection
-// to the database and back. Only the part of permission checks and
-// authentication is limited; the rest belongs to net/http and the database. It
-// does not run in parallel, because it counts allocations of the whole process.
+// TestRequestsAllocate counts the allocations of requests, from the connection to the database and
+// back. It limits only the part of permission checks and authentication, because the rest belongs
+// to net/http and the database. It does not run in parallel, because it counts allocations of the
+// whole process.
 func TestRequestsAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("pools drop what they are given under the race detector")

@@ -13,24 +13,24 @@ import (
 // credentials that were valid before.
 const revocationTime = time.Second
 
-// byCommand stands for the server if a command made the change.
+// byCommand is used instead of the number of a server if a command made the change.
 const byCommand = -1
 
-// revocation is a change that takes access from an account with several ways of
-// access.
+// revocation is a change after which some ways of access must end. A way of access is a credential
+// of an account or of a client.
 type revocation struct {
 	name   string
-	by     int            // the server that does it, which must follow at once
-	change func(w *ways)  // returns when it is done
-	after  map[string]int // how the ways are answered from then on that end; the others go on
+	by     int            // server that makes the change, which must apply it at once
+	change func(w *ways)  // returns when the change is done
+	after  map[string]int // expected status of the ways that end; the others continue to work
 }
 
-// ended is the answer if the account cannot authenticate any more.
+// ended returns the answers if the account cannot authenticate any more.
 func ended() map[string]int {
 	return map[string]int{"password": 401, "token": 403, "bearer": 401, "session": 302, "gateway": 302}
 }
 
-// refused is the answer if the account has no permission any more.
+// refused returns the answers if the account has no permission any more.
 func refused() map[string]int {
 	return map[string]int{"password": 403, "token": 403, "bearer": 403}
 }
@@ -52,16 +52,14 @@ func revocations() []revocation {
 	}
 }
 
-// TestRevocation runs two servers on one database. An account, and a client that
-// acts for it, come to both by every way there is; then something is taken from
-// them. The ways that depend on it end: on the server that did it with the next
-// request, elsewhere with every request that begins a second later. The ways
-// that do not depend on it go on.
+// TestRevocation runs two servers on one database. An account, and a client that acts for it,
+// access both in every possible way. Then the test takes something from them. The ways that depend
+// on it must end: on the server that made the change with the next request, and on the other server
+// with all requests that begin more than a second later. The other ways must continue to work.
 //
-// A machine that does not let processes run proves nothing about them. So a
-// measurement that came out late is made again, twice at most, but only if this
-// process itself was kept from running for a fifth of the time in question
-// meanwhile; without that it fails at once.
+// If the machine does not let processes run, a late measurement proves nothing. So the test repeats
+// it, at most twice. It does so only if this process itself could not run for a fifth of the time
+// meanwhile; otherwise the test fails at once.
 func TestRevocation(t *testing.T) {
 	t.Parallel()
 	two := startTwo(t)
@@ -88,8 +86,8 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
-// measure makes the change and watches each way on both servers. It returns the
-// ways that worked for too long, or "".
+// measure makes the change and checks each way on both servers. It returns the ways that worked for
+// too long, or "".
 func (w *ways) measure(r revocation) (late string) {
 	w.t.Helper()
 	tries := w.all()
@@ -102,7 +100,7 @@ func (w *ways) measure(r revocation) (late string) {
 		}
 		wg.Wait()
 	}
-	for range 2 { // the second time they are remembered
+	for range 2 { // the server answers the second time from its cache
 		each(func(way string, server int) {
 			if got := tries[way](server); got != http.StatusOK {
 				w.t.Errorf("before the change: %s on server %d: got %d, want 200", way, server, got)
@@ -153,8 +151,7 @@ func (w *ways) measure(r revocation) (late string) {
 	return ""
 }
 
-// watchStalls notes for how long at most this process was kept from running
-// until the function that it returns is called.
+// watchStalls measures the longest time in which this process could not run, until most is called.
 func watchStalls() (most func() time.Duration) {
 	stop, worst := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -177,7 +174,7 @@ func watchStalls() (most func() time.Duration) {
 	}
 }
 
-// revoke revokes a token of the client at a server.
+// revoke revokes a token of the client through a server.
 func (w *ways) revoke(server int, token string) {
 	w.t.Helper()
 	w.must(200, w.send(server, "POST", "/oauth2/revoke", url.Values{"token": {token}}, w.secret))

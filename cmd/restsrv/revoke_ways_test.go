@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// twoApp has crud in each mode and a gateway. It has no limits of failed
+// twoApp has crud with each kind of authentication, and a gateway. It does not limit failed
 // sign-ins, because the test repeats requests until they fail.
 const twoApp = `{
   "namespace": "two",
@@ -29,7 +29,7 @@ const twoApp = `{
       "authMode": {"tokens": "token", "bearers": "oauth"}}}}
 }`
 
-// two are two servers of one application on one database.
+// two holds two servers of one application on one database.
 type two struct {
 	config, db string
 	servers    [2]*process
@@ -54,7 +54,7 @@ func startTwo(t *testing.T) *two {
 	return w
 }
 
-// restsrv runs a command beside the servers.
+// restsrv runs a command while the servers run.
 func (w *two) restsrv(t *testing.T, input string, args ...string) {
 	t.Helper()
 	var out lockedBuffer
@@ -71,12 +71,12 @@ type ways struct {
 	two                      *two
 	id, role, client         string
 	cookie                   *http.Cookie
-	token, tokenID           string // of the token service
-	access, refresh, forself string // of OAuth2
+	token, tokenID           string // from the token service
+	access, refresh, forself string // from OAuth2
 }
 
-// ways makes a new account that may read the note by its role, and a client
-// that may itself; the servers are asked in turn.
+// ways creates an account that may read the note through its role, and a client that has this
+// permission itself. It sends requests to both servers in turn.
 func (w *two) ways(t *testing.T, n int) *ways {
 	t.Helper()
 	a := &ways{t: t, two: w, id: fmt.Sprintf("ann%d@local", n), role: fmt.Sprintf("reader%d", n), client: fmt.Sprintf("shop%d@system", n)}
@@ -129,7 +129,7 @@ func (a *ways) exchange(server int, form url.Values) (access, refresh string) {
 	return tokens.Access, tokens.Refresh
 }
 
-// all are the ways to the note, or to a page, on each server.
+// all returns the ways to read the note or a page, each as a function of the server.
 func (a *ways) all() map[string]func(server int) int {
 	get := func(path string, proof func(*http.Request)) func(int) int {
 		return func(server int) int { return a.send(server, "GET", path, nil, proof).status }
@@ -153,7 +153,7 @@ func (a *ways) restsrv(input string, args ...string) {
 	a.two.restsrv(a.t, input, args...)
 }
 
-// send sends a request, with a form if there is one.
+// send sends a request, with a form if it is not nil.
 func (a *ways) send(server int, method, path string, form url.Values, proof func(*http.Request)) answer {
 	r, err := http.NewRequestWithContext(a.t.Context(), method, a.two.servers[server].url+path, strings.NewReader(form.Encode()))
 	if err != nil {

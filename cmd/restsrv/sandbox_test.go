@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSandboxKeepsFiles holds that a file which a test of scripts sends is the
-// sandbox's: it is answered there, and the application does not have it.
+// TestSandboxKeepsFiles checks that a file that a script test uploads is stored only in the
+// sandbox. The sandbox must return it, and the application must not have it.
 func TestSandboxKeepsFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -33,7 +33,7 @@ type replicas struct {
 	here, there *caseRun
 }
 
-// proofs are all that ann has, each of them answered by both servers.
+// proofs returns all credentials of ann. Both servers must accept each of them.
 func (r *replicas) proofs() map[string]proof {
 	r.Helper()
 	basic := []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("ann@local:first"))}
@@ -61,7 +61,7 @@ func (r *replicas) proofs() map[string]proof {
 	return all
 }
 
-// want sends the request of a proof, and compares the status.
+// want sends the request of a credential and compares the status.
 func (r *replicas) want(p proof, at *caseRun, status int) {
 	r.Helper()
 	var resp *http.Response
@@ -75,7 +75,7 @@ func (r *replicas) want(p proof, at *caseRun, status int) {
 	}
 }
 
-// codeOf is code for the session of a cookie.
+// codeOf returns the form that exchanges a new authorization code, for the session with the cookie.
 func (c *caseRun) codeOf(session string) url.Values {
 	c.Helper()
 	const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
@@ -88,12 +88,12 @@ func (c *caseRun) codeOf(session string) url.Values {
 	return url.Values{"grant_type": {"authorization_code"}, "client_id": {"app"}, "redirect_uri": {"http://127.0.0.1/cb"}, "code_verifier": {verifier}, "code": {to.Query().Get("code")}}
 }
 
-// endings are changes on one server, or by a command, with the credentials that
-// are void on both servers after them.
+// endings are changes on one server, or by a command, each with the credentials that must become
+// invalid on both servers.
 var endings = []struct {
 	name string
 	end  func(r *replicas, all map[string]proof)
-	here bool // it was done by the server itself, which knows at once
+	here bool // the server made the change itself, so it must apply it at once
 	ends string
 }{
 	{"a token is revoked", func(r *replicas, all map[string]proof) {
@@ -135,9 +135,8 @@ func (r *replicas) manage(input string, verb string) {
 	}
 }
 
-// TestCredentialsEndInBothProcesses voids each kind of credential, and checks that within a
-// second neither of two servers accepts it any more, and the server that made
-// the change at once.
+// TestCredentialsEndInBothProcesses makes each kind of credential invalid. Within a second, neither
+// of two servers may accept it any more. The server that made the change must reject it at once.
 func TestCredentialsEndInBothProcesses(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Database(t)
@@ -158,7 +157,7 @@ func TestCredentialsEndInBothProcesses(t *testing.T) {
 			t.Fatal(err, out)
 		}
 	}
-	time.Sleep(time.Second) // for the grants, on both
+	time.Sleep(time.Second) // until both servers know the grants
 	for _, e := range endings {
 		all := r.proofs()
 		e.end(r, all)

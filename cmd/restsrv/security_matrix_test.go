@@ -32,21 +32,21 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// probe is one request of the matrix.
+// probe is a request of the matrix.
 type probe struct {
-	via          string // the path: where data is read
+	via          string // path through which data are read
 	name         string // what is mentioned, in brackets what is hidden of it; "" for nothing
 	method       string
 	target, body string
 	header       []string
-	blind        bool // the administrator sees no more here, because it always acts for ann
+	blind        bool // the administrator gets the same answer, because the request acts for ann
 }
 
 func (p probe) String() string {
 	return fmt.Sprintf("%s %s %s %s %v", p.via, p.method, p.target, p.body, p.header)
 }
 
-// unknown is the same with an unknown name instead of the hidden one.
+// unknown returns the same request with an unknown name instead of the hidden one.
 func (p probe) unknown() (q probe, hidden, absent string) {
 	hidden = hiddenName(p.name)
 	absent = absentName(hidden)
@@ -55,14 +55,15 @@ func (p probe) unknown() (q probe, hidden, absent string) {
 	return p, hidden, absent
 }
 
-// hiddenName is the part of a name in brackets.
+// hiddenName returns the part of a name in brackets.
 func hiddenName(name string) string {
 	_, rest, _ := strings.Cut(name, "[")
 	rest, _, _ = strings.Cut(rest, "]")
 	return rest
 }
 
-// absentName is as long as all hidden ones, and written in their letter case.
+// absentName returns a name that does not exist. It has the length and the letter case of the
+// hidden names.
 func absentName(like string) string {
 	switch {
 	case like == strings.ToLower(like):
@@ -77,7 +78,7 @@ func absentName(like string) string {
 type secretWorld struct {
 	*caseRun
 	client *http.Client
-	marks  map[string]string // values of {name} in requests
+	marks  map[string]string // values for {name} in requests
 }
 
 func newSecretWorld(t *testing.T, db string) *secretWorld {
@@ -96,7 +97,7 @@ func newSecretWorld(t *testing.T, db string) *secretWorld {
 	w.startServer()
 	w.fill()
 	w.rights()
-	w.stopServer() // the next one begins with all that was granted
+	w.stopServer() // the next server starts with all grants
 	w.startServer()
 	w.signIn()
 	return w
@@ -111,7 +112,7 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// rights are the grants of ann. She has no grant on secrets.
+// rights creates the accounts and the grants of ann. She has no grant for secrets.
 func (w *secretWorld) rights() {
 	for _, account := range []string{"ann@local", "eve@local"} {
 		if out, err := w.command("restsrv user add -force "+account, "secret\n"); err != nil {
@@ -130,8 +131,8 @@ func (w *secretWorld) rights() {
 	}
 }
 
-// data are all items as they are in the one state and in the other; "" for not
-// at all. Ann may know no more of them than stays the same.
+// data are all items in the first and in the second state. "" means that the item does not exist.
+// ann may find out only values that are the same in both.
 var data = []struct{ class, id, alpha, beta string }{
 	{"team", "t1", `"title":"Red","budget":100`, `"title":"Red","budget":900`},
 	{"team", "t2", `"title":"Blue","budget":200`, `"title":"Blue","budget":50`},
@@ -155,8 +156,8 @@ var data = []struct{ class, id, alpha, beta string }{
 	{"note", "n5", ``, `"title":"beta","owner":"bob@local","author":"p1"`},
 }
 
-// fill makes the first state. Each item is changed once, as the other state
-// changes it.
+// fill creates the first state. It changes each item once, like the change to the second state
+// does.
 func (w *secretWorld) fill() {
 	for _, d := range data {
 		if d.alpha != "" {
@@ -189,7 +190,7 @@ func (w *secretWorld) rest(grants, others []string, file string) {
 	w.marks["report"], w.marks["photo"] = p.Report.ID, p.Photo.ID
 }
 
-// change makes the second state of the first one.
+// change makes the changes from the first to the second state.
 func (w *secretWorld) change() {
 	for _, d := range data {
 		at := "/rest/crud/" + d.class + "@m/" + d.id
@@ -205,7 +206,7 @@ func (w *secretWorld) change() {
 	w.rest([]string{"n2"}, []string{"n1", "n2"}, "beta")
 }
 
-// admin does something as the administrator, and returns the answer.
+// admin sends a request as the administrator and returns the answer.
 func (w *secretWorld) admin(status int, method, target, body string) string {
 	w.Helper()
 	r := w.request(probe{method: method, target: target, body: body}, "admin@local")
@@ -216,7 +217,7 @@ func (w *secretWorld) admin(status int, method, target, body string) string {
 	return text
 }
 
-// signIn gets every kind of credential for ann.
+// signIn gets one credential of each kind for ann.
 func (w *secretWorld) signIn() {
 	w.marks["token"] = w.text(probe{method: "GET", target: "/rest/token"})
 	resp, _ := w.do(w.request(probe{method: "POST", target: "/auth", body: "username=ann&password=secret", header: []string{"Content-Type: application/x-www-form-urlencoded"}}, ""))
@@ -249,8 +250,8 @@ func (w *secretWorld) text(p probe) string {
 	return text
 }
 
-// request returns the request of a probe, for an account unless the header
-// contains credentials.
+// request returns the HTTP request of a probe. It authenticates as the account unless the header of
+// the probe contains credentials.
 func (w *secretWorld) request(p probe, account string) *http.Request {
 	mark := func(s string) string {
 		for name, value := range w.marks {
@@ -293,10 +294,10 @@ func (w *secretWorld) do(r *http.Request) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// revisionOfTag is new and random whenever an item is written, for any change.
+// revisionOfTag matches the random revision in an ETag, which each write of an item changes.
 var revisionOfTag = regexp.MustCompile(`(?m)^(Etag: ")[0-9a-z]+`)
 
-// answer is all parts of an answer that may disclose data, without the marks.
+// answer returns all parts of an answer that can reveal data, without the marks.
 func (w *secretWorld) answer(p probe, account string) string {
 	resp, body := w.do(w.request(p, account))
 	var b bytes.Buffer
@@ -333,7 +334,7 @@ func (w *secretWorld) all(probes []probe, account string) []string {
 	return answers
 }
 
-// TestHiddenDataMatrix plays the whole matrix.
+// TestHiddenDataMatrix runs the whole matrix.
 func TestHiddenDataMatrix(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
@@ -343,8 +344,8 @@ func TestHiddenDataMatrix(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); playMatrix(t, pgtest.Database(t)) })
 }
 
-// TestHiddenAttributesMatrix uses an account that may read every person, team and
-// note, and no hidden attribute: only the hidden attributes limit it.
+// TestHiddenAttributesMatrix uses an account that may read all persons, teams and notes, but no
+// hidden attribute.
 func TestHiddenAttributesMatrix(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
@@ -365,7 +366,7 @@ func TestHiddenAttributesMatrix(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { play(t, pgtest.Database(t)) })
 }
 
-// changeHidden changes hidden attributes alone.
+// changeHidden changes only hidden attributes.
 func (w *secretWorld) changeHidden() {
 	for _, d := range data {
 		if d.alpha == "" {
@@ -383,7 +384,7 @@ func (w *secretWorld) changeHidden() {
 func playMatrix(t *testing.T, db string) {
 	w := newSecretWorld(t, db)
 	reads, writes := readingProbes(db != ""), writingProbes()
-	var asked []probe // enough of them to see that they request hidden data
+	var asked []probe // a part of the probes, enough to check that they request hidden data
 	for i, p := range reads {
 		if i%4 == 0 || p.via != reads[0].via {
 			asked = append(asked, p)
@@ -392,11 +393,11 @@ func playMatrix(t *testing.T, db string) {
 	both := slices.Concat(reads, writes)
 	pass := func() (told, seen []string) {
 		told = w.all(reads, "ann@local")
-		if db == "" { // the requests are the same on both
+		if db == "" { // the requests are the same on both databases
 			seen = w.all(asked, "admin@local")
 		}
 		w.unknownAlike(reads, told, "ann@local")
-		for _, p := range writes { // in turn
+		for _, p := range writes { // one after the other
 			told = append(told, w.answer(p, "ann@local"))
 			w.clean(p)
 		}
@@ -414,7 +415,7 @@ func playMatrix(t *testing.T, db string) {
 	count(t, both)
 }
 
-// same holds that both answers of each probe are the same.
+// same checks that both answers to each probe are equal.
 func (w *secretWorld) same(probes []probe, before, after []string) {
 	failed := 0
 	for i, p := range probes {
@@ -430,8 +431,7 @@ func (w *secretWorld) same(probes []probe, before, after []string) {
 	}
 }
 
-// derived matches cursors, and weak entity tags, which are checksums of data
-// that are compared too.
+// derived matches cursors, and weak ETags, which are checksums of data that the test compares too.
 var derived = regexp.MustCompile(`_after=[\w-]+|W/"[^"]*"`)
 
 // unknownAlike checks that a hidden attribute gives the same error as an unknown
@@ -461,8 +461,8 @@ func (w *secretWorld) unknownAlike(probes []probe, told []string, account string
 	}
 }
 
-// asksForHidden holds that the probes could leak: on every path and by every
-// name the administrator is answered differently at least once.
+// asksForHidden checks that the probes request hidden data: on every path and for every name, the
+// administrator must get at least one answer that differs.
 func (w *secretWorld) asksForHidden(probes []probe, before, after []string) {
 	differs := map[string]bool{}
 	for i, p := range probes {
@@ -487,7 +487,7 @@ func (w *secretWorld) clean(p probe) {
 	}
 }
 
-// untouched checks that no write has changed data that may not be written.
+// untouched checks that no write has changed data that the account may not write.
 func (w *secretWorld) untouched() {
 	for _, d := range data {
 		if d.beta == "" {

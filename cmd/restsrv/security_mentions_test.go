@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// subject is a class with requested data, and an item of it that ann may read.
-// Hidden names are in brackets. If a mention has only names in brackets, its
-// answer must be that for an unknown name.
+// subject is a class and an item of it that ann may read. names are the attributes that requests
+// mention; hidden ones are in brackets. If all names in a mention are hidden, the answer must be
+// the same as for an unknown name.
 type subject struct{ class, id, names string }
 
 var subjects = []subject{
@@ -22,14 +22,14 @@ var subjects = []subject{
 	{"secret@m", "s1", "code id"},
 }
 
-// filterForms are the ways to mention X in a condition; the first few are the
-// carriers, which are tried on every path and with every name.
+// filterForms are the ways to mention X in a condition. The first few are tried on every path and
+// with every name.
 var filterForms = []string{
 	`{"gt":["$X",150]}`,
 	`{"not":[{"eq":["$X","alpha"]}]}`,
 	`{"X":{"$in":["alpha",100]}}`,
 	`{"nempty":["$X"]}`,
-	`IN`, // a condition on the members of the collection, or on the object, that the name leads to
+	`IN`, // stands for a condition on the object or the members to which the name leads
 	`{"eq":["$X","alpha"]}`, `{"ne":["$X",100]}`, `{"lt":[150,"$X"]}`, `{"lte":["$X","$X"]}`, `{"in":["$X",[100,900]]}`, `{"like":["$X","ALPH"]}`, `{"empty":["$X"]}`, `{"contains":["$X","alpha"]}`,
 	`{"and":[{"nempty":["$id"]},{"eq":["$X",100]}]}`, `{"or":[{"eq":["$id","p2"]},{"eq":["$X",100]}]}`, `{"or":[{"nempty":["$id"]},{"eq":["$X",100]}]}`, `{"and":[{"empty":["$id"]},{"eq":["$X",100]}]}`,
 	`{"eq":[{"concat":["a","$X"]},"aalpha"]}`, `{"eq":[{"concat":[{"concat":["$id","$X"]}]},"p1100"]}`, `{"gt":[{"size":["$X"]},0]}`, `{"eq":[{"size":["$X"]},{"size":["$X",{"nempty":["$id"]}]}]}`,
@@ -63,7 +63,7 @@ func filterOf(form, name string) string {
 	return `{"contains":["$` + plain[:at] + `",{"or":[{"gt":["$` + plain[at+1:] + `",150]},{"eq":["$` + plain[at+1:] + `","alpha"]}]}]}`
 }
 
-// each gives all names of all subjects.
+// eachName calls do for all names of all subjects.
 func eachName(do func(s subject, name, plain string)) {
 	for _, s := range subjects {
 		for _, name := range strings.Fields(s.names) {
@@ -77,5 +77,5 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-// everyForm tries all forms on all paths; .ci/long does.
+// everyForm is set if the test tries all forms on all paths, as in .ci/long.
 var everyForm = os.Getenv("RESTSRV_LONG") != ""

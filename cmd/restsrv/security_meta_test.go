@@ -6,8 +6,7 @@ import (
 	"regexp"
 )
 
-// shownFiles are the presentation files of the matrix's application. They
-// mention every hidden attribute.
+// shownFiles are the presentation files of the application. They mention every hidden attribute.
 var shownFiles = map[string]string{
 	"navigation/main.section.json": `{"name": "main", "caption": "Main"}`,
 	"navigation/main/rich.json":    `{"code": "rich", "type": 1, "classname": "person", "conditions": {"gt": ["$salary", 5]}, "sorting": [{"property": "remark"}, {"property": "name"}]}`,
@@ -22,8 +21,8 @@ var shownFiles = map[string]string{
 
 var hiddenWords = regexp.MustCompile(`\b(salary|remark|income|report|number|grants|reward|budget|cipher)\b`)
 
-// metaTells checks that no answer of the service meta mentions hidden names,
-// and that each answer is complete otherwise.
+// metaTells checks that no answer of the service meta contains hidden names, and that the answers
+// contain everything else.
 func (w *secretWorld) metaTells(account string) {
 	targets := []string{"listMeta", "listMeta?ancestor=person@m", "ancestor/manager@m", "getNavigationSections", "getNavigationSection/main", "getNode/rich", "getNodes/main",
 		"getWorkflow/person@m/raise", "getWorkflowView/person@m/raise/low", "getDetailViewModel/manager@m", "getCreationViewModel/manager@m", "getWorkflows/manager@m"}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// list sends a parameter to a list.
+// listProbe returns a request for a list with a parameter.
 func listProbe(via, method, service, class, parameters string) probe {
 	return probe{via: via, method: method, target: service + class + "?_count=50&" + parameters}
 }
@@ -15,7 +15,7 @@ func call(via string, method ...any) probe {
 	return probe{via: via, method: "POST", target: "/rest/probe", body: jsonText(map[string]any{"call": method})}
 }
 
-// filterPaths are all that take a filter. The first one is tried with every form.
+// filterPaths are all requests with a filter. The test tries every form only with the first one.
 var filterPaths = []func(s subject, filter string) probe{
 	func(s subject, f string) probe {
 		return listProbe("GET list _filter", "GET", "/rest/crud/", s.class, "_total=1&_filter="+url.QueryEscape(f))
@@ -72,7 +72,7 @@ var filterPaths = []func(s subject, filter string) probe{
 	},
 }
 
-// pathPaths are all that take the name of an attribute.
+// pathPaths are all requests with the name of an attribute.
 var pathPaths = []func(s subject, name string) probe{
 	func(s subject, n string) probe {
 		return listProbe("_sort", "GET", "/rest/crud/", s.class, "_sort="+url.QueryEscape(n))
@@ -154,11 +154,11 @@ var pathPaths = []func(s subject, name string) probe{
 
 type raw string
 
-// MarshalJSON is the text as it is.
+// MarshalJSON returns the text unchanged.
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
-// readingProbes are all that only read; thin leaves out most forms of filters,
-// which are read before any database is asked.
+// readingProbes returns all requests that only read. If thin is set, it leaves out most forms of
+// filters, because the server parses them before it uses a database.
 func readingProbes(thin bool) (all []probe) {
 	add := func(name string, p probe) {
 		p.name = name
@@ -188,7 +188,7 @@ func readingProbes(thin bool) (all []probe) {
 	return all
 }
 
-// plainProbes mention no hidden name, and their answers must not show one.
+// plainProbes returns requests that mention no hidden name. Their answers must not contain one.
 func plainProbes() (all []probe) {
 	get := func(via, target string, header ...string) {
 		all = append(all, probe{via: via, method: "GET", target: target, header: header}, probe{via: via, method: "HEAD", target: target, header: header})
@@ -198,7 +198,7 @@ func plainProbes() (all []probe) {
 		for _, order := range []string{"", "&_offset=1", "&_offset=2&_count=1", "&_total=1", "&_search=alpha", "&_search=beta", "&_search=same", "&_search=al*", "&_eager=boss|staff|notes|team|grants|likes|people|author"} {
 			get("GET list", at+"?_sort=id"+order)
 		}
-		for _, words := range []string{"alpha", "same", "same+alpha", "alpha+beta", "one+two"} { // in the order of the search itself
+		for _, words := range []string{"alpha", "same", "same+alpha", "alpha+beta", "one+two"} { // in the order of the search results
 			get("_search", at+"?_total=1&_search="+words)
 			get("_search", at+"?_after=&_count=1&_search="+words)
 		}
@@ -228,8 +228,8 @@ func plainProbes() (all []probe) {
 	return all
 }
 
-// writingProbes are writes that ann may try. The values of permitted writes do not change anything,
-// and the answers are compared.
+// writingProbes returns writes that ann may try. The values in permitted writes change nothing, so
+// the answers can be compared.
 func writingProbes() (all []probe) {
 	add := func(name, via, method, target, body string, header ...string) {
 		all = append(all, probe{via: via, name: name, method: method, target: target, body: body, header: header})
@@ -237,7 +237,7 @@ func writingProbes() (all []probe) {
 	for _, name := range []string{"[salary]", "[Salary]", "[remark]", "[income]", "[report]", "passport$[number]", "passport.[number]", "boss.[salary]", "team.[budget]", "[grants]", "boss.name", "vault.code", "staff"} {
 		plain := strings.NewReplacer("[", "", "]", "").Replace(name)
 		for _, value := range valueForms {
-			if name == "staff" && value != `["n3"]` { // she may change her own staff
+			if name == "staff" && value != `["n3"]` { // ann may change her own staff
 				continue
 			}
 			member := fmt.Sprintf(`%q:%s`, plain, value)
@@ -272,7 +272,7 @@ func writingProbes() (all []probe) {
 	return append(all, writesOfRows()...)
 }
 
-// writesOfRows mention items that ann may not read.
+// writesOfRows returns writes that mention items that ann may not read.
 func writesOfRows() (all []probe) {
 	add := func(via, method, target, body string, header ...string) {
 		all = append(all, probe{via: via, method: method, target: target, body: body, header: header})
@@ -301,7 +301,7 @@ func writesOfRows() (all []probe) {
 			add(p.via, p.method, p.target, p.body)
 		}
 	}
-	// She may use notes, so she can find out which notes exist, and no more about them.
+	// ann may use notes, so she can find out which notes exist, and nothing else about them.
 	for _, id := range []string{"n3", "n9"} {
 		for _, body := range []string{`{"likes":{"add":[%q]}}`, `{"likes":{"remove":[%q]}}`, `{"notes":{"add":[%q]}}`} {
 			add("collection of rows", "PATCH", "/rest/crud/person@m/p1", fmt.Sprintf(body, id))

@@ -17,7 +17,7 @@ const secretsApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "who": "oauth", "token1": "token"}}}}}`
 
-// secretRequests bring a secret each, "canary-…", by every way that takes one,
+// secretRequests contain a secret each, "canary-…", in every place where the server accepts one,
 // right or wrong, well or badly formed: method, path, body, headers.
 var secretRequests = [][]string{
 	{"GET", "/rest/simple", "", "Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("admin@local:canary-basic"))},
@@ -58,7 +58,7 @@ var secretRequests = [][]string{
 	{"GET", "/rest/crud/user@s", ""},
 }
 
-// secretText is a value that only its owner may read.
+// secretText matches values that only their owner may read.
 var secretText = regexp.MustCompile(`canary-[a-z]+|canary%zz|argon2id|pbkdf2`)
 
 // TestSecretsAreNotRevealed sends secrets in every possible way and looks for them in the
@@ -100,7 +100,7 @@ func TestSecretsAreNotRevealed(t *testing.T) {
 	})
 }
 
-// liveSecrets are one of each that the server gives, used once.
+// liveSecrets gets one secret of each kind from the server and uses it once.
 func (c *caseRun) liveSecrets() map[string]string {
 	c.Helper()
 	admin := "Basic " + base64.StdEncoding.EncodeToString([]byte("admin@local:secret"))

@@ -20,7 +20,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// onServers runs a test with a server of an application on each.
+// onServers runs a test with a server of an application on SQLite and on PostgreSQL.
 func onServers(t *testing.T, files map[string]string, test func(t *testing.T, c *caseRun)) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {
@@ -39,7 +39,7 @@ func onServers(t *testing.T, files map[string]string, test func(t *testing.T, c 
 	}
 }
 
-// ask sends a request; header is name, value and so on.
+// ask sends a request. header is alternately names and values.
 func (c *caseRun) ask(method, target, body string, header ...string) (*http.Response, string) {
 	c.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, "http://"+c.addr+target, strings.NewReader(body))
@@ -75,8 +75,8 @@ const onceApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "who": "oauth"}}}}}`
 
-// atOnce does something a hundred times at once and returns the answers that
-// came with the status.
+// atOnce calls a function a hundred times at once. It returns the answers with the status, and the
+// numbers of other answers by status.
 func atOnce(do func() (*http.Response, string), status int) (answers []string, others map[int]int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -100,8 +100,8 @@ func atOnce(do func() (*http.Response, string), status int) (answers []string, o
 	return answers, others
 }
 
-// TestCredentialsAreUsedOnce uses one code, one refresh token and one idempotency key a
-// hundred times at once, each in a connection of its own: it counts once.
+// TestCredentialsAreUsedOnce uses one code, one refresh token and one idempotency key a hundred
+// times at the same time, on separate connections. Only one use may succeed.
 func TestCredentialsAreUsedOnce(t *testing.T) {
 	onServers(t, map[string]string{"deploy.json": onceApplication}, func(t *testing.T, c *caseRun) {
 		code := c.code()
@@ -153,7 +153,7 @@ func member(t *testing.T, text, name string) string {
 	return value
 }
 
-// code is the request that exchanges a code of the public client app.
+// code returns the form that exchanges an authorization code of the public client app.
 func (c *caseRun) code() url.Values {
 	c.Helper()
 	const verifier = "0123456789012345678901234567890123456789012"
@@ -179,8 +179,8 @@ const hostileApplication = `{"namespace": "s",
    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}},
    "authMode": {"crud": "none", "acceptor": "none", "probe": "none", "strings": "none"}}}}}`
 
-// hostileTexts are names that would be something else if they were ever put into
-// a statement, a path or a format.
+// hostileTexts are names that would have another meaning if the server put them into a statement, a
+// path or a format.
 var hostileTexts = []string{`'`, `"`, "`", `\`, `;`, `--`, `/*`, `*/`, `$1`, `?`, `%s`, `%`, `_`, `:a`, `@a`, `title'`, `title"`, `title";DROP TABLE "canary@s";--`, `title' OR '1'='1`, `title" IS NOT NULL OR "title`, `title)`, `title) OR (1=1`,
 	`title/**/OR/**/1=1`, `title->>'a'`, `title::text`, `title COLLATE "C"`, `(SELECT song FROM canary)`, `n1' UNION SELECT * FROM canary--`, `n||song`, `up.title"`, `up"."title`, `up.`, `.`, `..`, `up..title`, `$`, `$$`, `$$now`, `$title`, `title$`, `title$x`, `__proto__`,
 	`constructor`, `rowid`, `oid`, `ctid`, `xmin`, `sqlite_master`, `pg_catalog.pg_user`, `information_schema.tables`, "title\x00", "ti\ttle", "title\r\nX: y", "ｔitle", "tıtle", "TITLE", "\u202etitle", "😀", `{{.}}`, `${7*7}`, `<script>`, `../../etc/passwd`, `%27`, `%00`, `#account`, `#token`,

@@ -14,7 +14,7 @@ import (
 var securityTests = []struct {
 	name  string
 	tests []string
-	none  string // why no test is needed
+	none  string // reason why no test is needed
 }{
 	{name: "hidden data in conditions", tests: []string{"cmd/restsrv.TestHiddenDataMatrix", "cmd/restsrv.TestHiddenAttributesMatrix", "testdata/access-attributes.txtar", "testdata/access-search.txtar", "testdata/access-script.txtar", "testdata/access-eager.txtar",
 		"engine.TestHiddenIsUnknown", "engine/access.TestHiddenAttributesAreUnknown", "engine/access.TestNothingShowsWhatIsHidden", "builtin/crud.TestHiddenInRequests", "engine/script.TestHiddenInScripts"}},

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestSlowBodies checks that a client cannot keep a connection by announcing a
-// body and never sending it, with or without credentials: every request is
-// answered and its connection ends.
+// TestSlowBodies checks that a client cannot hold a connection open if it announces a body and
+// never sends it, with or without credentials. Every request must get an answer, and its connection
+// must end.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	p := start(t, application(t, map[string]string{

@@ -19,14 +19,14 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// Bounds of TestSlowClients.
+// Limits of TestSlowClients.
 const (
-	slowClients   = 200 // of each kind
-	maxSlowMemory = 400 // MiB that the server may use during the attack
+	slowClients   = 200 // number of each kind
+	maxSlowMemory = 400 // maximum memory of the server during the attack, in MiB
 )
 
-// slowRequests are the requests of slow clients. pace is how many bytes a second
-// they read of the answer or send of the body.
+// slowRequests are the requests of slow clients. pace is the number of bytes per second that a
+// client reads of the answer or sends of the body.
 var slowRequests = []struct {
 	name, head string
 	body       bool
@@ -37,10 +37,10 @@ var slowRequests = []struct {
 	{"sends 1 byte/s", "POST /rest/acceptor HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 30000000\r\n", true, 1},
 }
 
-// TestSlowClients: clients that do not read their answers or do not send their
-// bodies use a bounded amount of memory, and do not keep other clients and scripts
-// from being served. RESTSRV_SLOW is the duration of the attack; if it is set, the
-// test also checks the response times.
+// TestSlowClients checks that clients that do not read their answers or do not send their bodies
+// use a limited amount of memory, and that the server serves other clients and scripts meanwhile.
+// RESTSRV_SLOW is the duration of the attack; if it is set, the test also checks the response
+// times.
 func TestSlowClients(t *testing.T) {
 	databases := map[string]func(t *testing.T) []string{
 		"sqlite":   func(*testing.T) []string { return nil },
@@ -111,8 +111,8 @@ func fillBig(t *testing.T, p *process) {
 	}
 }
 
-// serveOthers reads objects and calls a script for a time, and returns the 99th
-// percentile of the response times. No request may fail.
+// serveOthers reads objects and calls a script for some time. It returns the 99th percentile of the
+// response times. No request may fail.
 func serveOthers(t *testing.T, p *process, d time.Duration) time.Duration {
 	t.Helper()
 	var mu sync.Mutex
@@ -141,8 +141,8 @@ func serveOthers(t *testing.T, p *process, d time.Duration) time.Duration {
 	return took[len(took)*99/100]
 }
 
-// slowClient sends one request on a connection of its own and returns when the
-// connection ends, or after a minute.
+// slowClient sends one request on its own connection. It returns when the connection ends, or after
+// a minute.
 func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -154,7 +154,7 @@ func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool)
 		return
 	}
 	in := bufio.NewReaderSize(c, 16)
-	if !body { // a client that was refused waits and tries again
+	if !body { // a client whose request was refused waits and tries again
 		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if resp, err := http.ReadResponse(in, nil); err != nil || resp.StatusCode != 200 {
 			time.Sleep(time.Second)

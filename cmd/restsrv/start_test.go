@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// manyTowns is an application with a data folder that takes a while to import.
-// The towns refer to each other, and there are files of acl and inline objects.
+// manyTowns is an application with a data folder whose import takes a while. The towns refer to
+// each other, and there are acl files and objects in deploy.json.
 func manyTowns(t *testing.T, n int) string {
 	t.Helper()
 	files := map[string]string{
@@ -38,7 +38,7 @@ func manyTowns(t *testing.T, n int) string {
 	return dir
 }
 
-// towns counts the towns that a server has.
+// towns returns the number of towns on a server.
 func (p *process) towns(t *testing.T) int64 {
 	t.Helper()
 	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
@@ -53,9 +53,8 @@ func (p *process) towns(t *testing.T) int64 {
 	return int64(len(list))
 }
 
-// TestFirstStartCutOff kills servers in the middle of their first start. No
-// server answers before the data are complete, and a server that is not killed
-// completes the work of the others.
+// TestFirstStartCutOff kills servers during their first start. No server may answer before the data
+// are complete, and a server that is not killed must complete the work of the others.
 func TestFirstStartCutOff(t *testing.T) {
 	t.Parallel()
 	const n = 900
@@ -92,8 +91,8 @@ func TestFirstStartCutOff(t *testing.T) {
 	}
 }
 
-// TestFirstStartTogether starts servers on one new database: one fills it while
-// the others wait, and all have the same.
+// TestFirstStartTogether starts several servers on one new database. One of them must fill it while
+// the others wait, and all must have the same data.
 func TestFirstStartTogether(t *testing.T) {
 	t.Parallel()
 	const n = 300

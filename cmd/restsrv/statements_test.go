@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// library has a class without implicit loads, books, with an author and a shelf
-// of other classes.
+// library is an application with books. Each book has an author and a shelf of other classes. The
+// class of books loads no references by itself.
 const library = `{
   "namespace": "lib",
   "classes": [
@@ -26,12 +26,12 @@ const library = `{
   }}}
 }`
 
-// selects matches statements that read classes of the application. Statements
-// that read grants come at other times and are left out.
+// selects matches statements that read classes of the application. It does not match statements
+// that read grants, because they occur at other times.
 var selects = regexp.MustCompile(`msg=statement .*?sql="?SELECT .*? FROM \\"[^#]`)
 
-// TestStatementsOfLoading counts the statements in the log: one for the list and
-// one for each distinct path, for any number of rows.
+// TestStatementsOfLoading counts the statements in the log. There must be one for the list and one
+// for each distinct path, for any number of rows.
 func TestStatementsOfLoading(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { statementsOfLoading(t, "") })
@@ -66,10 +66,10 @@ func statementsOfLoading(t *testing.T, db string) {
 		"book@lib?_count=100&_eager=author|author&_eager=shelf":                  3,
 		"book@lib?_count=100&_eager=shelf.books.author":                          4,
 		"book@lib?_count=100&_total=1":                                           1,
-		"book@lib?_count=1&_total=1&_offset=1000":                                3, // the page is empty: it is read again, and counted
+		"book@lib?_count=1&_total=1&_offset=1000":                                3, // the page is empty, so it is read again and counted
 		"book@lib?_count=100&_eager=author&_total=1":                             2,
 		"book@lib?_count=100&_eager=author|shelf&_sort=-author.name&shelf.name=": 1, // no object is found
-		"labelled@lib?_count=100":                                                2, // its display string needs the author
+		"labelled@lib?_count=100":                                                2, // the display string needs the author
 		"labelled@lib?_count=100&_eager=author":                                  2,
 		"book@lib/b1?_eager=author|shelf":                                        3,
 	} {

@@ -30,10 +30,10 @@ const tableLockScript = `module.exports = {
   }),
 };`
 
-// TestTableLock locks the table of a class, as an operator's command does, while
-// clients read and write that class and another one. The other class is served as
-// before, and requests that need the table are answered 503 in time, as /readyz is.
-// RESTSRV_LONG=1 locks it for a minute.
+// TestTableLock locks the table of a class, as a command of an operator does, while clients read
+// and write this class and another one. The server must answer requests for the other class as
+// before. Requests that need the locked table must get 503 in time, and /readyz must answer in time
+// too. RESTSRV_LONG=1 locks it for a minute.
 func TestTableLock(t *testing.T) {
 	lock := 4 * time.Second
 	if os.Getenv("RESTSRV_LONG") != "" {
@@ -107,7 +107,7 @@ func TestTableLock(t *testing.T) {
 	}
 }
 
-// answered is how long requests took, in order, and their answers by status.
+// answered holds the sorted response times of requests, and the number of answers by status.
 type answered struct {
 	times   []time.Duration
 	answers map[int]int
@@ -119,8 +119,8 @@ func (m answered) String() string {
 	return fmt.Sprintf("%d requests, median %v, p99 %v, worst %v, answers %v", len(m.times), m.times[len(m.times)/2].Round(time.Microsecond), m.p99().Round(time.Microsecond), m.times[len(m.times)-1].Round(time.Millisecond), m.answers)
 }
 
-// measure has clients send requests until over is set. Each waits a little between
-// two requests. A 503 must have a Retry-After.
+// measure starts clients that send requests until over is set. Each client waits a little between
+// two requests. An answer 503 must have the header Retry-After.
 func (c *caseRun) measure(over *atomic.Bool, clients int, requests ...string) func() answered {
 	m := answered{answers: map[int]int{}}
 	var mu sync.Mutex
@@ -149,7 +149,7 @@ func (c *caseRun) measure(over *atomic.Bool, clients int, requests ...string) fu
 	}
 }
 
-// timed sends a request: method, target and body.
+// timed sends a request, written as METHOD TARGET BODY, and measures the time.
 func (c *caseRun) timed(client *http.Client, request string) (status int, took time.Duration, again string) {
 	parts := strings.SplitN(request+" ", " ", 3)
 	r, err := http.NewRequest(parts[0], "http://"+c.addr+parts[1], strings.NewReader(strings.TrimSpace(parts[2])))

@@ -26,7 +26,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestJUnit shows the form that continuous integration reads.
+// TestJUnit checks the report in the format that continuous integration reads.
 func TestJUnit(t *testing.T) {
 	r := &testReport{to: &bytes.Buffer{}}
 	r.beginFile("scripts/a.test.js")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// traced are the calls that change files, or might.
+// traced lists the system calls that change files, or may do so.
 const traced = "open,openat,creat,close,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync_file_range," +
 	"rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,copy_file_range,sendfile,splice,io_uring_setup"
 
@@ -18,9 +18,8 @@ type syscallTold struct {
 	result     string
 }
 
-// replayTrace applies a trace of strace -f -y -x below a directory to a disk. It
-// calls answer with all data that were written to a socket, before it applies the
-// calls after that.
+// replayTrace applies the output of strace -f -y -x to a disk, for files below a directory. When
+// data were written to a socket, it calls answer with them before it applies the next calls.
 func replayTrace(trace io.Reader, dir string, d *disk, answer func(text string)) error {
 	r := &replaying{disk: d, dir: dir, answer: answer, begun: map[string]begun{}}
 	lines := bufio.NewScanner(trace)
@@ -40,7 +39,7 @@ type replaying struct {
 	begun  map[string]begun // by thread
 }
 
-// begun is a call that has not ended, and for fsync the moment of its beginning.
+// begun is a call that has not ended yet. For fsync, moment is the time of its beginning.
 type begun struct {
 	syscallTold
 	moment int
@@ -73,8 +72,9 @@ func (r *replaying) line(text string) error {
 	return r.do(c, r.moment(c))
 }
 
-// outcome parts the arguments of a call from its result, "?" for one that never
-// ended. Lines have megabytes: regular expressions would take minutes for them.
+// outcome splits a call into its arguments and its result, which is "?" if the call never ended. It
+// does not use regular expressions, because lines can have megabytes, for which they would need
+// minutes.
 func outcome(text string) (args, result string) {
 	at := strings.LastIndex(text, " = ")
 	if at < 0 {
@@ -85,7 +85,7 @@ func outcome(text string) (args, result string) {
 	return args, result
 }
 
-// file is the path of the descriptor that a call is about.
+// file returns the path of the file descriptor in a call.
 func (c syscallTold) file() string {
 	descriptor, rest, _ := strings.Cut(c.args, "<")
 	if _, err := strconv.Atoi(descriptor); err != nil && descriptor != "AT_FDCWD" {
@@ -95,7 +95,7 @@ func (c syscallTold) file() string {
 	return path
 }
 
-// texts are the texts among the arguments: paths and data.
+// texts returns the quoted texts in the arguments: paths and data.
 func (c syscallTold) texts() (all []string) {
 	for rest := c.args; ; {
 		start := strings.IndexByte(rest, '"')
@@ -111,7 +111,7 @@ func (c syscallTold) texts() (all []string) {
 	}
 }
 
-// within is a path below the directory, false for others.
+// within returns a path relative to the directory. It returns false for a path outside.
 func (r *replaying) within(path string) (string, bool) {
 	rel, ok := strings.CutPrefix(path, r.dir)
 	return rel, ok && (rel == "" || rel[0] == '/')
@@ -139,9 +139,9 @@ func (r *replaying) tell(c syscallTold) {
 	}
 }
 
-// do takes over a call that has ended.
+// do applies a call that has ended.
 func (r *replaying) do(c syscallTold, moment int) error {
-	if c.result == "?" || c.result[0] == '-' { // it never ended, or failed
+	if c.result == "?" || c.result[0] == '-' { // it never ended, or it failed
 		return nil
 	}
 	switch c.name {
@@ -158,7 +158,7 @@ func (r *replaying) do(c syscallTold, moment int) error {
 	case "pwrite64":
 		n.writes = append(n.writes, writing{c.number(), []byte(c.texts()[0])})
 	case "write":
-		at := int64(0) // files are only written from their beginning on
+		at := int64(0) // programs here write files only from the beginning
 		for _, w := range n.writes {
 			at += int64(len(w.data))
 		}
@@ -172,13 +172,13 @@ func (r *replaying) do(c syscallTold, moment int) error {
 	return nil
 }
 
-// number is the last of the arguments.
+// number returns the last argument.
 func (c syscallTold) number() int64 {
 	n, _ := strconv.ParseInt(c.args[strings.LastIndex(c.args, " ")+1:], 10, 64)
 	return n
 }
 
-// named takes over a call about names.
+// named applies a call that changes names.
 func (r *replaying) named(c syscallTold) error {
 	paths := c.texts()
 	if len(paths) == 0 {

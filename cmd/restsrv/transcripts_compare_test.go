@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Values that differ each time, and their forms in the record and here: generated ids,
-// ids of files, times, and tokens, which the record shortens.
+// passing lists values that differ each time, in the forms of the record and of restsrv: generated
+// ids, ids of files, times, and tokens, which are shortened in the record.
 var passing = []struct{ theirs, ours string }{
 	{`[0-9a-f]{8}-[0-9a-f]{4}-11f1-[0-9a-f]{4}-[0-9a-f]{12}`, `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`},
 	{`\bcm[0-9a-z]{23}\b`, `\b[a-z2-7]{26}\b`},
@@ -34,7 +34,7 @@ func anyOf(pattern func(i int) string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// masked replaces the values of our text that differ each time.
+// masked replaces the values in a text of restsrv that differ each time.
 func masked(s string) string {
 	return passingOurs.ReplaceAllString(oursAlone.ReplaceAllString(s, "${1}…"), "…")
 }
@@ -42,12 +42,12 @@ func masked(s string) string {
 // oursAlone matches ids of requests and of tokens, which IONDV does not send.
 var oursAlone = regexp.MustCompile(`("requestId":")[^"]*|(\b)[0-9a-f]{16}\b`)
 
-// counterparts maps values of the record that differ each time to ours.
+// counterparts maps such values in the record to those of restsrv.
 type counterparts map[string]string
 
-// same reports whether our text is the recorded one. A value that differs each time
-// may be any of its kind at first, and must be the same afterwards; … stands for
-// omitted text. If prefix is set, more text may follow.
+// same reports whether a text of restsrv is equal to the recorded one. Where the record has a value
+// that differs each time, the first text may have any value of this kind, and later ones must have
+// the same. … stands for omitted text. If prefix is set, more text may follow.
 func (k counterparts) same(theirs, ours string, prefix bool) bool {
 	var pattern strings.Builder
 	var names []string
@@ -86,18 +86,18 @@ func (k counterparts) same(theirs, ours string, prefix bool) bool {
 
 var leftOut = regexp.MustCompile(` ?… ?`)
 
-// replied is our answer.
+// replied is an answer of restsrv.
 type replied struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// problem is the code of problem+json, "" for other answers.
+// problem returns the code in an answer of type problem+json. It returns "" for other answers.
 func (r replied) problem() string {
 	var p struct{ Code string }
 	if r.header.Get("Content-Type") == "application/problem+json" {
-		_ = json.Unmarshal([]byte(r.body), &p) // no code is a finding
+		_ = json.Unmarshal([]byte(r.body), &p) // a missing code is reported as a difference
 	}
 	return p.Code
 }
@@ -118,10 +118,11 @@ func (r replied) brief() string {
 	return quoted(masked(r.body))
 }
 
-// says matches the sentence of a page.
+// says matches the message on an HTML page.
 var says = regexp.MustCompile(`<pre>([^<]*)`)
 
-// whole pins an answer: status, type and body, a long one by its checksum.
+// whole returns the status, the type and the body of an answer. A long body is replaced with its
+// checksum.
 func (r replied) whole() string {
 	body := masked(r.body)
 	if len(body) > 400 {
@@ -144,12 +145,12 @@ func quoted(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// compared are the headers that are compared beside the type where the record
-// has them. Of ETag only that it is there: the record leaves out most.
+// compared lists the headers that are compared if the record has them, besides the type. For ETag,
+// only its presence is compared, because the record omits most ETags.
 var compared = []string{"allow", "location"}
 
-// differences lists the differences of an answer from the recorded one, one line each,
-// sorted: the place, recorded -> ours.
+// differences returns the differences between the recorded answer and that of restsrv, one in each
+// line, sorted: the place, recorded -> restsrv.
 func (k counterparts) differences(e *recorded, r replied) []string {
 	found := map[string]bool{}
 	tell := func(format string, args ...any) { found[fmt.Sprintf(format, args...)] = true }
@@ -185,8 +186,8 @@ func (k counterparts) differences(e *recorded, r replied) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// decode reads JSON that may be cut short: a member that is not there as a whole
-// is left out, and its objects have the member unread.
+// decode reads JSON whose end may be missing. If a member is incomplete, it is left out, and its
+// object or list is marked with unread.
 func decode(s string) (v any, ok bool) {
 	if !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
 		return nil, false
@@ -197,7 +198,7 @@ func decode(s string) (v any, ok bool) {
 	return v, err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// unread marks objects and lists that were cut.
+// unread marks objects and lists that are incomplete.
 type unread struct{}
 
 func decodeNext(d *json.Decoder) (any, error) {

@@ -11,20 +11,20 @@ import (
 // recorded is one recorded exchange with IONDV.
 type recorded struct {
 	section, name string
-	line          int // in the record
+	line          int // line in the record
 	method, path  string
 	header        [][2]string // as sent
 	body          string
 	status        int
 	answered      map[string]string // header of the answer, by lower-case name
-	want          string            // its body
-	total         int               // bytes of that body, if the record has only its beginning
-	broken        bool              // the answer was: its header is not recorded
+	want          string            // body of the answer
+	total         int               // length of the body in bytes, if the record contains only its beginning
+	broken        bool              // the answer was damaged, so its header is not recorded
 }
 
-// readRecord reads a record of exchanges: sections and exchanges are headings,
-// and an exchange is a block of code. Lines with > were sent, lines with < are
-// the head of the answer, and the text after an empty line is its body.
+// readRecord reads a record of exchanges. Sections and exchanges begin with headings, and an
+// exchange is a code block. Lines with > were sent, lines with < are the head of the answer, and
+// the text after an empty line is its body.
 func readRecord(file string) (all []*recorded, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

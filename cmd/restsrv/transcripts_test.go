@@ -19,11 +19,10 @@ import (
 
 var updateTranscripts = flag.Bool("update", false, "write testdata/transcripts.txt")
 
-// TestTranscripts sends restsrv all requests that were once sent to IONDV, with
-// the same application and in the same order. It reports for each exchange
-// whether the answer is the recorded one, or differs by a decision: see
-// testdata/transcripts/decisions.txt. The report is testdata/transcripts.txt,
-// the same on both databases; -update writes it anew.
+// TestTranscripts sends restsrv all requests that were once sent to IONDV, with the same
+// application and in the same order. For each exchange it reports whether the answer is equal to
+// the recorded one, or differs because of a decision (see testdata/transcripts/decisions.txt). The
+// report must be equal to testdata/transcripts.txt on both databases. -update writes it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	realApplication(t)
@@ -51,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// firstDifference shows where two texts part.
+// firstDifference returns the first lines in which two texts differ.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
@@ -67,10 +66,10 @@ type replayed struct {
 	*testing.T
 	*realServer
 	known   counterparts
-	session string // the header Cookie of the last account that signed in
+	session string // header Cookie of the last account that signed in
 }
 
-// replayAll asks everything and returns the report.
+// replayAll sends all requests and returns the report.
 func replayAll(t *testing.T, database func() string) string {
 	shared := filepath.Join(root, "..", "shared")
 	record, err := readRecord(filepath.Join(shared, "reference", "iondv-transcripts.md"))
@@ -81,7 +80,7 @@ func replayAll(t *testing.T, database func() string) string {
 	var r *replayed
 	for i, e := range record {
 		secured := strings.HasPrefix(e.section, "CRUD over the secured repository")
-		if i == 0 || secured && record[i-1].section != e.section { // recorded with a database of its own
+		if i == 0 || secured && record[i-1].section != e.section { // it was recorded with a separate database
 			r = newReplay(t, database())
 		}
 		if secured && record[i-1].section != e.section {
@@ -106,8 +105,8 @@ func newReplay(t *testing.T, db string) *replayed {
 		process: start(t, dir, "-db", db), client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
 }
 
-// secured sets the state of the database in the last section of the record:
-// operator@local has a further role, and the moves of workflows were made.
+// secured creates the state of the database for the last section of the record: operator@local has
+// one more role, and the objects have moved in their workflows.
 func (r *replayed) secured() {
 	demo := func(q *http.Request) { q.SetBasicAuth("demo@local", realPassword) }
 	if a := r.call("PATCH", "/rest/crud-sec/workflowBase@develop-and-test/1", `{"person":"demo@local","result":"Done"}`, demo); a.status != http.StatusOK {
@@ -157,10 +156,9 @@ func (r *replayed) ask(e *recorded) replied {
 
 var stood = regexp.MustCompile(`<[^<>\s]+>`)
 
-// here replaces the abbreviations of the record: <user:password> in base64, and
-// tokens of earlier answers. If the exchange that issued a token was not
-// recorded, the token is issued now: a code to the client, any other to
-// demo@local.
+// here replaces the abbreviations in the record: <user:password> in base64, and tokens of earlier
+// answers. If the exchange that issued a token was not recorded, here requests a token now: a code
+// for the client, and any other token for demo@local.
 func (r *replayed) here(e *recorded, s string) string {
 	return stood.ReplaceAllStringFunc(s, func(name string) string {
 		switch inner := strings.Trim(name, "<>"); {

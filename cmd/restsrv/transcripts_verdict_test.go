@@ -12,16 +12,16 @@ import (
 // rule is a decision to answer differently from IONDV.
 type rule struct {
 	name        string
-	cases       int              // tests of this repository that check the decision
-	differences []*regexp.Regexp // which it explains
-	exchanges   []*regexp.Regexp // sections; empty means all
-	used        []bool           // of differences and exchanges: whether they were met
+	cases       int              // number of tests in this repository that check the decision
+	differences []*regexp.Regexp // differences that it explains
+	exchanges   []*regexp.Regexp // sections and exchanges in which it applies; empty means all
+	used        []bool           // for each of differences and exchanges: whether it was used
 }
 
-// readDecisions reads testdata/transcripts/decisions.txt. A paragraph has "rule
-// NAME", "says SENTENCE", which must be in engine/DECISIONS.md, "case FILE: TEXT", a test of this
-// repository and a text in it, and lines "when DIFFERENCE" and "in SECTION: EXCHANGE", in
-// both of which * is any text.
+// readDecisions reads testdata/transcripts/decisions.txt. A paragraph contains "rule NAME"; "says
+// SENTENCE", which must be in engine/DECISIONS.md; "case FILE: TEXT", a test in this repository and
+// a text in it; and lines "when DIFFERENCE" and "in SECTION: EXCHANGE", in both of which * stands
+// for any text.
 func readDecisions(t *testing.T) (rules []*rule) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "transcripts", "decisions.txt"))
@@ -84,7 +84,7 @@ func glob(s string) *regexp.Regexp {
 
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// explains reports whether the rule is why an exchange differs so.
+// explains reports whether the rule explains a difference in an exchange.
 func (r *rule) explains(exchange, difference string) bool {
 	in := len(r.exchanges) == 0
 	for i, e := range r.exchanges {
@@ -102,7 +102,7 @@ func (r *rule) explains(exchange, difference string) bool {
 	return false
 }
 
-// report is the result of each exchange.
+// report collects the results of all exchanges.
 type report struct {
 	rules                  []*rule
 	text                   strings.Builder
@@ -110,8 +110,8 @@ type report struct {
 	equal, decided, wrongs int
 }
 
-// add judges an exchange: it is equal, or a rule explains each difference, or it
-// is wrong.
+// add adds the result of an exchange: it is equal, or a rule explains each difference, or it is
+// wrong.
 func (r *report) add(e *recorded, got replied, differences []string) {
 	if e.section != r.section {
 		fmt.Fprintf(&r.text, "\n%s\n", e.section)
@@ -147,12 +147,12 @@ func (r *report) why(exchange, difference string) string {
 	return ""
 }
 
-// String is the report as a whole.
+// String returns the whole report.
 func (r *report) String() string {
 	return fmt.Sprintf("%d exchanges: %d equal, %d different by decision, %d WRONG\n%s", r.equal+r.decided+r.wrongs, r.equal, r.decided, r.wrongs, r.text.String())
 }
 
-// idle lists the rules and lines that explained no difference.
+// idle returns the rules, and lines of rules, that explained no difference.
 func (r *report) idle() (all []string) {
 	for _, rule := range r.rules {
 		for i, used := range rule.used {

@@ -68,7 +68,7 @@ func TestMatchBody(t *testing.T) {
 		want, body string
 		ok         bool
 	}{
-		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, false}, // one line: the order counts
+		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, false}, // in one line, the order counts
 		{"{\"a\":1,\n\"b\":\"…x\"}", `{"b":"yx","a":1}`, true},
 		{"{\"a\":1\n}", `{"b":2,"a":1}`, false},
 		{"[1,\n2]", `[2,1]`, false},
@@ -87,8 +87,7 @@ func TestMatchBody(t *testing.T) {
 	}
 }
 
-// TestCasesAreReadable checks that every case begins with a description, and
-// can be parsed.
+// TestCasesAreReadable checks that every case begins with a description and can be parsed.
 func TestCasesAreReadable(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {

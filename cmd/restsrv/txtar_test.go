@@ -14,8 +14,8 @@ import (
 // section is one part of a case, after its line "-- name --".
 type section struct{ name, text string }
 
-// readSections splits a case into the comment before the first section, and
-// its sections in order; a name may come again.
+// readSections splits a case into the comment before the first section, and its sections in order.
+// A name may occur several times.
 func readSections(text string) (comment string, sections []section) {
 	at := &comment
 	for _, line := range strings.SplitAfter(text, "\n") {
@@ -88,8 +88,8 @@ var directive = regexp.MustCompile(`\{\{(\w+)((?: (?:\w+|"(?:[^"\\]|\\.)*"))*)\}
 // vars holds the values from the answers of a case so far.
 type vars map[string]string
 
-// expand replaces the directives {{repeat 3 "x"}}, {{hex 0d0a}} and
-// {{base64 "a:b"}}, and the names that are known. Other names stay.
+// expand replaces the directives {{repeat 3 "x"}}, {{hex 0d0a}} and {{base64 "a:b"}}, and known
+// names. It does not change other names.
 func (v vars) expand(s string) string {
 	return directive.ReplaceAllStringFunc(s, func(d string) string {
 		m := directive.FindStringSubmatch(d)
@@ -117,8 +117,8 @@ func (v vars) expand(s string) string {
 	})
 }
 
-// match reports whether s matches the pattern: … is any text, a known {{name}}
-// its value, an unknown one at least one character, then known.
+// match reports whether s matches the pattern. … stands for any text, and a known {{name}} for its
+// value. An unknown name stands for at least one character; then it is known.
 func (v vars) match(pattern, s string) bool {
 	pattern = v.expand(pattern)
 	wild, name := strings.Index(pattern, "…"), directive.FindStringSubmatchIndex(pattern)
@@ -154,7 +154,7 @@ func (v vars) match(pattern, s string) bool {
 	return false
 }
 
-// literal is the part of a pattern before its first wildcard or name.
+// literal returns the part of a pattern before its first wildcard or name.
 func literal(pattern string) string {
 	pattern, _, _ = strings.Cut(pattern, "…")
 	pattern, _, _ = strings.Cut(pattern, "{{")
@@ -163,7 +163,7 @@ func literal(pattern string) string {
 
 var tag = regexp.MustCompile(`(?s)<head\b.*?</head>|<[^>]*>`)
 
-// matchBody compares a body in the way that its expectation is written.
+// matchBody compares a body with an expectation, which may be text, JSON or "visible text".
 func (v vars) matchBody(want []string, body string) bool {
 	text := strings.Join(want, "\n")
 	if visible, ok := strings.CutPrefix(text, "visible text: "); ok {
@@ -190,7 +190,7 @@ func decodeNumbers(s string) (value any, err error) {
 	return value, err
 }
 
-// matchJSON compares decoded JSON; partly allows members that want lacks.
+// matchJSON compares decoded JSON. If partly is set, got may have more fields than want.
 func (v vars) matchJSON(want, got any, partly bool) bool {
 	switch want := want.(type) {
 	case map[string]any:

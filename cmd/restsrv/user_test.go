@@ -15,16 +15,16 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// users is one database with the prompts for passwords.
+// users is a database, with answers to the prompts for passwords.
 type users struct {
 	t       *testing.T
 	path    string
-	answers []string // typed at the terminal; nil for no terminal
+	answers []string // texts typed at the terminal; nil if there is no terminal
 	opened  [2]string
 	closed  int
 }
 
-// call runs restsrv user on a database of its own.
+// call runs restsrv user on the database.
 func (u *users) call(stdin string, args ...string) (out, errs string, err error) {
 	u.t.Helper()
 	var o, e bytes.Buffer
@@ -47,7 +47,7 @@ func (u *users) open(ctx context.Context, config, db string) (*account.Store, fu
 	return accounts, func() error { u.closed++; return shut() }, nil
 }
 
-// accounts opens the database as it is.
+// accounts opens the database.
 func (u *users) accounts() (*account.Store, func() error) {
 	u.t.Helper()
 	ctx := context.Background()
@@ -116,8 +116,8 @@ func TestUserCommands(t *testing.T) {
 	}
 }
 
-// TestShortPasswords: add and passwd refuse a password of fewer than 8
-// characters, typed or piped, unless -force is given.
+// TestShortPasswords checks that add and passwd reject passwords with fewer than 8 characters,
+// typed or piped, unless -force is given.
 func TestShortPasswords(t *testing.T) {
 	u := newUsers(t)
 	const want = "a password has at least 8 characters, found 7; -force accepts it"

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// widened is an application with objects on which an account without grants has rights
-// by roles, stages and the data. The first %s is the roles of class pet, the second
-// other plug-ins.
+// widenedDeploy is an application in which an account without grants has permissions from roles,
+// stages and the data. The first %s stands for the roles of class pet, the second for more
+// plug-ins.
 const widenedDeploy = `{"namespace": "a", "globals": {"plugins": {"securedDataRepo": {"options": {"roleMap": {"pet@a": {"reader": {"sids": ["anonymous"]}%s}}}}%s}},
  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}, "workflows": {"module": "builtin/workflows"}}, "authMode": {"crud": "none", "workflows": "none"}}}},
  "classes": [
@@ -24,17 +24,17 @@ const widenedDeploy = `{"namespace": "a", "globals": {"plugins": {"securedDataRe
 const widenedACL = `{"roles": [{"id": "reader", "permissions": {"c:::pet@a": ["read", "write"]}}, {"id": "keeper", "permissions": {"*": ["full"]}},
  {"id": "chief", "permissions": {"*": ["full"]}}], "users": [{"id": "someone@oauth"}]}`
 
-// faultyDefinition is a definition of access with a mistake.
+// faultyDefinition is a definition of permissions with a mistake.
 type faultyDefinition struct {
 	roles    string // of class pet, after a comma
 	plugins  string // after a comma
-	workflow string // the file
+	workflow string // content of the workflow file
 }
 
 func (d faultyDefinition) String() string { return d.roles + d.plugins + d.workflow }
 
-// faultyDefinitions returns definitions that would give an account more than it has
-// if a part of them were dropped instead of the whole.
+// faultyDefinitions returns definitions that would give an account more permissions if the server
+// ignored only a part of them instead of the whole definition.
 func faultyDefinitions() (all []faultyDefinition) {
 	for _, role := range []string{
 		`"anonymous"`, `{"sids": "anonymous"}`, `{"sids": {"a": "anonymous"}}`, `{"sids": [["anonymous", "$nosuch"]]}`, `{"sids": [["anonymous", 5]]}`,
@@ -70,8 +70,8 @@ func faultyDefinitions() (all []faultyDefinition) {
 	return all
 }
 
-// allowed starts a server with a definition on a database, SQLite if db is empty, and
-// returns the permissions of the account on all objects.
+// allowed starts a server with a definition on a database and returns the permissions of the
+// account for all objects. If db is "", it uses SQLite.
 func (d faultyDefinition) allowed(t *testing.T, db string) map[string]bool {
 	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: db, vars: vars{}}
 	defer c.stopServer()
@@ -101,7 +101,7 @@ func (d faultyDefinition) allowed(t *testing.T, db string) map[string]bool {
 	for _, id := range classes["pet@a"] {
 		body := ask("PUT", "/rest/workflows/pet@a/"+id, `["w@a.t"]`)
 		may["transition of "+id] = strings.TrimSpace(body) == "[]"
-		may[`PUT /rest/workflows/pet@a/`+id+` ["w@a.t"]`] = false // its answer shows it
+		may[`PUT /rest/workflows/pet@a/`+id+` ["w@a.t"]`] = false // the answer already shows the stage
 		for _, attribute := range []string{"name", "owner"} {
 			ask("PATCH", "/rest/crud/pet@a/"+id, `{"`+attribute+`":"`+attribute+`"}`)
 		}
@@ -130,7 +130,7 @@ func TestFaultyDefinitionsGiveNothing(t *testing.T) {
 			if !without[`PATCH /rest/crud/pet@a/p1 {"name":"name"}`] || without["DELETE /rest/crud/pet@a/p1 "] {
 				t.Fatalf("without a faulty definition: got %v, want only the right to change pets", without)
 			}
-			// The probes notice a right that is given.
+			// The requests must detect an additional permission.
 			if with := (faultyDefinition{roles: `, "keeper": {"sids": ["anonymous"]}`}).allowed(t, database(t)); !with["DELETE /rest/crud/pet@a/p1 "] {
 				t.Fatal("a correct definition: got no additional right, want one")
 			}
