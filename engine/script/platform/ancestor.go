@@ -1,7 +1,7 @@
 package platform
 
-// ancestorModules lists the modules of IONDV that services require: parts of framework 4 by their path there, and
-// the packages of framework 5 with the same contents.
+// ancestorModules returns the modules of IONDV that services require, by name. For framework 4, the name is the path
+// of a file. For framework 5, it is the name of the package with the same contents.
 func ancestorModules() map[string]module {
 	all := map[string]module{
 		"core/IonError":                           {file: "ancestor/IonError"},
@@ -35,16 +35,17 @@ func ancestorModules() map[string]module {
 	return all
 }
 
-// errorBases are the names of the modules in core/errors.
+// errorBases are the names of the modules below core/errors.
 var errorBases = []string{
 	"auth", "conditions", "data-repo", "data-source", "file-storage", "front-end", "meta-repo", "validation", "workflow",
 }
 
-// memberModule returns a module that is a member of another module.
+// memberModule returns a module whose exports are a member of another module: the member name of the module of.
 func memberModule(of, name string) module { return module{of: of, member: name} }
 
-// moduleSpellings maps the names of modules in framework 5 to the names in framework 4. It lists only modules whose new
-// name is not @iondv/ and the old name. It also has the name by which the locales of moment require it.
+// moduleSpellings maps names of modules in framework 5 to their names in framework 4. If the new name is only the old
+// name after @iondv/, the module is not listed. It also contains the name by which the locales of moment require
+// moment.
 func moduleSpellings() map[string]string {
 	all := map[string]string{
 		"moment/moment":                                       "moment",

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// single lists single-byte encodings.
+// single contains the encodings with one byte per character.
 var single = map[string]*charmap.Charmap{
 	"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252, "koi8-r": charmap.KOI8R, "ibm866": charmap.CodePage866,
 }
 
-// charsets maps the labels that TextDecoder accepts to the names of encodings.
+// charsets maps the labels that TextDecoder accepts to the names of the encodings.
 var charsets = map[string]string{
 	"utf-8": "utf-8", "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8",
 	"utf-16le": "utf-16le", "utf-16": "utf-16le", "ucs-2": "utf-16le", "unicode": "utf-16le", "utf-16be": "utf-16be",
@@ -23,17 +23,18 @@ var charsets = map[string]string{
 	"koi8-r": "koi8-r", "koi8": "koi8-r", "koi": "koi8-r", "ibm866": "ibm866", "cp866": "ibm866", "866": "ibm866",
 }
 
-// decoder decodes text that arrives in chunks.
+// decoder is the Go part of a TextDecoder. It decodes text that arrives in chunks.
 type decoder struct {
 	js      *goja.Runtime
 	charset string
 	keepBOM bool
 	started bool
-	pending []byte // the bytes of an incomplete character
+	pending []byte // bytes of an incomplete character at the end of the last chunk
 	failed  bool   // the last chunk contained invalid bytes
 }
 
-// decode decodes the next chunk. If last is set, an incomplete character at the end is invalid.
+// decode returns the text of the next chunk. If last is true, no chunk follows, so an incomplete character at the end
+// is invalid.
 func (d *decoder) decode(b []byte, last bool) goja.Value {
 	if len(d.pending) > 0 {
 		b = append(d.pending, b...)
@@ -73,7 +74,7 @@ func (d *decoder) decodeUTF8(b []byte, last bool) goja.Value {
 	return d.js.ToValue(s)
 }
 
-// openUTF8 returns the length of the incomplete character at the end of b.
+// openUTF8 returns the number of bytes at the end of b that are the beginning of a character in UTF-8.
 func openUTF8(b []byte) int {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		if c := b[len(b)-n]; c >= 0xC2 {
@@ -88,8 +89,8 @@ func openUTF8(b []byte) int {
 	return 0
 }
 
-// partialLength returns the number of bytes at the start of b that may belong to one character. The result open is
-// true if the character is incomplete at the end of b.
+// partialLength returns the number of bytes at the start of b that can be one character in UTF-8 or its beginning.
+// open is true if b ends before the character is complete.
 func partialLength(b []byte) (n int, open bool) {
 	low, high, more := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {
@@ -126,7 +127,8 @@ func partialLength(b []byte) (n int, open bool) {
 	return n, false
 }
 
-// validUTF8 decodes b. It replaces each invalid sequence by U+FFFD and reports whether there was one.
+// validUTF8 returns b as text. It replaces each invalid sequence by U+FFFD. The second result is true if there was
+// one.
 func validUTF8(b []byte) (string, bool) {
 	if utf8.Valid(b) {
 		return string(b), false
@@ -182,8 +184,8 @@ func (d *decoder) decodeUTF16(b []byte, last bool) goja.Value {
 	return goja.StringFromUTF16(units)
 }
 
-// decoderNative returns the native functions of TextDecoder and TextEncoder: decoder(label, fatal, keepBOM) and
-// encode(text).
+// decoderNative returns the Go functions for the file modules/encoding.js: decoder(label, fatal, keepBOM) for
+// TextDecoder and encode(text) for TextEncoder.
 func decoderNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"decoder": func(call goja.FunctionCall) goja.Value {

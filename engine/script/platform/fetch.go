@@ -20,7 +20,7 @@ const (
 	maxRedirects        = 10
 )
 
-// message is an HTTP request of a script.
+// message is an HTTP request that a script sends.
 type message struct {
 	url      *webURL
 	method   string
@@ -29,26 +29,26 @@ type message struct {
 	redirect string // "follow", "manual" or "error"
 }
 
-// reply is the response of the server.
+// reply is the response to a message.
 type reply struct {
 	status     int
 	statusText string
-	headers    []string // alternately a name in lower case and its value
+	headers    []string // a name in lower case, its value, the next name, and so on
 	url        string
 	redirected bool
 	body       []byte
-	broken     error // the error that ended the reading of the body, or nil
+	broken     error // error that made the body incomplete, or nil
 }
 
-// errTimeout reports that a request exceeded the time limit of the setting.
+// errTimeout is the error if a request takes longer than Fetch.Timeout.
 type errTimeout struct{ limit time.Duration }
 
 func (e errTimeout) Error() string {
 	return "fetch: the server did not answer within " + e.limit.String() + ", the limit globals.scripts.fetch.timeout of deploy.json"
 }
 
-// send sends a request and reads the whole response, which releases the connection. It checks the URL of the request
-// and of each redirect.
+// send sends a request, follows redirects, and reads the whole response. It checks the URL of the request and of each
+// redirect.
 func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 	limit := f.Timeout
 	if limit <= 0 {
@@ -92,7 +92,7 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 	}
 }
 
-// checkMessage rejects URLs that are not http or https or that contain credentials.
+// checkMessage returns an error if the URL is not an http or https URL, or if it contains a user name or password.
 func checkMessage(m *message) error {
 	switch {
 	case m.url.scheme != "http" && m.url.scheme != "https":
@@ -108,7 +108,7 @@ func (f *Fetch) sendOnce(ctx context.Context, m *message) (*http.Response, error
 	target := &url.URL{Scheme: m.url.scheme, Host: m.url.hostPort(), RawPath: m.url.pathname()}
 	target.Path = string(percentDecode(target.RawPath))
 	if target.EscapedPath() != target.RawPath {
-		target.Opaque = "//" + target.Host + target.RawPath // keeps the path as written
+		target.Opaque = "//" + target.Host + target.RawPath // keeps the path as the script has written it
 	}
 	if m.url.query != nil {
 		target.RawQuery, target.ForceQuery = *m.url.query, *m.url.query == ""
@@ -127,7 +127,8 @@ func (f *Fetch) sendOnce(ctx context.Context, m *message) (*http.Response, error
 	return f.httpClient().Do(r.WithContext(ctx))
 }
 
-// followRedirect changes the request to the target of a redirect. If the origin changes, it removes the credentials.
+// followRedirect changes the request so that it can be sent to the target of a redirect. If the target has another
+// origin, it removes the headers with credentials.
 func (m *message) followRedirect(location string, status int) error {
 	next := parseURL(location, m.url)
 	if next == nil {
@@ -153,7 +154,7 @@ func (m *message) followRedirect(location string, status int) error {
 	return nil
 }
 
-// readResponse copies the response into r. The body is limited to MaxBytes.
+// readResponse copies the response into r. It reads at most Fetch.MaxBytes of the body.
 func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response *http.Response) {
 	defer response.Body.Close()
 	r.status, r.url = response.StatusCode, m.url.href()
@@ -186,8 +187,8 @@ func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response
 	}
 }
 
-// explainError returns the error to report for a failed request. The error contains no addresses of the internal
-// network.
+// explainError returns the error that the script gets for a failed request. It does not contain addresses, which
+// could reveal the internal network.
 func explainError(ctx context.Context, m *message, err error) error {
 	var late errTimeout
 	switch {
@@ -201,7 +202,7 @@ func explainError(ctx context.Context, m *message, err error) error {
 	return &errNetwork{m.url.hostPort(), err}
 }
 
-// errNetwork is a network failure.
+// errNetwork is the error if the connection to a server failed.
 type errNetwork struct {
 	host string
 	err  error
@@ -212,14 +213,14 @@ func (e *errNetwork) Error() string { return "fetch failed: " + e.host + ": " + 
 // Unwrap returns the error of the network.
 func (e *errNetwork) Unwrap() error { return e.err }
 
-// forbiddenHeaders are headers that scripts must not set: they control the connection, or name a host other than the
-// checked one.
+// forbiddenHeaders are the headers that scripts must not set: they control the connection, or could name another host
+// than the one that was checked.
 var forbiddenHeaders = []string{
 	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// newMessage validates the method and the headers of a script's request and returns the request.
+// newMessage returns a message. It returns an error if the method or a header is not allowed.
 func newMessage(u *webURL, method string, headers []string, body []byte, redirect string) (*message, error) {
 	m := &message{url: u, method: method, header: http.Header{}, body: body, redirect: redirect}
 	switch strings.ToUpper(method) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// checkHost returns an error if the host of a URL is not in the allowlist of the setting.
+// checkHost returns an error if Fetch.Hosts does not contain the host of a URL.
 func (f *Fetch) checkHost(u *webURL) error {
 	host, port := strings.TrimSuffix(u.host, "."), u.port
 	usual := port == ""
@@ -39,7 +39,8 @@ func (f *Fetch) checkHost(u *webURL) error {
 	return refusedError("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
 }
 
-// splitHost splits an entry of the allowlist, host or host:port, and normalizes the host as the URL parser does.
+// splitHost splits an entry of Fetch.Hosts, which is host or host:port. It normalizes the host as the URL parser
+// does, so that hosts can be compared.
 func splitHost(entry string) (host, port string) {
 	host = strings.ToLower(entry)
 	if strings.Count(host, ":") == 1 || strings.Contains(host, "]:") {
@@ -59,7 +60,7 @@ func splitHost(entry string) (host, port string) {
 	return prefix + host, port
 }
 
-// errRefused is the error for a request that scripts must not send. Its message addresses the author of the script.
+// errRefused is the error for a request that scripts must not send. The message is for the author of the script.
 type errRefused struct{ message string }
 
 func (e *errRefused) Error() string { return e.message }
@@ -68,9 +69,9 @@ func refusedError(format string, args ...any) error {
 	return &errRefused{fmt.Sprintf(format, args...)}
 }
 
-// innerNetworks lists networks that are not public, in addition to those that netip knows: the "this" network,
-// shared addresses of providers, protocol assignments, benchmarks, reserved addresses, and IPv6 addresses that stand
-// for other addresses.
+// innerNetworks contains networks that are not public, in addition to those that package netip knows: the "this"
+// network, shared addresses of providers, protocol assignments, benchmarks, and reserved addresses. It also contains
+// IPv6 addresses that stand for IPv4 addresses.
 var innerNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
@@ -94,11 +95,13 @@ func isInternal(a netip.Addr) bool {
 	return false
 }
 
-// errInner is the error for a connection to an internal address. It does not contain the address.
+// errInner is the error for a connection to an internal address. It does not contain the address, because scripts see
+// the text.
 var errInner = errors.New("a private address")
 
-// newClient returns the HTTP client of fetch. It connects only to addresses for which pass returns true, which it
-// checks after name resolution. It does not follow redirects, keeps no cookies and uses no proxy.
+// newClient returns an HTTP client for fetch. It connects only to addresses for which pass returns true. The check
+// follows the resolution of the host name, so a name cannot lead to another address. The client does not follow
+// redirects, keep cookies or use a proxy.
 func newClient(pass func(netip.Addr) bool) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
@@ -119,7 +122,7 @@ func newClient(pass func(netip.Addr) bool) *http.Client {
 	}
 }
 
-// The clients of the process: one for public addresses only, one for all addresses.
+// The HTTP clients of the process: one for public addresses only, the other for all addresses.
 var (
 	publicClient = sync.OnceValue(func() *http.Client {
 		return newClient(func(a netip.Addr) bool { return !isInternal(a) })

@@ -15,11 +15,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// fetcher has the functions of fetch.
+// fetcher implements the functions that fetchNative returns.
 type fetcher struct{ *Platform }
 
-// fetchNative returns the native functions of fetch: send(request), which returns {promise, cancel}, and functions
-// that read and make bodies.
+// fetchNative returns the Go functions for the files modules/fetch.js and modules/body.js: send(request), which
+// returns {promise, cancel}, and functions that read and create bodies.
 func fetchNative(p *Platform) goja.Value {
 	return p.newNatives(natives{
 		"send": fetcher{p}.sendRequest,
@@ -36,10 +36,11 @@ func fetchNative(p *Platform) goja.Value {
 	})
 }
 
-// Answer returns {data, headers, status} for a Response, and nil for any other object.
+// Answer returns the object {data, headers, status} for a Response, so that a handler can return a Response. It
+// returns nil for any other object.
 func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	if p.modules["#fetch"] == nil {
-		return nil // no script of this VM has made a Response
+		return nil // no script of this VM has used Response
 	}
 	answer, _ := goja.AssertFunction(p.Module("#fetch").(*goja.Object).Get("answer"))
 	v, err := answer(goja.Undefined(), o)
@@ -48,8 +49,8 @@ func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	return made
 }
 
-// sendRequest implements send({url, method, headers, body, redirect}). The promise resolves to a reply, or to {error:
-// message, timeout, code, reason} if the request failed.
+// sendRequest implements send({url, method, headers, body, redirect}). The promise is resolved with the result of
+// newReply. If the request failed, it is resolved with {error: message, timeout, code, reason}.
 func (p fetcher) sendRequest(call goja.FunctionCall) goja.Value {
 	in := call.Argument(0).ToObject(p.js)
 	var headers []string
@@ -119,7 +120,7 @@ func (p fetcher) newFailure(err error) goja.Value {
 	return o
 }
 
-// reason describes the failure without addresses.
+// reason returns a text for the failure that contains no addresses.
 func (e *errNetwork) reason() string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -152,7 +153,7 @@ func (e *errNetwork) code() string {
 	return "ENETWORK"
 }
 
-// joinBytes implements join(parts). It concatenates texts and bytes.
+// joinBytes implements join(parts). It returns the bytes of all parts, which are texts and bytes.
 func (p fetcher) joinBytes(call goja.FunctionCall) goja.Value {
 	var parts [][]byte
 	total := int64(0)
@@ -169,11 +170,11 @@ func (p fetcher) joinBytes(call goja.FunctionCall) goja.Value {
 	return p.arrayBuffer(bytes.Join(parts, nil))
 }
 
-// maxFormParts is the limit of the parts of one form.
+// maxFormParts is the maximum number of parts of one form.
 const maxFormParts = 10_000
 
-// readMultipart implements multipart(bytes, contentType). It returns [name, file name or null, type, bytes] for each
-// part, and undefined if the bytes are not a valid form.
+// readMultipart implements multipart(bytes, contentType). It returns an array with [name, file name or null, type,
+// bytes] for each part of the form. If the bytes are not a valid form, it returns undefined.
 func (p fetcher) readMultipart(call goja.FunctionCall) goja.Value {
 	_, parameters, err := mime.ParseMediaType(textArgument(call, 1))
 	if err != nil || parameters["boundary"] == "" {

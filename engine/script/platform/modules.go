@@ -13,18 +13,19 @@ import (
 //go:embed modules
 var files embed.FS
 
-// module is a built-in module. It is a CommonJS file of the folder modules unless another field is set.
+// module describes a built-in module. Usually, it is a CommonJS file in the folder modules.
 type module struct {
-	file   string  // path below modules, without .js
-	native builder // builds the value that the file receives as native; nil if it needs none
-	build  builder // builds the exports without a file
-	own    string  // name of exports that the host provides
+	file   string  // path of the file below modules, without .js
+	native builder // creates the value of the variable native in the file; nil if the file does not use it
+	build  builder // creates the exports, if there is no file
+	own    string  // name for Host.Own, if the host provides the exports
 
-	of, member string // the module and the member that are the exports
+	of, member string // another module, and its member that is the exports
 }
 
-// moduleLists returns the built-in modules by canonical name, without "node:", in one list for each origin. No name
-// is in two lists. Names that begin with # are for the files of this package only.
+// moduleLists returns the built-in modules by canonical name (see canonicalName). There is one list for each origin,
+// and no name is in two lists. Modules with names that begin with # are for files of this package only; scripts
+// cannot require them.
 func moduleLists() []map[string]module {
 	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), refusedModules(), packageModules(), ancestorModules()}
 }
@@ -39,12 +40,12 @@ func everyModule() map[string]module {
 	return all
 }
 
-// ourModules are the modules of restsrv itself.
+// ourModules returns the modules of restsrv itself.
 func ourModules() map[string]module {
 	return map[string]module{"restsrv": {own: "restsrv"}}
 }
 
-// webModules implement globals of browsers.
+// webModules returns the modules that implement globals of browsers.
 func webModules() map[string]module {
 	return map[string]module{
 		"#encoding": {file: "encoding", native: decoderNative},
@@ -56,11 +57,11 @@ func webModules() map[string]module {
 	}
 }
 
-// momentLocales are the locales of moment besides English. They are those of Intl, and Portuguese in both spellings.
+// momentLocales are the locales of moment besides English: those of Intl, and both kinds of Portuguese.
 var momentLocales = []string{"de", "en-gb", "es", "fr", "it", "ja", "pt", "pt-br", "ru", "zh-cn"}
 
-// packageModules are npm packages that services use. The folder moment contains the package moment, unchanged; it
-// loads a locale when a script first uses it.
+// packageModules returns built-in versions of npm packages that services use. The folder moment contains the package
+// moment, unchanged; it loads a locale when a script first uses it.
 func packageModules() map[string]module {
 	all := map[string]module{
 		"clone":     {file: "ancestor/clone"},
@@ -74,8 +75,8 @@ func packageModules() map[string]module {
 	return all
 }
 
-// canonicalName returns the name that a module is listed under: node:path is path, @iondv/core/IonError is
-// core/IonError. The suffix .js is optional.
+// canonicalName returns the name of a module in the lists. For example, it returns path for node:path, and
+// core/IonError for @iondv/core/IonError.js. It returns false if there is no such module.
 func canonicalName(name string) (string, bool) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "node:"), ".js")
 	if _, ok := moduleTable[name]; ok {
@@ -94,13 +95,15 @@ func canonicalName(name string) (string, bool) {
 	return "", false
 }
 
-// HasModule reports whether a built-in module with this name exists.
+// HasModule reports whether the name stands for a built-in module. That includes modules of Node.js that restsrv does
+// not support: to require one throws an error with the reason.
 func HasModule(name string) bool {
 	name, ok := canonicalName(name)
 	return ok && name[0] != '#'
 }
 
-// Made returns the exports of a built-in module that was required before, or nil. The name must be canonical.
+// Made returns the exports of a built-in module if the VM has already run the module, otherwise nil. The name must be
+// canonical.
 func (p *Platform) Made(name string) goja.Value {
 	if m, ok := p.modules[name].(*goja.Object); ok {
 		return m.Get("exports")
@@ -108,8 +111,8 @@ func (p *Platform) Made(name string) goja.Value {
 	return nil
 }
 
-// Module returns the exports of a built-in module. The first call makes them. It returns nil if HasModule returns
-// false for the name.
+// Module returns the exports of a built-in module. The first call runs the module. It returns nil if there is no such
+// module.
 func (p *Platform) Module(name string) goja.Value {
 	name, ok := canonicalName(name)
 	if !ok {
@@ -119,11 +122,11 @@ func (p *Platform) Module(name string) goja.Value {
 		return m.(*goja.Object).Get("exports")
 	}
 	record := p.js.NewObject()
-	p.modules[name] = record // in a cycle, require returns the exports made so far
+	p.modules[name] = record // if modules require each other in a cycle, require returns the exports so far
 	done := false
 	defer func() {
 		if !done {
-			delete(p.modules, name) // a module that threw is evaluated again at the next call
+			delete(p.modules, name) // a module that has thrown an error runs again at the next call
 		}
 	}()
 	switch m := moduleTable[name]; {
@@ -140,10 +143,11 @@ func (p *Platform) Module(name string) goja.Value {
 	return record.Get("exports")
 }
 
-// texts caches the texts of files.
+// texts caches the results of readModule, by path of the file.
 var texts sync.Map
 
-// readModule returns the text of a file of a module, wrapped in a function with the parameters of a CommonJS module.
+// readModule returns the text of a file in the folder modules. It is wrapped in a function with the variables of a
+// CommonJS module and native.
 func readModule(file string) string {
 	if text, ok := texts.Load(file); ok {
 		return text.(string)
@@ -157,7 +161,7 @@ func readModule(file string) string {
 	return wrapped
 }
 
-// runModule evaluates the file of a module.
+// runModule runs the file of a module. record is the object "module" of the file.
 func (p *Platform) runModule(m module, record *goja.Object) {
 	text := readModule(m.file)
 	p.host.Provide(text)
@@ -185,7 +189,7 @@ func (p *Platform) runModule(m module, record *goja.Object) {
 	must(err)
 }
 
-// must panics with an error of the engine. In a callback of the engine, this throws it.
+// must panics if err is not nil. In a function that goja calls, this throws the error in the script.
 func must(err error) {
 	if err == nil {
 		return

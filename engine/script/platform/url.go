@@ -7,22 +7,23 @@ import (
 	"github.com/dop251/goja"
 )
 
-// webURL is a URL as defined by the WHATWG URL Standard. Checks and requests both use this parser, so that they
-// agree with browsers and with each other about the host of a URL. The parser must be linear, because a script cannot
-// be interrupted in it.
+// webURL is a URL as defined by the WHATWG URL Standard. Both the checks of fetch and the requests use this parser,
+// so that they agree about the host of a URL, as browsers do. The time of the parser must grow linearly with the
+// text, because a script cannot be interrupted in it.
 type webURL struct {
 	scheme             string
 	username, password string // percent-encoded
-	host               string // serialized; "" if hasHost is false or the host is empty
+	host               string // normalized; "" if hasHost is false or the host is empty
 	hasHost            bool
-	port               string // "" for the default port of the scheme
+	port               string // "" if it is the default port of the scheme
 	path               []string
-	opaque             string // replaces path if isOpaque is set
+	opaque             string // used instead of path if isOpaque is true, as in mailto:ann@example.org
 	isOpaque           bool
-	query, fragment    *string // nil if absent
+	query, fragment    *string // nil if the URL does not have it
 }
 
-// specialPorts maps the special schemes, whose URLs must have a host, to their default ports.
+// specialPorts contains the schemes that the standard calls special, with their default ports. Their URLs must have a
+// host, except for file.
 var specialPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
 
 func isSpecial(scheme string) bool {
@@ -30,7 +31,7 @@ func isSpecial(scheme string) bool {
 	return ok
 }
 
-// pathname returns the serialized path.
+// pathname returns the path as text.
 func (u *webURL) pathname() string {
 	if u.isOpaque {
 		return u.opaque
@@ -48,7 +49,7 @@ func (u *webURL) hostPort() string {
 	return u.host + ":" + u.port
 }
 
-// href returns the serialized URL.
+// href returns the whole URL as text.
 func (u *webURL) href() string {
 	var b strings.Builder
 	b.WriteString(u.scheme + ":")
@@ -88,7 +89,7 @@ func (u *webURL) origin() string {
 	return "null"
 }
 
-// parts returns the properties of the object URL, in the order that the file modules/weburl.js expects.
+// parts returns the properties of a JavaScript URL object, in the order that the file modules/weburl.js expects.
 func (u *webURL) parts() []any {
 	part := func(s *string, mark string) string {
 		if s == nil || *s == "" {
@@ -100,8 +101,8 @@ func (u *webURL) parts() []any {
 		u.pathname(), part(u.query, "?"), part(u.fragment, "#")}
 }
 
-// urlNative returns the native functions of URL: parse(text, base), assign(href, name, value), query(text),
-// form(list) and host(text).
+// urlNative returns the Go functions for the file modules/weburl.js: parse(text, base), assign(href, name, value),
+// query(text), form(list) and host(text).
 func urlNative(p *Platform) goja.Value {
 	read := func(v goja.Value) *webURL {
 		if goja.IsUndefined(v) {
@@ -148,7 +149,7 @@ func urlNative(p *Platform) goja.Value {
 	})
 }
 
-// parseForm decodes a query. It returns names and values alternately.
+// parseForm decodes a query such as a=1&b=2. It returns a name, its value, the next name, and so on.
 func parseForm(s string) []string {
 	var list []string
 	for pair := range strings.SplitSeq(s, "&") {
@@ -164,7 +165,7 @@ func parseForm(s string) []string {
 	return list
 }
 
-// writeForm encodes a list of alternate names and values as a query.
+// writeForm encodes a list as a query. The list contains a name, its value, the next name, and so on.
 func writeForm(list []string) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -180,7 +181,7 @@ func writeForm(list []string) string {
 	return b.String()
 }
 
-// percentDecode decodes percent escapes. It keeps a % that is not followed by two hexadecimal digits.
+// percentDecode replaces each % with two hexadecimal digits by the byte that it stands for. It keeps any other %.
 func percentDecode(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -196,8 +197,8 @@ func percentDecode(s string) []byte {
 	return b
 }
 
-// The sets of ASCII characters that are percent-encoded in each part of a URL. Control characters and non-ASCII
-// bytes are always encoded.
+// The ASCII characters that must be percent-encoded in each part of a URL. Control characters and bytes that are not
+// ASCII are always encoded.
 const (
 	fragmentSet  = " \"<>`"
 	querySet     = " \"#<>"

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// parseHost parses and normalizes a host. The host of a special scheme is a domain or an IP address in any of its
-// spellings. It returns false if the host is not valid.
+// parseHost parses and normalizes the host of a URL. If special is true, the scheme is special: the host is then a
+// domain, or an IP address in any of its spellings. It returns false if the host is not valid.
 func parseHost(s string, special bool) (string, bool) {
 	if strings.HasPrefix(s, "[") {
 		if !strings.HasSuffix(s, "]") || strings.Contains(s, "%") {
@@ -42,12 +42,12 @@ func parseHost(s string, special bool) (string, bool) {
 	return domain, true
 }
 
-// hostNames is the processing of host names that the URL Standard requires.
+// hostNames converts domains with other characters than ASCII in the way that the URL Standard requires.
 var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule(),
 	idna.CheckHyphens(false), idna.CheckJoiners(true), idna.VerifyDNSLength(false))
 
-// domainToASCII converts labels to lower case and encodes labels that are not ASCII as Punycode. It returns false if
-// a label is not valid.
+// domainToASCII converts a domain to lower case. It encodes labels that are not ASCII as Punycode (xn--...). It
+// returns false if a label is not valid.
 func domainToASCII(s string) (string, bool) {
 	ascii := !strings.ContainsFunc(s, func(c rune) bool { return c >= 0x80 })
 	if lower := strings.ToLower(s); ascii && !strings.Contains(lower, "xn--") {
@@ -57,7 +57,8 @@ func domainToASCII(s string) (string, bool) {
 	return s, err == nil
 }
 
-// endsInNumber reports whether the last label is a number. Such a host must be an IPv4 address.
+// endsInNumber reports whether the part of a host after the last dot is a number. Such a host must be an IPv4
+// address.
 func endsInNumber(s string) bool {
 	parts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	last := parts[len(parts)-1]
@@ -71,8 +72,8 @@ func endsInNumber(s string) bool {
 	return ok
 }
 
-// ipv4Number parses a decimal, octal (0..) or hexadecimal (0x..) number. Numbers that are too large for an address
-// become another one that is too large.
+// ipv4Number parses a number that is decimal, octal (with the prefix 0) or hexadecimal (0x). If it is too large for
+// an address, so is the result.
 func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {
@@ -91,7 +92,8 @@ func ipv4Number(s string) (uint64, bool) {
 	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// parseIPv4 parses an address of one to four numbers and returns it as four decimal numbers.
+// parseIPv4 parses an IPv4 address of one to four numbers, such as 127.1 or 0x7f000001. It returns the address as
+// four decimal numbers.
 func parseIPv4(s string) (string, bool) {
 	parts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	if len(parts) > 4 {
@@ -113,7 +115,7 @@ func parseIPv4(s string) (string, bool) {
 	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
 }
 
-// writeIPv6 formats an address as hexadecimal groups.
+// writeIPv6 returns an IPv6 address as text with hexadecimal groups only, also if it stands for an IPv4 address.
 func writeIPv6(a netip.Addr) string {
 	if b := a.As16(); a.Is4In6() {
 		return fmt.Sprintf("::ffff:%x:%x", uint16(b[12])<<8|uint16(b[13]), uint16(b[14])<<8|uint16(b[15]))

@@ -7,7 +7,8 @@ import (
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
-// parseURL parses a URL relative to a base, which may be nil. It returns nil if the URL is not valid.
+// parseURL parses the URL s, which may be relative to base. base may be nil. parseURL returns nil if the URL is not
+// valid.
 func parseURL(s string, base *webURL) *webURL {
 	s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' })
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
@@ -25,12 +26,13 @@ func parseURL(s string, base *webURL) *webURL {
 
 type urlParser struct{ u *webURL }
 
-// startsWithSlash reports whether s begins with a path separator of the scheme.
+// startsWithSlash reports whether s begins with a path separator: a slash, or for special schemes also a backslash.
 func (u *webURL) startsWithSlash(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] == '\\' && isSpecial(u.scheme))
 }
 
-// parseStart parses the scheme and selects the parser for the rest.
+// parseStart parses the scheme at the beginning of s and calls the parser for the rest. Like the other parsers, it
+// returns false if the URL is not valid.
 func (p *urlParser) parseStart(s string, base *webURL) bool {
 	u := p.u
 	scheme := schemePattern.FindString(s)
@@ -69,7 +71,7 @@ func (p *urlParser) parseStart(s string, base *webURL) bool {
 	return true
 }
 
-// parseRelative parses a text that has no scheme or the scheme of its base.
+// parseRelative parses a URL without a scheme, or with the scheme of its base, after that scheme.
 func (p *urlParser) parseRelative(s string, base *webURL) bool {
 	u := p.u
 	if u.scheme == "file" {
@@ -85,7 +87,7 @@ func (p *urlParser) parseRelative(s string, base *webURL) bool {
 	return p.resolvePath(s, base)
 }
 
-// resolvePath parses a path and a query relative to those of the base.
+// resolvePath parses a path and a query, which may be relative to those of the base.
 func (p *urlParser) resolvePath(s string, base *webURL) bool {
 	u := p.u
 	switch {
@@ -103,7 +105,7 @@ func (p *urlParser) resolvePath(s string, base *webURL) bool {
 	return p.pathAndQuery(s)
 }
 
-// parseAuthority parses user, password, host, port and the rest of the URL.
+// parseAuthority parses the part of a URL after "//": user, password, host, port and the rest.
 func (p *urlParser) parseAuthority(s string) bool {
 	u := p.u
 	end := strings.IndexAny(s, "/?")
@@ -124,7 +126,7 @@ func (p *urlParser) parseAuthority(s string) bool {
 	return p.hostAndPort(authority) && p.pathAndQuery(rest)
 }
 
-// hostAndPort parses host:port.
+// hostAndPort parses a text such as host or host:port.
 func (p *urlParser) hostAndPort(s string) bool {
 	u := p.u
 	host, port := s, ""
@@ -145,7 +147,7 @@ func (p *urlParser) hostAndPort(s string) bool {
 	return u.setPort(port)
 }
 
-// setPort sets the port from decimal digits. The default port of the scheme becomes "".
+// setPort sets the port, given as decimal digits. The default port of the scheme becomes "".
 func (u *webURL) setPort(s string) bool {
 	n := 0
 	for _, c := range s {
@@ -203,7 +205,7 @@ func (p *urlParser) parseFile(s string, base *webURL) bool {
 	return p.resolvePath(s, base)
 }
 
-// startsWithDrive reports whether a path begins with the drive letter of Windows.
+// startsWithDrive reports whether a path begins with a drive letter of Windows, such as C:.
 func startsWithDrive(s string) bool {
 	return len(s) >= 2 && driveLetter.MatchString(s[:2]) && (len(s) == 2 || strings.IndexByte(`/\?`, s[2]) >= 0)
 }
@@ -228,7 +230,7 @@ func (p *urlParser) setQuery(s string, is bool) {
 	p.u.query = &q
 }
 
-// addPath appends the segments of a path and resolves "." and "..".
+// addPath appends the segments of a path. It resolves the segments "." and "..".
 func (u *webURL) addPath(s string) {
 	if s == "" {
 		if isSpecial(u.scheme) && len(u.path) == 0 {
@@ -261,7 +263,7 @@ func (u *webURL) addPath(s string) {
 	}
 }
 
-// shortenPath removes the last segment. It keeps the drive letter of a file URL.
+// shortenPath removes the last segment of the path, but not the drive letter of a file URL.
 func (u *webURL) shortenPath() {
 	n := len(u.path)
 	if n == 0 || u.scheme == "file" && n == 1 && len(u.path[0]) == 2 && driveLetter.MatchString(u.path[0]) && u.path[0][1] == ':' {
@@ -270,7 +272,7 @@ func (u *webURL) shortenPath() {
 	u.path = u.path[:n-1]
 }
 
-// assignPart sets a property of a URL. It ignores values that would make the URL invalid.
+// assignPart sets a property of a URL object, such as host. It ignores a value that would make the URL invalid.
 func (u *webURL) assignPart(name, value string) {
 	value = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(value)
 	p := &urlParser{u: u}
@@ -319,7 +321,7 @@ func (u *webURL) assignPart(name, value string) {
 	}
 }
 
-// trimOpaque removes the spaces that nothing separates from the end of the URL any more.
+// trimOpaque removes spaces at the end of an opaque path, if no query and no fragment follows.
 func (u *webURL) trimOpaque() {
 	if u.query == nil && u.fragment == nil {
 		u.opaque = strings.TrimRight(u.opaque, " ")
