@@ -32,10 +32,10 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	return s.hideError(ctx, err)
 }
 
-// maySave lists the permissions of a save: the account needs at least one of them.
+// maySave is the value of Admission.May for a save, for which the account needs at least one of these permissions.
 const maySave = engine.MayUse | engine.MayWrite
 
-// admission holds the state of one call of Admit.
+// admission is the state of one call of Admit.
 type admission struct {
 	store *Store
 	w     *conns.Session
@@ -76,7 +76,7 @@ func (ad *admission) checkRecord(r *engine.Record) error {
 	return ad.checkNested(p, r.Values, stored)
 }
 
-// checkExisting checks a record of an item that must exist, and returns that item.
+// checkExisting checks a record for an item that must exist, and returns that item.
 func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engine.Item, error) {
 	if err := ad.store.table.AdmitNamed(ad.w, ad.guard, table.Check{Plan: p, May: ad.asked.May}, slices.Clone(key)); err != nil {
 		return nil, err
@@ -94,9 +94,8 @@ func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engin
 	return it, nil
 }
 
-// checkUpsert checks a record that updates an item or inserts one. pointed is the key that the reference
-// of the outer item holds; it identifies a record without a key. It returns the stored item, or nil
-// if there is none.
+// checkUpsert checks a record that updates an item or inserts one. It returns the stored item, or nil if there is none.
+// pointed is the key in the reference of the outer item; it identifies the item of a nested record that has no key.
 func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locateItem(r); err != nil {
@@ -126,8 +125,8 @@ func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any
 	return stored, ad.store.table.AdmitKeys(ad.w, ad.guard, table.Check{Plan: ad.store.layout.Plans[stored.Class], May: engine.MayWrite}, []any{table.KeyOf(stored)})
 }
 
-// checkNested checks the records in the values of an item of p. stored is the item in the database, or
-// nil if the item is new.
+// checkNested checks the records nested in v, the values of an item of p. stored is the item in the database, or nil if
+// the item is new.
 func (ad *admission) checkNested(p *layout.Plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
 		ip, err := ad.store.layout.PlanOf(r.Class)

@@ -11,15 +11,16 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// setsRestricted reports whether an entry gives a value to a reference with a restricted target.
+// setsRestricted reports whether an entry gives a value to a reference whose target is restricted for the account (see
+// rights.Guard.RestrictsTarget).
 func (sv *permits) setsRestricted(e *entry) bool {
 	return slices.ContainsFunc(sv.guard.RestrictedReferences(e.plan), func(p *engine.Property) bool {
 		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
 	})
 }
 
-// admitEntry denies a record if the account may not write the stored item or, when there is none,
-// may not insert it.
+// admitEntry returns Denied if the account may not change the stored item of an entry or, if there is none, may not
+// create it.
 func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	switch g := sv.guard; {
 	case g == nil || e.admitted && before != nil:
@@ -34,8 +35,8 @@ func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	return nil
 }
 
-// admitGroup is admitEntry for the entries of one class with stored items. existing maps ids to the
-// classes of the items.
+// admitGroup checks like admitEntry that the account may change the items of entries that exist. The entries belong to
+// one class. existing maps ids to the classes of the items.
 func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string]string) error {
 	if sv.guard == nil {
 		return nil
@@ -56,7 +57,7 @@ func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string
 	return nil
 }
 
-// upsertMet writes upserts of one class when it matters whether their items exist. It writes the
+// upsertMet writes upserts of one class if permissions or the journal depend on whether the items exist. It writes the
 // updates first, then the inserts.
 func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(table.BulkRows, sv.store.traits.MaxVariables)) {
@@ -88,8 +89,8 @@ func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// deferCheck records that the account needs the permission for the items in their state at the end of the
-// transaction.
+// deferCheck records that the account needs a permission for items. checkDeferred checks it at the end of the
+// transaction, in the final state of the items.
 func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
@@ -105,7 +106,7 @@ func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	}
 }
 
-// deferChecks is deferCheck for a group of inserts, or of upserts, which under a guard are updates.
+// deferChecks calls deferCheck for a group of entries that were written: inserts, or upserts that were updates.
 func (sv *permits) deferChecks(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
@@ -123,8 +124,9 @@ func (sv *permits) deferKeyChecks(c table.Check, keys ...any) {
 	sv.deferred[c] = append(sv.deferred[c], keys...)
 }
 
-// checkDeferred denies the whole write if the account lacks the permission for an item in its final
-// state. An item that has changed its class since then has an entry for the new class too.
+// checkDeferred returns Denied if the account lacks a recorded permission for an item in its final state. Items that
+// have changed their class since the check was recorded are skipped, because a check for the new class was recorded
+// too.
 func (sv *permits) checkDeferred() error {
 	for c, keys := range sv.deferred {
 		f := sv.guard.RowFilter(c.May, c.Plan.Class)
@@ -153,8 +155,8 @@ func (sv *permits) checkDeferred() error {
 	return nil
 }
 
-// permittedKeys returns those of the members to be removed from a collection for which the account has
-// one of the permissions. A caller does not remove members that it cannot read by leaving them out.
+// permittedKeys returns those of the members to be removed from a collection for which the account has one of the
+// permissions. The others stay: if a caller leaves out members that it cannot read, it does not mean to remove them.
 func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permission) ([]any, error) {
 	if len(keys) == 0 || sv.guard.RowFilter(engine.MayRead, p.Class) == nil {
 		return keys, nil
@@ -163,8 +165,8 @@ func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permis
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
-// admitMembers denies adding items to a collection, or removing them, if that changes the items and
-// the account may not change them.
+// admitMembers checks the addition or removal of members that store a reference to the owner: it returns Denied if the
+// account may not change the members.
 func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard == nil || len(ids) == 0 {
 		return nil
@@ -182,9 +184,9 @@ func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying denies naming members that the account may neither read nor write. The answer would
-// otherwise disclose that they are members already. The permission to use an item does not suffice:
-// it does not disclose the item's references.
+// admitStaying returns Denied if the caller adds items that are members already and that the account may neither read
+// nor write. Success would disclose that they are members. The permission to use an item does not suffice, because it
+// does not disclose the references of the item.
 func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.RowFilter(engine.MayRead, p.Target) == nil {
 		return nil
@@ -197,7 +199,8 @@ func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	return err
 }
 
-// noMember returns the error for a member that does not exist.
+// noMember returns the error for a member that does not exist. It does not disclose this if the account may not refer
+// to all items of the class.
 func (sv *permits) noMember(p *engine.Property, id string) error {
 	if sv.guard.RestrictsTarget(p.Target) {
 		return engine.Denied()

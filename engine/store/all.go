@@ -98,8 +98,8 @@ func (sv *filtered) updateAll(p *layout.Plan, q *engine.Query, v engine.Values) 
 	return sv.changeAll(&b.Builder, p, v, before)
 }
 
-// changeAll runs the statement of an UpdateAll and updates the search words if they may have
-// changed. before holds the former items if cached attributes must be recomputed.
+// changeAll runs the statement of an UpdateAll, journals the changes, and updates search words. before contains the
+// items before the change, if they are needed.
 func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.Stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	checked := sv.guard.RowFilter(engine.MayWrite, p.Class) != nil
@@ -125,7 +125,7 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	return int64(len(items)), sv.store.table.KeepWords(sv.w, p, items...)
 }
 
-// rejectPage rejects a query for one page of the result: the items of the page could change before the
+// rejectPage returns an error for a query that finds only one page: the items of the page could change before the
 // write.
 func rejectPage(q *engine.Query) error {
 	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
@@ -134,7 +134,7 @@ func rejectPage(q *engine.Query) error {
 	return nil
 }
 
-// setAll writes the head of an UPDATE that sets the values that are not Absent for several rows.
+// setAll writes an UPDATE for several rows, up to its condition. It sets the values in v that are not Absent.
 func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
 	for _, property := range p.Stored {
@@ -150,7 +150,8 @@ func (sv *filtered) setAll(b *sqldb.Builder, p *layout.Plan, v engine.Values) {
 	b.Bind(layout.OrNull(sv.editorID(p)))
 }
 
-// updateParts does the work of updateAll, a part at a time.
+// updateParts does the work of updateAll in several parts, to limit the number of items in memory (see
+// layout.Plan.InParts).
 func (sv *filtered) updateParts(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
 	all, err := s.table.RowNumbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)

@@ -12,20 +12,20 @@ import (
 // arrayRows is the maximum number of rows of one statement that takes its rows as arrays.
 const arrayRows = 1000
 
-// bindsArrays reports whether the rows of a statement are bound as one array for each column.
+// bindsArrays reports whether statements bind their rows as one array for each column.
 func (sv *rows) bindsArrays() bool {
 	typ, _ := sv.store.db.Dialect.Array(engine.String, nil)
 	return typ != ""
 }
 
-// asArrays converts the values of rows to one array for each column.
+// asArrays converts the values of rows, row by row, to one array for each column.
 func (sv *rows) asArrays(p *layout.Plan, values []any) []any {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Unnest(sv.store.db.Dialect, p.RowTypes(), values)
 	return b.Args
 }
 
-// copyRows inserts entries by COPY. The entries must be new.
+// copyRows inserts the items of entries by COPY. The items must be new.
 func (sv *rows) copyRows(p *layout.Plan, group []entry) error {
 	w := sv.w
 	if w.Conn == nil {

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// ownerValue returns the value by which the members of a collection refer to its owner.
+// ownerValue returns the value that members of collection p store in their reference to the owner.
 func ownerValue(owner pending, p *engine.Property) any {
 	if p.Binding != nil {
 		return owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
@@ -19,7 +19,7 @@ func ownerValue(owner pending, p *engine.Property) any {
 	return table.KeyOf(owner.item)
 }
 
-// relateBack changes a collection that is stored as references from its members to the owner.
+// relateBack changes a collection of the current owner that is stored as references from its members to the owner.
 func (sv *relations) relateBack(m memberChange) error {
 	p := m.property
 	value := ownerValue(sv.owner, p)
@@ -96,8 +96,8 @@ func (sv *relations) relateBack(m memberChange) error {
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// knownKeys returns the keys of the members as far as they are known before the members are
-// written, the keys that were given as ids, and the keys of the members to be removed.
+// knownKeys returns keys of the members in m: known are the keys that are known before the members are written, ids are
+// those of known that were given as ids, and remove are the keys of the members to be removed.
 func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	t := sv.ordering.tableOf(target)
@@ -122,8 +122,8 @@ func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// findReferring returns whether items of p's target class refer to value, by id. It covers the items in
-// asked and, if all is true, every item that refers to value.
+// findReferring returns, by the id of an item of p's target class, whether the item refers to value as a member of p.
+// The result contains the items with the keys in asked that exist and, if all is true, every item that refers to value.
 func (sv *relations) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.layout.Plans[p.Target]
 	back := target.Table.Column(p.Back)
@@ -155,7 +155,8 @@ func (sv *relations) findReferring(p *engine.Property, value any, asked []any, a
 	return found, nil
 }
 
-// clearBack clears the reference of items that are not members any more, and returns their keys.
+// clearBack clears the reference to the owner in items that are no longer members, and returns their keys. pointing is
+// the result of findReferring.
 func (sv *relations) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
 	leaving := map[string]bool{}
 	for _, key := range remove {
@@ -188,9 +189,9 @@ func (sv *relations) clearBack(p *engine.Property, value any, pointing map[strin
 	return gone, sv.setBack(p, value, nil, gone)
 }
 
-// setBack makes items refer to value. If from is not nil, all of them must still refer to from. If
-// one of them does not, or is deleted, a concurrent transaction has changed it and setBack returns
-// an error that repeats the write.
+// setBack sets the reference to the owner in items to value. If from is not nil, the items must still refer to from. If
+// an item does not, or is deleted, a concurrent transaction has changed it, and setBack returns an error that repeats
+// the write.
 func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	v := engine.NewValues(p.Target)
@@ -238,8 +239,8 @@ func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) err
 	return nil
 }
 
-// setKeyBack is setBack for a reference that is part of the key of the items. The items get another
-// key, and references to them are updated.
+// setKeyBack does the work of setBack if the reference is part of the key of the items. The items get other keys, and
+// references to them are updated.
 func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	for _, key := range ids {
@@ -266,8 +267,8 @@ func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error 
 	return nil
 }
 
-// noteItems reads the items with the keys if the class is journaled or has cached attributes. In the
-// latter case it also adds them to items.
+// noteItems reads the items with these keys if their class is journaled or has cached attributes. If it has cached
+// attributes, noteItems also adds the items to the list items, which is sv.former or sv.written.
 func (sv *relations) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil

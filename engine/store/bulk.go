@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// run writes the entries in order. Entries that can share a statement are written together. run may
-// be called again if the transaction failed, so it does not modify entries.
+// run writes the entries in order. Entries that can share a statement are written together. run may be called again if
+// the transaction failed, so it does not modify entries.
 func (sv *save) run(w *conns.Session, entries []entry) error {
 	if err := sv.beginSave(w); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 	return sv.relations.finish()
 }
 
-// lockAll locks the stored items of the entries in the order of tables. A repeated write calls it
-// so that two saves that waited for each other do not do so again.
+// lockAll locks the stored items of all entries, in the order of tables and keys. A repeated write calls it first: two
+// saves that have waited for each other cannot do so again if they lock their items in the same order.
 func (sv *save) lockAll(entries []entry) error {
 	keys := map[*layout.Table][]any{}
 	for i := range entries {
@@ -67,7 +67,7 @@ func (sv *save) lockAll(entries []entry) error {
 	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.Lock, nil)
 }
 
-// begin resets sv for a new transaction.
+// begin resets the state of the save for a new transaction.
 func (sv *save) begin(w *conns.Session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.deferred, sv.records = w, nil, nil, nil, nil, nil, nil
@@ -77,8 +77,8 @@ func (sv *save) begin(w *conns.Session) {
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }
 
-// beginSave resets sv for a new transaction. If sv writes grants, it also waits for concurrent
-// deletions.
+// beginSave resets the state of the save for a new transaction. If the save writes grants, it also waits until
+// concurrent transactions that delete items have ended.
 func (sv *save) beginSave(w *conns.Session) error {
 	sv.begin(w)
 	if !sv.grants {
@@ -98,9 +98,9 @@ func (sv *save) writeOne(e *entry) error {
 	return nil
 }
 
-// groupLength returns how many of the first entries form a group. Two entries with the same key do
-// not share a group, because the later one must see the result of the earlier one. An entry that
-// closes a group is its last.
+// groupLength returns the number of entries from the first one that can be written together. Two entries with the same
+// key do not share a group, because the later one must see the result of the earlier one. An entry for which mustClose
+// is true is the last of its group.
 func (sv *save) groupLength(entries []entry) int {
 	first := &entries[0]
 	if first.alone {
@@ -144,7 +144,7 @@ func (sv *save) updateEntry(e *entry) error {
 	return sv.rows.afterWrite(e, e.given, it)
 }
 
-// insertAll writes a group of inserts or upserts.
+// insertAll writes a group of entries that are all inserts or all upserts.
 func (sv *save) insertAll(group []entry) error {
 	if len(group) == 0 {
 		return nil
@@ -199,7 +199,8 @@ func (sv *save) insertAll(group []entry) error {
 	return nil
 }
 
-// afterAll does the remaining work for entries after their rows are written.
+// afterAll checks and completes the items of entries after their rows were written: sizes, permissions, files, the
+// journal and other duties of their class.
 func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 	if p.Shares && group[0].how != insert {
 		for i := range group {
@@ -222,9 +223,9 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// blameRecord finds the record that caused the failure of a statement. The failed statement has no
-// effect, so blame tries its rows one by one. If a row fails again, the whole transaction is rolled
-// back. If none fails, the cause is gone and the write goes on.
+// blameRecord finds the entry that made a statement for several entries fail with err. The failed statement has no
+// effect, so blameRecord writes the rows one by one. If a row fails again, it returns the error with the index of the
+// record, and the whole transaction is rolled back. If none fails, the cause is gone and the write goes on.
 func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 	if kind := sv.store.pool.FailureKind(err); kind != sqldb.Other && kind != sqldb.TooLong || sv.w.Ctx.Err() != nil {
 		return err // the error is not caused by a record
@@ -322,9 +323,9 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	return sv.allWritten(p, group, n, rows.Err())
 }
 
-// allWritten returns an error if an upsert has skipped rows. A row is skipped if its key joins to
-// the id of an item with another key. The error names the record if the group has only one, as it
-// has when blameRecord calls writeChunk.
+// allWritten returns an error if an upsert has skipped a row: n is the number of rows written. A row is skipped if the
+// item with its id has another key (see table.ErrSameID). The error names the right record only if the group has one
+// entry; after a failure, blameRecord calls writeChunk with one entry.
 func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
@@ -332,9 +333,9 @@ func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) erro
 	return table.OtherKey(p, group[0].full)
 }
 
-// returnedColumns returns the columns that the statement must return for entries like this one, or nil if
-// it need not return any. Reading back the rows of 10,000 updates would take SQLite a fifth of the
-// time of the save.
+// returnedColumns returns the columns that the statement for entries like e must return, or nil for none. As few as
+// possible are returned: for SQLite, reading back the rows of 10,000 updates would take a fifth of the time of the
+// save.
 func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
 	switch {
 	case e.how == insert:
@@ -347,7 +348,7 @@ func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
 	return sql.Stamps
 }
 
-// newItems creates the items for entries that are inserted.
+// newItems creates the items of entries that will be inserted or upserted, with new revisions.
 func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 	sv.w.Worked += len(group)
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
@@ -359,8 +360,8 @@ func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 	return list
 }
 
-// loadUpserted updates an item from row i of the result. The rows are usually in the order of the
-// entries. The revision identifies the item.
+// loadUpserted loads row i of the result of an upsert into the item of its entry. The item is found by its revision;
+// the rows are usually in the order of the entries. whole is true if the result has all columns.
 func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
 	rev, _ := sv.w.Raw[layout.AtRev].(int64)
 	for j := range group {

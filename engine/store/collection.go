@@ -10,14 +10,14 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// pending is an item with collections that must be changed.
+// pending is a written item with collections that are still to be written.
 type pending struct {
 	entry *entry
 	item  *engine.Item
 }
 
-// finish does the work that must wait until all records are written: collections, which may write
-// further records, the checks of references, cached attributes, and the permissions for the final
+// finish does the work that must wait until the rows of all records are written: it writes collections, which may
+// contain further records, checks references, computes cached attributes, and checks the permissions for the final
 // state of the items.
 func (sv *relations) finish() error {
 	if err := sv.relateAll(); err != nil {
@@ -49,10 +49,10 @@ func (sv *relations) finish() error {
 	return sv.ordering.refreshItems()
 }
 
-// lockLinks locks the items whose links the entries change, before the first link is read. Members
-// keep their keys. If all members of an owner are replaced, the lock stops other transactions from
-// changing its links from the other side. Without the lock, a write that replaces the members of
-// several owners could see only some of the links that a concurrent transaction adds.
+// lockLinks locks the items whose links the entries change, before the first link is read. The lock on a member keeps
+// its key unchanged. The lock on an owner, if all of its members are replaced, prevents other transactions from
+// changing its links from the other side. Without it, a write that replaces the members of several owners could see
+// only some of the links that a concurrent transaction adds.
 func (sv *relations) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
@@ -77,8 +77,8 @@ func (sv *relations) lockLinks(entries []entry) error {
 	return sv.store.table.LockItems(sv.w, members, sv.store.traits.LockKey, nil)
 }
 
-// lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another
-// transaction may have created it since then. It also locks the owners that are still to come.
+// lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another transaction may have
+// created it since then. It also locks the owners of the collections that are written next.
 func (sv *relations) lockOwner() error {
 	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
 		return nil
@@ -97,19 +97,19 @@ func (sv *relations) lockOwner() error {
 	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.LockGone, sv.locked)
 }
 
-// isLocked reports whether other transactions cannot change the links of an owner. They cannot see
-// an item that sv has inserted.
+// isLocked reports whether other transactions cannot change the links of an owner: it is locked, or the save has
+// inserted it, so that they cannot see it.
 func (sv *relations) isLocked(p pending) bool {
 	return p.entry.how == insert || sv.locked[table.ItemKey{Table: p.entry.plan.Table, Key: engine.ValueText(table.KeyOf(p.item))}]
 }
 
-// replacesLinks reports whether an entry replaces all members of a mirrored collection.
+// replacesLinks reports whether an entry replaces all members of a collection that has a mirror.
 func replacesLinks(e *entry) bool {
 	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool { return m.replace && m.property.Mirror != nil })
 }
 
-// linksOfEntry collects the keys of items whose links an entry changes in mirrored collections: the
-// owners whose members it replaces, and the members that it names.
+// linksOfEntry collects the keys of items whose links an entry changes, in collections that have a mirror. owners gets
+// the items that have such a collection, if all members are replaced. members gets the members that the entry names.
 func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
@@ -146,7 +146,7 @@ func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]
 	}
 }
 
-// relateAll writes the collections of records after their rows are written, record by record.
+// relateAll writes the collections of records whose rows are written, record by record.
 func (sv *relations) relateAll() error {
 	if err := sv.ordering.joinArrived(); err != nil {
 		return err
@@ -170,8 +170,7 @@ func (sv *relations) relateAll() error {
 	return nil
 }
 
-// relateRecord writes the collections of one record of the call, then those of the records nested
-// in them.
+// relateRecord writes the collections of one record of the call, then those of the records nested in these collections.
 func (sv *relations) relateRecord() error {
 	for len(sv.later) > 0 {
 		sv.owner = sv.later[0]
@@ -189,7 +188,7 @@ func (sv *relations) relateRecord() error {
 	return nil
 }
 
-// withRecordIndex adds the index of the record to an error of a Save.
+// withRecordIndex adds the index of e's record to an error, if the call is a Save.
 func (sv *relations) withRecordIndex(e *entry, err error) error {
 	if sv.bulk {
 		return atRecord(e.index, err)
@@ -197,7 +196,7 @@ func (sv *relations) withRecordIndex(e *entry, err error) error {
 	return err
 }
 
-// changeCollection changes a collection of the owner.
+// changeCollection makes a change of a collection of the current owner (sv.owner).
 func (sv *relations) changeCollection(m memberChange) error {
 	if m.property.Back != nil {
 		return sv.relateBack(m)
@@ -243,8 +242,8 @@ func (sv *relations) changeCollection(m memberChange) error {
 	return sv.journaling.journalMembers(owner, m.property, change)
 }
 
-// memberKeys returns the keys of the members that are added to a collection. It first writes members
-// that are records, with values that fill sets.
+// memberKeys returns the keys of the members that are added to a collection of e. Members that were given as records
+// are saved first. fill, if not nil, sets the reference to the owner in their values.
 func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
@@ -290,8 +289,8 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 	return keys, nil
 }
 
-// keepPrefix removes the links of an owner that do not begin the new list of members, and returns
-// the members that must be added. Members that keep their order are not touched.
+// keepPrefix keeps the links of an owner that are the beginning of the new list of members, in the same order, and
+// removes its other links. It returns the members that must be added. change collects the removed members.
 func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = table.Distinct(members)
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
@@ -321,11 +320,11 @@ func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, 
 	return members, err
 }
 
-// errRelinked is the error for links that a concurrent transaction has changed since they were
-// read: their items may have new keys.
+// errRelinked repeats a write: a concurrent transaction has changed links since they were read, for example because the
+// key of a member has changed.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: conns.RetryBusy, Message: "other writes were in the way of this one"}
 
-// unlinkMembers removes members and returns how many were removed.
+// unlinkMembers removes links of an owner and returns their number. It adds the removed members to change.
 func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
 	for chunk := range slices.Chunk(members, table.BulkRows) {
@@ -343,7 +342,7 @@ func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Propert
 	return n, nil
 }
 
-// linkMembers adds members in order. Items that are members already keep their place.
+// linkMembers adds members to a collection of an owner, in order. Items that are members already keep their position.
 func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := layout.LinksFit(p, owner, members); err != nil {
 		return err
@@ -355,7 +354,7 @@ func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property,
 	return sv.linkPairs(l, p, pairs, change)
 }
 
-// linkPairs adds pairs of owner and member to a collection.
+// linkPairs adds links to a collection. Each pair consists of the keys of an owner and a member.
 func (sv *relations) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]any, change *membership) error {
 	for len(pairs) > 0 {
 		n := table.PowerOfTwo(min(len(pairs), table.BulkRows))

@@ -10,22 +10,20 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// An account must not learn from a write which ids and unique values hidden items
-// have: the answer must be the same as if these items did not exist. So a write
-// that violates a unique index because of a hidden item is repeated without that
-// item, in a transaction that is always rolled back. If it is refused then, the
-// account gets that refusal. If it succeeds, the account could have made such a
-// change, and gets the error for a duplicate. A unique index cannot hide more.
+// A write must not disclose the ids and unique values of items that are hidden from the account: the answer must be the
+// same as if these items did not exist. Therefore a write that violates a unique index because of a hidden item is
+// repeated without that item, in a transaction that is always rolled back. If the repeated write is refused, the
+// account gets that refusal. If it succeeds, the account may make such changes, and gets the error for a duplicate;
+// this is all that a unique index must disclose.
 
-// maxConflicts is how many hidden items may conflict with one write. A write with
-// more is refused.
+// maxConflicts is the maximum number of hidden items that may conflict with one write. A write with more is refused.
 const maxConflicts = 3
 
 // errSettled rolls back a write that was repeated only to check whether it is permitted.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
-// settleError returns the error for a write that failed with err. It returns the error
-// for a duplicate only if the account may make the change. work is the write.
+// settleError returns the error for a write that failed with err. The error for a duplicate value of a hidden item is
+// returned only if the account may make the change. work is the write, to be repeated.
 func (sv *permits) settleError(err error, work func(w *conns.Session) error) error {
 	if sv.guard == nil {
 		return err
@@ -71,8 +69,8 @@ func (sv *permits) settleError(err error, work func(w *conns.Session) error) err
 	}
 }
 
-// removeHidden removes the item that conflicts with a write. It returns false if
-// the account may read that item, or if the write itself has created it.
+// removeHidden deletes the item that conflicts with a write. It deletes nothing and returns false if the account may
+// read that item, or if the write itself has created it.
 func (sv *permits) removeHidden(c *table.Conflict) (bool, error) {
 	root := sv.store.table.RootPlan(c.Plan)
 	where := func(b *sqldb.Builder) {

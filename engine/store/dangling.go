@@ -11,16 +11,16 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// expectation is a reference that was written. Its target is checked at the end of the transaction,
-// because a later record may create it.
+// expectation is a reference that was written. Its target is checked at the end of the transaction, because a later
+// record may create it.
 type expectation struct {
 	entry    *entry
 	property *engine.Property
 	value    any
-	guarded  bool // the account needs permission to refer to the target
+	guarded  bool // the account may not refer to all items of the class, so its permission must be checked
 }
 
-// expectAll records the references in v for a check at the end of the transaction.
+// expectAll records the references in v, to be checked at the end of the transaction.
 func (sv *references) expectAll(e *entry, v engine.Values) {
 	for _, p := range e.plan.Duties.References {
 		value := v[p.Index]
@@ -31,9 +31,9 @@ func (sv *references) expectAll(e *entry, v engine.Values) {
 	}
 }
 
-// expectTarget records a reference for a check at the end of the transaction, if a check is needed. If
-// some items are hidden from the account, a reference that does not change is not checked: strict
-// handling would disclose whether it dangles.
+// expectTarget records a reference, to be checked at the end of the transaction, if a check is needed. If some items of
+// the target class are hidden from the account, a reference that does not change is not checked, because strict
+// handling would disclose whether its target exists.
 func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.RestrictsTarget(p.Target)
 	if guarded && !sv.guard.IsUnusable(p) && e.holdsValue(p, value) {
@@ -44,9 +44,9 @@ func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// expectKept records a reference that an item keeps when its class changes, because the attribute
-// of the new class may allow other classes. The reference may dangle even in strict handling,
-// because the record does not give it.
+// expectKept records a reference that an item keeps when its class changes. The attribute of the new class may allow
+// other classes, so the class of the target must be checked. The target need not exist even in strict handling, because
+// the record does not give the reference.
 func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	if p.Type == engine.Reference && value != nil && len(p.Subclasses) > 0 {
 		lenient := *e
@@ -55,7 +55,7 @@ func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// holdsValue reports whether the stored item already has the value, and the account may know that.
+// holdsValue reports whether the stored item has the value already, and the account may know this.
 func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
@@ -64,10 +64,9 @@ func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	return at != nil && e.was.Values[at.Index] != nil && engine.ValueText(e.was.Values[at.Index]) == engine.ValueText(value)
 }
 
-// checkReferences checks the recorded references. In strict handling the target must exist. If it
-// exists, the attribute must allow its class. Each table takes one statement, however many
-// references there are. The statement locks the targets: until the transaction ends, no other
-// transaction can delete them or change their keys.
+// checkReferences checks the recorded references. In strict handling, the target must exist. If the target exists, the
+// attribute must allow its class. This takes one statement for each table, which also locks the targets: until the
+// transaction ends, no other transaction can delete them or change their keys.
 func (sv *references) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
@@ -104,8 +103,8 @@ func (sv *references) checkReferences() error {
 	return nil
 }
 
-// checkPointed denies references to items that the account may neither read nor use. It denies
-// references to missing items with the same error.
+// checkPointed returns Denied if a recorded reference leads to an item that the account may neither read nor use, or to
+// no item. The error is the same, so that it does not disclose whether the item exists.
 func (sv *references) checkPointed() error {
 	wanted := map[*layout.Plan][]any{}
 	for _, x := range sv.expected {
@@ -126,8 +125,7 @@ func (sv *references) checkPointed() error {
 	return nil
 }
 
-// checkTarget checks a reference. class is the name of the class that was found, or "" if there is no
-// item.
+// checkTarget checks one reference. class is the name of the class of its target, or "" if there is no such item.
 func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 	p, strict := x.property, x.entry.handling == engine.Strict
 	for _, c := range t.Classes {
@@ -152,8 +150,8 @@ func (x *expectation) checkTarget(t *layout.Table, id, class string) error {
 	return e
 }
 
-// lockTargets is classesOf for items that must keep their keys until the transaction ends. All
-// transactions lock items of a table in the order of their keys.
+// lockTargets returns the class names of the items with these keys, by id, and locks the items: they keep their keys
+// until the transaction ends. All transactions lock the items of a table in the order of their keys.
 func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]string, error) {
 	lock := sv.store.traits.LockKey
 	if lock == "" {
@@ -179,7 +177,7 @@ func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]strin
 	return all, nil
 }
 
-// classesOf returns the class names of the items with these keys, by id. lock ends the statement.
+// classesOf returns the class names of the items with these keys, by id. lock is appended to the statement.
 func (sv *references) classesOf(t *layout.Table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
 	most := table.BulkRows
@@ -201,7 +199,7 @@ func (sv *references) classesOf(t *layout.Table, keys []any, lock string) (map[s
 	return found, nil
 }
 
-// danglingError returns the error for an attribute that names an object which does not exist.
+// danglingError returns the error for an attribute that refers to an item which does not exist.
 func danglingError(p *engine.Property, id string) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
 		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)

@@ -106,8 +106,7 @@ func (d *deletion) afterDelete(items []*engine.Item) error {
 	return d.store.cached.Update(d.w, nil, items)
 }
 
-// readWatched returns the item with a key before it is changed, if cached attributes of other items
-// depend on it or if the class is journaled.
+// readWatched returns the item with a key and locks it, if its deletion needs the item (see isWatched).
 func (d *deletion) readWatched(key []any) ([]*engine.Item, error) {
 	if !isWatched(d.plan) {
 		return nil, nil
@@ -120,10 +119,11 @@ func (d *deletion) readWatched(key []any) ([]*engine.Item, error) {
 	return []*engine.Item{it}, nil
 }
 
-// isWatched reports whether a deletion of an item of p needs the former item.
+// isWatched reports whether the deletion of an item of p needs its previous values: for the journal, or because cached
+// attributes of other items depend on it.
 func isWatched(p *layout.Plan) bool { return p.Caching.Watched || p.Duties.Journaled }
 
-// checkMatch rejects a write if m does not allow the stored revision.
+// checkMatch returns an error if m does not allow the revision of the stored item, or if there is no item.
 func (d *deletion) checkMatch(id string, m *engine.Match) error {
 	key, _ := d.plan.Class.KeyValues(id)
 	stored := &engine.Item{}
@@ -139,8 +139,8 @@ func (d *deletion) checkMatch(id string, m *engine.Match) error {
 	return nil
 }
 
-// forgetItems deletes the data of deleted items: links on both sides, stages, grants on the items, and
-// the rows of their files. References to the items stay unchanged.
+// forgetItems deletes the data that belongs to deleted items: links on both sides, stages, grants on the items, and the
+// records of their files. References to the items stay unchanged.
 func (d *deletion) forgetItems(keys []any) error {
 	t := d.plan.Table
 	for chunk := range slices.Chunk(keys, table.BulkRows) {
@@ -212,7 +212,7 @@ func (d *deletion) deleteFound(b *sqldb.Builder) (int64, error) {
 	return int64(len(items)), d.afterDelete(items)
 }
 
-// deleteParts does the work of DeleteAll, a part at a time.
+// deleteParts does the work of DeleteAll in several parts, to limit the number of items in memory.
 func (d *deletion) deleteParts(q *engine.Query) (n int64, err error) {
 	all, err := d.store.table.RowNumbers(d.w, d.guard, engine.MayRead|engine.MayDelete, d.plan, q)
 	if err != nil {

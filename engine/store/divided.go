@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// A property is divided if a class below declares it with a type of different storage, so that its
-// values are in several columns (see naming.go). Each item is written as an item of its own class.
-// A value from a record of another class of the tree is cast to the type of that class.
+// A property is divided if a descendant class declares it with a type of other storage, so that its values are in
+// several columns (see layout/naming.go). Each item is written as an item of its own class: a value that was given for
+// another class of the tree is converted to the type in the item's class.
 
 func (e *entry) setsDivided() bool {
 	return len(e.plan.Divided) > 0 && (e.plan.SetsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
@@ -19,7 +19,7 @@ func (e *entry) setsDivided() bool {
 	}))
 }
 
-// ownClass converts an entry and its values to the class of the stored item.
+// ownClass converts an entry and its values v to the class of the stored item, if the entry sets divided properties.
 func (sv *rows) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
 	if before == nil || before.Class == e.plan.Class || !e.plan.HoldsClass(before.Class) || !e.setsDivided() {
 		return e, v, nil
@@ -46,8 +46,7 @@ func (e *entry) members() []memberChange {
 	return e.deep.members
 }
 
-// recastAll converts values of a class to values of a class below it. Its errors are those of a
-// write of the class below.
+// recastAll converts values of a class to values of a descendant. Its errors are those of a write to the descendant.
 func (sv *rows) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
 	cast := engine.NewValues(to)
 	for i, value := range v {
@@ -71,7 +70,7 @@ func (sv *rows) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 	return cast, to.Check(cast)
 }
 
-// recastValue converts a value of p to a value of q, a property with the same name. ok is false if that
+// recastValue converts a value of p to a value of q, a property of the same name in another class. ok is false if that
 // is impossible.
 func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	switch {
@@ -84,14 +83,14 @@ func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	return own, err == nil
 }
 
-// isCastable reports whether values of a property are stored and have a text from which other values
-// can be cast.
+// isCastable reports whether values of a property are stored, and can be converted to values of another type by their
+// text.
 func isCastable(p *engine.Property) bool {
 	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
 }
 
-// misfitError returns the error for a value of p that cannot be cast to q, the property with the same
-// name in the class of the item.
+// misfitError returns the error for a value of p that cannot be converted to a value of q, the property of the same
+// name in the item's class c.
 func misfitError(p, q *engine.Property, c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "type", "attribute %s is %s in class %s, which is the class of the object, and the value cannot be one",
 		engine.Quote(p.Name), q.Type, c.FullName)
@@ -99,8 +98,8 @@ func misfitError(p, q *engine.Property, c *engine.Class) *engine.Error {
 	return e
 }
 
-// updateDivided is updateAll for values that classes below the class of q store in other columns.
-// It updates the items of each class separately.
+// updateDivided does the work of updateAll for values that descendants of the class store in other columns. It updates
+// the items of each class separately.
 func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	for _, c := range append([]*engine.Class{p.Class}, p.Class.Descendants...) {
 		of := *q
@@ -132,8 +131,8 @@ func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Valu
 	return n, nil
 }
 
-// refuseDivided rejects members of a collection if their class stores the reference to the owner in
-// another column.
+// refuseDivided returns an error if one of the items cannot become a member of collection p, because its class stores
+// the reference to the owner in another column.
 func (sv *relations) refuseDivided(p *engine.Property, keys []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	var others []string

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// ownError replaces an error about a calculated attribute of an item that the account has not written, if the account
-// may not read all items of the class. The error would reveal data of the item.
+// ownError hides data of other items: it replaces an error about a calculated attribute by one without details, if the
+// attribute belongs to an item that the account has not written and the account may not read all items of that class.
 func (sv *permits) ownError(err error) error {
 	var e *engine.Error
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -32,8 +32,9 @@ func (sv *permits) ownError(err error) error {
 	return err
 }
 
-// checkDoubt checks, before defaults are computed, whether an entry refers to items that the account may not refer to
-// or that do not exist yet (see hideDoubtful). This alone is not an error, since a later record may create the item.
+// checkDoubt sets e.doubtful: whether the entry refers to items that the account may not refer to or that do not exist.
+// It is called before defaults are computed from these items (see hideDoubtful). A doubtful entry is not an error yet,
+// because a later record may create the item.
 func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
 	if sv.guard == nil || !e.plan.Duties.Late || before != nil && e.plan.HoldsClass(before.Class) {
@@ -53,8 +54,8 @@ func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) er
 	return nil
 }
 
-// hideDoubtful replaces an Invalid error of a doubtful entry by Denied, because the error may depend on values of the
-// item that the entry refers to.
+// hideDoubtful replaces the error of an entry by Denied if it is Invalid and the entry is doubtful. The error may
+// depend on values of the item that the entry refers to.
 func (e *entry) hideDoubtful(err error) error {
 	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
 		return engine.Denied()
@@ -62,7 +63,7 @@ func (e *entry) hideDoubtful(err error) error {
 	return err
 }
 
-// hideError replaces an error by Denied if it names an attribute that is hidden from the account.
+// hideError replaces an error by Denied if it concerns an attribute that is hidden from the account.
 func (s *Store) hideError(ctx context.Context, err error) error {
 	var e *engine.Error
 	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == rights.UnknownReason {

@@ -12,12 +12,12 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Import stores items exactly as they are given, all or none: class, version, creator, editor and
-// values; passwords are hashes. Absent becomes null. It does not apply defaults or check required
-// values. If an item with the same id exists, of any class of the tree, it is replaced. A value of
-// a collection that is stored in a table of links may be *engine.Links with ids. Counters are
-// raised to the given numbers. Do not use Import for requests of clients. It returns Invalid for an
-// item without a key and, with reason duplicate, if a unique value exists already.
+// Import stores items exactly as they are given, all or none: class, version, creator, editor and values. Passwords are
+// given as hashes. Absent values become null. Import does not apply defaults and does not check required values. An
+// existing item with the same id, of any class of the tree, is replaced. The value of a collection that is stored in a
+// table of links may be *engine.Links with ids. Counters are raised to the given numbers. Do not use Import for
+// requests of clients. It returns Invalid for an item without a key and, with reason duplicate, if a unique value
+// exists already.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
@@ -57,13 +57,13 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	})
 }
 
-// importing holds the state of one call of Import.
+// importing is the state of one call of Import.
 type importing struct {
 	*save
 	items []*engine.Item
 }
 
-// groupLength returns how many of the first items have the same class and different ids.
+// groupLength returns the number of items from the first one that have the same class and different ids.
 func (im *importing) groupLength(items []*engine.Item) int {
 	seen := map[string]bool{}
 	for n, it := range items {
@@ -75,7 +75,7 @@ func (im *importing) groupLength(items []*engine.Item) int {
 	return len(items)
 }
 
-// writeItems stores items of one class.
+// writeItems stores items that have the same class and different ids.
 func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	there, err := im.existingIDs(p, items)
 	if err != nil {
@@ -110,8 +110,8 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	return im.writeFiles(p, items)
 }
 
-// existingIDs returns the ids of items that exist in the table of a plan. It returns an error if an
-// existing item has the same id but another key.
+// existingIDs returns the ids of those of the items that exist. It returns an error if an existing item has the id of
+// an item but another key.
 func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[string]bool, error) {
 	keys := table.KeysOf(items)
 	found := map[string]bool{}
@@ -143,7 +143,7 @@ func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[stri
 	return found, err
 }
 
-// insertNew writes new items, with as many as possible in one statement.
+// insertNew inserts new items, as many as possible with each statement.
 func (im *importing) insertNew(p *layout.Plan, items []*engine.Item) error {
 	most := max(1, (im.store.traits.MaxVariables-1)/p.RowVariables())
 	for len(items) > 0 {
@@ -191,7 +191,7 @@ func (im *importing) setEditors(p *layout.Plan, items []*engine.Item) error {
 	return nil
 }
 
-// writeLinks writes the collections among the values of the items.
+// writeLinks writes the collections that the values of the items contain.
 func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 	for _, property := range p.Class.Properties {
 		if !layout.IsLinked(property) || im.store.layout.Plans[property.Target] == nil {
@@ -227,7 +227,7 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 	return nil
 }
 
-// writeFiles updates the file rows of the items. Existing rows of files that the items hold stay
+// writeFiles updates the records of the items' files (FileClass). Records of files that the items still have stay
 // unchanged, because they may have been imported too.
 func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
 	if !p.Table.Filed {
@@ -263,8 +263,8 @@ func (im *importing) clearLinks(l *layout.Links, typ engine.PropertyType, owners
 	return err
 }
 
-// ImportLinks adds links to a collection that Linked returned, as ids of owner and member, in
-// order. Existing links stay where they are.
+// ImportLinks adds links to a collection that Linked has returned. Each pair consists of the ids of owner and member.
+// The order is kept, and existing links keep their position.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
 	owner, err := s.layout.DeclaringClass(p)
 	if err != nil {
@@ -286,8 +286,8 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	})
 }
 
-// Generate returns the generator of the values that the server supplies to a write that begins now.
-// Values that need the transaction are not included.
+// Generate returns the generator of values that the server supplies to a write that begins now. It does not include
+// values that can be generated only in the transaction.
 func (s *Store) Generate(ctx context.Context) engine.Generate {
 	return s.newWrite(ctx, nil, 0).newGenerate()
 }

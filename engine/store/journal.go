@@ -10,12 +10,12 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// journalRows is the number of journal records that are collected in memory before they are stored.
+// journalRows is the number of journal records that are collected before they are stored together.
 const journalRows = table.BulkRows
 
-// journalWrite journals the write of an item. was is the former item, nil if the item is new; is is the
-// present item, nil if it was deleted. Call it for every written item of a journaled class, or of a
-// class above or beside one.
+// journalWrite journals the write of an item. was is the item before the write, or nil if it is new; is is the item
+// after the write, or nil if it was deleted. It must be called for every written item if its class, or another class of
+// its tree, is journaled.
 func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
 		return sv.recordChange(engine.Change{Was: was, Is: is})
@@ -23,7 +23,8 @@ func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	return nil
 }
 
-// journalWrites is journalWrite for items that have kept their keys.
+// journalWrites journals the writes of items that have kept their keys. was contains the items before the write, and is
+// the items after it.
 func (sv *journaling) journalWrites(was, is []*engine.Item) error {
 	before := make(map[string]*engine.Item, len(was))
 	for _, it := range was {
@@ -54,7 +55,7 @@ func (sv *journaling) recordChange(c engine.Change) error {
 	return sv.keepRecords()
 }
 
-// keepRecords stores the collected journal records.
+// keepRecords stores the journal records that were collected.
 func (sv *journaling) keepRecords() error {
 	if len(sv.records) == 0 {
 		return nil
@@ -72,10 +73,10 @@ func (sv *journaling) keepRecords() error {
 	return own.insertAll(entries)
 }
 
-// membership collects the members that join a collection and those that leave it. It is nil if the
-// change is not journaled.
+// membership collects the keys of items that join or leave a collection, for the journal. It is nil if the change is
+// not journaled.
 type membership struct {
-	joined, left []any // keys
+	joined, left []any // keys of members
 }
 
 func (m *membership) joinedKeys() *[]any {
@@ -92,8 +93,8 @@ func (m *membership) leftKeys() *[]any {
 	return &m.left
 }
 
-// watchMembers returns a membership for a collection that is about to change, or nil if neither
-// side of it is journaled.
+// watchMembers returns a membership for a collection that will change, or nil if neither its class nor that of its
+// mirror is journaled.
 func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *membership {
 	if owner.Class.Journaling || p.Mirror != nil && sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return &membership{}
@@ -101,7 +102,8 @@ func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *memb
 	return nil
 }
 
-// journalMembers journals the change of a collection, for its own side and for its mirror.
+// journalMembers journals the change of a collection, both for the owner and for the members, if these have a mirror of
+// the collection.
 func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
@@ -126,7 +128,7 @@ func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *
 	return nil
 }
 
-// journalMirror journals the change of a collection for the members.
+// journalMirror journals the change of a collection for the members: for each of them, its own collection has changed.
 func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.layout.Plans[p.Target].Duties.Journaled {
@@ -155,7 +157,8 @@ func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	return nil
 }
 
-// journalUnseen is journalMirror for members that were created later in the transaction.
+// journalUnseen calls journalMirror for members that did not exist when the collection changed, and were created later
+// in the transaction.
 func (sv *journaling) journalUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
@@ -170,7 +173,7 @@ func (sv *journaling) journalUnseen() error {
 	return nil
 }
 
-// journaledClasses returns the classes of those of the items that are journaled, by id.
+// journaledClasses returns the classes of those of the items that belong to a journaled class, by id.
 func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]*engine.Class, error) {
 	names, err := sv.references.classesOf(t, keys, "")
 	if err != nil {
@@ -185,8 +188,8 @@ func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]
 	return found, nil
 }
 
-// membersOf runs a statement on a table of links and returns the number of links. If keys is not
-// nil, it appends the members, in the order of their links.
+// membersOf runs a statement that adds or deletes links, and returns the number of links. If keys is not nil, it
+// appends the keys of the members, in the order of the links.
 func (sv *journaling) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
 		return sv.w.Execute(b)

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// lookUpGroup finds out which items of the group exist. It updates these and inserts the others, in
-// order.
+// lookUpGroup determines for each entry of a group whether its item exists. In the order of the entries, it updates the
+// items that exist and inserts the others.
 func (sv *save) lookUpGroup(group []entry) error {
 	p := group[0].plan
 	step := min(table.BulkRows, sv.store.traits.MaxVariables)
@@ -31,7 +31,8 @@ func (sv *save) lookUpGroup(group []entry) error {
 	return nil
 }
 
-// divideGroup updates the entries with existing items and inserts the others.
+// divideGroup updates the items of entries that exist, and inserts the others. existing maps ids to the classes of the
+// items.
 func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	from := 0 // start of a run of new entries
 	for i := range group {
@@ -58,7 +59,8 @@ func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	return sv.insertAll(group[from:])
 }
 
-// completeAll completes the values of entries for an insert, as far as they need the transaction.
+// completeAll adds the missing values of entries that will be inserted, as far as this is possible only in the
+// transaction.
 func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	var rows []engine.Values
 	for i := range group {
@@ -81,8 +83,8 @@ func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// existingClasses returns the classes of those items of the group that exist, by id. It returns an error
-// if an existing item has the same id but another key.
+// existingClasses returns the class names of those items of a group of entries that exist, by id. It locks the items.
+// It returns an error if an item has the id of an entry but another key.
 func (sv *save) existingClasses(p *layout.Plan, group []entry) (map[string]string, error) {
 	b := sqldb.NewBuilder(sv.store.traits)
 	id := p.Table.ID

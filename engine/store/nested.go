@@ -13,29 +13,29 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// deep holds the parts of a record that are not values of its own row.
+// deep contains the parts of a record that are not values of its own row.
 type deep struct {
-	records []nested
-	members []memberChange
+	records []nested       // records that are values of references
+	members []memberChange // changes of collections
 }
 
-// nested is a record given as the value of a reference. It is saved before the outer record.
+// nested is a record that was given as the value of a reference. It is saved before the outer record.
 type nested struct {
 	property *engine.Property
 	entry    *entry
-	follow   bool
+	follow   bool // without a key, the record changes the item to which the stored reference leads (engine.Record.Follow)
 }
 
-// memberChange describes a change of a collection. A reference through an attribute of another class counts as a
-// collection with one member.
+// memberChange describes a change of a collection. A reference that is stored in another class (Property.Back) counts
+// as a collection with one member.
 type memberChange struct {
 	property *engine.Property
-	replace  bool
+	replace  bool  // the added members replace all others
 	add      []any // ids (string) and records (*entry), in the given order
 	remove   []string
 }
 
-// unfold moves values that do not belong to the row from e.given to e.deep.
+// unfold moves the values of an entry that do not belong to its row from e.given to e.deep.
 func (sv *nesting) unfold(e *entry) error {
 	d := &e.plan.Duties
 	for _, p := range d.Derived {
@@ -74,8 +74,9 @@ func (e *entry) ensureDeep() *deep {
 	return e.deep
 }
 
-// memberChange reads the input of a collection, or of a reference through an attribute of another class. A null
-// collection is left unchanged, because responses contain null when a collection was not loaded.
+// memberChange converts the given value of a collection, or of a reference that is stored in another class, to a
+// memberChange. changes is false if the value is absent, or if a collection is null: responses contain null for a
+// collection that was not loaded, and clients may send it back.
 func (sv *nesting) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
@@ -107,7 +108,7 @@ func (sv *nesting) memberChange(e *entry, p *engine.Property, v any) (m memberCh
 	return m, true, nil
 }
 
-// memberPlace returns the name of a collection member for error messages.
+// memberPlace returns the name of the member with index i of a collection, for error messages.
 func memberPlace(p *engine.Property, i int) string {
 	if p.Type != engine.Collection {
 		return p.Name
@@ -115,7 +116,7 @@ func memberPlace(p *engine.Property, i int) string {
 	return fmt.Sprintf("%s[%d]", p.Name, i)
 }
 
-// prepareInner prepares a record that is given as a value of p.
+// prepareInner prepares a record that was given as the value or a member of p.
 func (sv *nesting) prepareInner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
 	if !p.Allows(r.Class.Base()) {
 		return nil, notAllowed(p, r.Class, r.ID)
@@ -137,10 +138,10 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 	return e
 }
 
-// inMark starts messages about nested records: in "town": ...
+// inMark begins an error message about a nested record, such as: in "town": ...
 const inMark = `in "`
 
-// withinAttribute adds to an error that it occurred in an attribute.
+// withinAttribute adds to an error that it occurred within an attribute, which is a path for nested records.
 func withinAttribute(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
@@ -163,8 +164,8 @@ func withinAttribute(name string, err error) error {
 	return conns.KeepMark(err, &c)
 }
 
-// writeRecord writes one record and the records nested in its references. Its collections are written after all
-// records.
+// writeRecord writes the row of one record, after the records nested in its references. Its collections are written
+// later.
 func (sv *nesting) writeRecord(e *entry) (*engine.Item, error) {
 	sv.ordering.redirectKey(e)
 	before, err := sv.readBefore(e)
@@ -211,7 +212,7 @@ func (sv *nesting) writeRecord(e *entry) (*engine.Item, error) {
 	return it, nil
 }
 
-// putItem updates the stored item, or inserts a new one if before is nil.
+// putItem updates the stored item with the values v, or inserts a new one if before is nil.
 func (sv *nesting) putItem(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
 	may := engine.MayUse
 	if before != nil || e.how == modify {
@@ -227,8 +228,8 @@ func (sv *nesting) putItem(e *entry, v engine.Values, before *engine.Item) (it *
 	return it, sv.rows.afterWrite(e, v, it)
 }
 
-// resolveReferences saves the records in the references of e. It returns the values of e with the keys of these
-// records.
+// resolveReferences saves the records in the references of e. It returns the values of e, in which the keys of the
+// saved items replace these records.
 func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.Duties
 	if e.deep == nil && !d.HasTrackers() && !d.Late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
@@ -260,7 +261,7 @@ func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Valu
 	return v, nil
 }
 
-// pointedKey returns the key in a reference of a stored item, or nil if the reference is null.
+// pointedKey returns the key that a stored item has in reference p, or nil if the reference is null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
 	if at == nil || it.Values[at.Index] == nil || layout.StorageDiffers(at, p) {
@@ -269,8 +270,8 @@ func pointedKey(p *engine.Property, it *engine.Item) []any {
 	return []any{it.Values[at.Index]}
 }
 
-// readBefore reads the stored item of a record if the item determines how the record is saved. It returns nil if there
-// is no item that the record could change.
+// readBefore reads and locks the stored item of an entry, if the way in which the entry is saved depends on it. It
+// returns nil if it is not needed, or if there is no item that the entry could change.
 func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	if e.key == nil || e.how == modify && !sv.mustInspect(e) {
 		return nil, nil
@@ -302,7 +303,7 @@ func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	return it, nil
 }
 
-// mustInspect reports whether an update must read the stored item first.
+// mustInspect reports whether an update must read the stored item before it changes it.
 func (sv *nesting) mustInspect(e *entry) bool {
 	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !table.InStatement(sv.match) || e.plan.Caching.Watched || e.plan.Duties.Journaled || e.setsDivided() || sv.permits.setsRestricted(e) {
 		return true

@@ -12,20 +12,21 @@ import (
 )
 
 // The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
-// after the other. Records of one class still share statements: see mustClose. In addition, a collection may name a
-// member that a later record creates (awaited), and the items are returned as they are finally stored (refresh).
+// after the other. Records of one class still share statements (see mustClose). There is one exception: a collection
+// may name a member that a later record creates (see awaited). The returned items have the values that are stored in
+// the end (refreshItems).
 
-// moves records changes of item keys, in order. One record may have hundreds of thousands of them, nested in its
-// collections.
+// moves lists the changes of item keys that one record makes, in order. There may be hundreds of thousands of them,
+// because records can be nested in its collections.
 type moves struct {
 	count int
-	from  map[place][]move // changes of the items that had a key
+	from  map[place][]move // by the table of the item and the key before the change
 }
 
-// move is a change of a key. Changes are numbered from 0.
+// move is a change of a key. number is its position among all changes of the record, from 0.
 type move struct {
 	number int
-	to     any
+	to     any // the new key
 }
 
 func (m *moves) add(t *layout.Table, from, to any) {
@@ -37,7 +38,7 @@ func (m *moves) add(t *layout.Table, from, to any) {
 	m.count++
 }
 
-// presentKey returns the present key of the item that had the given key before the change with the given number.
+// presentKey returns the present key of an item, given its key before the change with the given number.
 func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
@@ -50,8 +51,8 @@ func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	return key
 }
 
-// currentKey returns the present key of an item that the current record refers to by the key it had before the record
-// changed keys. Other keys are returned unchanged.
+// currentKey returns the present key of the item to which the current record refers by key. If the record has changed
+// that key, the result is the new one.
 func (sv *ordering) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
@@ -62,14 +63,16 @@ func (sv *ordering) tableOf(c *engine.Class) *layout.Table {
 	return nil
 }
 
-// enterRecord begins another record of the call.
+// enterRecord must be called when the writing of a record of the call begins. It forgets the key changes of other
+// records.
 func (sv *ordering) enterRecord(index int) {
 	if index != sv.record {
 		sv.record, sv.moves = index, moves{}
 	}
 }
 
-// applyRename applies a change of a key to all state of the save that refers to the item.
+// applyRename updates the state of the save after the key of an item has changed: all keys and copies of the item in
+// it.
 func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
@@ -116,7 +119,8 @@ func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	rename(&sv.owner.item)
 }
 
-// renamedItem returns the item with another key. The values are copied, because they may be input.
+// renamedItem returns a copy of an item with another key. Its values are copied too, because they may belong to the
+// caller.
 func renamedItem(it *engine.Item, to any) *engine.Item {
 	c := *it
 	c.ID = engine.ValueText(to)
@@ -127,7 +131,7 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 	return &c
 }
 
-// redirectKey replaces the key of a nested record by the item's present key, if the current record has changed it.
+// redirectKey updates the key of an entry, if the current record has changed the key of that item.
 func (sv *ordering) redirectKey(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
@@ -145,7 +149,7 @@ func (sv *ordering) redirectKey(e *entry) {
 	}
 }
 
-// redirectReferences is like redirectKey for the references among the values of a record.
+// redirectReferences updates the references in v, if the current record has changed the keys of their targets.
 func (sv *ordering) redirectReferences(p *layout.Plan, v engine.Values) {
 	if sv.moves.count == 0 {
 		return
@@ -157,14 +161,15 @@ func (sv *ordering) redirectReferences(p *layout.Plan, v engine.Values) {
 	}
 }
 
-// mustClose reports whether the collections of an entry must be written before a later record of its class. This is the
-// case if they may change the item of that record, or data that its defaults and permissions depend on.
+// mustClose reports whether the collections of an entry must be written before the next record of its class. This is
+// necessary if they may change the item of the next record, or data on which its defaults and permissions depend.
+// Otherwise several records share a statement, and their collections are written afterwards.
 func (sv *ordering) mustClose(e *entry) bool {
 	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.Duties.Computed || !sv.guard.SkipsRowChecks(e.plan) || sv.mayReach(e, e.plan.Table))
 }
 
-// mayReach reports whether the collections or nested records of an entry may change items of a table, or a key that
-// such items refer to.
+// mayReach reports whether writing the collections or nested records of an entry may change items of table t, or keys
+// to which items of t refer.
 func (sv *ordering) mayReach(e *entry, t *layout.Table) bool {
 	if e.deep == nil {
 		return false
@@ -184,24 +189,24 @@ func (sv *ordering) mayReach(e *entry, t *layout.Table) bool {
 	})
 }
 
-// awaited is a member that a collection has named before it exists. The collection is stored in references of its
-// members. When a later record creates the member, it is added to the collection, unless that record sets the
-// reference.
+// awaited is a member that a collection names although it does not exist yet. The collection is stored as references of
+// its members. When a later record of the save creates the member, it is added to the collection, unless that record
+// sets the reference itself.
 type awaited struct {
 	owner    pending
 	property *engine.Property
 	key      any
-	dropped  bool // a later record has removed it or moved it to another collection
-	arrived  bool
+	dropped  bool // a later record has removed the member or moved it to another collection
+	arrived  bool // the member was written
 }
 
-// place identifies an item by its table and id, or a collection by the table of its members and a name.
+// place identifies an item by its table and id, or a collection by the table of its members and a text.
 type place struct {
 	table *layout.Table
 	id    string
 }
 
-// awaitMember records a member that does not exist yet.
+// awaitMember records that a collection of owner names a member that does not exist yet.
 func (sv *ordering) awaitMember(owner pending, p *engine.Property, key any) {
 	at := place{sv.tableOf(p.Target), engine.ValueText(key)}
 	for _, a := range sv.awaiting[at] {
@@ -215,7 +220,7 @@ func (sv *ordering) awaitMember(owner pending, p *engine.Property, key any) {
 	sv.holdAwaited(a)
 }
 
-// collectionOf identifies the collection of an owner by the column of its members and the value in that column.
+// collectionOf identifies a collection by the reference of its members and the value that they have in this reference.
 func (sv *ordering) collectionOf(p *engine.Property, value any) place {
 	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
 }
@@ -225,8 +230,8 @@ func (sv *ordering) holdAwaited(a *awaited) {
 	sv.holding[at] = append(sv.holding[at], a)
 }
 
-// dropAwaited removes members that do not exist yet from the collection of an owner: if the collection is replaced, all
-// except known, otherwise those in remove.
+// dropAwaited marks awaited members as removed from a collection, when a later record changes the collection. If the
+// record replaces the collection, all members except those in known are removed, otherwise those in remove.
 func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) {
 	if len(sv.awaited) == 0 {
 		return
@@ -239,8 +244,8 @@ func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) 
 	}
 }
 
-// markArrived must be called for each written item. If collections await the item as a member, they get it in
-// joinArrived.
+// markArrived must be called for each written item. If collections await the item as a member, joinArrived will add it
+// to them.
 func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	at := place{e.plan.Table, it.ID}
 	var others []*awaited
@@ -258,7 +263,7 @@ func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	sv.awaiting[at] = others
 }
 
-// joinArrived adds the members that have arrived to their collections.
+// joinArrived adds the awaited members that were written to their collections.
 func (sv *ordering) joinArrived() error {
 	for len(sv.arrived) > 0 {
 		first, n := sv.arrived[0], 1
@@ -278,7 +283,8 @@ func (sv *ordering) joinArrived() error {
 	return nil
 }
 
-// settleAwaited returns an error for members that no record has created. A member may have existed under another key.
+// settleAwaited returns an error if an awaited member does not exist at the end. A member may exist although no record
+// has created it, because a record has given its key to an item.
 func (sv *ordering) settleAwaited() error {
 	for _, a := range sv.awaited {
 		if a.arrived {
@@ -299,13 +305,13 @@ func (sv *ordering) settleAwaited() error {
 	return sv.joinArrived()
 }
 
-// innerItem is the item of a nested record that the caller wants back.
+// innerItem is the item of a nested record that the caller wants back, by calling saved.
 type innerItem struct {
 	item  *engine.Item
 	saved func(*engine.Item)
 }
 
-// touchItems records items that were written separately from the records of the call.
+// touchItems records that the items may have changed after the records of the call wrote them.
 func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[table.Identity]bool{}
@@ -315,12 +321,13 @@ func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	}
 }
 
-// isDisturbed reports whether an item may have changed since the current record began.
+// isDisturbed reports whether an item may have changed since the writing of the current record began.
 func (sv *ordering) isDisturbed(it *engine.Item) bool {
 	return sv.moves.count > 0 || sv.touched[table.IdentityOf(it)]
 }
 
-// touchRepeated marks the items that several records of the call have written.
+// touchRepeated records the items that several records of the call have written, because only the last result is
+// current.
 func (sv *ordering) touchRepeated() {
 	seen := make(map[table.Identity]bool, len(sv.items))
 	for _, it := range sv.items {
@@ -335,8 +342,8 @@ func (sv *ordering) touchRepeated() {
 	}
 }
 
-// rereadWritten reads the items again for which cached attributes must be computed, if they may have changed in the
-// meantime.
+// rereadWritten reads the items in sv.written again if they may have changed since they were written. Their cached
+// attributes are computed next.
 func (sv *ordering) rereadWritten() error {
 	seen := make(map[table.Identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
@@ -348,7 +355,7 @@ func (sv *ordering) rereadWritten() error {
 	if len(once) == len(sv.written) && !sv.shaken {
 		return nil
 	}
-	sv.shaken = true // the returned items are no longer the ones that recache updates
+	sv.shaken = true // recacheItems will update the items that were read now, not those that the call returns
 	sv.written = nil
 	for chunk := range slices.Chunk(once, table.BulkRows) {
 		items, err := sv.store.table.RereadLocked(sv.w, chunk)
@@ -360,7 +367,7 @@ func (sv *ordering) rereadWritten() error {
 	return nil
 }
 
-// refreshItems replaces the items to be returned by their stored state if necessary.
+// refreshItems reads the items that the call returns again, if they may have changed since they were written.
 func (sv *ordering) refreshItems() error {
 	if sv.groups > 1 {
 		sv.touchRepeated()
@@ -376,7 +383,7 @@ func (sv *ordering) refreshItems() error {
 	return nil
 }
 
-// rereadStale reads the returned items that may have changed since they were written.
+// rereadStale reads those items of the result again that may have changed since they were written.
 func (sv *ordering) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {
@@ -411,7 +418,7 @@ func (sv *ordering) rereadStale() error {
 	return nil
 }
 
-// readInto reads the items of a table with the given keys, with the columns that a write returns.
+// readInto reads the items of a table with these keys into items, with the columns that a write returns.
 func (sv *ordering) readInto(items map[table.Identity]*engine.Item, root *layout.Plan, keys []any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", root.SQL().Selected.List, " FROM ", root.Table.Quoted, " WHERE ")

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// meetExisting checks that the account may write entries of one class to the items that exist, and sets the stored
-// state of entries that need it. existing maps the ids of the items to their classes.
+// meetExisting checks that the account may write the items of a group that exist. It also reads the stored items that
+// the journal or the checks of references need. existing maps the ids of the items to their classes.
 func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[string]string) error {
 	if err := sv.admitGroup(p, group, existing); err != nil {
 		return err
@@ -27,7 +27,8 @@ func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[stri
 	return sv.recallItems(p, group, keys)
 }
 
-// recallItems sets the stored state of the entries.
+// recallItems reads the items with these keys, and sets the stored item of each entry (entry.was) and whether the
+// account may read it.
 func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error {
 	items, err := sv.store.table.ReadLocked(sv.w, p.Table, keys)
 	if err != nil {
@@ -49,7 +50,7 @@ func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error 
 	return nil
 }
 
-// recallOne is like recallItems, for one entry. before is its stored item, or nil.
+// recallOne sets the stored item of one entry, and whether the account may read it. before is the stored item, or nil.
 func (sv *permits) recallOne(e *entry, before *engine.Item) error {
 	e.was = before
 	if before == nil || !sv.setsRestricted(e) {
@@ -60,7 +61,7 @@ func (sv *permits) recallOne(e *entry, before *engine.Item) error {
 	return err
 }
 
-// readableIDs returns the ids of the given items that the account may read. The items belong to one table.
+// readableIDs returns the ids of those of the items that the account may read. The items belong to one table.
 func (sv *permits) readableIDs(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// insertOne completes v and inserts it as a new item.
+// insertOne adds the missing values to v and inserts it as a new item.
 func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
 	if e.full == nil {
@@ -42,13 +42,14 @@ func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	return it, nil
 }
 
-// duplicateAttempts is the number of attempts before a duplicate value of an attribute other than the key is reported.
+// duplicateAttempts is the number of attempts of a write before duplicateError reports a duplicate value.
 const duplicateAttempts = 3
 
-// duplicateError returns the error for a duplicate of an item that was searched and not found. Another transaction may
-// have stored the item in the meantime, so the write is repeated. If a duplicate of another unique attribute remains,
-// it belongs to another item. A duplicate key belongs to an item that the next attempt finds, unless its class is in
-// another branch of the class tree.
+// duplicateError returns the error for a duplicate value in an item that was looked for and not found. Another
+// transaction may have stored the item in the meantime, so the write is repeated. If another unique attribute than the
+// key is still a duplicate after duplicateAttempts, the value belongs to another item, and the error is reported. A
+// duplicate key belongs to an item that the next attempt finds, unless its class is in another branch of the class
+// tree.
 func (sv *rows) duplicateError(err error) error {
 	var met *table.Conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.OfKey() {
@@ -57,8 +58,8 @@ func (sv *rows) duplicateError(err error) error {
 	return err
 }
 
-// changeItem updates an item. before is nil if the stored item was not needed; the statement itself then detects a
-// missing item.
+// changeItem updates the item of an entry with the values v. before is the stored item; it is nil if it was not needed,
+// and the statement itself then detects a missing item.
 func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.mayRename(v) {
@@ -100,7 +101,8 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 	return nil, engine.NoItem(e.plan.Class, e.plan.Class.ID(v))
 }
 
-// checkPermitted returns an error if the stored item does not match or if a read-only attribute would change.
+// checkPermitted returns an error if the stored item does not satisfy the condition of the call, or if a read-only
+// attribute would change.
 func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
@@ -129,9 +131,9 @@ func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	return nil
 }
 
-// reclassItem changes the class of an item to a descendant of its class, or to another class of the tree. The item
-// keeps the values that both classes have. Other values of the new class are completed as for a new item. reclassItem
-// returns an error if the item has a value for which the new class has no attribute.
+// reclassItem changes the class of an item to e's class: a descendant, or another class of the tree. The item keeps the
+// values of attributes that both classes have. The other values of the new class are completed as for a new item.
+// reclassItem returns an error if the item has a value for which the new class has no attribute.
 func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
 	read, err := sv.permits.readableIDs(before)
@@ -179,8 +181,8 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	return it, sv.files().UpdateAll(it)
 }
 
-// findLoss returns the first attribute whose value or members an item would lose if its class became to and it got the
-// values v. It returns nil if there is none.
+// findLoss returns the first attribute whose value or members the item would lose if it became an item of class to with
+// the values v. It returns nil if there is none.
 func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
@@ -200,13 +202,14 @@ func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*e
 	return nil, nil
 }
 
-// canRecast reports whether a value of p can be converted to q, a property of the same name.
+// canRecast reports whether a value of p can be converted to a value of q, a property of the same name in another
+// class.
 func canRecast(p, q *engine.Property, value any) bool {
 	_, ok := recastValue(p, q, value)
 	return ok
 }
 
-// hasLinks reports whether a collection of an item has members.
+// hasLinks reports whether collection p of the item with a key has members.
 func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	l := sv.store.layout.LinkNames.Of(p)
 	b := sqldb.NewBuilder(sv.store.traits)
@@ -217,8 +220,8 @@ func (sv *rows) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	return found, err
 }
 
-// afterWrite records the work that follows the write of a row: collections and checks are done at the end of the
-// transaction.
+// afterWrite does the work after the row of an entry was written. Collections and checks of references are only
+// recorded here; they are done at the end of the transaction.
 func (sv *rows) afterWrite(e *entry, given engine.Values, it *engine.Item) error {
 	d := &e.plan.Duties
 	if e.deep != nil && len(e.deep.members) > 0 {

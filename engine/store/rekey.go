@@ -12,13 +12,13 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// rekeyDepth limits how far a change of a key continues through keys that are references.
+// rekeyDepth limits the length of a chain of keys that contain references, along which a change of a key is followed.
 const rekeyDepth = 16
 
-// lockFollowers locks an item of t before its key changes, and the items with references that follow the change.
-// Without these locks a deadlock would be possible: the change would lock the item and wait for a write of a referring
-// item, while that write waits in lockTargets. The lock on the item does not block lockTargets. It is taken first,
-// because a write of a collection also locks its owner before its members.
+// lockFollowers locks an item before its key changes, and the items that refer to it. Without these locks, two
+// transactions could wait for each other: this one has locked the item and waits for a referring item, while a write of
+// the referring item waits for the item in lockTargets. The lock on the item does not block lockTargets. It is taken
+// first, because a write of a collection also locks its owner before its members.
 func (sv *renaming) lockFollowers(t *layout.Table, key any, depth int) error {
 	if depth == 0 || !slices.ContainsFunc(t.Pointers, func(p layout.Pointer) bool { return p.Other == "" }) {
 		return nil
@@ -47,7 +47,7 @@ func (sv *renaming) lockFollowers(t *layout.Table, key any, depth int) error {
 }
 
 // lockWhere locks the rows of a table that have a value in a column, and returns their keys. classes is an additional
-// condition.
+// condition, or "".
 func (sv *renaming) lockWhere(t *layout.Table, column string, value any, classes string) (keys []any, err error) {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("SELECT ", t.ID.Quoted, " FROM ", t.Quoted, " WHERE ", column, " = ")
@@ -57,7 +57,7 @@ func (sv *renaming) lockWhere(t *layout.Table, column string, value any, classes
 	return keys, err
 }
 
-// mayRename reports whether the values may change the key of the item of e.
+// mayRename reports whether a write of the values v may change the key of the entry's item.
 func (e *entry) mayRename(v engine.Values) bool {
 	if e.how == lookup || e.key == nil {
 		return false
@@ -73,7 +73,7 @@ func (e *entry) mayRename(v engine.Values) bool {
 }
 
 // followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
-// because it may refer to itself.
+// because the item may refer to itself.
 func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
@@ -87,7 +87,7 @@ func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	return err
 }
 
-// followAll changes all references to an item of t from one key to another.
+// followAll changes all references to an item of t, and all data that names the item, from one key to another.
 func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
 	sv.ordering.applyRename(t, from, to)
 	for _, pointer := range t.Pointers {
@@ -107,8 +107,8 @@ func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
 	return sv.store.owned.Follow(sv.w, t, from, to)
 }
 
-// followReference updates reference attributes. The revision of the referring items changes, because their content
-// does.
+// followReference updates the references in one column. The referring items get a new revision, because their content
+// changes.
 func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
 	if p.Plan.Duties.Journaled || p.Plan.SharesColumn(p.Column) {
 		if err := sv.followTold(t, p, from, to); err != nil {
@@ -119,8 +119,9 @@ func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to 
 	return err
 }
 
-// followTold is followReference for items that have a journal, or in which the reference shares an index. A reference
-// of an item to itself is journaled together with its key.
+// followTold does the work of followReference if the changes must be journaled, or if the reference shares an index
+// entry with other columns, so that sizes must be checked. A reference of the item to itself is journaled together with
+// its key.
 func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
@@ -146,7 +147,7 @@ func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) 
 	return nil
 }
 
-// followStatement returns the statement of followReference.
+// followStatement returns the statement that changes the references in one column from one key to another.
 func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Builder {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("UPDATE ", p.Table, " SET ", p.Column, " = ")
@@ -159,7 +160,8 @@ func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Build
 	return b
 }
 
-// followLink updates links. If there was a dangling link to the new key, the two links become one.
+// followLink updates the links in one column. If there is a link to the new key already, which no item had, the two
+// links become one.
 func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("DELETE FROM ", p.Table, " WHERE ", p.Column, " = ")
@@ -192,7 +194,7 @@ func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	return layout.LinksFit(p.Collection, to, others)
 }
 
-// followKey updates references that are part of a key. The key of their items changes too.
+// followKey updates references that are part of the key of their items. So the keys of these items change too.
 func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	if depth == 0 {
 		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
@@ -214,7 +216,8 @@ func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	return nil
 }
 
-// followOne changes a reference that is part of the key of one item, and returns the new key of the item.
+// followOne changes a reference that is part of the key of one item, and follows the change of that key. It returns the
+// new key.
 func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
 	t := p.Table
 	var before []*engine.Item

@@ -52,7 +52,7 @@ func tableOf(entries []entry) *layout.Table {
 	return entries[0].plan.Table
 }
 
-// saveLast saves the record that is computed from the records saved before it.
+// saveLast saves the last record of a call, which is computed from the items saved before it (engine.Record.Make).
 func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	return end.run(w, entries)
 }
 
-// newSave prepares a save of the records.
+// newSave prepares a save of the records: it returns an entry for each of them.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
 	sv := s.newWrite(ctx, s.reader.GuardOf(ctx), len(records))
 	sv.bulk = true
@@ -79,87 +79,88 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 	return sv, entries, nil
 }
 
-// newWrite prepares a write of the given number of records.
+// newWrite returns the state of a write with the given number of records.
 func (s *Store) newWrite(ctx context.Context, g *rights.Guard, records int) *save {
 	sv := &save{store: s, ctx: ctx, guard: g, account: accountID(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
 	sv.makeSteps()
 	return sv
 }
 
-// save is one call of Create, Update or Save.
+// save is the state of one call of Create, Update or Save. Since its transaction may be repeated, begin resets most of
+// it.
 type save struct {
 	steps
 	store    *Store
 	w        *conns.Session
-	attempts int // transactions begun; all but the last have failed
+	attempts int // number of transactions begun; all but the last have failed
 	ctx      context.Context
 	guard    *rights.Guard
 	account  string
 	now      engine.Instant
-	bulk     bool          // the call is a Save, so errors contain the index of the record
-	grants   bool          // grants or the policy are written
-	match    *engine.Match // of an Update
-	items    []*engine.Item
-	later    []pending              // collections of the current record
-	waiting  []pending              // collections of earlier records; the rows of these records are written
-	owner    pending                // owner of the collections that are being written
-	locked   map[table.ItemKey]bool // owners that are locked against changes of their links from the other side
-	expected []expectation
-	written  []*engine.Item              // items for which cached attributes, their own or those of dependents, must be computed
-	deferred map[table.Check][]any       // keys of items; the account must have permission for their final state
-	former   []*engine.Item              // previous states of items that others depend on
-	records  []engine.Values             // of the journal, not stored yet
-	unseen   []engine.Change             // changes of mirrored collections in members that do not exist yet
+	bulk     bool                        // the call is a Save, so errors contain the index of the record
+	grants   bool                        // the write changes grants or the policy, so it must exclude deletions (see grants.go)
+	match    *engine.Match               // condition of an Update on the stored item
+	items    []*engine.Item              // results of the records
+	later    []pending                   // items with collections that must still be written; in relateRecord, only those of the current record
+	waiting  []pending                   // items with collections of later records, whose rows are written already
+	owner    pending                     // the item with the collections that are being written
+	locked   map[table.ItemKey]bool      // owners that are locked, so that other transactions cannot change their links from the other side
+	expected []expectation               // references to check at the end
+	written  []*engine.Item              // items for which cached attributes must be computed: their own, or those of items that depend on them
+	deferred map[table.Check][]any       // keys of items for which the permission is checked at the end, in their final state
+	former   []*engine.Item              // previous states of items on which cached attributes of other items depend
+	records  []engine.Values             // journal records that are not stored yet
+	unseen   []engine.Change             // changes of collections to be journaled for members that do not exist yet
 	defaults map[*engine.Property]string // hashes of default passwords
 
-	record   int                     // index of the current record
-	moves    moves                   // changes of keys in the current record
-	groups   int                     // number of groups of records that were written together
-	shaken   bool                    // any item may have changed after it was written
+	record   int                     // index of the record that is being written
+	moves    moves                   // changes of keys by that record
+	groups   int                     // number of groups of records that were written so far
+	shaken   bool                    // any item may have changed after it was written, for example because a key has changed
 	touched  map[table.Identity]bool // items that may have changed after they were written
-	asked    []innerItem             // nested items that callers want back
-	awaited  []*awaited              // in the order in which they were named
-	awaiting map[place][]*awaited    // by member
-	holding  map[place][]*awaited    // by collection
-	arrived  []*awaited              // written, but not yet added to their collections
-	only     [1]*engine.Item         // items, if the call has one record
-	args     []any
-	mask     []byte // buffer for a mask
-	last     string // mask of the previous record; most records have the same mask
+	asked    []innerItem             // items of nested records that the caller wants back
+	awaited  []*awaited              // members that do not exist yet, in the order in which collections named them
+	awaiting map[place][]*awaited    // those members by their id
+	holding  map[place][]*awaited    // those members by their collection
+	arrived  []*awaited              // those members that were written in the meantime, but not yet added to their collections
+	only     [1]*engine.Item         // used for items if the call has one record, to save an allocation
+	args     []any                   // buffer for the arguments of a statement
+	mask     []byte                  // buffer for entry.mask
+	last     string                  // mask of the previous record, used again because most records have the same mask
 }
 
-// entry is a record that is prepared for writing.
+// entry is a record of a save, prepared for writing. A nested record has an entry of its own.
 type entry struct {
 	plan    *layout.Plan
-	index   int
+	index   int // of the record in the call
 	version string
-	given   engine.Values // values of the record, including its key if known
-	full    engine.Values // given, completed for an insert; nil if that is not possible
-	key     []any         // key of the item to look for; nil if the record is certainly new
-	sought  bool          // the key was looked up and not found
+	given   engine.Values // values of the record, including its key if it is known
+	full    engine.Values // the values for an insert: given with defaults and generated values; nil if they cannot be determined yet
+	key     []any         // identifies the item; nil if the record certainly creates one
+	sought  bool          // the item was looked for and does not exist
 	how     how
-	mask    string // the properties that are given, for upserts
+	mask    string // has a character for each stored property, 1 if it is given; only for upserts
 
 	handling engine.Handling
-	alone    bool  // must be written separately from other records
-	brief    bool  // the returned item may lack values that the update leaves unchanged (engine.Record)
-	nest     *nest // nil for a record of the call that is not nested in another
-	deep     *deep // nil if the record has only values of its row
+	alone    bool  // cannot be written together with other records
+	brief    bool  // the caller does not need values that the update leaves unchanged (engine.Record.Brief)
+	nest     *nest // position of a nested record; nil if the record is not nested
+	deep     *deep // nested records and collections; nil if there are none
 
-	was      *engine.Item // the stored item, if it was read
-	admitted bool         // the account has permission to change the stored item
+	was      *engine.Item // the stored item, if it was needed
+	admitted bool         // it was checked that the account may change the stored item
 	unread   bool         // the account may not read the stored item
-	doubtful bool         // it may refer to an item that the account may not refer to; not checked yet
+	doubtful bool         // the entry may refer to an item that the account may not refer to (see checkDoubt)
 }
 
-// nest describes where a record is nested.
+// nest describes the position of a nested record.
 type nest struct {
-	path  string                             // to the attribute
-	saved func(*engine.Item)                 // called with the stored item; may be nil
-	place func(engine.Values, *engine.Class) // sets the reference of a member to its owner; nil if there is none
+	path  string                             // path from the outermost record to the record, for error messages
+	saved func(*engine.Item)                 // receives the stored item; may be nil
+	place func(engine.Values, *engine.Class) // sets the reference of a member to the owner of its collection; nil if there is no such reference
 }
 
-// path returns the place of the entry in the record of the call, or "" if it is that record.
+// path returns the path from the record of the call to the entry, or "" if the entry is not nested.
 func (e *entry) path() string {
 	if e.nest == nil {
 		return ""
@@ -167,8 +168,7 @@ func (e *entry) path() string {
 	return e.nest.path
 }
 
-// setPlace sets the index of the record in the call, and the path within that record, for the entry and all nested
-// entries.
+// setPlace sets the index of the record and the path within that record, for the entry and all entries nested in it.
 func (e *entry) setPlace(index int, path string) {
 	if e.index = index; e.nest != nil {
 		e.nest.path = path
@@ -191,19 +191,19 @@ func (e *entry) setPlace(index int, path string) {
 	}
 }
 
-// how is the way in which an entry is written.
+// how is the way in which an entry finds or creates its item.
 type how int
 
 const (
-	insert how = iota // certainly new
-	upsert            // complete enough for one statement that inserts or updates
-	lookup            // inserted or updated, depending on whether it exists
-	rekey             // found by one key, stored with another
-	modify            // an Update: the item must exist
+	insert how = iota // the item certainly does not exist
+	upsert            // one statement inserts or updates the item; the record has all values that an insert requires
+	lookup            // the item is looked for, and then inserted or updated
+	rekey             // the item is found by one key, and gets another key
+	modify            // the call is an Update, so the item must exist
 )
 
-// prepareEntry does all work that needs no transaction: checks, hashes and generated values. A nested record is
-// completed in the transaction, because the outer record supplies some of its values.
+// prepareEntry does all work on a record that needs no transaction: checks, hashes and generated values. inner is true
+// for a nested record. Its missing values are added in the transaction, because the outer record supplies some of them.
 func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	p, err := sv.store.layout.PlanOf(r.Class)
 	if err != nil {
@@ -252,14 +252,15 @@ func (sv *save) prepareEntry(r *engine.Record, inner bool) (entry, error) {
 	return e, nil
 }
 
-// abstractError returns the error for an item of an abstract class.
+// abstractError returns the error for an item of an abstract class, which has no items of its own.
 func abstractError(c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
 	e.Class = c.FullName
 	return e
 }
 
-// locateItem determines the key of the record's item. It adds the key to the given values if the record has only an id.
+// locateItem sets the key that identifies the item of the record. If the record has only an id, it adds the key to the
+// given values.
 func (e *entry) locateItem(r *engine.Record) error {
 	c := r.Class
 	var byID []any
@@ -303,12 +304,13 @@ func (e *entry) keyGiven() bool {
 	return true
 }
 
-// keyTouched reports whether a part of the key is given.
+// keyTouched reports whether at least one property of the key is given.
 func (e *entry) keyTouched() bool {
 	return slices.ContainsFunc(e.plan.Class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
-// tryUpsert makes e an upsert if defaults and generated values can supply the missing values.
+// tryUpsert makes e an upsert if the record, with defaults and generated values, has all values that an insert
+// requires.
 func (sv *save) tryUpsert(e *entry) error {
 	mask, all := sv.mask[:0], true
 	for _, property := range e.plan.Stored {
@@ -338,7 +340,8 @@ func (sv *save) tryUpsert(e *entry) error {
 	return nil
 }
 
-// completeValues adds all values that an insert requires to v.
+// completeValues adds all missing values to v, the values of a new item, including the times and accounts of its
+// creation and change.
 func (sv *save) completeValues(p *layout.Plan, v engine.Values) error {
 	if p.Duties.HasTrackers() {
 		p.Class.Stamp(v, sv.newGenerate(), true)
@@ -346,7 +349,7 @@ func (sv *save) completeValues(p *layout.Plan, v engine.Values) error {
 	return sv.fillValues(p, v)
 }
 
-// fillValues adds the missing defaults and generated values to v.
+// fillValues adds missing defaults and generated values to v.
 func (sv *save) fillValues(p *layout.Plan, v engine.Values) error {
 	for _, property := range p.Passwords {
 		if v[property.Index] != engine.Absent || property.Default == nil {
@@ -365,8 +368,8 @@ func (sv *save) fillValues(p *layout.Plan, v engine.Values) error {
 	return p.Class.Complete(v, g)
 }
 
-// hashPasswords hashes the given passwords and the defaults that may be needed. Hashing is slow, so it must not be done
-// inside the transaction.
+// hashPasswords replaces the given passwords by their hashes, and hashes the default passwords that may be needed.
+// Hashing is slow, so it must not be done in the transaction.
 func (sv *save) hashPasswords(p *layout.Plan, v engine.Values) error {
 	for _, property := range p.Passwords {
 		if v[property.Index] == engine.Absent && property.Default != nil {
@@ -402,10 +405,10 @@ func (sv *save) defaultPassword(p *engine.Property) (string, error) {
 	return h, nil
 }
 
-// keyText returns the key as text.
+// keyText returns a key as text.
 func keyText(key []any) string { return engine.ValueText(key[0]) }
 
-// atRecord adds the index of the record to an error.
+// atRecord adds the index of a record to an error.
 func atRecord(i int, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -416,9 +419,9 @@ func atRecord(i int, err error) error {
 	return conns.KeepMark(err, &c)
 }
 
-// computeDefault evaluates a default that a formula computes for a new item. v holds the values that are known so far.
-// The caller must cast the result. Since the account that writes may read the result, the formula sees only data that
-// the account may read: hidden items are missing, and hidden attributes are null.
+// computeDefault computes a default value of a new item by a formula. v contains the values that are known so far. The
+// caller must cast the result. The writing account may read the result, so the formula uses only data that the account
+// may read: hidden items count as missing, and hidden attributes as null.
 func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
 	w.Guard = sv.guard
@@ -445,7 +448,7 @@ func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Prope
 	return result, err
 }
 
-// isScalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
+// isScalar reports whether v is a value that a column can contain, in contrast to nested records and absent values.
 func isScalar(v any) bool {
 	switch v.(type) {
 	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:

@@ -1,24 +1,24 @@
 package store
 
-// A save consists of steps. Each step is a type of its own and shares the state of the save.
+// A save consists of steps. Each step is a type of its own, and all of them share the state of the save.
 type (
-	// permits is the checks of the permissions of the account.
+	// permits checks the permissions of the account.
 	permits struct{ *save }
-	// relations is the collections of the items: links and back references.
+	// relations writes the collections of items: links and back references.
 	relations struct{ *save }
-	// references is the checks that references lead to items.
+	// references checks that references lead to items.
 	references struct{ *save }
-	// ordering is the effects of the order of records: changed keys, and members that later records create.
+	// ordering handles effects of the order of records: changed keys, and members that later records create.
 	ordering struct{ *save }
-	// nesting is the records within records.
+	// nesting writes the records within records.
 	nesting struct{ *save }
-	// rows is the rows of single items.
+	// rows writes the rows of single items.
 	rows struct{ *save }
-	// renaming is the changes that follow a changed key.
+	// renaming makes the changes that follow a changed key.
 	renaming struct{ *save }
-	// journaling is the journal of changes.
+	// journaling writes the journal of changes.
 	journaling struct{ *save }
-	// filtered is the writes of all items that a filter finds.
+	// filtered writes all items that a filter finds.
 	filtered struct{ *save }
 )
 
@@ -35,7 +35,7 @@ type steps struct {
 	filtered   filtered
 }
 
-// makeSteps connects the steps with their save.
+// makeSteps sets the steps of a save.
 func (sv *save) makeSteps() {
 	sv.steps = steps{permits{sv}, relations{sv}, references{sv}, ordering{sv}, nesting{sv}, rows{sv}, renaming{sv}, journaling{sv}, filtered{sv}}
 }

@@ -29,35 +29,36 @@ type Config struct {
 	// HashPassword hashes a password for storage. It is called outside of transactions. If it is nil, passwords are
 	// refused.
 	HashPassword func(ctx context.Context, plain string) (string, error)
-	// FileClass, one of Classes, records which item holds which file. Its rows are updated when file attributes of
-	// items change. Nil if this is not needed.
+	// FileClass, one of Classes, records which item has which file. Its rows are updated when file attributes of items
+	// change. It is nil if this is not needed.
 	FileClass *engine.Class
-	// Unheld, if not nil, is called after a transaction with the hashes of files whose rows of FileClass it has
-	// deleted. Other items may hold the same contents, and the transaction may have failed. It must not block.
+	// Unheld, if not nil, is called after a transaction with the hashes of files that items have lost: the transaction
+	// has deleted their rows of FileClass. Other items may have files with the same contents, and the transaction may
+	// have failed. It must not block.
 	Unheld func(hashes []string)
 	// StageClass, one of Classes, records the stages that items of Staged classes have reached. Its rows are deleted
-	// and updated together with these items. Nil if this is not needed.
+	// and updated together with these items. It is nil if this is not needed.
 	StageClass *engine.Class
-	// PermissionClass and PolicyClass, of Classes, are #permission and #policy of package acl. When an item is deleted
-	// or its key changes, the store deletes or updates the grants on it and updates the item of #policy. Nil for a
-	// store without grants.
+	// PermissionClass and PolicyClass, two of Classes, are #permission and #policy of package acl. When an item is
+	// deleted or its key changes, the store deletes or updates the grants on it and updates the item of #policy. They
+	// are nil for a store without grants.
 	PermissionClass, PolicyClass *engine.Class
 	// Regranted, if not nil, is called after a transaction that changed grants, even if it failed, before its caller
 	// gets the result. It must not block.
 	Regranted func()
 	// Journal records the writes of items of classes with Journaling, in their transactions. Its class is one of
-	// Classes. Nil if no journal is needed.
+	// Classes. It is nil if no journal is needed.
 	Journal engine.Journal
 	// ReadTime limits the duration of a read, including the wait for a connection; 0 means no limit. Longer reads would
 	// block other requests.
 	ReadTime time.Duration
-	Scans    conns.Scans
-	// LockTime is how long a request waits for a table that another session of the database locks (see tableLocks); 0
-	// means as long as the database permits.
+	Scans    conns.Scans // limits the long reads that wait
+	// LockTime is how long a request waits for a table that another session of the database has locked (see
+	// conns/tablelocks.go); 0 means as long as the database permits.
 	LockTime time.Duration
 	// WritesWaiting is the number of writes of one account that may wait; 0 means 1024.
 	WritesWaiting int
-	MaxLoaded     int              // approximate bytes that a read may load with its items; 0 means 256 MiB
+	MaxLoaded     int              // approximate number of bytes that a read may load in addition to its items; 0 means 256 MiB
 	Now           func() time.Time // if nil, time.Now is used
 	NewID         func() string    // if nil, UUIDs of version 7 are used
 	Log           *slog.Logger     // if nil, log records are discarded
@@ -77,13 +78,13 @@ type Store struct {
 	table   *table.Writer
 	owned   *owned.Rows
 	cached  *cached.Writer
-	fresh   bool // no Seed has succeeded yet; changed only by Open and Seed
+	fresh   bool // no Seed has succeeded yet; changed only by Open, Upgrade and Seed
 }
 
 var _ engine.Repository = (*Store)(nil)
 
-// Open adapts the tables of db to the classes, in one transaction, and starts the writer. It takes ownership of db,
-// even if it fails. The error is a *SchemaError if the classes contradict the stored data.
+// Open changes the tables of db as the classes require, in one transaction, and starts the writer. It takes ownership
+// of db, even if it fails. The error is a *layout.SchemaError if the classes contradict the stored data.
 func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -115,7 +116,7 @@ func Open(ctx context.Context, db *sqldb.Database, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// LayOut sets the layout of the classes and what depends on it.
+// layOut computes the layout of the classes, and creates the parts of the Store that depend on it.
 func (s *Store) layOut(classes []*engine.Class) (err error) {
 	s.layout, err = layout.New(s.db.Dialect, layout.Config{Classes: classes, Files: s.cfg.FileClass, Stages: s.cfg.StageClass,
 		Permissions: s.cfg.PermissionClass, Policy: s.cfg.PolicyClass, Journaled: s.cfg.Journal != nil})
@@ -187,10 +188,10 @@ func dropFreshMark(s *conns.Session) (bool, error) {
 	return n > 0, err
 }
 
-// With returns a Store with other classes in the same database. It shares the connections and the queue of writes. It
-// may be used together with this Store after Upgrade has adapted the tables to it. The system classes of this Store
-// must be among its classes. The error is a *SchemaError if the classes contradict each other. Close of any of these
-// Stores closes all of them.
+// With returns a Store with other classes in the same database. It shares the connections and the queue of writes with
+// this Store. Upgrade of the new Store must change the tables before the new Store is used; then both can be used
+// together. The system classes of this Store must be among the classes. The error is a *layout.SchemaError if the
+// classes contradict each other. Close of any of these Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, pool: s.pool}
 	n.cfg.Classes = classes
@@ -200,9 +201,10 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	return n, nil
 }
 
-// Upgrade adapts the tables to the classes of a Store that was created by With, in one transaction, between the writes
-// of all other Stores. If it returns an error, the database is unchanged. The error is a *SchemaError if the classes
-// contradict the stored data, and Unavailable if other sessions of the database use the tables for too long.
+// Upgrade changes the tables as the classes of a Store require that was created by With. It does this in one
+// transaction, between the writes of all other Stores. If it returns an error, the database is unchanged. The error is
+// a *layout.SchemaError if the classes contradict the stored data, and Unavailable if other sessions of the database
+// use the tables for too long.
 func (s *Store) Upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -290,8 +292,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// LockedTables returns the names of tables for which writes wait because other sessions of the database have locked
-// them. Locks that are held only for a moment are not included.
+// LockedTables returns the names of the tables that other sessions of the database have locked, so that writes wait for
+// them. It leaves out locks that last only for a moment.
 func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	if s.traits.LockedTables == "" {
 		return nil, nil
@@ -323,7 +325,7 @@ func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// momentaryLock is how long a lock may be held before it is reported.
+// momentaryLock is the time for which a lock must last to be reported by LockedTables.
 const momentaryLock = 300 * time.Millisecond
 
 // Close waits for accepted writes and running queries to end, then closes the database. Later calls of the repository

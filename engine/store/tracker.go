@@ -9,7 +9,7 @@ import (
 	"restsrv/engine/store/owned"
 )
 
-// newGenerate returns the generated values for inserts of this write.
+// newGenerate returns the generator of values that the server supplies to this write.
 func (sv *save) newGenerate() engine.Generate { return sv.store.cfg.generate(sv.ctx, sv.now) }
 
 // generate returns the generated values for inserts of a write at the given time.
@@ -21,7 +21,7 @@ func (c *Config) generate(ctx context.Context, now engine.Instant) engine.Genera
 	}
 }
 
-// stampedUpdate returns the values that an update sets: the given values and the trackers.
+// stampedUpdate returns the values that an update sets: the given ones, and the time and account of the change.
 func (sv *save) stampedUpdate(p *layout.Plan, given engine.Values) engine.Values {
 	if !p.Duties.HasTrackers() {
 		return given

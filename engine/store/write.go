@@ -54,7 +54,7 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 	return sv.writeAlone(e)
 }
 
-// createPlain inserts an item if only its row must be written.
+// createPlain inserts an item if nothing but its row must be written.
 func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values) (*engine.Item, error) {
 	c := p.Class
 	if err := c.Complete(v, s.cfg.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
@@ -85,7 +85,7 @@ func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values
 	return s.enrichOne(ctx, it), nil
 }
 
-// writeAlone writes one record in a transaction of its own.
+// writeAlone writes one entry in a transaction of its own.
 func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 	e.setPlace(0, "")
 	do, single := sv.store.pool.Writer.DoTo, sv.isSingle(e)
@@ -118,7 +118,7 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 	return sv.store.enrichOne(sv.ctx, sv.items[0]), nil
 }
 
-// isSingle reports whether one statement can write all of e.
+// isSingle reports whether one statement can do the whole write of e.
 func (sv *save) isSingle(e *entry) bool {
 	d := &e.plan.Duties
 	if sv.grants || !sv.guard.SkipsRowChecks(e.plan) || e.deep != nil || e.plan.Caching.Any || e.plan.Table.Filed || e.needsSharedCheck() || d.Words || d.Late || d.Restricted || d.Journaled || e.handling == engine.Strict && len(d.References) > 0 {
@@ -127,8 +127,8 @@ func (sv *save) isSingle(e *entry) bool {
 	return e.how == insert || !sv.nesting.mustInspect(e) && !e.keyTouched()
 }
 
-// enrichOne loads the data that the class of a written item requires. If this fails, the write remains valid, so the
-// error is only logged.
+// enrichOne loads the data that the class of a written item needs for the response. If this fails, the write remains
+// valid, so the error is only logged.
 func (s *Store) enrichOne(ctx context.Context, it *engine.Item) *engine.Item {
 	if p := s.layout.Plans[it.Class]; p.Needy || p.CachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
@@ -149,9 +149,9 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	}
 }
 
-// loadMembers loads the members that the database stores as links for the saved items of some records, at the end of
-// the transaction. An item that the account may not read gets no members. If there are too many members to load, no
-// item gets any.
+// loadMembers loads the members of saved items for the response, at the end of the transaction. It does so for records
+// with Members set, and for collections that are stored as links. An item that the account may not read gets no
+// members. If there are too many members to load, no item gets any.
 func (sv *save) loadMembers(records []engine.Record) error {
 	byClass := map[*engine.Class][]*engine.Item{}
 	for i, it := range sv.items {
@@ -181,13 +181,13 @@ func (sv *save) loadMembers(records []engine.Record) error {
 	return nil
 }
 
-// maxMemberChecks is the number of attempts of a save for which checkMembers is called.
+// maxMemberChecks is the number of attempts of a save after which checkMembers accepts the result as it is.
 const maxMemberChecks = 3
 
-// checkMembers fails as a save to be repeated if the loaded members of a replaced collection contain
-// an item that no entry names. A concurrent transaction has then linked that item to an owner that it
-// could not lock, because the save creates the owner. The link belongs to no answer of the save:
-// either it was replaced, or it came later.
+// checkMembers returns an error that repeats the save if a replaced collection now contains an item that the save does
+// not name. This happens if a concurrent transaction has linked that item to an owner which the save creates, and
+// therefore could not lock. The response must not contain such a link: either the save has replaced it, or it was added
+// later.
 func (sv *save) checkMembers(entries []entry) error {
 	if sv.store.traits.LockKey == "" || sv.attempts > maxMemberChecks {
 		return nil
@@ -213,8 +213,9 @@ func (sv *save) checkMembers(entries []entry) error {
 	return nil
 }
 
-// namedItems returns the ids that the entries contain. The ids of nested records may not be known, so
-// the result contains all members of collections with such records.
+// namedItems returns the ids in the entries: the written items and the members of their collections. If a collection
+// was given with nested records, it includes all members that were loaded, because the ids of the records may not be
+// known.
 func (sv *save) namedItems(entries []entry) map[string]bool {
 	named := map[string]bool{}
 	for i, it := range sv.items {
@@ -287,7 +288,7 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 	return it, s.hideError(ctx, err)
 }
 
-// updating holds the arguments of Update.
+// updating contains the arguments of Update.
 type updating struct {
 	class   *engine.Class
 	id      string
@@ -340,7 +341,7 @@ func hasValues(v engine.Values) bool {
 	return false
 }
 
-// answerUntouched returns the result of an update that sets no value.
+// answerUntouched returns the result of an update that sets no value: the stored item.
 func (s *Store) answerUntouched(ctx context.Context, p *layout.Plan, id string, m *engine.Match) (*engine.Item, error) {
 	it, err := s.reader.GetFor(ctx, p, id, read.Getting{May: engine.MayWrite})
 	if err != nil {
@@ -361,7 +362,7 @@ func setsReadonly(p *layout.Plan, v engine.Values) bool {
 	return false
 }
 
-// needsSharedCheck reports whether CheckSharedSizes must check the item after an update.
+// needsSharedCheck reports whether the item must be checked with CheckSharedSizes after an update.
 func (e *entry) needsSharedCheck() bool {
 	return e.how != insert && e.plan.Table.Shares && (e.plan.Duties.HasTrackers() || e.plan.SetsShared(e.given))
 }

@@ -36,7 +36,8 @@ func (s *Writer) Recalculate(ctx context.Context, c *engine.Class) error {
 	return nil
 }
 
-// recalculateKeys is Recalculate for the items with the keys. It returns the number of items.
+// recalculateKeys computes the cached attributes of the items with these keys, like Recalculate, and returns the number
+// of items.
 func (s *Writer) recalculateKeys(w *conns.Session, p *layout.Plan, keys []any) (int, error) {
 	items, err := s.table.ReadLocked(w, p.Table, keys)
 	if err != nil {

@@ -29,8 +29,8 @@ func New(pool *conns.Pool, l *layout.Layout, queries *sqlquery.Queries, reader *
 	return &Writer{pool, l, queries, reader, rows}
 }
 
-// maxRounds limits how far a change of a cached attribute spreads: from an item to its dependents, from these to
-// theirs, and so on while values change.
+// maxRounds limits how far a change of a cached attribute spreads: from an item to the items that depend on it, from
+// these to those that depend on them, and so on while values change.
 const maxRounds = 8
 
 // recacheRows is the number of items that are computed together.
@@ -57,7 +57,7 @@ func (s *Writer) newRecaching(w *conns.Session) *recaching {
 	return &recaching{writer: s, ctx: w.Ctx, w: w, data: s.reader.WriterLookups(w), written: map[table.Identity]*engine.Item{}}
 }
 
-// spreadChanges computes the dependents of changed items, and the dependents of these.
+// spreadChanges computes the cached attributes of items that depend on changed items, and so on up to maxRounds.
 func (r *recaching) spreadChanges(changed []*engine.Item) error {
 	for range maxRounds {
 		next, err := r.findDependents(changed)
@@ -85,11 +85,11 @@ type recaching struct {
 	ctx     context.Context
 	w       *conns.Session
 	data    *read.Lookups
-	written map[table.Identity]*engine.Item
+	written map[table.Identity]*engine.Item // the items of the caller, which get the new values
 }
 
-// computeItems computes the cached attributes of items, and returns the items that have changed. fresh is set if the
-// items have just been written; the change then belongs to that write.
+// computeItems computes and stores the cached attributes of items, and returns the items that have changed. fresh is
+// true if the items have just been written; they then keep their revision, because the change belongs to that write.
 func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
@@ -127,7 +127,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 	return changed, nil
 }
 
-// updateWritten copies the new values to the item of the caller, if it was written.
+// updateWritten copies new values to the caller's item, if it is one of those that were written.
 func (r *recaching) updateWritten(it *engine.Item) {
 	mine := r.written[table.IdentityOf(it)]
 	if mine == nil || mine.Class != it.Class {
@@ -141,7 +141,7 @@ func (r *recaching) updateWritten(it *engine.Item) {
 	}
 }
 
-// storeCached stores the cached attributes of an item that differ from the old values. If the item is not fresh, it
+// storeCached stores the cached attributes of an item that differ from the old values. Unless fresh is true, the item
 // gets a new revision.
 func (s *Writer) storeCached(w *conns.Session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
 	p := s.layout.Plans[it.Class]
@@ -180,7 +180,7 @@ func (s *Writer) storeCached(w *conns.Session, it *engine.Item, old engine.Value
 	return true, s.table.KeepWords(w, p, it)
 }
 
-// findDependents returns the items that depend on the given items, each once.
+// findDependents returns the items with cached attributes that depend on the given items, each once.
 func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error) {
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
@@ -210,7 +210,7 @@ func (r *recaching) findDependents(items []*engine.Item) ([]*engine.Item, error)
 	return found, nil
 }
 
-// appendLeaves appends the items at the end of a loaded path to found.
+// appendLeaves appends the items at the end of a loaded path to found, unless they are in seen.
 func appendLeaves(it *engine.Item, path []string, seen map[table.Identity]bool, found []*engine.Item) []*engine.Item {
 	if len(path) == 0 {
 		if !seen[table.IdentityOf(it)] {

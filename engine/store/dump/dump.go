@@ -36,7 +36,7 @@ func (d *Dumper) Dump(ctx context.Context, root *engine.Class, after int64, coun
 	return d.dumpPlan(ctx, p, after, count, visit)
 }
 
-// dumpPlan is Dump for the class of a plan.
+// dumpPlan does the work of Dump for the class of a plan.
 func (d *Dumper) dumpPlan(ctx context.Context, p *layout.Plan, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	b := sqldb.NewBuilder(d.layout.Traits)
 	b.Add("SELECT ", p.SQL().Selected.List, ", ", layout.SeqColumn, " FROM ", p.Table.Quoted, " WHERE ", layout.SeqColumn, " > ")
@@ -54,8 +54,8 @@ func (d *Dumper) dumpPlan(ctx context.Context, p *layout.Plan, after int64, coun
 	return last, err
 }
 
-// Linked returns the collections that are stored in tables of links, one for each table. Of two
-// collections that mirror each other it returns one.
+// Linked returns the collections that are stored in tables of links. Of two collections that mirror each other, which
+// share a table, it returns one.
 func (d *Dumper) Linked() []*engine.Property {
 	var all []*engine.Property
 	seen := map[string]bool{}
@@ -93,7 +93,7 @@ func (d *Dumper) DumpLinks(ctx context.Context, p *engine.Property, after int64,
 	return last, err
 }
 
-// linkTypes returns the types of the ids on both sides of a collection.
+// linkTypes returns the types of the ids of owners and members of a collection.
 func (d *Dumper) linkTypes(p *engine.Property) (owner, member engine.PropertyType) {
 	member = d.layout.Plans[p.Target].Table.ID.Type
 	c, err := d.layout.DeclaringClass(p)
@@ -103,7 +103,7 @@ func (d *Dumper) linkTypes(p *engine.Property) (owner, member engine.PropertyTyp
 	return d.layout.Plans[c].Table.ID.Type, member
 }
 
-// Counters returns the last assigned numbers by the names of their counters.
+// Counters returns the last assigned number of each counter, by the name of the counter.
 func (d *Dumper) Counters(ctx context.Context) (map[string]int64, error) {
 	b := sqldb.NewBuilder(d.layout.Traits)
 	b.Add(`SELECT "name", `, schema.StoredNumber, ` FROM `, schema.CounterTable)
@@ -117,8 +117,8 @@ func (d *Dumper) Counters(ctx context.Context) (map[string]int64, error) {
 	return all, err
 }
 
-// dumpRows reads the rows of a statement. The columns go to the slots of the result, and the columns
-// after them to more.
+// dumpRows runs a statement and calls visit for each row. res describes the first columns of the statement; the columns
+// after them are stored in more.
 func (d *Dumper) dumpRows(ctx context.Context, b *sqldb.Builder, res *sqldb.Result, more []any, visit func(r *conns.Session) error) error {
 	return d.pool.RunRead(ctx, func(r *conns.Session) error {
 		scan := r.NewScanner(res, more...)

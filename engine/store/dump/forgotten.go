@@ -13,10 +13,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// DumpForgotten calls visit for the items of classes that the database knows and the Store does not
-// have, for example because a mistake in a class file leaves a class out. The items have the values
-// of their columns, as Dump returns them. Their classes are made from the database and must not be
-// used otherwise.
+// DumpForgotten calls visit for the items of classes that the database contains but the Store does not have, for
+// example because a mistake in a class file leaves a class out. The items have the values of their columns, as in Dump.
+// Their classes are rebuilt from the records of the database and must not be used otherwise.
 func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error {
 	m, err := d.readMemory(ctx)
 	if err != nil {
@@ -45,8 +44,8 @@ func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) err
 // dumpPage is the number of rows that DumpForgotten reads at once.
 const dumpPage = 1000
 
-// forgottenClasses returns the names of classes that have a table in the database but no plan. System
-// classes belong to the server and are not among them.
+// forgottenClasses returns the names of classes that have a table in the database but no plan. It leaves out system
+// classes, which belong to the server.
 func (d *Dumper) forgottenClasses(m *layout.Memory) (names []string) {
 	known, application := map[string]bool{}, false
 	for c := range d.layout.Plans {
@@ -77,8 +76,8 @@ func (d *Dumper) readMemory(ctx context.Context) (*layout.Memory, error) {
 	return layout.NewMemory(slices.DeleteFunc(rows, func(k layout.Kept) bool { return k.Class == schema.FreshMark })), err
 }
 
-// DumpForgottenLinks calls visit with the ids of owner and member for the links of collections that
-// the database knows and Linked does not return. A collection is named by its class and its name.
+// DumpForgottenLinks calls visit with the ids of owner and member for the links of collections that the database
+// contains but Linked does not return. class and collection name the collection.
 func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, collection, owner, member string) error) error {
 	m, err := d.readMemory(ctx)
 	if err != nil || len(d.forgottenClasses(m)) == 0 {
@@ -109,7 +108,7 @@ func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, colle
 	return nil
 }
 
-// typeOfStorage returns a type of ids with the given storage.
+// typeOfStorage returns a type for ids with the given storage.
 func typeOfStorage(storage string) engine.PropertyType {
 	if t, ok := engine.TypeByName(storage); ok && storage != engine.String.Storage() {
 		return t

@@ -68,7 +68,7 @@ func (s *Files) UpdateAll(it *engine.Item) error {
 	return s.syncFiles(t, all)
 }
 
-// syncFiles updates the file rows of attributes of items in one table.
+// syncFiles updates the records of files for some attributes of items in one table.
 func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	byAttribute := map[string][]Held{}
 	for _, h := range all {
@@ -157,7 +157,7 @@ func (s Reports) ReportEnded(w *conns.Session) {
 	s.reportUnheld(w)
 }
 
-// reportUnheld reports the files that items have lost in the ended transactions of w.
+// reportUnheld reports the files that items have lost in the transactions on w that have ended.
 func (s Reports) reportUnheld(w *conns.Session) {
 	if len(w.Unheld) > 0 && s.Unheld != nil {
 		s.Unheld(w.Unheld)
@@ -165,7 +165,7 @@ func (s Reports) reportUnheld(w *conns.Session) {
 	w.Unheld = nil
 }
 
-// fileRow returns the row of a file that an attribute of an item holds.
+// fileRow returns the record of a file in an attribute of an item, as an item of FileClass.
 func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 	c := s.rows.cfg.Files
 	v := make(engine.Values, len(c.Properties))
@@ -181,8 +181,8 @@ func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(table.NewRevision()), Values: v}
 }
 
-// insertFiles inserts rows, or updates existing ones. A row of a file that another item or another
-// attribute holds stays unchanged, because naming a file does not make the item its owner.
+// insertFiles inserts records of files, or updates existing ones. The record of a file that belongs to another item or
+// another attribute stays unchanged, because naming a file does not make the item its owner.
 func (s *Files) insertFiles(rows []*engine.Item) error {
 	p := s.rows.layout.Plans[s.rows.cfg.Files]
 	tail := " ON CONFLICT (" + p.Table.ID.Quoted + ") DO UPDATE SET " + layout.RevColumn + " = excluded." + layout.RevColumn
@@ -213,7 +213,7 @@ func (s *Files) insertFiles(rows []*engine.Item) error {
 	return nil
 }
 
-// followFiles updates the rows of an item's files when its key changes.
+// followFiles updates the records of an item's files when its key changes.
 func (s *Rows) followFiles(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Filed {
 		return nil
@@ -227,7 +227,7 @@ func (s *Rows) followFiles(w *conns.Session, t *layout.Table, from, to any) erro
 	return err
 }
 
-// forgetFiles deletes the rows of the files of items.
+// forgetFiles deletes the records of the files of items.
 func (s *Rows) forgetFiles(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Filed {
 		return nil

@@ -21,7 +21,7 @@ import (
 // transaction that writes grants excludes the others from it (see Traits). So each grant is written
 // either before a deletion, which finds it, or after it. Deletions do not wait for each other.
 
-// itemResources returns the resources by which grants may name an item.
+// itemResources returns the resources by which a grant can name an item, one for each class of its table.
 func (s *Rows) itemResources(t *layout.Table, key any) []any {
 	id := engine.ValueText(key)
 	names := make([]any, 0, len(t.Classes))
@@ -38,8 +38,8 @@ func itemResource(c *engine.Class, id string) string {
 	return engine.ItemResource + c.FullName + "@" + id
 }
 
-// meansOther reports whether the resource of an item of a class without namespace names an item of
-// another class: note@a@b is the item b of note@a if there is such a class, and not the item a@b of
+// meansOther reports whether the resource of an item of class c, which has no namespace, names an item of another
+// class. For example, note@a@b is the item b of class note@a if there is such a class, and not the item a@b of class
 // note.
 func (s *Rows) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
@@ -57,8 +57,8 @@ func (s *Rows) meansOther(c *engine.Class, id string) bool {
 // permissionTable returns the quoted name of the table of grants.
 func (s *Rows) permissionTable() string { return s.layout.Plans[s.cfg.Permissions].Table.Quoted }
 
-// enterGrants waits for transactions that write grants. Until this transaction ends, others that
-// write grants wait for it.
+// enterGrants waits until transactions that write grants have ended. Other transactions that write grants then wait for
+// this one.
 func (s *Rows) enterGrants(w *conns.Session) error {
 	if s.traits.EnterTable == "" {
 		return nil
@@ -131,8 +131,7 @@ func (s *Rows) GrantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 	return false, nil
 }
 
-// forgetGrants deletes the grants on deleted items. They must not apply to later items with the
-// same ids.
+// forgetGrants deletes the grants on deleted items, because they must not apply to later items with the same ids.
 func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Granted || len(keys) == 0 {
 		return nil
@@ -163,8 +162,8 @@ func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error
 	return s.changePolicy(w)
 }
 
-// followGrants moves the grants on an item when its key changes. Grants that already name the new
-// key stay, as they do when an item is created with it.
+// followGrants moves the grants on an item when its key changes. Grants that name the new key already stay, as they do
+// when an item is created with that key.
 func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Granted {
 		return nil
@@ -199,8 +198,7 @@ func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) err
 	return s.changePolicy(w)
 }
 
-// moveGrants moves the grants on a resource to another resource, or deletes them if
-// to is "".
+// moveGrants moves the grants on resource from to resource to, or deletes them if to is "".
 func (s *Rows) moveGrants(w *conns.Session, from, to string) error {
 	p := s.layout.Plans[s.cfg.Permissions]
 	b := sqldb.NewBuilder(s.traits)
@@ -236,8 +234,7 @@ func (s *Rows) moveGrants(w *conns.Session, from, to string) error {
 	return err
 }
 
-// changePolicy gives the item of the policy a new revision, so that all processes
-// read the grants again.
+// changePolicy gives the item of the policy a new revision, so that all processes read the grants again.
 func (s *Rows) changePolicy(w *conns.Session) error {
 	b := sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", s.layout.Plans[s.cfg.Policy].Table.Quoted, " SET ", layout.RevColumn, " = ")

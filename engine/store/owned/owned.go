@@ -56,9 +56,11 @@ func (s *Rows) Follow(w *conns.Session, t *layout.Table, from, to any) error {
 	return s.followFiles(w, t, from, to)
 }
 
-// Files and stages are rows of system classes that belong to items. Their attributes "class" and "item" name the owner.
+// The records of files and stages are rows of system classes. Their attributes "class" and "item" name the item to
+// which the file or the stage belongs.
 
-// forgetOwned deletes the rows of a system class that belong to items. run executes the statements.
+// forgetOwned deletes the rows of a system class that belong to the items of table t with these keys. run executes a
+// statement.
 func (s *Rows) forgetOwned(system *engine.Class, t *layout.Table, keys []any, run func(*sqldb.Builder) error) error {
 	for chunk := range slices.Chunk(keys, table.BulkRows) {
 		ids := make([]any, len(chunk))

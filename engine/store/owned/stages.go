@@ -12,7 +12,7 @@ import (
 // the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage). Conditions
 // use it to find the row.
 
-// forgetStages deletes the stages of items.
+// forgetStages deletes the recorded stages of items.
 func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error {
 	if !t.Staged {
 		return nil
@@ -23,8 +23,8 @@ func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error
 	})
 }
 
-// followStages updates the stages of an item when its key changes. Stages of another item that had the new key before
-// classes had workflows are deleted.
+// followStages updates the recorded stages of an item when its key changes. It deletes stages that are recorded for the
+// new key: they belong to another item, which had this key before classes had workflows.
 func (s *Rows) followStages(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Staged {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"restsrv/engine/store/schema"
 )
 
-// ComputeItems computes the calculated attributes of the items and of all items loaded with them. Each
-// item is computed once, after the items that were loaded with it.
+// ComputeItems computes the calculated attributes of items and of all items loaded with them. Each item is computed
+// once, after the items that were loaded with it.
 func (s *Reader) ComputeItems(ctx context.Context, items []*engine.Item, data *Lookups) error {
 	if !s.layout.Computing && (data.r.Guard == nil || len(s.layout.RowsRead) == 0) {
 		return nil
@@ -62,8 +62,8 @@ func (c *calculation) computeItem(it *engine.Item) error {
 	return it.Compute(c.ctx, c.data)
 }
 
-// whenRead converts the error of a formula that was computed for a reader to an internal error. The
-// request is valid, and the caller cannot avoid the error by changing it.
+// whenRead converts an error of a formula to an internal error, if the formula was computed for a reader. The request
+// is valid, and the caller cannot avoid the error by changing it.
 func whenRead(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -74,23 +74,24 @@ func whenRead(err error) error {
 	return failure
 }
 
-// Lookups implements engine.FormulaData over a connection. The items that formulas find have stored
-// values only, except for withheld attributes, which are computed again.
+// Lookups finds items for formulas, on the connection of one read or write. It implements engine.FormulaData. The found
+// items have stored values only, except that attributes withheld from the account are computed again (see
+// ComputeAgain).
 type Lookups struct {
 	reader  *Reader
 	r       *conns.Session
-	writing bool // inside a transaction: the data may change, and counters may be increased
+	writing bool // the formula is computed in a transaction that writes: the data may change, and counters may be increased
 	now     engine.Instant
-	kept    *results // nil if results may not be kept
-	depth   int      // the number of enclosing lookups
+	kept    *results // results of earlier lookups; nil if they must not be used again, because the data may change
+	depth   int      // number of enclosing lookups: computing a found item may find further items
 }
 
-// results keeps the results of lookups for the formulas of further items. Results differ by the
-// depth of nested lookups, because withheld values are computed up to a maximum depth.
+// results stores the results of lookups for the formulas of further items. Results differ by the depth of nested
+// lookups, because withheld values are computed up to a maximum depth (maxAgain).
 type results struct {
 	found  map[lookupKey][]*engine.Item
 	counts map[string]int64
-	again  map[againKey]engine.Values // the withheld attributes, in their order
+	again  map[againKey]engine.Values // the values of the withheld attributes, in the order of rights.Guard.WithheldIn
 	size   int                        // number of items and numbers in all of these
 }
 
@@ -111,10 +112,10 @@ func newResults() *results {
 	return &results{found: map[lookupKey][]*engine.Item{}, counts: map[string]int64{}, again: map[againKey]engine.Values{}}
 }
 
-// maxKept is the maximum number of items kept for the formulas of further items.
+// maxKept is the maximum number of items and numbers that results stores.
 const maxKept = 10_000
 
-// reserveRoom reports whether n more items may be kept. If so, it counts them.
+// reserveRoom reports whether results can store n more items, and counts them if so.
 func (r *results) reserveRoom(n int) bool {
 	if r == nil || r.size+n > maxKept {
 		return false
@@ -123,13 +124,14 @@ func (r *results) reserveRoom(n int) bool {
 	return true
 }
 
-// readerLookups returns the lookups of formulas for a reader. The result of a lookup is kept for further
-// items, so a formula that does not depend on its item costs one statement for a whole list.
+// readerLookups returns the Lookups for a read. It stores the result of each lookup, so a formula that does not depend
+// on its item costs one statement for a whole list.
 func (s *Reader) readerLookups(r *conns.Session) *Lookups {
 	return &Lookups{reader: s, r: r, now: engine.InstantOf(s.now()), kept: newResults()}
 }
 
-// WriterLookups returns the lookups of formulas inside a transaction.
+// WriterLookups returns the Lookups for a write, in the transaction of w. It does not store results, because the write
+// may change them.
 func (s *Reader) WriterLookups(w *conns.Session) *Lookups {
 	return &Lookups{reader: s, r: w, writing: true, now: engine.InstantOf(s.now())}
 }
@@ -169,8 +171,8 @@ func (l *Lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	return items, nil
 }
 
-// ignoreHidden returns nil if a lookup failed because it uses attributes that are hidden from the
-// reader. The lookup then finds no items, because the reader did not ask for it.
+// ignoreHidden returns nil for the error of a lookup that uses an attribute that is hidden from the reader. The lookup
+// then finds no items. The reader must not get the error, because the lookup is not part of its request.
 func (l *Lookups) ignoreHidden(err error) error {
 	var e *engine.Error
 	if l.r.Guard != nil && errors.As(err, &e) && (e.Reason == rights.UnknownReason || e.Reason == rights.WithheldReason) {
@@ -179,8 +181,8 @@ func (l *Lookups) ignoreHidden(err error) error {
 	return err
 }
 
-// statementName identifies a statement, its arguments, and the relations loaded with the items. It
-// returns "" if a relation is loaded with conditions.
+// statementName returns a text that identifies a statement, its arguments, and the relations loaded with the items. It
+// returns "" if a relation is loaded with conditions, because these are not part of the text.
 func statementName(text string, args []any, q *engine.Query) string {
 	var b strings.Builder
 	b.WriteString(text)

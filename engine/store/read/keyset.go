@@ -12,8 +12,9 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// locatePosition returns the query with the position of its first usable landmark. A landmark that the
-// account may not read counts as deleted.
+// locatePosition returns q with a position that it takes from the landmarks of q.After, which are the items around the
+// end of the previous page. It uses the first landmark that has not changed. A landmark that the account may not read
+// counts as deleted. If q.After has no landmarks, it returns q.
 func (s *Reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil
@@ -37,8 +38,7 @@ func (s *Reader) locatePosition(ctx context.Context, p *layout.Plan, g *rights.G
 	return nil, engine.Errorf(engine.Invalid, "cursor", "the objects where the page ended have all been changed or deleted, and what the list is sorted by is too long to be a part of the cursor: begin again without it")
 }
 
-// landmarkPositions returns the present positions of the landmarks in the list of q, by their sequence
-// numbers.
+// landmarkPositions returns the present positions of the landmarks, in the sort order of q, by their sequence numbers.
 func (s *Reader) landmarkPositions(ctx context.Context, p *layout.Plan, g *rights.Guard, q *engine.Query) (map[int64]engine.Position, error) {
 	b := s.queries.GuardedBuilder(g)
 	b.Add("SELECT 1")

@@ -13,22 +13,22 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// ImplicitDepth is the maximum depth to which the references that classes need are followed.
-// Without a limit, labels that refer to each other would never end.
+// ImplicitDepth is the maximum number of references in a path that is loaded because the formulas or display strings of
+// classes need it. Without a limit, display strings that refer to each other would be followed forever.
 const ImplicitDepth = 3
 
-// DefaultMaxLoaded is the default of Config.MaxLoaded. The limit is needed because a few items may
-// have very many members.
+// DefaultMaxLoaded is the default of store.Config.MaxLoaded. The limit is needed because a few items may have very many
+// members.
 const DefaultMaxLoaded = 256 << 20
 
-// The estimated bytes of a loaded row besides its texts, and of each link from an item to it.
+// The estimated sizes, in bytes, of a loaded row without its texts, and of each link from an item to it.
 const (
 	loadedRow  = 256
 	loadedLink = 16
 )
 
-// chargeRow subtracts the size of a loaded row and its links from what the reading may still load. It
-// returns an error if the limit is exceeded.
+// chargeRow subtracts the size of a loaded item from the number of bytes that the read may still load. owners is the
+// number of items that are linked to it. It returns an error if the limit is exceeded.
 func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 	if r.Loadable == nil {
 		return nil
@@ -48,8 +48,8 @@ func chargeRow(r *conns.Session, it *engine.Item, owners int) error {
 	return nil
 }
 
-// EnrichItems loads the relations that the classes of the items need and those of load, with one
-// statement for each path.
+// EnrichItems loads the relations in load, and those that the classes of the items need for formulas and display
+// strings. Then it computes the calculated attributes. Loading takes one statement for each path.
 func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*
 	})
 }
 
-// enrichRead is enrichOn for a reader. It limits the size of the loaded data.
+// enrichRead does the work of EnrichItems on the session of a read. It limits the size of the loaded data.
 func (s *Reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.maxLoaded
 	r.Loadable = &loadable
@@ -76,7 +76,7 @@ func (s *Reader) enrichOn(ctx context.Context, r *conns.Session, items []*engine
 	return whenRead(s.ComputeItems(ctx, items, s.readerLookups(r)))
 }
 
-// LoadAll loads the relations of load and, down to depth, those that the classes of the items need.
+// LoadAll loads the relations in load and, down to the given depth, those that the classes of the items need.
 func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load, depth int) error {
 	r.Guard.Withhold(items)
 	var merged []*engine.Load
@@ -116,8 +116,8 @@ func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.
 	return nil
 }
 
-// mergeLoad adds a load to others. Loads of the same property are merged, so that they take one
-// statement.
+// mergeLoad adds a load to others and returns all of them. If one of the others loads the same property, the two are
+// merged, because one statement is then enough.
 func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	for i, l := range loads {
 		if sameProperty(l.Property, add.Property) && l.Filter == add.Filter {
@@ -134,12 +134,12 @@ func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	return append(loads, add)
 }
 
-// sameProperty reports whether two classes of a tree have the property from the same declaration.
+// sameProperty reports whether a and b are the same property of a class tree: copies of one declaration in two classes.
 func sameProperty(a, b *engine.Property) bool {
 	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target && (a.Back == nil) == (b.Back == nil)
 }
 
-// declaresAgain reports whether c declares again a plain reference of an ancestor, to the same class.
+// declaresAgain reports whether c declares a plain reference of an ancestor again, with the same target class.
 func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	plain := func(p *engine.Property) bool {
 		return p != nil && p.Type == engine.Reference && p.Back == nil && p.Formula == nil && p.Target == reference.Target
@@ -155,7 +155,8 @@ func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	return false
 }
 
-// served returns a load of class c as part of one of the others that loads the same for c.
+// served returns l, a load for items of class c, as a load of the property that one of others loads. This is possible
+// if c only declares that property again; one statement can then serve both.
 func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load {
 	for _, other := range others {
 		if other.Property.Name == l.Property.Name && !sameProperty(other.Property, l.Property) && declaresAgain(c, other.Property) {
@@ -167,8 +168,8 @@ func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load
 	return l
 }
 
-// owners are the items with a property to load. They are indexed by the text of the value that
-// identifies the loaded items.
+// owners contains the items for which a property is loaded. They are indexed by the text of a value: the loaded items
+// are found by this value, for example the key in a reference.
 type owners struct {
 	property *engine.Property
 	byValue  map[string][]*engine.Item
@@ -176,7 +177,8 @@ type owners struct {
 	filter   *engine.Filter // an additional condition on the items loaded for these owners
 }
 
-// collectOwners returns the items that have the property and a value for it.
+// collectOwners returns those of the items that have the property and a value for it. It marks the property as loaded
+// in all of the items.
 func collectOwners(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
@@ -209,8 +211,8 @@ func (o *owners) add(value any, it *engine.Item) {
 	o.byValue[key] = append(o.byValue[key], it)
 }
 
-// leadingValue returns the value of an item that identifies the items that p loads: the reference
-// itself, or the value that references to the item store.
+// leadingValue returns the value of an item by which the items of property p are found. For a reference, it is the
+// value of the reference. For a collection, it is the value that the members or links store for the item.
 func leadingValue(it *engine.Item, p *engine.Property) any {
 	switch {
 	case p.Type == engine.Reference && p.Back == nil:
@@ -225,7 +227,7 @@ func leadingValue(it *engine.Item, p *engine.Property) any {
 	return value[0]
 }
 
-// attachItem links a loaded item to its owners and returns their number.
+// attachItem links a loaded item to the owners with the given value, and returns their number.
 func (o *owners) attachItem(value any, loaded *engine.Item) int {
 	all := o.byValue[engine.ValueText(value)]
 	for _, it := range all {
@@ -240,7 +242,7 @@ func (o *owners) attachItem(value any, loaded *engine.Item) int {
 	return len(all)
 }
 
-// LoadOne loads one property of the items with one statement and returns the loaded items.
+// LoadOne loads one property of the items with one statement, and returns the loaded items.
 func (s *Reader) LoadOne(ctx context.Context, r *conns.Session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
 	o := collectOwners(items, l)
 	if len(o.values) == 0 {
@@ -252,8 +254,8 @@ func (s *Reader) LoadOne(ctx context.Context, r *conns.Session, items []*engine.
 	return s.loadMembers(ctx, r, []*owners{o}, l)
 }
 
-// loadMembers loads a property of groups of owners with one statement. Two owners may have the same
-// leading value only if they are in the same group.
+// loadMembers loads a property for several groups of owners with one statement. Two owners with the same leading value
+// must be in the same group, because the groups have different conditions.
 func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
@@ -282,12 +284,11 @@ func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*ow
 	return loaded, err
 }
 
-// maxOwned is the maximum number of groups of owners with their own conditions in one statement.
-// The statement compares each row with all of them.
+// maxOwned is the maximum number of groups in one statement of loadMembers. The statement compares each row with the
+// conditions of all groups.
 const maxOwned = 64
 
-// loadOwned loads a collection with conditions that depend on values of the owner. Owners with the same
-// values form a group.
+// loadOwned loads a collection whose conditions use values of the owner. Owners with the same values form a group.
 func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
@@ -328,7 +329,8 @@ func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l
 	return loaded, nil
 }
 
-// takeValues reports whether a value of the owners is in taken. If none is, it adds all of them.
+// takeValues reports whether a value of the owners is in taken already. If not, it adds all values of the owners to
+// taken.
 func (o *owners) takeValues(taken map[string]bool) bool {
 	for key := range o.byValue {
 		if taken[key] {
@@ -341,16 +343,16 @@ func (o *owners) takeValues(taken map[string]bool) bool {
 	return false
 }
 
-// selection is the text of a statement with its arguments and result.
+// selection is a statement with its arguments, and the description of its result.
 type selection struct {
 	text   string
 	args   []any
 	result *sqldb.Result
-	owner  *engine.PropertyType // type of an additional column with the owner; nil if there is none
+	owner  *engine.PropertyType // type of an additional last column, which identifies the owner of the row; nil if there is no such column
 }
 
-// memberStatement returns the statement that loads a property of the owners. Each group of owners
-// may have its own conditions.
+// memberStatement returns the statement that loads a property of the owners in groups. Each group may have its own
+// conditions.
 func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.queries.GuardedBuilder(g)
 	o, property := groups[0], l.Property
@@ -403,8 +405,8 @@ func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owne
 	return st, b.Finish(s.traits)
 }
 
-// writeOwned writes the condition that a row belongs to one of the owners. by is the column that refers
-// to them.
+// writeOwned writes the condition that a row belongs to one of the owners. by is the column that contains the leading
+// value of the owner, and typ its type.
 func writeOwned(b *sqlquery.Builder, src *sqlquery.Source, o *owners, by string, typ engine.PropertyType) {
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
@@ -417,8 +419,8 @@ func writeOwned(b *sqlquery.Builder, src *sqlquery.Source, o *owners, by string,
 	}
 }
 
-// visitMembers runs a statement and calls visit with each item and its owner column. visit may keep the
-// item.
+// visitMembers runs a statement and calls visit with each item and its owner column, or nil if there is none. visit may
+// retain the item.
 func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any
@@ -439,8 +441,8 @@ func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st sele
 	})
 }
 
-// neededTable returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with
-// them, this table, otherwise that of p.
+// neededTable returns the table for which a read of items of p may have to wait. This is a table of items loaded with
+// them if other requests wait for its lock, otherwise the table of p.
 func (s *Reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
 	l := s.pool.Readers.Locks
 	if l == nil || !l.Some.Load() {

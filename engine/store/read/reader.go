@@ -1,6 +1,6 @@
-// Package read reads items from the database: one by its key, lists, counts and aggregations. An item comes with
-// the items that it refers to (load.go) and with calculated attributes (calculate.go). Values that the account may not
-// see are left out (withhold.go).
+// Package read reads items from the database: one by its key, lists, counts and aggregations. An item comes with the
+// items that it refers to (load.go) and with calculated attributes (calculate.go). Values that the account may not see
+// are left out (withhold.go).
 //
 // A write uses the same functions in its transaction, for the items that it depends on and for formulas.
 package read
@@ -24,7 +24,7 @@ type Config struct {
 	Pool      *conns.Pool
 	Layout    *layout.Layout
 	Queries   *sqlquery.Queries
-	MaxLoaded int              // approximate bytes that a read may load with its items
+	MaxLoaded int              // approximate number of bytes that a read may load in addition to its items
 	Now       func() time.Time // returns the present time
 }
 
@@ -57,13 +57,13 @@ func (s *Reader) Get(ctx context.Context, c *engine.Class, id string, load ...*e
 	return s.GetFor(ctx, p, id, Getting{engine.MayRead, load})
 }
 
-// Getting describes the purpose of reading one item, and the links to load with it.
+// Getting is the permission that the account needs to read one item, and the links to load with it.
 type Getting struct {
 	May  engine.Permission
 	Load []*engine.Load
 }
 
-// GetFor reads an item if the account has the permission how.May for it.
+// GetFor reads the item with an id. It returns an error if the account does not have the permission how.May for it.
 func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Getting) (*engine.Item, error) {
 	if p.Class.FullName[0] != '#' {
 		s.pool.Readers.Others.Note(share.Key(ctx))
@@ -114,9 +114,9 @@ func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Gett
 	return it, nil
 }
 
-// AbsentError returns the error for an item that a guarded statement did not find: Denied if the account may read the
-// whole class but has no permission for this item, otherwise the error for a missing item. If the account has
-// permission for the item now, the item was created after the statement, so it counts as missing.
+// AbsentError returns the error for an item that a guarded statement did not find. It is Denied if the account may read
+// the whole class but lacks the permission may for this item; otherwise it is the error for a missing item. If the
+// account has the permission for the item now, the item was created after the statement, so it counts as missing.
 func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
 	f := g.RowFilter(may, p.Class)
 	if f == nil || g.RowFilter(engine.MayRead, p.Class) != nil {
@@ -140,7 +140,7 @@ func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, 
 	return g.NoItem(p.Class, id)
 }
 
-// One loads the item with the key by a statement such as sql().get.
+// One loads the item with a key into it. text is a statement with the key as its arguments, such as Texts.Get.
 func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = sqldb.Encode(key[i])
@@ -157,7 +157,7 @@ func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it 
 	return Fetch(r, ctx, st, p, it, key)
 }
 
-// OneHeld is like One, with a lock clause at the end of the statement. lock is "" if there is none.
+// OneHeld is like One, and appends a lock clause to the statement. lock is "" if the item need not be locked.
 func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
 		return One(r, ctx, text, p, it, key)
@@ -175,7 +175,7 @@ func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout
 	return found, err
 }
 
-// Fetch runs a statement that returns at most one row of sql().selected.
+// Fetch runs a statement that returns the columns Texts.Selected of at most one row, and loads the row into it.
 func Fetch(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
@@ -250,8 +250,9 @@ type countedList struct {
 	several bool // several statements are needed
 }
 
-// listCounted reads a list and counts its items. The statement of the list also counts, unless it returns no row of a
-// later page or would have too many values.
+// listCounted reads a list and sets Query.Total. The statement of the list also counts the items. A second statement
+// counts them if the first one would have too many values, or if it returned no row because the page is behind the last
+// item.
 func (s *Reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.Total == nil
@@ -280,7 +281,7 @@ func (s *Reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l
 	}
 }
 
-// countOn counts the items of q on all pages.
+// countOn counts the items that q finds on all pages.
 func (s *Reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, g *rights.Guard, q *engine.Query) (int64, error) {
 	text, args, err := s.queries.CountStatement(p, g, sqlquery.UnpagedQuery(q), engine.MayRead)
 	if err != nil {
@@ -291,7 +292,7 @@ func (s *Reader) countOn(ctx context.Context, r *conns.Session, p *layout.Plan, 
 	return n, err
 }
 
-// eachLoaded reads all items before it loads their links.
+// eachLoaded reads all items of a list, loads their links, and then calls visit with each item.
 func (s *Reader) eachLoaded(ctx context.Context, r *conns.Session, p *layout.Plan, l sqlquery.Listing, q *engine.Query, visit func(*engine.Item) error) error {
 	items, err := Clone(r, ctx, p, l)
 	if err != nil {
@@ -337,7 +338,7 @@ func Each(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.List
 	})
 }
 
-// Clone returns the items of a listing.
+// Clone returns the items of a listing, to be retained.
 func Clone(r *conns.Session, ctx context.Context, p *layout.Plan, l sqlquery.Listing) (items []*engine.Item, err error) {
 	err = Each(r, ctx, p, l, func(it *engine.Item) error {
 		items = append(items, it.Clone())
@@ -377,8 +378,9 @@ func (s *Reader) CountFor(ctx context.Context, p *layout.Plan, q *engine.Query, 
 	return n, err
 }
 
-// heldClause returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
-// changing the rows before it ends. It is "" if the database has only one writer.
+// heldClause returns the end of a SELECT of rows of p. In a transaction of several calls, it locks the rows, so that
+// other transactions cannot change them before it ends. It is "" outside of such a transaction, and if the database has
+// only one writer.
 func (s *Reader) heldClause(ctx context.Context, p *layout.Plan) string {
 	if s.traits.Lock == "" || s.pool.TransactionOf(ctx) == nil {
 		return ""

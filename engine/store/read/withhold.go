@@ -6,12 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// maxAgain is the maximum depth of nested lookups at which withheld attributes of the found items are computed.
+// maxAgain is the maximum depth of nested lookups at which withheld attributes are computed again.
 const maxAgain = 3
 
-// ComputeAgain computes the withheld attributes of items that a formula has found or loaded, and which have the stored
-// values at first. If the lookup is nested more than maxAgain levels deep, they are set to null. Each item is computed
-// only once, even in a transaction, because there are no writes in the meantime.
+// ComputeAgain computes those attributes of items that are withheld from the account (see package rights). The items
+// were found or loaded for a formula, and have the stored values. If the lookup is nested more than maxAgain levels
+// deep, the attributes become null. Each item is computed only once, even in a transaction, because there are no writes
+// in the meantime.
 func (l *Lookups) ComputeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.Guard
 	if g == nil || len(g.RowsRead) == 0 {
@@ -76,7 +77,7 @@ func (l *Lookups) setWithheld(it *engine.Item, values engine.Values) {
 	}
 }
 
-// withLoaded adds items and all items loaded with them to a set.
+// withLoaded adds items, and all items loaded with them, to the set all, and returns it.
 func withLoaded(items []*engine.Item, all map[*engine.Item]bool) map[*engine.Item]bool {
 	for _, it := range items {
 		if it == nil || all[it] {

@@ -53,7 +53,7 @@ func (s *Sequences) SetNumber(ctx context.Context, name string, last int64) erro
 	})
 }
 
-// RaiseNumbers raises counters to the given numbers. It never lowers a counter.
+// RaiseNumbers raises counters of formulas to at least the given numbers.
 func (s *Sequences) RaiseNumbers(ctx context.Context, last map[string]int64) error {
 	counters := make(map[string]int64, len(last))
 	for name, n := range last {
@@ -62,7 +62,7 @@ func (s *Sequences) RaiseNumbers(ctx context.Context, last map[string]int64) err
 	return s.ImportCounters(ctx, counters)
 }
 
-// ImportCounters raises counters to the given last numbers.
+// ImportCounters raises counters to at least the given numbers.
 func (s *Sequences) ImportCounters(ctx context.Context, counters map[string]int64) error {
 	return s.Pool.Writer.Do(ctx, func(w *conns.Session) error {
 		for name, value := range counters {

@@ -11,21 +11,21 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// Check is a permission that the account needs for items of a class.
+// Check is a permission that the account needs for items of a class, to be checked with AdmitKeys.
 type Check struct {
 	Plan *layout.Plan
 	May  engine.Permission
 }
 
-// Wish is a set of alternative permissions for items of a class. The account needs one of them.
+// Wish is a list of permissions for items of a class, of which the account needs one (see FindAdmitted).
 type Wish struct {
 	Plan *layout.Plan
 	Of   []engine.Permission
-	Lock string // ends the statement; set it to lock items that are about to change
+	Lock string // appended to the statement, to lock items that will be changed; "" for no lock
 }
 
-// FindAdmitted returns the ids, among keys, of the items for which the account has one of the wanted
-// permissions.
+// FindAdmitted returns those of the keys, as text, for which there is an item and the account has one of the wanted
+// permissions for it.
 func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys []any) (found map[string]bool, err error) {
 	p := want.Plan
 	found = make(map[string]bool, len(keys))
@@ -46,8 +46,8 @@ func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys
 	return found, nil
 }
 
-// AdmitKeys denies a change of items unless the account has the permission for all of them in their
-// present state.
+// AdmitKeys returns Denied unless the account has the permission for all items with these keys, in their present state.
+// It locks the items that it checks.
 func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []any) error {
 	if g.RowFilter(c.May, c.Plan.Class) == nil || len(keys) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []an
 	return engine.Denied()
 }
 
-// LockClause returns the end of a SELECT that locks items for a write with the permission.
+// LockClause returns the end of a SELECT that locks items for a write that needs the permission.
 func (s *Writer) LockClause(may engine.Permission) string {
 	if may&engine.MayDelete != 0 {
 		return s.traits.LockGone
@@ -85,7 +85,8 @@ func (s *Writer) LockClause(may engine.Permission) string {
 	return s.traits.Lock
 }
 
-// AdmitNamed is like AdmitKeys, for an item that the caller names and that may not exist.
+// AdmitNamed is like AdmitKeys, for one item that the caller names and that may not exist: if it is missing and the
+// account may know this, the error is that for a missing item.
 func (s *Writer) AdmitNamed(w *conns.Session, g *rights.Guard, c Check, key []any) error {
 	err := s.AdmitKeys(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
@@ -94,7 +95,7 @@ func (s *Writer) AdmitNamed(w *conns.Session, g *rights.Guard, c Check, key []an
 	return err
 }
 
-// HideMissing replaces the error of engine.NoItem by that of NoItem.
+// HideMissing replaces the error for a missing item by Denied, if the account may not read all items of the class.
 func HideMissing(g *rights.Guard, c *engine.Class, err error) error {
 	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.RowFilter(engine.MayRead, c) != nil {
 		return conns.KeepMark(err, engine.Denied())

@@ -9,16 +9,16 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Conflict is the error of the database for a violated unique index, with the
-// values of the write in that index.
+// Conflict is the error of the database for a violated unique index. It contains the values that the write gave to the
+// columns of the index.
 type Conflict struct {
 	error
 	Plan   *layout.Plan
 	Index  sqldb.Index
-	Values []any // of the columns of the index; nil if they are not known
+	Values []any // nil if they are not known
 }
 
-// OfKey reports whether another item has the key.
+// OfKey reports whether the violated index is that of the key, so that another item has the key.
 func (c *Conflict) OfKey() bool {
 	return len(c.Index.Columns) == 1 && c.Index.Columns[0] == c.Plan.Table.ID.Name
 }
@@ -26,11 +26,11 @@ func (c *Conflict) OfKey() bool {
 // Unwrap returns the error of the database.
 func (c *Conflict) Unwrap() error { return c.error }
 
-// RootPlan returns the plan of the topmost class of a table.
+// RootPlan returns the plan of the root class of p's table.
 func (s *Writer) RootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
 
-// WriteError returns the error of a failed write: the error for a duplicate if a unique index was
-// violated, else err.
+// WriteError returns the error of a failed write. If a unique index was violated, it is the error for a duplicate
+// value, otherwise err.
 func (s *Writer) WriteError(p *layout.Plan, err error, value func(property string) any) error {
 	if d := s.DuplicateError(p, err, value); d != nil {
 		return d
@@ -38,7 +38,7 @@ func (s *Writer) WriteError(p *layout.Plan, err error, value func(property strin
 	return err
 }
 
-// DuplicateError returns the error for a violated unique index, or nil if err is another error. value
+// DuplicateError returns the error for a duplicate value if err reports a violated unique index, otherwise nil. value
 // returns the value that the write gave to a property.
 func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property string) any) *engine.Error {
 	index, ok := s.dialect.Duplicate(err, p.Table.Unique)
@@ -78,10 +78,11 @@ func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property s
 	return e
 }
 
-// ErrSameID is the cause of the error for two different keys that join to the same id.
+// ErrSameID is the cause of an error: the item with the id of the written values has another key. The ids of different
+// keys of several properties can be equal, for example of (a_b, c) and (a, b_c).
 var ErrSameID = errors.New("the object with that id has another key")
 
-// OtherKey returns the error for values whose key joins to the id of an item with another key.
+// OtherKey returns the error for values with the id of an item that has another key (see ErrSameID).
 func OtherKey(p *layout.Plan, v engine.Values) *engine.Error {
 	c := p.Class
 	id := c.ID(v)

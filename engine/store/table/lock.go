@@ -9,15 +9,14 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// ItemKey is the table of an item and its key as text.
+// ItemKey identifies an item by its table and by its key as text.
 type ItemKey struct {
 	Table *layout.Table
 	Key   string
 }
 
-// LockItems locks the items with these keys, in the order of tables and keys. lock ends the
-// statements. LockItems returns at once if lock is "". If found is not nil, LockItems adds the keys of
-// the items that exist to it.
+// LockItems locks the items with these keys, in the order of tables and keys. lock is the lock clause; if it is "",
+// LockItems returns at once. If found is not nil, LockItems adds the keys of the items that exist to it.
 func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock string, found map[ItemKey]bool) error {
 	for _, t := range s.layout.Tables {
 		if len(keys[t]) == 0 || lock == "" {
@@ -39,8 +38,9 @@ func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock 
 	return nil
 }
 
-// RereadLocked reads items with a lock, so that no other transaction changes them or their cached attributes until this
-// transaction ends. Values computed from the result include earlier changes of other transactions.
+// RereadLocked reads items again and locks them, so that no other transaction changes them or their cached attributes
+// until this transaction ends. Values that are computed from the result then include all earlier changes of other
+// transactions.
 func (s *Writer) RereadLocked(w *conns.Session, items []*engine.Item) ([]*engine.Item, error) {
 	keys := map[*layout.Table][]any{}
 	var tables []*layout.Table
@@ -62,7 +62,7 @@ func (s *Writer) RereadLocked(w *conns.Session, items []*engine.Item) ([]*engine
 	return found, nil
 }
 
-// ReadLocked reads and locks the items with the given keys.
+// ReadLocked reads the items with these keys and locks them until the transaction ends.
 func (s *Writer) ReadLocked(w *conns.Session, t *layout.Table, keys []any) ([]*engine.Item, error) {
 	p := s.layout.Plans[t.Classes[0]]
 	b := sqldb.NewBuilder(s.traits)

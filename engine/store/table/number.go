@@ -8,7 +8,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// RaiseCounters moves counters past the given numbers, so that these are not assigned again.
+// RaiseCounters raises the counters of autoassigned ints to at least the numbers that the rows give, so that these
+// numbers are not assigned again. Numbers above schema.Farthest do not raise a counter.
 func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	for _, property := range p.Duties.Numbers {
 		highest := int64(0)
@@ -26,7 +27,7 @@ func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// AssignNumbers assigns the autoassigned ints of new items.
+// AssignNumbers gives numbers to the autoassigned ints that are absent in the rows.
 func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	if err := s.RaiseCounters(w, p, rows); err != nil {
 		return err
@@ -58,8 +59,9 @@ func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// takeNumbers reserves the next n numbers of a property and returns the first of them. Up to farthest, the counter is
-// past all given numbers. Beyond farthest, takeNumbers checks whether the numbers are in use if they must be unique.
+// takeNumbers reserves the next n numbers of a property and returns the first of them. Up to schema.Farthest, a counter
+// is greater than all given numbers. Beyond it, numbers that clients gave may be in the way: if the property must be
+// unique, takeNumbers skips numbers that are in use.
 func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := schema.CounterName(p.Table, property)
 	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
@@ -94,8 +96,8 @@ func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.
 	}
 }
 
-// restartCounter handles a counter that has reached its end: it continues after the greatest number that is at most
-// farthest. Earlier versions let clients move counters to the end.
+// restartCounter makes a counter that has reached its end continue after the greatest stored number that is at most
+// schema.Farthest. Earlier versions let clients move counters to the end.
 func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values) error {
 	_, highest, err := s.takenRange(w, p, property, 1, schema.Farthest)
 	if err != nil {
@@ -107,7 +109,7 @@ func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engi
 	return s.RaiseCounters(w, p, rows)
 }
 
-// takenRange returns the least and the greatest number between from and to that items have. It returns 0 if there are
+// takenRange returns the least and the greatest number between from and to that an item has, or 0 and 0 if there are
 // none.
 func (s *Writer) takenRange(w *conns.Session, p *layout.Plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
 	column := p.Table.Column(property).Quoted

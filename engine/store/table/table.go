@@ -1,5 +1,5 @@
 // Package table reads, locks and changes rows in the transaction of a write. Its functions do one thing to the rows of
-// one table, in one statement where possible; the package store decides which of them a write needs, and in which order.
+// one table, in one statement where possible; package store decides which of them a write needs, and in which order.
 package table
 
 import (
@@ -29,11 +29,11 @@ func New(reader *read.Reader, l *layout.Layout, queries *sqlquery.Queries) *Writ
 	return &Writer{reader: reader, layout: l, queries: queries, dialect: l.Dialect, traits: l.Traits}
 }
 
-// BulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
-// so that few different statements are needed.
+// BulkRows is the maximum number of rows of one statement. Larger groups of rows are divided into parts with a power of
+// two as their number, so that few different statements are needed.
 const BulkRows = 512
 
-// PowerOfTwo returns the largest power of two that is not above n. n must be positive.
+// PowerOfTwo returns the greatest power of two that is at most n. n must be positive.
 func PowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
 // Distinct returns members without repeated values.
@@ -47,7 +47,7 @@ func Distinct(members []any) []any {
 	})
 }
 
-// KeyOf returns the value by which other items refer to an item.
+// KeyOf returns the value that references to an item contain: its key, or its id if the key has several properties.
 func KeyOf(it *engine.Item) any {
 	if key := it.Class.KeyProperties(); len(key) == 1 {
 		return it.Values[key[0].Index]
@@ -55,7 +55,7 @@ func KeyOf(it *engine.Item) any {
 	return it.ID
 }
 
-// KeysOf is KeyOf for several items.
+// KeysOf returns the keys of items (see KeyOf).
 func KeysOf(items []*engine.Item) []any {
 	keys := make([]any, len(items))
 	for i, it := range items {
@@ -64,7 +64,7 @@ func KeysOf(items []*engine.Item) []any {
 	return keys
 }
 
-// Identity identifies an item.
+// Identity identifies an item by its root class and its id.
 type Identity struct {
 	Root *engine.Class
 	ID   string
@@ -73,7 +73,8 @@ type Identity struct {
 // IdentityOf returns the identity of an item.
 func IdentityOf(it *engine.Item) Identity { return Identity{it.Class.Root(), it.ID} }
 
-// NewRevision returns a new random revision. No earlier content of an item has the same one.
+// NewRevision returns a random revision for an item. It differs from all earlier revisions of the item with near
+// certainty.
 func NewRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
 // StoredRevision converts a revision to its database form. The result is 0, which no item has, if the number cannot be

@@ -11,17 +11,17 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Change describes the change that Update makes to one item.
+// Change describes a change of one item by Update.
 type Change struct {
-	Key     []any
-	Values  engine.Values // the properties that are not Absent
-	KeepKey bool          // the key among values is the present key
-	Match   *engine.Match // at most one revision
-	Version *string       // the new version if not nil
+	Key     []any         // identifies the item
+	Values  engine.Values // the new values of the properties that are not Absent
+	KeepKey bool          // the values contain the present key, which need not be written
+	Match   *engine.Match // condition on the revision, with at most one revision; may be nil
+	Version *string       // the new version of the item; nil to keep the present one
 	Editor  string
 }
 
-// Update changes an item and loads the result into it. found is false if no item has the key and the revision.
+// Update changes an item, and loads the changed item into it. found is false if no item has the key and the revision.
 func (s *Writer) Update(w *conns.Session, p *layout.Plan, it *engine.Item, c Change) (found bool, err error) {
 	b := sqldb.NewBuilder(s.traits)
 	b.Add("UPDATE ", p.Table.Quoted, " SET ")
@@ -73,8 +73,8 @@ func (s *Writer) Update(w *conns.Session, p *layout.Plan, it *engine.Item, c Cha
 	return found, err
 }
 
-// newID returns the id of an item with a key of several properties after some of these change. It is "" if there is no
-// such item.
+// newID returns the id that an item will have after c has changed some properties of its key. It returns "" if there is
+// no such item.
 func newID(w *conns.Session, p *layout.Plan, c Change) (string, error) {
 	before := &engine.Item{}
 	found, err := read.One(w, w.Ctx, p.SQL().Lock, p, before, append([]any(nil), c.Key...))
@@ -89,9 +89,10 @@ func newID(w *conns.Session, p *layout.Plan, c Change) (string, error) {
 	return before.Class.ID(before.Values), nil
 }
 
-// MissingError returns the error of a write that found no item with the key and the revisions: NotFound if there is no
-// item with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
-// repeated: it has waited for a transaction that deleted the item, and another item has received the key since.
+// MissingError returns the error of a write that found no item with the key and a revision that m allows. It is
+// NotFound if there is no item with the key, otherwise Unmatched. If m allows any revision but there is an item now,
+// the write must be repeated: it has waited for a transaction that deleted the item, and another item has received the
+// key since.
 func (s *Writer) MissingError(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
 	key, _ := p.Class.KeyValues(id)
 	found, err := existsKey(w, p, key)
@@ -124,10 +125,11 @@ func UnmatchedError(c *engine.Class, id string) *engine.Error {
 	return e
 }
 
-// InStatement reports whether the condition of a write can be part of its statement.
+// InStatement reports whether the condition m can be part of the statement of a write: it allows at most one revision,
+// or all.
 func InStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
-// Overwrite replaces all columns of the row with the key by those of an item.
+// Overwrite replaces all columns of the row with the key by the values of an item.
 func (s *Writer) Overwrite(w *conns.Session, key any, it *engine.Item) error {
 	p := s.layout.Plans[it.Class]
 	b := sqldb.NewBuilder(s.traits)
@@ -158,8 +160,8 @@ func (s *Writer) Overwrite(w *conns.Session, key any, it *engine.Item) error {
 	return nil
 }
 
-// RunReturning runs a statement that changes or deletes rows of p. It returns the items after the
-// change or, if they were deleted, the former items.
+// RunReturning runs a statement that changes or deletes rows of p, and returns the changed items or, if they were
+// deleted, the items as they were.
 func RunReturning(w *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine.Item, error) {
 	b.Add(" RETURNING ", p.SQL().Selected.List)
 	scan := w.NewScanner(p.SQL().Selected)
@@ -176,7 +178,7 @@ func RunReturning(w *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine
 	return items, err
 }
 
-// KeepWords updates the search words of items that were written, if the table has search words.
+// KeepWords updates the stored search words of items that were written, if the table has search words.
 func (s *Writer) KeepWords(w *conns.Session, p *layout.Plan, items ...*engine.Item) error {
 	if !p.Table.HasWords() {
 		return nil
