@@ -83,7 +83,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	return table.HideMissing(g, p.Class, err)
 }
 
-// deletion is one call of Delete or DeleteAll.
+// deletion is the state of one call of Delete or DeleteAll.
 type deletion struct {
 	store *Store
 	ctx   context.Context
@@ -92,8 +92,8 @@ type deletion struct {
 	guard *rights.Guard
 }
 
-// afterDelete does the work after items were deleted: it journals the deletion and
-// recomputes cached attributes of other items.
+// afterDelete does the work after items were deleted: it journals the deletion, and computes the cached attributes of
+// items that depend on them.
 func (d *deletion) afterDelete(items []*engine.Item) error {
 	if d.plan.Duties.Journaled {
 		if err := d.journalItems(items); err != nil {
@@ -199,8 +199,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, err
 }
 
-// deleteFound runs a statement that deletes items, and then deletes or updates the data that depends
-// on them.
+// deleteFound runs a statement that deletes items, and then deletes or updates the data that depends on them.
 func (d *deletion) deleteFound(b *sqldb.Builder) (int64, error) {
 	items, err := table.RunReturning(d.w, b, d.plan)
 	if err != nil {
@@ -238,8 +237,8 @@ func (d *deletion) journalItems(items []*engine.Item) error {
 	return sv.journaling.keepRecords()
 }
 
-// deleteLinks runs a statement that deletes links to deleted items. p is the
-// column with the links. It journals the change for the collections that contained the items.
+// deleteLinks runs a statement that deletes the links to items after the items were deleted. p is the column that
+// contained their keys. It journals the change for the items that had the deleted items as members.
 func (d *deletion) deleteLinks(b *sqldb.Builder, p layout.Pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if d.store.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {

@@ -355,7 +355,7 @@ func (sv *ordering) rereadWritten() error {
 	if len(once) == len(sv.written) && !sv.shaken {
 		return nil
 	}
-	sv.shaken = true // recacheItems will update the items that were read now, not those that the call returns
+	sv.shaken = true // cached.Writer.Update will update the items that were read now, not those that the call returns
 	sv.written = nil
 	for chunk := range slices.Chunk(once, table.BulkRows) {
 		items, err := sv.store.table.RereadLocked(sv.w, chunk)

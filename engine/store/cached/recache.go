@@ -1,5 +1,5 @@
-// Package cached computes attributes that are stored with their items although they are calculated: those of items
-// that a write changed, and those of the items that depend on them.
+// Package cached computes attributes that are stored with their items although they are calculated: those of items that
+// a write changed, and those of other items that depend on the changed ones.
 package cached
 
 import (
@@ -36,9 +36,9 @@ const maxRounds = 8
 // recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
-// Update computes and stores the cached attributes of items that were written in the transaction of w, and of
-// their dependents. before holds items as they were before they were changed or deleted, because other items depended
-// on them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
+// Update computes and stores the cached attributes of items that were written in the transaction of w, and of items
+// that depend on them. before contains items as they were before they were changed or deleted, because other items
+// depended on them. The written items get the new values. It returns Invalid if a formula does not accept a written
 // value, or if the result is a duplicate.
 func (s *Writer) Update(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
@@ -79,7 +79,7 @@ func (r *recaching) spreadChanges(changed []*engine.Item) error {
 	return nil
 }
 
-// recaching is one call of Update.
+// recaching is the state of one call of Update or recalculateKeys.
 type recaching struct {
 	writer  *Writer
 	ctx     context.Context

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Dumper reads the tables of a layout. Several calls see different states of the database if there are writes between
-// them; use engine.Snapshotter to see one state.
+// Dumper reads the tables of a layout. If there are writes between two calls, the calls see different states of the
+// database; use engine.Snapshotter to see one state.
 type Dumper struct {
 	pool   *conns.Pool
 	layout *layout.Layout
@@ -23,11 +23,11 @@ type Dumper struct {
 // New returns a Dumper.
 func New(pool *conns.Pool, l *layout.Layout) *Dumper { return &Dumper{pool, l} }
 
-// Dump calls visit for items of a root class and of all classes below it, as they are stored:
-// passwords are hashes, relations are not loaded and formulas are not computed. It visits at most
-// count items, in the order of their insertion numbers, beginning after the number after (0 for the
-// start). last is the number of the last item, or 0 if there are no more items. The item is valid only
-// during the call of visit; visit should clone it to keep it. Do not use Dump for requests of clients.
+// Dump calls visit for the stored items of a root class and its descendants: passwords are hashes, relations are not
+// loaded and formulas are not computed. The items are visited in the order of their insertion. Each item has a growing
+// row number; Dump visits at most count items with row numbers above after, which is 0 for the start. last is the row
+// number of the last visited item, to be passed as after to the next call, or 0 if there are no more items. The item is
+// valid only during the call of visit; visit should clone it to retain it. Do not use Dump for requests of clients.
 func (d *Dumper) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	p, err := d.layout.PlanOf(root)
 	if err != nil {
@@ -75,9 +75,9 @@ func (d *Dumper) Linked() []*engine.Property {
 	return all
 }
 
-// DumpLinks calls visit with the ids of owner and member for the links of a collection that Linked
-// returned. It uses insertion numbers like Dump, so the order of members is kept when the links are imported in the
-// order of the calls.
+// DumpLinks calls visit with the ids of owner and member for each link of a collection that Linked has returned. The
+// arguments after and count, and the result last, are like those of Dump. If the links are imported in the order of the
+// calls, the order of members is kept.
 func (d *Dumper) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
 	l := d.layout.LinkNames.Of(p)
 	from, to := d.linkTypes(p)

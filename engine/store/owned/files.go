@@ -12,14 +12,14 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Held lists the files that an attribute of an item holds after a write.
+// Held is the list of files that an attribute of an item contains after a write.
 type Held struct {
 	Item      *engine.Item
 	Attribute string
 	Files     []engine.StoredFile
 }
 
-// Files writes the rows of files for one write.
+// Files updates the records of files (Config.Files) for one write.
 type Files struct {
 	rows *Rows
 	ctx  context.Context
@@ -27,12 +27,12 @@ type Files struct {
 	now  engine.Instant
 }
 
-// FilesOf returns the rows of files for a write at the given time. New files belong to the account of ctx.
+// FilesOf returns the Files of a write at the given time. New files belong to the account of ctx.
 func (s *Rows) FilesOf(ctx context.Context, w *conns.Session, now engine.Instant) *Files {
 	return &Files{s, ctx, w, now}
 }
 
-// Update updates the rows of files for the file attributes that a write gave.
+// Update updates the records of files for the file attributes that a write has given.
 func (s *Files) Update(p *layout.Plan, given engine.Values, it *engine.Item) error {
 	if !p.Table.Filed {
 		return nil
@@ -46,13 +46,13 @@ func (s *Files) Update(p *layout.Plan, given engine.Values, it *engine.Item) err
 	return s.syncFiles(p.Table, changed)
 }
 
-// HeldBy returns the files that an attribute of an item holds.
+// HeldBy returns the list of files that an attribute of an item contains.
 func HeldBy(it *engine.Item, attribute string) Held {
 	return Held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
 }
 
-// UpdateAll updates all file rows of an item. It also deletes the rows of attributes that its class no
-// longer has.
+// UpdateAll updates the records of all files of an item. It also deletes the records of attributes that the item's
+// class no longer has.
 func (s *Files) UpdateAll(it *engine.Item) error {
 	t := s.rows.layout.Plans[it.Class].Table
 	if !t.Filed {
@@ -82,7 +82,7 @@ func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	return s.Keep(all)
 }
 
-// Keep inserts the rows of the files that attributes hold.
+// Keep adds the records of the files that attributes contain, or updates them if they exist.
 func (s *Files) Keep(all []Held) error {
 	var rows []*engine.Item
 	for _, h := range all {
@@ -93,8 +93,8 @@ func (s *Files) Keep(all []Held) error {
 	return s.insertFiles(rows)
 }
 
-// Drop deletes the rows of files that an attribute of the items no longer holds. If attribute
-// is "", it covers all attributes.
+// Drop deletes the records of files that an attribute of the items no longer contains. If attribute is "", it does so
+// for all attributes.
 func (s *Files) Drop(t *layout.Table, attribute string, list []Held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
@@ -136,22 +136,21 @@ func (s *Files) Drop(t *layout.Table, attribute string, list []Held) error {
 	return nil
 }
 
-// deleteFiles runs a statement that deletes rows of files. It collects the hashes of their contents
-// for Reports.Unheld.
+// deleteFiles runs a statement that deletes records of files, and collects the hashes of the files for Reports.Unheld.
 func deleteFiles(s *conns.Session, b *sqldb.Builder) error {
 	b.Add(` RETURNING "hash"`)
 	return s.VisitRows(b, 1, func(row []any) { s.Unheld = append(s.Unheld, sqldb.TextOf(row[0])) })
 }
 
-// Reports are functions that are called after a transaction. They outlive the classes of a Store; see store.Config for
-// their purpose, and Store.With.
+// Reports contains functions to be called after a transaction. They are the same for all Stores of a database (see
+// store.Config for their purpose).
 type Reports struct {
 	Unheld    func(hashes []string)
 	Regranted func()
 }
 
-// ReportEnded reports changed grants and removed files of the transactions of w that have ended.
-// Call it before their callers get an answer.
+// ReportEnded reports the changed grants and lost files of the transactions on w that have ended. It must be called
+// before the callers of these transactions get an answer.
 func (s Reports) ReportEnded(w *conns.Session) {
 	s.reportRegranted(w)
 	s.reportUnheld(w)
@@ -165,7 +164,7 @@ func (s Reports) reportUnheld(w *conns.Session) {
 	w.Unheld = nil
 }
 
-// fileRow returns the record of a file in an attribute of an item, as an item of FileClass.
+// fileRow returns the record of a file in an attribute of an item, as an item of Config.Files.
 func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 	c := s.rows.cfg.Files
 	v := make(engine.Values, len(c.Properties))

@@ -13,13 +13,13 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Grants on single items are rows of Config.Permissions. The resource of such a row names the
-// item by one of the classes of its table and by its id (engine.ItemResource).
+// Grants on single items are rows of Config.Permissions. The resource of such a row names the item by one of the
+// classes of its table and by its id (engine.ItemResource).
 //
-// A grant is deleted with its item and follows the item's key. If several transactions write at the
-// same time, a transaction that deletes items or changes keys enters the table of grants, and a
-// transaction that writes grants excludes the others from it (see Traits). So each grant is written
-// either before a deletion, which finds it, or after it. Deletions do not wait for each other.
+// A grant is deleted with its item and follows a change of the item's key. When several transactions write at the same
+// time, a transaction that deletes items or changes keys enters the table of grants, and a transaction that writes
+// grants excludes the others from it (see sqldb.Traits.EnterTable). So each grant is written either before a deletion,
+// which finds it, or after the deletion. Deletions do not wait for each other.
 
 // itemResources returns the resources by which a grant can name an item, one for each class of its table.
 func (s *Rows) itemResources(t *layout.Table, key any) []any {
@@ -66,9 +66,9 @@ func (s *Rows) enterGrants(w *conns.Session) error {
 	return w.Exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
-// ExcludeDeletions waits for transactions that have deleted items or changed keys. Until this
-// transaction ends, others that do so wait for it. It soon returns an error that repeats the write,
-// because new deletions wait behind it.
+// ExcludeDeletions waits until transactions that delete items or change keys have ended. Other transactions that do so
+// then wait for this one. If it has to wait for more than a moment, it returns an error that repeats the write, because
+// new deletions wait behind it.
 func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
@@ -84,14 +84,14 @@ func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	return nil
 }
 
-// DeletesSingly reports whether one statement may delete an item that has no grants. The statement locks
-// the grants that it finds. It must not be used in a transaction of several calls, because two
-// transactions with such locks could wait for each other.
+// DeletesSingly reports whether an item without grants may be deleted by one statement. The statement locks the grants
+// that it finds. It must not be used in a transaction of several calls, because two transactions with such locks could
+// wait for each other.
 func (s *Rows) DeletesSingly(ctx context.Context, p *layout.Plan) bool {
 	return !p.Table.Granted || s.traits.LockKey == "" || s.pool.TransactionOf(ctx) == nil
 }
 
-// WriteUngranted appends the condition that no grant names an item.
+// WriteUngranted appends the condition that there is no grant on an item.
 func (s *Rows) WriteUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	names := s.itemResources(t, key)
 	if !t.Granted || len(names) == 0 {
@@ -107,8 +107,8 @@ func (s *Rows) WriteUngranted(b *sqldb.Builder, t *layout.Table, key any) {
 	b.Add(s.traits.LockKey, ")")
 }
 
-// GrantsItems reports whether any grant names a single item of a table. Until the transaction ends,
-// no other transaction can write such a grant.
+// GrantsItems reports whether there is a grant on a single item of a table. Until the transaction ends, no other
+// transaction can write such a grant.
 func (s *Rows) GrantsItems(w *conns.Session, t *layout.Table) (bool, error) {
 	if !t.Granted {
 		return false, nil
@@ -246,7 +246,7 @@ func (s *Rows) changePolicy(w *conns.Session) error {
 	return nil
 }
 
-// reportRegranted calls Reports.Regranted if transactions of w that have ended changed grants.
+// reportRegranted calls Reports.Regranted if a transaction on w that has ended changed grants.
 func (s Reports) reportRegranted(w *conns.Session) {
 	if w.Regranted && s.Regranted != nil {
 		s.Regranted()

@@ -1,5 +1,6 @@
-// Package owned writes the rows of system classes that belong to items: their files, the stages that they have reached
-// in workflows, and the grants on them. Such rows are deleted with their item and follow its key.
+// Package owned writes the rows of system classes that belong to items: the records of their files, the stages that
+// they have reached in workflows, and the grants on them. If an item is deleted, its rows are deleted too; if its key
+// changes, they follow it.
 package owned
 
 import (
@@ -13,8 +14,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Config names the system classes. A class is nil if the store does not have it; then the tables
-// have no such rows, and the methods return at once.
+// Config names the system classes. If a class is nil, the store does not use such rows, and the methods for them return
+// at once.
 type Config struct {
 	Files, Stages, Permissions, Policy *engine.Class
 	Log                                *slog.Logger
@@ -29,12 +30,12 @@ type Rows struct {
 	traits  sqldb.Traits
 }
 
-// New returns the rows of a layout.
+// New returns the Rows for the tables of a layout.
 func New(c Config, pool *conns.Pool, l *layout.Layout) *Rows {
 	return &Rows{cfg: c, pool: pool, layout: l, dialect: l.Dialect, traits: l.Traits}
 }
 
-// Forget deletes the rows of deleted items.
+// Forget deletes the rows that belong to deleted items of table t.
 func (s *Rows) Forget(w *conns.Session, t *layout.Table, keys []any) error {
 	if err := s.forgetStages(w, t, keys); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (s *Rows) Forget(w *conns.Session, t *layout.Table, keys []any) error {
 	return s.forgetFiles(w, t, keys)
 }
 
-// Follow changes the rows of an item when its key changes.
+// Follow changes the rows that belong to an item of table t when its key changes.
 func (s *Rows) Follow(w *conns.Session, t *layout.Table, from, to any) error {
 	if err := s.followStages(w, t, from, to); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Rows of Config.Stages record which stages items have reached in workflows. The id of a row consists of the root class of
-// the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage). Conditions
-// use it to find the row.
+// Rows of Config.Stages record the stages that items have reached in workflows. The id of a row consists of the root
+// class of the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage).
+// Conditions of queries use this id to find the row.
 
 // forgetStages deletes the recorded stages of items.
 func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error {

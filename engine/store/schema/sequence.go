@@ -9,13 +9,14 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Sequences implements engine.Sequences, for the counters that formulas use, and sets all counters for an import.
+// Sequences implements service.Sequences for the counters that formulas use. It can also raise all counters for an
+// import.
 type Sequences struct {
 	Pool   *conns.Pool
 	Traits sqldb.Traits
 }
 
-// NextNumber implements engine.Sequences.
+// NextNumber implements service.Sequences.
 func (s *Sequences) NextNumber(ctx context.Context, name string) (n int64, err error) {
 	err = s.Pool.Writer.DoStatement(ctx, nil, func(w *conns.Session) error {
 		n, err = NextNumber(w, name)
@@ -24,7 +25,7 @@ func (s *Sequences) NextNumber(ctx context.Context, name string) (n int64, err e
 	return n, err
 }
 
-// LastNumbers implements engine.Sequences.
+// LastNumbers implements service.Sequences.
 func (s *Sequences) LastNumbers(ctx context.Context, name string) (map[string]int64, error) {
 	b := sqldb.NewBuilder(s.Traits)
 	b.Add(`SELECT "name", `, StoredNumber, ` FROM `, CounterTable, ` WHERE `)
@@ -46,14 +47,14 @@ func (s *Sequences) LastNumbers(ctx context.Context, name string) (map[string]in
 	return all, err
 }
 
-// SetNumber implements engine.Sequences.
+// SetNumber implements service.Sequences.
 func (s *Sequences) SetNumber(ctx context.Context, name string, last int64) error {
 	return s.Pool.Writer.DoStatement(ctx, nil, func(w *conns.Session) error {
 		return SetCounter(w, NamedCounter(name), last)
 	})
 }
 
-// RaiseNumbers raises counters of formulas to at least the given numbers.
+// RaiseNumbers raises counters of formulas to at least the given numbers. Use it when numbers are imported.
 func (s *Sequences) RaiseNumbers(ctx context.Context, last map[string]int64) error {
 	counters := make(map[string]int64, len(last))
 	for name, n := range last {

@@ -24,8 +24,8 @@ type Wish struct {
 	Lock string // appended to the statement, to lock items that will be changed; "" for no lock
 }
 
-// FindAdmitted returns those of the keys, as text, for which there is an item and the account has one of the wanted
-// permissions for it.
+// FindAdmitted returns those of the keys, as text, for which there is an item, if the account has one of the wanted
+// permissions for that item.
 func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys []any) (found map[string]bool, err error) {
 	p := want.Plan
 	found = make(map[string]bool, len(keys))

@@ -15,7 +15,7 @@ type ItemKey struct {
 	Key   string
 }
 
-// LockItems locks the items with these keys, in the order of tables and keys. lock is the lock clause; if it is "",
+// LockItems locks the items with these keys, in the order of tables and keys. lock is the lock clause. If it is "",
 // LockItems returns at once. If found is not nil, LockItems adds the keys of the items that exist to it.
 func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock string, found map[ItemKey]bool) error {
 	for _, t := range s.layout.Tables {

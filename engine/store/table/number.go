@@ -27,7 +27,7 @@ func (s *Writer) RaiseCounters(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// AssignNumbers gives numbers to the autoassigned ints that are absent in the rows.
+// AssignNumbers gives a number to each autoassigned int that is absent in the rows, unless the property has a default.
 func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.Values) error {
 	if err := s.RaiseCounters(w, p, rows); err != nil {
 		return err

@@ -47,7 +47,8 @@ func Distinct(members []any) []any {
 	})
 }
 
-// KeyOf returns the value that references to an item contain: its key, or its id if the key has several properties.
+// KeyOf returns the value that references to an item contain. This is the value of the key or, if the key has several
+// properties, the id.
 func KeyOf(it *engine.Item) any {
 	if key := it.Class.KeyProperties(); len(key) == 1 {
 		return it.Values[key[0].Index]
