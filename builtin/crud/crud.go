@@ -5,7 +5,6 @@ package crud
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -70,7 +69,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 		return nil, err
 	}
 	if names := o.Unknown(known...); len(names) > 0 {
-		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, fileStorage, handling, maxCount and maxBody", names[0])
+		return nil, &service.UnknownOption{Module: "crud", Name: names[0], Known: known[:6]}
 	}
 	return s, nil
 }

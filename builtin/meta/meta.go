@@ -7,7 +7,6 @@ package meta
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +44,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 		return nil, err
 	}
 	if names := o.Unknown(known...); len(names) > 0 {
-		return nil, fmt.Errorf("unknown option %q: meta takes metaRepo and dataRepo", names[0])
+		return nil, &service.UnknownOption{Module: "meta", Name: names[0], Known: []string{"metaRepo", "dataRepo"}}
 	}
 	return s, nil
 }

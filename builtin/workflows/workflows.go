@@ -6,7 +6,6 @@ package workflows
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -48,7 +47,7 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 		}
 	}
 	if names := o.Unknown(known...); len(names) > 0 {
-		return nil, fmt.Errorf("unknown option %q: workflows takes metaRepo, dataRepo and workflow", names[0])
+		return nil, &service.UnknownOption{Module: "workflows", Name: names[0], Known: []string{"metaRepo", "dataRepo", "workflow"}}
 	}
 	return s, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/acl"
-	"restsrv/engine/jsonfile"
 )
 
 func aclRoleAdd(ctx context.Context, r *aclRun, args []string) error {
@@ -170,7 +169,7 @@ func attributeWarning(c *engine.Class, name string) string {
 }
 
 func nearestHint(name string, names []string) string {
-	if near := jsonfile.Nearest(name, names); near != "" {
+	if near := engine.Nearest(name, names); near != "" {
 		return ": is " + engine.Quote(near) + " meant?"
 	}
 	return ""

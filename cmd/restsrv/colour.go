@@ -25,7 +25,7 @@ const (
 // colourExcerpt returns an excerpt with the marked line and its caret in red, if yes
 // is set.
 func colourExcerpt(excerpt string, yes bool) string {
-	if !yes {
+	if !yes || excerpt == "" {
 		return excerpt
 	}
 	lines := strings.Split(excerpt, "\n")

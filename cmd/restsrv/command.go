@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"restsrv/engine/jsonfile"
+	"restsrv/engine"
 )
 
 // commandLine holds the flags and arguments of one command.
@@ -78,7 +78,7 @@ func (c *commandLine) suggestFlag(err error) string {
 	}
 	var known []string
 	c.set.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	near := jsonfile.Nearest(strings.TrimPrefix(name, "-"), known)
+	near := engine.Nearest(strings.TrimPrefix(name, "-"), known)
 	if near == "" {
 		return ""
 	}

@@ -147,17 +147,21 @@ func (c *console) printScripts(r script.Report) {
 }
 
 // printApplication prints the result of a reload of deploy.json and classes.
-func (c *console) printApplication(changed []string, took time.Duration, err error) {
-	if err == nil {
-		c.printLine(changed, "application reloaded in "+shortDuration(took), nil)
+func (c *console) printApplication(r server.Reload) {
+	if r.Err == nil {
+		text := "application reloaded in " + shortDuration(r.Took)
+		if len(r.Database) > 0 {
+			text += "; database: " + strings.Join(r.Database, ", ")
+		}
+		c.printLine(r.Changed, text, nil)
 		return
 	}
-	text := err.Error()
+	text := withExcerpts(r.Err, c.dir, c.colour).Error()
 	var e *module.LoadError
-	if errors.As(err, &e) && e.Excerpt != "" {
+	if errors.As(r.Err, &e) && e.Excerpt != "" {
 		text += "\n" + colourExcerpt(e.Excerpt, c.colour)
 	}
-	c.printLine(changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
+	c.printLine(r.Changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
 }
 
 // printLine prints the changed files and the result, with reasons below it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"restsrv/engine/deploy"
 	"restsrv/engine/server"
@@ -43,7 +44,7 @@ func (c *dataCommand) loadApp() error {
 		fmt.Fprintln(c.io.Err, "warning:", w)
 	}
 	if err != nil {
-		return fmt.Errorf("the application cannot be read:\n%w", err)
+		return withExcerpts(fmt.Errorf("the application cannot be read:\n%w", err), filepath.Dir(first(c.config, "deploy.json")), useColours(c.io, c.io.Err))
 	}
 	c.app = app
 	return nil

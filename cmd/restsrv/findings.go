@@ -207,7 +207,12 @@ func unusedSettings(a *appdata.App, scripts []string) engine.Faults {
 			faults = append(faults, u.Fault)
 		}
 	}
-	return a.Config.Locate(faults)
+	reported := func(f engine.Fault) bool { // among the mistakes in options of built-in services
+		return slices.ContainsFunc(a.Warnings, func(w engine.Fault) bool {
+			return w.Code == mistake.ServiceOptions.Code && w.File == f.File && w.Path == f.Path
+		})
+	}
+	return slices.DeleteFunc(a.Config.Locate(faults), reported)
 }
 
 // scriptFiles returns the paths of the scripts of all services.

@@ -43,7 +43,7 @@ var siblings = map[string]map[string]string{
 	"engine/replay":                  {"engine/quota": "limits the bytes of an account"},
 	"engine/rest":                    {"engine/page": "shows failures as pages", "engine/share": "bounds the memory of bodies and answers"},
 	"engine/script/exchange":         {"engine/wire": "decodes bodies with a bounded depth"},
-	"engine/script/module":           {"engine/wire": "decodes JSON files", "engine/jsonfile": "names the nearest known module in its errors"},
+	"engine/script/module":           {"engine/wire": "decodes JSON files"},
 	"engine/script/sandbox":          {"engine/wire": "decodes the texts of JSON.parse with a bounded depth"},
 	"engine/script/shared":           {"engine/wire": "decodes items that are stored"},
 	"engine/script/suite":            {"engine/wire": "decodes the responses that tests read"},
@@ -64,7 +64,7 @@ var siblings = map[string]map[string]string{
 // rooms lists the packages of a room, from the lowest to the highest. A package may import the packages of its room
 // that are listed before it.
 var rooms = [][]string{
-	{"engine/script/limits", "engine/script/js", "engine/script/transpile", "engine/script/platform", "engine/script/sandbox",
+	{"engine/script/types", "engine/script/limits", "engine/script/js", "engine/script/transpile", "engine/script/platform", "engine/script/sandbox",
 		"engine/script/module", "engine/script/vm", "engine/script/access", "engine/script/exchange", "engine/script/event",
 		"engine/script/data", "engine/script/shared", "engine/script/suite", "engine/script"},
 	{"engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema",

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"restsrv/engine/jsonfile"
+	"restsrv/engine"
 )
 
 // stdio is the environment of a command.
@@ -112,7 +112,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		return f, flag.ErrHelp
 	}
 	known := slices.Sorted(maps.Keys(commands()))
-	if near := jsonfile.Nearest(args[0], known); near != "" {
+	if near := engine.Nearest(args[0], known); near != "" {
 		return f, c.usageError("unknown command %q; did you mean %s?", args[0], near)
 	}
 	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(known, ", "))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"restsrv/engine/server"
 )
@@ -20,12 +21,15 @@ func serve(ctx context.Context, f flags, io stdio) error {
 			fmt.Fprintf(io.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account, password)
 		}
 	}
+	if io.Terminal || f.watch {
+		c.Listening = func(l server.Listening) { printListening(io.Err, l) }
+	}
 	if console != nil {
 		c.Reloaded, c.ScriptsReloaded = console.printApplication, console.printScripts
 	}
 	s, err := server.New(c)
 	if err != nil {
-		return err
+		return withExcerpts(err, filepath.Dir(f.config), useColours(io, io.Err))
 	}
 	if console != nil {
 		console.dir = s.Dir()

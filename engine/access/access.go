@@ -39,6 +39,11 @@ type Config struct {
 	// is nil.
 	Unrestricted bool
 
+	// Empty is called with the class of a list that is empty because of permissions. all is
+	// set if the account may read no object of the class, and is not set if it may read some
+	// and none of them is in the list. It may be nil.
+	Empty func(ctx context.Context, c *engine.Class, all bool)
+
 	Log *slog.Logger // for warnings about resources that have no effect; if nil, they are not logged
 }
 
@@ -199,19 +204,41 @@ func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load .
 }
 
 // List implements engine.Repository.
-func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) (err error) {
 	ctx, p, err := r.guardContext(ctx)
 	if err != nil || p.checkAllowed(q.Class, engine.MayRead) != nil {
 		if q.Total != nil {
 			*q.Total = 0
 		}
+		if err == nil && r.gate.cfg.Empty != nil {
+			r.gate.cfg.Empty(ctx, q.Class.Base(), true)
+		}
 		return err
 	}
 	q = baseQuery(q)
+	if r.gate.cfg.Empty != nil && p != nil && p.Rows(engine.MayRead, q.Class) != nil {
+		var count func(err error)
+		visit, count = r.countVisits(ctx, q.Class, visit)
+		defer func() { count(err) }()
+	}
 	if p == nil || p.views == nil {
 		return r.inner.List(ctx, q, visit)
 	}
 	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.redactItem(it)) })
+}
+
+// countVisits returns a visit function, and a function that reports an empty list at its
+// end.
+func (r *Repository) countVisits(ctx context.Context, c *engine.Class, visit func(*engine.Item) error) (_ func(*engine.Item) error, end func(error)) {
+	visited := false
+	return func(it *engine.Item) error {
+			visited = true
+			return visit(it)
+		}, func(err error) {
+			if err == nil && !visited {
+				r.gate.cfg.Empty(ctx, c, false)
+			}
+		}
 }
 
 // Count implements engine.Repository.

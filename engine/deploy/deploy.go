@@ -78,6 +78,8 @@ type Config struct {
 	Unused  []Unused // parts of the configuration without effect, for restsrv check
 	Skipped []string // names of modules in the configuration that restsrv does not have
 
+	given map[string]given // the settings that the files contain, by name; see Origin
+
 	first  string  // source file of values for which merged has no origin
 	merged *merger // the merged configuration files; nil before they are read
 }

@@ -31,6 +31,7 @@ const maxSide = 4096
 func (l *loader) readImages(entries jsonfile.Object) {
 	options := optionsOf(entries, "imageStorage")
 	l.markRead(options.Path)
+	l.config.given["imageStorage"] = given{options.Path, options.Fields}
 	if n, ok := options.Whole("memory", 1<<20, 1<<40); ok {
 		l.config.Images.Memory = n
 	}

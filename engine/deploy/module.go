@@ -61,7 +61,7 @@ func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 }
 
 func choiceOf(prefix, name string, builtins []string) string {
-	if near := jsonfile.Nearest(name, builtins); near != "" {
+	if near := engine.Nearest(name, builtins); near != "" {
 		return engine.Quote(prefix+near) + ", or another of the builtins " + strings.Join(builtins, ", ")
 	}
 	return "one of the builtins " + strings.Join(builtins, ", ")

@@ -100,7 +100,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 	case e.Value("module") == nil && e.Value("executable") == nil:
 		if !builtin {
 			expected := "a module"
-			if near := jsonfile.Nearest(name, ancestorComponents); near != "" {
+			if near := engine.Nearest(name, ancestorComponents); near != "" {
 				expected += ", or the name " + engine.Quote(near)
 			}
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")

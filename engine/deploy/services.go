@@ -121,6 +121,9 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 		if options, ok := e.Value("options").(engine.Fields); ok {
 			o := jsonfile.Object{File: di.File, Path: e.At("options"), Fields: options, Faults: di.Faults}
 			l.config.TokenLifetime = readSeconds(o, "tokenLifetime", time.Second, l.config.TokenLifetime)
+			if v := o.Value("tokenLifetime"); v != nil {
+				l.config.given["tokenLifetime"] = given{o.At("tokenLifetime"), v}
+			}
 		}
 	}
 }
@@ -131,6 +134,7 @@ const unknownMode engine.AuthMode = "?"
 
 func (l *loader) authModes(inner jsonfile.Object) {
 	modes, _ := childOf(inner, "authMode")
+	l.config.given["authMode"] = given{modes.Path, modes.Fields}
 	modes.WarnRepeated()
 	for i := range l.config.Services {
 		l.config.Services[i].Mode = engine.AuthPwd

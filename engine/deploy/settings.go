@@ -25,17 +25,22 @@ var (
 func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	inner.WarnUnknown(innerNames)
 	for _, f := range globals.Fields {
-		if near := jsonfile.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
+		if near := engine.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
 			globals.Warn(globals.At(f.Name), "unknown name "+engine.Quote(f.Name), engine.Quote(near))
 		}
 	}
-	in := func(name string) jsonfile.Object {
-		if inner.Value(name) != nil {
-			return inner
-		}
-		return globals
-	}
 	c := l.config
+	c.given = map[string]given{}
+	in := func(name string) jsonfile.Object {
+		o := globals
+		if inner.Value(name) != nil {
+			o = inner
+		}
+		if v := o.Value(name); v != nil {
+			c.given[name] = given{o.At(name), v}
+		}
+		return o
+	}
 	l.readDatabase(in("db"))
 	l.readAddress(in("addr"))
 	c.ShutdownTimeout = readSeconds(in("shutdownTimeout"), "shutdownTimeout", 0, c.ShutdownTimeout)

@@ -70,7 +70,7 @@ func isWired(v any) bool {
 func (l *loader) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
-		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || jsonfile.Nearest(f.Name, settingNames) != "" {
+		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || engine.Nearest(f.Name, settingNames) != "" {
 			continue
 		}
 		if f.Name == "jobs" {

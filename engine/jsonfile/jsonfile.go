@@ -170,7 +170,7 @@ func (o Object) WarnUnknown(known []string) {
 			continue
 		}
 		expected := "a name that has a meaning here: it is ignored"
-		if near := Nearest(f.Name, known); near != "" {
+		if near := engine.Nearest(f.Name, known); near != "" {
 			expected = engine.Quote(near)
 		}
 		o.Warn(o.At(f.Name), "unknown name "+engine.Quote(f.Name), expected)

@@ -182,18 +182,6 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"nullable", "name", "type", "dataRepo"}
-	for name, want := range map[string]string{
-		"nulable": "nullable", "Nullable": "nullable", "nmae": "name", "datRepo": "dataRepo", "typ": "type",
-		"colour": "", "x": "", "": "", strings.Repeat("n", 200): "",
-	} {
-		if got := jsonfile.Nearest(name, known); got != want {
-			t.Errorf("Nearest(%.20q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestValidName(t *testing.T) {
 	for _, name := range []string{"a", "_", "note", "a1_-$", "1-ref", "имя объекта", "a\u0301", strings.Repeat("я", 100)} {
 		if !jsonfile.ValidName(name) {

@@ -35,7 +35,7 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 		case dotted && p != nil:
 			l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which leads nowhere and is shown as it is written", "a path through references to an attribute")
 		case !dotted:
-			if near := jsonfile.Nearest(m[1], attributeNames(c)); near != "" {
+			if near := engine.Nearest(m[1], attributeNames(c)); near != "" {
 				l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
 			}
 		}

@@ -183,7 +183,7 @@ func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) 
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
 		p.Optional = true
-		switch near := jsonfile.Nearest(name, known); {
+		switch near := engine.Nearest(name, known); {
 		case !ofAccount.MatchString(name):
 			l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name, $$now or $$ and a property of accounts: the attribute is left empty")
 		case near != "":

@@ -282,7 +282,7 @@ func typeOf(v any) (t engine.PropertyType, ok bool) {
 
 func expectedType(v any) string {
 	if s, ok := v.(string); ok {
-		if near := jsonfile.Nearest(s, strings.Split(typeNames(allTypes), ", ")); near != "" {
+		if near := engine.Nearest(s, strings.Split(typeNames(allTypes), ", ")); near != "" {
 			return engine.Quote(near)
 		}
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,7 +155,7 @@ func (p conditionParser) parseMember(f engine.Field, depth int) (*engine.Filter,
 		return engine.Not(inner), nil
 	}
 	if strings.HasPrefix(f.Name, "$") {
-		return nil, badFilter("unknown operator %s", engine.Quote(f.Name))
+		return nil, unknownOperator(f.Name, logicNames)
 	}
 	o, err := findPath(p.class, f.Name)
 	if err != nil {
@@ -180,7 +181,7 @@ func (p conditionParser) notCondition(name string) error {
 	case isAggregate(name):
 		return badFilter("%s is for aggregations and no condition", name)
 	}
-	return badFilter("unknown operator %s", engine.Quote(name))
+	return unknownOperator(name, conditionNames)
 }
 
 func (p conditionParser) parseLogic(op engine.Op, args []any, depth int) (*engine.Filter, error) {
@@ -198,13 +199,23 @@ func (p conditionParser) parseLogic(op engine.Op, args []any, depth int) (*engin
 	return f, nil
 }
 
-func isCondition(name string) bool {
-	switch engine.Op(name) {
-	case engine.OpAnd, engine.OpOr, engine.OpNot, engine.OpEq, engine.OpNe, engine.OpLt, engine.OpLte, engine.OpGt, engine.OpGte, engine.OpIn, engine.OpEmpty, engine.OpContains, engine.OpSearch,
-		"like", "nempty", "geoWithin", "geoIntersects":
-		return true
+// conditionNames are the functions that are conditions, and logicNames the operators that
+// combine conditions in the style of Mongo.
+var (
+	conditionNames = []string{
+		string(engine.OpAnd), string(engine.OpOr), string(engine.OpNot), string(engine.OpEq), string(engine.OpNe), string(engine.OpLt), string(engine.OpLte), string(engine.OpGt), string(engine.OpGte),
+		string(engine.OpIn), string(engine.OpEmpty), string(engine.OpContains), string(engine.OpSearch), "like", "nempty", "geoWithin", "geoIntersects",
 	}
-	return false
+	logicNames = []string{"$and", "$or", "$nor", "$not"}
+)
+
+// isCondition reports whether name is a function that is a condition.
+func isCondition(name string) bool { return slices.Contains(conditionNames, name) }
+
+// unknownOperator returns the error for an operator that does not exist. All callers may
+// know the operators.
+func unknownOperator(name string, known []string) error {
+	return badFilter("unknown operator %s%s", engine.Quote(name), engine.DidYouMean(name, known))
 }
 
 // parseFunction reads {"op":[args]}.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -9,27 +10,20 @@ import (
 // functionParser reads functions of expressions.
 type functionParser struct{ operandParser }
 
-// isFunction reports whether name is a function of expressions.
-func isFunction(name string) bool {
-	switch name {
-	case "date", "now", "literal", "if":
-		return true
-	}
-	switch engine.Op(name) {
-	case engine.OpAdd, engine.OpSub, engine.OpMul, engine.OpDiv, engine.OpMod, engine.OpAbs, engine.OpRound, engine.OpConcat, engine.OpSubstr, engine.OpUpper, engine.OpLower, engine.OpSize, engine.OpCase,
-		engine.OpIfNull, engine.OpDateAdd, "dateDiff", engine.OpFormat, "dateFormat":
-		return true
-	}
-	return datePart(name)
+// functionNames are the functions of expressions, without those for parts of a date.
+var functionNames = []string{
+	"date", "now", "literal", "if", string(engine.OpAdd), string(engine.OpSub), string(engine.OpMul), string(engine.OpDiv), string(engine.OpMod), string(engine.OpAbs), string(engine.OpRound),
+	string(engine.OpConcat), string(engine.OpSubstr), string(engine.OpUpper), string(engine.OpLower), string(engine.OpSize), string(engine.OpCase),
+	string(engine.OpIfNull), string(engine.OpDateAdd), "dateDiff", string(engine.OpFormat), "dateFormat",
 }
 
-func datePart(name string) bool {
-	switch engine.DatePart(name) {
-	case engine.Year, engine.Month, engine.Day, engine.Hour, engine.Minute, engine.Second:
-		return true
-	}
-	return false
-}
+// dateParts are the functions for parts of a date.
+var dateParts = []string{string(engine.Year), string(engine.Month), string(engine.Day), string(engine.Hour), string(engine.Minute), string(engine.Second)}
+
+// isFunction reports whether name is a function of expressions.
+func isFunction(name string) bool { return slices.Contains(functionNames, name) || datePart(name) }
+
+func datePart(name string) bool { return slices.Contains(dateParts, name) }
 
 func isAggregate(name string) bool {
 	switch engine.AggregateFunction(name) {
@@ -89,7 +83,7 @@ func (p functionParser) parseCall(name string, args []any, depth int) (*engine.E
 	case isAggregate(name):
 		return nil, badFilter("%s is for aggregations: it cannot be part of a filter", name)
 	}
-	return nil, badFilter("unknown function %s", engine.Quote(name))
+	return nil, badFilter("unknown function %s%s", engine.Quote(name), engine.DidYouMean(name, slices.Concat(functionNames, dateParts, conditionNames)))
 }
 
 func (p functionParser) parseArithmetic(op engine.Op, args []any, depth int) (*engine.Expr, error) {

@@ -1,10 +1,15 @@
 package query
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
 )
+
+// valueOperators are the operators on the value of an attribute.
+var valueOperators = append(slices.Sorted(maps.Keys(mongoCompare)), "$in", "$nin", "$exists", "$regex", "$options", "$not")
 
 var mongoCompare = map[string]engine.Op{"$eq": engine.OpEq, "$ne": engine.OpNe, "$lt": engine.OpLt, "$lte": engine.OpLte, "$gt": engine.OpGt, "$gte": engine.OpGte}
 
@@ -64,7 +69,7 @@ func (p conditionParser) parseOperator(o operand, op engine.Field, ops engine.Fi
 		}
 		return negated(p.parseOperators(o, inner, depth+1))
 	}
-	return nil, badFilter("unknown operator %s", engine.Quote(op.Name))
+	return nil, unknownOperator(op.Name, valueOperators)
 }
 
 // mongoValue compares an operand with a value. Text is never a path here, and

@@ -38,6 +38,7 @@ func (o *responder) fail(err error) {
 		e = engine.Wrap(err, "the handler failed")
 	}
 	o.logFailure(e, err)
+	o.advise(e)
 	o.setCaching()
 	status := statuses[e.Code]
 	h := o.w.Header()

@@ -28,6 +28,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 	"restsrv/engine/service"
 	"restsrv/engine/share"
 )
@@ -55,6 +56,9 @@ type Config struct {
 	Files engine.Files
 	// Images makes the thumbnails for GET /images/{kind}/{id}. It is nil if the server has no thumbnails.
 	Images engine.ImageStorage
+	// Advise logs advice about refused requests, for developers: the nearest name of an unknown service or route, and
+	// the command that explains missing permissions.
+	Advise bool
 	// MinBodyRate is the minimum rate at which a client must send a request body, in bytes per second; 0 means 1 KiB.
 	MinBodyRate int
 	// BodyGrace is the time that a client gets for a body in addition to the time that MinBodyRate allows; 0 means 10
@@ -106,6 +110,7 @@ func New(cfg Config) *Server {
 	s.outer.HandleFunc("/livez", s.serveLive).Methods(http.MethodGet, http.MethodHead)
 	s.outer.HandleFunc("/readyz", s.serveReady).Methods(http.MethodGet, http.MethodHead)
 	s.mountHandlers()
+	s.outer.HandleFunc("/", s.serveRoot).Methods(http.MethodGet, http.MethodHead)
 	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
 	s.outer.MethodNotAllowedHandler = http.HandlerFunc(notFound)
 	return s
@@ -137,6 +142,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // readyAgain is the Retry-After of /readyz if the server is not ready.
 const readyAgain = 2 * time.Second
+
+var rootPage = page.New(`<p>This is a restsrv server. Programs use its services below <code>/rest</code>.</p>
+{{if .}}<p><a href="{{.}}">Sign in</a></p>{{end}}`)
+
+// serveRoot answers browsers with a page. It is the same for every caller and contains
+// nothing of the application. Other clients get the answer for an unknown path.
+func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		notFound(w, r)
+		return
+	}
+	signIn := ""
+	if s.cfg.Handlers[signInPath] != nil {
+		signIn = signInPath
+	}
+	w.Header().Set("Vary", "Accept")
+	if err := rootPage.Write(w, http.StatusOK, "restsrv", signIn); err != nil {
+		s.cfg.Log.Error("the page at / could not be written", "error", err)
+		notFound(w, r)
+	}
+}
 
 func (s *Server) serveLive(w http.ResponseWriter, _ *http.Request) {
 	writePlain(w, http.StatusOK, "ok\n")
@@ -202,6 +228,7 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	name, path := splitPath(r.URL.EscapedPath())
 	m := (*s.services.Load())[name]
 	if m == nil {
+		s.adviseService(name)
 		s.noService(w, r)
 		return
 	}
@@ -252,7 +279,7 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounte
 	req.Account = account
 	route, params, allow := m.router.match(req.Method, req.Path)
 	if route == nil {
-		return x.answerUnrouted(r, allow)
+		return x.answerUnrouted(r, m.router, allow)
 	}
 	x.out.stage = atHandler
 	req.Params = params
@@ -270,7 +297,11 @@ func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, m *mounte
 	if !isSafeMethod(req.Method) && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
 		return nil, noRoomForAnswer()
 	}
-	return s.callHandler(ctx, route, req)
+	resp, err := s.callHandler(ctx, route, req)
+	if err != nil {
+		return nil, s.suggestName(ctx, err)
+	}
+	return resp, nil
 }
 
 // isSafeMethod reports whether requests with a method do not change data (RFC 9110 section 9.2.1, and RFC 5323 for
@@ -281,11 +312,11 @@ func isSafeMethod(method string) bool {
 
 // answerUnrouted answers a request for which there is no route. allow contains the methods of routes with the same
 // path. It answers OPTIONS with these methods, and returns an error for any other method.
-func (x *exchange) answerUnrouted(r *http.Request, allow []string) (*service.Response, error) {
+func (x *exchange) answerUnrouted(r *http.Request, routes *router, allow []string) (*service.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req
 	if len(allow) == 0 {
-		return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s", req.Service, engine.Quote(req.Path))
+		return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s%s", req.Service, engine.Quote(req.Path), routes.suggestRoute(req.Path))
 	}
 	list := strings.Join(allow, ",")
 	x.out.w.Header().Set("Allow", list)

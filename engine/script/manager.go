@@ -183,6 +183,19 @@ func (m *Manager) reportReload(changed []string, started time.Time, loaded []*ma
 	}
 }
 
+// Failures returns a report of the services that could not be loaded the last time.
+func (m *Manager) Failures(changed []string) Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var failed []*managed
+	for _, one := range m.services {
+		if one.err != nil {
+			failed = append(failed, one)
+		}
+	}
+	return newReport(changed, time.Now(), failed)
+}
+
 // Names returns the names of the services and converters.
 func (m *Manager) Names() []string {
 	m.mu.Lock()

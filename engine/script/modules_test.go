@@ -120,7 +120,7 @@ func TestModuleFaults(t *testing.T) {
 	cases := []struct{ text, on, off string }{
 		{"require('lodahs')", `svc.js:1:8: Error: cannot find module "lodahs": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried), nor is there such a package in node_modules`,
 			"were tried)"},
-		{"require('pkg')", "", `svc.js:1:8: Error: cannot find module "pkg": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried); the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`},
+		{"require('pkg')", "", `svc.js:1:8: Error: cannot find module "pkg": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried); the package is in node_modules, which scripts can use if the setting scripts.nodeModules is true: "globals": {"scripts": {"nodeModules": true}} in deploy.json`},
 		{"require('restsv')", `(the nearest is "restsrv")`, `(the nearest is "restsrv")`},
 		{"require('child_process')", `"child_process": scripts start no processes`, ""},
 		{"require('other')", `; a file beside the one that asks is "./other"`, ""},

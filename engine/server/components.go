@@ -62,7 +62,7 @@ func (e *edition) scriptScope(components map[string]any) map[string]any {
 // set, mistakes are errors. The application with its warnings is returned even with an
 // error.
 func LoadApplication(file string, strict bool) (*appdata.App, error) {
-	return appdata.Load(file, KnownNames(), strict)
+	return loadApp(file, builtin.Modules(), strict)
 }
 
 // KnownNames returns the names that deploy.json may use: built-in services, their options

@@ -17,7 +17,6 @@ import (
 	"restsrv/engine/gateway"
 	"restsrv/engine/image"
 	"restsrv/engine/meta"
-	"restsrv/engine/mistake"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/script/event"
@@ -43,7 +42,7 @@ type edition struct {
 	defined  *workflow.Definitions
 	reading  reading
 	warnings map[string]bool
-	refused  engine.Faults // invalid options of builtin services
+	refused  engine.Faults // invalid options of built-in services that were not found when the application was read
 
 	store     *store.Store
 	accounts  *account.Store
@@ -74,7 +73,18 @@ func (s *Server) newEdition(ctx context.Context, a *loadedApp, before *edition) 
 			return nil, err
 		}
 	}
+	if e.lacksServices() && (before == nil || !before.lacksServices()) {
+		e.log.Warn(`no service serves the classes of the application: add one to modules.rest.globals.di of deploy.json, such as "crud": {"module": "builtin/crud"}`, "classes", len(e.meta.Classes()))
+	}
 	return e, nil
+}
+
+// lacksServices reports whether the application has classes and no service that could serve
+// their objects.
+func (e *edition) lacksServices() bool {
+	return len(e.meta.Classes()) > 0 && !slices.ContainsFunc(e.config.Services, func(svc deploy.Service) bool {
+		return svc.Builtin != "token" && svc.Builtin != "meta" && svc.Builtin != "echo"
+	})
 }
 
 // useEdition makes an edition answer all new requests, and retires the one before.
@@ -167,7 +177,7 @@ func (e *edition) openRest(context.Context, *edition) error {
 		}
 	}
 	e.rest = rest.New(rest.Config{
-		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.Audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
+		Auth: e.wrapSignIn(e.accounts), Log: e.log, Audit: e.db.Audit, Ready: e.faults, Advise: e.options.Watch, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
 		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.wrapSignIn(bearers), TrustedProxies: e.config.TrustedProxies,
 		Files: engine.Files{Storage: e.db.Files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})
@@ -207,7 +217,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			Tokens: e.accounts, Files: e.images(), Replays: e.db.Replays, Cursors: e.db.Cursors, Audit: e.db.Audit, Log: e.log, Workflows: e.workflows,
 			Settings: service.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
-			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scriptScope(components), Limits: scriptLimits(svc.Limits)})
+			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scriptScope(components), Limits: ScriptLimits(svc.Limits)})
 			continue
 		}
 		if err := e.addConverters(svc, env, options); err != nil && e.options.Strict {
@@ -215,7 +225,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		}
 		built, err := e.modules[svc.Builtin](env, options)
 		if err != nil {
-			e.refused = append(e.refused, optionsMistake(e.config, svc, err))
+			if f := optionsMistake(e.config, svc, err); !e.warnings[f.String()] {
+				e.refused = append(e.refused, f) // not reported yet
+			}
 			built = script.Unavailable(svc.Name, "it could not be set up")
 		}
 		if err := mount(svc.Name, built); err != nil {
@@ -225,6 +237,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	if err := e.reportRefused(before); err != nil {
 		return err
 	}
+	if before != nil && e.options.ScriptsReloaded != nil {
+		e.scripts.OnReload(e.options.ScriptsReloaded) // reload reports scripts that fail, instead of the log
+	}
 	if err := e.scripts.Add(scripts...); err != nil && e.options.Strict {
 		return err
 	}
@@ -232,14 +247,6 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		e.scripts.OnReload(e.options.ScriptsReloaded)
 	}
 	return e.scripts.Lost()
-}
-
-// optionsMistake returns the fault of a builtin service with invalid options.
-func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Fault {
-	rule := mistake.ServiceOptions
-	f := engine.Fault{File: c.File, Path: svc.Path, Found: "options of " + svc.Builtin + " (" + err.Error() + ")", Expected: "options that the service has",
-		Level: rule.Level, Code: rule.Code, Resolution: rule.Resolution}
-	return c.Locate(engine.Faults{f})[0]
 }
 
 // reportRefused logs the invalid options of builtin services, once; with -strict it
@@ -272,7 +279,7 @@ func (e *edition) addConverters(svc deploy.Service, env *service.Env, options se
 		}
 		converter, err := e.scripts.AddConverter(script.Service{
 			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
-			Limits: scriptLimits(svc.Limits),
+			Limits: ScriptLimits(svc.Limits),
 		})
 		options[name] = converter
 		failed = errors.Join(failed, err)

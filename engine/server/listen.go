@@ -91,8 +91,8 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	}
 }
 
-// scriptLimits returns the limits of one script.
-func scriptLimits(l deploy.Limits) limits.Limits {
+// ScriptLimits returns the limits of one script.
+func ScriptLimits(l deploy.Limits) limits.Limits {
 	return limits.Limits{
 		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
 		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,

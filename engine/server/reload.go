@@ -31,7 +31,7 @@ func (s *Server) read(before *edition) (*loadedApp, error) {
 	file := s.options.Application
 	for attempt := 1; ; attempt++ {
 		at := sourcesOf(file)
-		loaded, err := appdata.Load(file, knownNames(s.modules), s.options.Strict)
+		loaded, err := loadApp(file, s.modules, s.options.Strict)
 		now := sourcesOf(file)
 		if !now.same(at) && attempt < maxReadings {
 			continue
@@ -60,12 +60,12 @@ func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	}
 	if changed == nil || s.failed || e.affectedBy(changed) {
 		if !s.readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
-			err := s.renew(ctx, e)
+			changes, err := s.renew(ctx, e)
 			s.failed, s.missed = err != nil, nil
 			if s.failed {
 				s.missed = changed
 			}
-			s.logReload(changed, time.Since(started), err)
+			s.logReload(Reload{Changed: changed, Took: time.Since(started), Database: changes, Err: err})
 			return rest
 		}
 		s.failed = false
@@ -85,18 +85,19 @@ func (s *Server) logIgnoredData(changed []string) {
 	}
 }
 
-// renew reads the application and replaces the edition.
-func (s *Server) renew(ctx context.Context, before *edition) error {
+// renew reads the application and replaces the edition. It returns the changes of the
+// database, each as a text.
+func (s *Server) renew(ctx context.Context, before *edition) (changes []string, err error) {
 	a, err := s.read(before)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !a.reading.samePresentation(before.reading) {
 		s.reportPresentation(a.App)
 	}
 	e, err := s.newEdition(ctx, a, before)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if names := s.fixedSettings(e.config); len(names) > 0 {
 		s.log.Warn("settings that have changed take effect when the server is started again", "settings", strings.Join(names, ", "))
@@ -106,7 +107,7 @@ func (s *Server) renew(ctx context.Context, before *edition) error {
 		s.log.Error("accounts and roles cannot be taken", "error", err)
 	}
 	go returnMemory()
-	return nil
+	return databaseChanges(before.meta.Classes(), e.meta.Classes()), nil
 }
 
 // reportPresentation logs the mistakes in navigation, views and other files that are
@@ -156,17 +157,32 @@ func (s *Server) fixedSettings(c *deploy.Config) []string {
 	return names
 }
 
-// logReload logs the result of a reload of the application.
-func (s *Server) logReload(changed []string, took time.Duration, err error) {
+// Reload describes a reload of deploy.json or classes.
+type Reload struct {
+	Changed  []string // changed paths; nil if all files may have changed
+	Took     time.Duration
+	Database []string // changes of the database, such as "attribute note@app.due added"
+	Err      error    // if it is not nil, everything stays as it was
+}
+
+// logReload reports the result of a reload of the application, and then the scripts that
+// could not be loaded.
+func (s *Server) logReload(r Reload) {
+	now := s.current.Load()
 	switch {
 	case s.options.Reloaded != nil:
-		s.options.Reloaded(changed, took, err)
-	case err != nil:
-		s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
+		s.options.Reloaded(r)
+	case r.Err != nil:
+		s.log.Error("the application cannot be reloaded and goes on as it was", "error", r.Err)
 	default:
-		now := s.current.Load()
-		s.log.Info("application reloaded", "changed", ShownPaths(s.started.Dir, changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
-			"took", took.Round(time.Microsecond))
+		args := []any{"changed", ShownPaths(s.started.Dir, r.Changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services), "took", r.Took.Round(time.Microsecond)}
+		if len(r.Database) > 0 {
+			args = append(args, "database", strings.Join(r.Database, ", "))
+		}
+		s.log.Info("application reloaded", args...)
+	}
+	if failed := now.scripts.Failures(r.Changed); r.Err == nil && s.options.ScriptsReloaded != nil && !failed.Idle() {
+		s.options.ScriptsReloaded(failed)
 	}
 }
 

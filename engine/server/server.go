@@ -29,7 +29,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"restsrv/builtin"
 	"restsrv/engine"
@@ -81,11 +80,27 @@ type Config struct {
 	// ShowPassword is called with a password that the server generated for a new account. By
 	// default the password is written into a file beside the database.
 	ShowPassword func(account, password string)
-	// Reloaded is called after a reload of deploy.json or classes. If changed is nil, all
-	// files may have changed.
-	Reloaded func(changed []string, took time.Duration, err error)
+	// Listening is called when Run answers requests.
+	Listening func(Listening)
+	// Reloaded is called after a reload of deploy.json or classes.
+	Reloaded func(Reload)
 	// ScriptsReloaded is called after a reload of scripts, besides the log.
 	ScriptsReloaded func(script.Report)
+}
+
+// Listening describes a server that has started to answer requests.
+type Listening struct {
+	URL      string // such as http://127.0.0.1:8888, without a slash at the end
+	Dir      string // the application directory
+	Classes  []string
+	Services []ServiceInfo // in the order of deploy.json
+}
+
+// ServiceInfo describes a service of an application.
+type ServiceInfo struct {
+	Name   string
+	Module string // such as builtin/crud, or the file of a script
+	Mode   engine.AuthMode
 }
 
 // Server serves an application directory. It holds the parts that stay the same
@@ -269,6 +284,22 @@ func (s *Server) open(ctx context.Context) (_ *appdata.App, err error) {
 	return a.App, nil
 }
 
+// listening describes the server and the services of the edition.
+func (e *edition) listening() Listening {
+	l := Listening{URL: e.issuer(), Dir: e.config.Dir}
+	for _, c := range e.meta.Classes() {
+		l.Classes = append(l.Classes, c.FullName)
+	}
+	for _, svc := range e.config.Services {
+		module := svc.Script
+		if svc.Builtin != "" {
+			module = "builtin/" + svc.Builtin
+		}
+		l.Services = append(l.Services, ServiceInfo{svc.Name, module, svc.Mode})
+	}
+	return l
+}
+
 // startBackground starts work that may run beside requests.
 func (s *Server) startBackground(a *appdata.App) {
 	go func() {
@@ -295,7 +326,15 @@ func (s *Server) serveOn(ctx context.Context, l net.Listener, a *appdata.App) er
 		MaxHeaderBytes:    c.MaxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services))
+	info := e.listening()
+	var modes []string
+	for _, svc := range info.Services {
+		modes = append(modes, svc.Name+"="+string(svc.Mode))
+	}
+	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services), "modes", strings.Join(modes, " "))
+	if s.options.Listening != nil {
+		s.options.Listening(info)
+	}
 	if s.options.PaceGC {
 		paceGC(s.held)
 	}

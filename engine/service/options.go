@@ -125,3 +125,16 @@ func describeOption(v any) string {
 	}
 	return "a component"
 }
+
+// UnknownOption is the error of a module that got an option that it does not have.
+type UnknownOption struct {
+	Module string
+	Name   string
+	Known  []string // at least two
+}
+
+// Error implements error.
+func (e *UnknownOption) Error() string {
+	last := len(e.Known) - 1
+	return fmt.Sprintf("unknown option %q: %s takes %s and %s", e.Name, e.Module, strings.Join(e.Known[:last], ", "), e.Known[last])
+}

@@ -67,6 +67,9 @@ func (w *routeWork) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 	s, r := c.Service, c.Req
 	if f.Status != 0 {
 		s.Log.Debug("a handler refused a request", "request", r.ID, "status", f.Status, "error", f)
+		if e := (*engine.Error)(nil); s.Dev && r.Account != nil && errors.As(f.Cause, &e) && e.Code == engine.Forbidden {
+			s.Log.Info("the account lacks a permission that the script needs", "request", r.ID, "account", r.Account.ID, "at", f.Place(), "to see why", "restsrv acl explain "+r.Account.ID+" c:::CLASS")
+		}
 		return vm.Outcome{Response: addPlace(s, text(f.Status, f.Text), f)}
 	}
 	var e *engine.Error

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"restsrv/engine/jsonfile"
+	"restsrv/engine"
 	"restsrv/engine/script/platform"
 )
 
@@ -95,7 +95,7 @@ func (f *Files) unknownMessage(name string, from *Source) string {
 		return NotFound + strconv.Quote(name) + ": it is a module of Node.js that scripts here do not have"
 	}
 	text := NotFound + strconv.Quote(name) + ": it is no built-in module"
-	if near := jsonfile.Nearest(name, platform.ModuleNames()); near != "" {
+	if near := engine.Nearest(name, platform.ModuleNames()); near != "" {
 		text += " (the nearest is " + strconv.Quote(near) + ")"
 	}
 	switch {
@@ -108,7 +108,7 @@ func (f *Files) unknownMessage(name string, from *Source) string {
 	case f.app.NodeModules:
 		text += ", nor is there such a package in node_modules"
 	case f.isInstalled(name, from):
-		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`
+		text += `; the package is in node_modules, which scripts can use if the setting scripts.nodeModules is true: "globals": {"scripts": {"nodeModules": true}} in deploy.json`
 	}
 	if isFile(filepath.Join(filepath.Dir(from.Path), filepath.FromSlash(name))) || f.lookUpFile(filepath.Join(filepath.Dir(from.Path), filepath.FromSlash(name))) != "" {
 		text += "; a file beside the one that asks is " + strconv.Quote("./"+name)

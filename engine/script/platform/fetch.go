@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
+// Defaults of Fetch.
 const (
-	defaultFetchTimeout = 10 * time.Second
-	defaultFetchBytes   = 10 << 20
+	DefaultFetchTimeout = 10 * time.Second // maximum time of a request
+	DefaultFetchBytes   = 10 << 20         // maximum size of a response
 	maxRedirects        = 10
 )
 
@@ -52,7 +53,7 @@ func (e errTimeout) Error() string {
 func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 	limit := f.Timeout
 	if limit <= 0 {
-		limit = defaultFetchTimeout
+		limit = DefaultFetchTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout{limit})
 	defer cancel()
@@ -174,7 +175,7 @@ func (f *Fetch) readResponse(ctx context.Context, m *message, r *reply, response
 	}
 	limit := f.MaxBytes
 	if limit <= 0 {
-		limit = defaultFetchBytes
+		limit = DefaultFetchBytes
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {

@@ -8,8 +8,11 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"restsrv/engine"
 )
@@ -37,6 +40,34 @@ func Declarations(classes []*engine.Class) ([]byte, error) {
 	w := &writer{b: &b, names: map[*engine.Class]string{}}
 	w.writeApplication(classes)
 	return b.Bytes(), nil
+}
+
+// member matches a method of an interface in the declarations, and global a global name.
+var (
+	member = regexp.MustCompile(`(?m)^    (\w+)(?:<[^(\n]*>)?\(`)
+	global = regexp.MustCompile(`(?m)^declare (?:const|function) (\w+)`)
+)
+
+// Methods returns the names of all methods of the objects that restsrv provides to scripts,
+// and Globals the names of the global objects and functions. Both are sorted.
+var (
+	Methods = sync.OnceValue(func() []string { return namesIn(member, "data.d.ts", "query.d.ts", "service.d.ts") })
+	Globals = sync.OnceValue(func() []string { return namesIn(global, "service.d.ts", "globals.d.ts") })
+)
+
+func namesIn(declaration *regexp.Regexp, files ...string) []string {
+	var names []string
+	for _, file := range files {
+		text, err := fixed.ReadFile(file)
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		for _, m := range declaration.FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // writer writes the declarations for classes.

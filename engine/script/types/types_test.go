@@ -2,6 +2,7 @@ package types
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +81,18 @@ func TestNames(t *testing.T) {
 	}
 	if strings.Contains(text, `"a_b": Classes`) {
 		t.Error("the short name of classes in two namespaces stands for one of them")
+	}
+}
+
+func TestMethodsAndGlobals(t *testing.T) {
+	for list, wanted := range map[string][]string{
+		strings.Join(Methods(), " "): {"getItem", "getList", "createItem", "getMeta", "getProperties", "transaction"},
+		strings.Join(Globals(), " "): {"dataRepo", "metaRepo", "fileStorage", "console", "fetch", "shared"},
+	} {
+		for _, name := range wanted {
+			if !slices.Contains(strings.Fields(list), name) {
+				t.Errorf("got no %s in %s", name, list)
+			}
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"restsrv/engine"
+	"restsrv/engine/script/types"
 )
 
 // Failure describes an error in a script for the log. Clients never receive it.
@@ -155,6 +156,7 @@ func (f *Failure) readThrown(v *VM, thrown goja.Value) {
 		f.Text = message.String()
 	}
 	f.Message = engine.Cut(v.thrownText(o), MaxLogText)
+	f.Message += suggestName(f.Message)
 	var failed *engine.Error
 	if errors.As(f.Cause, &failed) && failed.Err != nil {
 		f.Message += ": " + failed.Err.Error() // the log needs the cause
@@ -174,6 +176,24 @@ func (f *Failure) readThrown(v *VM, thrown goja.Value) {
 		f.Text = http.StatusText(f.Status)
 	}
 	f.addCauses(v, o, maxCauses)
+}
+
+// unknownMember and unknownGlobal match the messages of goja for misspelt names.
+var (
+	unknownMember = regexp.MustCompile(`^TypeError: Object has no member '(\w+)'$`)
+	unknownGlobal = regexp.MustCompile(`^ReferenceError: (\w+) is not defined$`)
+)
+
+// suggestName returns a question with the name of restsrv that is most like the misspelt
+// name in a message, or "" if the message is not about a name or no name is like it.
+func suggestName(message string) string {
+	if m := unknownMember.FindStringSubmatch(message); m != nil {
+		return engine.DidYouMean(m[1], types.Methods())
+	}
+	if m := unknownGlobal.FindStringSubmatch(message); m != nil {
+		return engine.DidYouMean(m[1], types.Globals())
+	}
+	return ""
 }
 
 // ancestorStatus maps error codes of IONDV to HTTP statuses: the codes of IONDV's REST module and those for missing

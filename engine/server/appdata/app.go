@@ -75,6 +75,20 @@ func Load(config string, known deploy.Known, strict bool) (*App, error) {
 	return a, nil
 }
 
+// Report adds faults to those that Load returned with its error err. It returns the error
+// with the faults that prevent a start.
+func (a *App) Report(err error, more engine.Faults) error {
+	var errs engine.Faults
+	if err != nil && !errors.As(err, &errs) || len(more) == 0 {
+		return err
+	}
+	errs, a.Warnings = SortFaults(a.Config, slices.Concat(errs, a.Warnings, more)).Split(a.strict)
+	if len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
 // readWorkflows compiles the workflows of an application. A file that is not a workflow
 // is a fatal fault.
 func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation, properties []string) (*workflow.Definitions, engine.Faults) {

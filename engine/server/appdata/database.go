@@ -229,7 +229,7 @@ func Connect(ctx context.Context, c *deploy.Config, url string, o Options) (db *
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == "" {
-		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
+		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", WithoutSecrets(url))
 	}
 	path = c.Abs(path)
 	if _, err := os.Stat(path); o.MustExist && errors.Is(err, fs.ErrNotExist) {
@@ -243,9 +243,9 @@ func Connect(ctx context.Context, c *deploy.Config, url string, o Options) (db *
 	return db, path, err
 }
 
-// withoutSecrets removes the parts of a database URL that may be secret: all text
+// WithoutSecrets removes the parts of a database URL that may be secret: all text
 // before an @, and the parameters.
-func withoutSecrets(url string) string {
+func WithoutSecrets(url string) string {
 	if at := strings.LastIndexByte(url, '@'); at >= 0 {
 		scheme, _, found := strings.Cut(url[:at], ":")
 		if !found || strings.ContainsAny(scheme, "= ") {

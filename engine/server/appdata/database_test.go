@@ -29,7 +29,7 @@ func TestWithoutSecrets(t *testing.T) {
 		"host=x password=secret user=y":         "host…",
 		"host=x password=secret@1":              "…",
 	} {
-		if got := withoutSecrets(url); got != want {
+		if got := WithoutSecrets(url); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)
 		}
 	}

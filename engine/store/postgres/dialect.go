@@ -30,7 +30,7 @@ type dialect struct {
 }
 
 // Dialect returns the dialect of PostgreSQL.
-func Dialect() sqldb.Dialect { return dialect{writers: writersOf(defaultPool)} }
+func Dialect() sqldb.Dialect { return dialect{writers: writersOf(DefaultPool)} }
 
 // Traits implements sqldb.Dialect.
 func (d dialect) Traits() sqldb.Traits {

@@ -22,11 +22,11 @@ var (
 	ErrUnfit   = errors.New("the database cannot be used")
 )
 
-// MaxPool is the maximum number of connections. defaultPool is used if the configuration does not set a number.
+// MaxPool is the maximum number of connections. DefaultPool is used if the configuration does not set a number.
 const (
 	MaxPool     = 1000
 	minPool     = 2
-	defaultPool = 32
+	DefaultPool = 32
 )
 
 // Network timeouts: for connecting, and for data that was sent but not acknowledged, after which the other side counts
@@ -63,7 +63,7 @@ type Config struct {
 func Open(ctx context.Context, cfg Config) (*sqldb.Database, error) {
 	pool := cfg.Pool
 	if pool == 0 {
-		pool = defaultPool
+		pool = DefaultPool
 	}
 	if pool < minPool || pool > MaxPool {
 		return nil, fmt.Errorf("%w: the pool has %d to %d connections, found %d", ErrAddress, minPool, MaxPool, pool)

@@ -1,0 +1,29 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func TestNearest(t *testing.T) {
+	known := []string{"nullable", "name", "type", "dataRepo"}
+	for name, want := range map[string]string{
+		"nulable": "nullable", "Nullable": "nullable", "nmae": "name", "datRepo": "dataRepo", "typ": "type",
+		"colour": "", "x": "", "": "", strings.Repeat("n", 200): "",
+	} {
+		if got := engine.Nearest(name, known); got != want {
+			t.Errorf("Nearest(%.20q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	if got, want := engine.DidYouMean("titel", []string{"id", "title"}), `; did you mean "title"?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := engine.DidYouMean("colour", []string{"id", "title"}); got != "" {
+		t.Errorf("got %q for a name that is not similar, want nothing", got)
+	}
+}
