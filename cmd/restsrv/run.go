@@ -31,7 +31,10 @@ var errInterrupted = errors.New("interrupted before it was done")
 const usage = `restsrv serves the application directory of a deploy.json over HTTP.
 
   restsrv [flags]      serve until SIGTERM or SIGINT
+  restsrv init DIR     write a new application
+  restsrv config       print each setting with its value and its origin
   restsrv user ...     add, change and list accounts
+  restsrv token ...    print, list and revoke tokens of an account
   restsrv acl ...      grant, revoke and explain permissions
   restsrv client ...   add, change and list OAuth2 clients
   restsrv import PATH  import objects, accounts and roles of an application, a data folder or NDJSON
@@ -51,8 +54,8 @@ Each command explains itself with -h.
 // commands returns the commands by name.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": userCommandLine, "version": versionCommand,
+		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "config": configCommand, "export": exportCommand,
+		"files": filesCommand, "init": initCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "token": tokenCommand, "types": typesCommand, "user": userCommandLine, "version": versionCommand,
 	}
 }
 

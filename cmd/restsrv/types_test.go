@@ -194,6 +194,16 @@ func TestTypes(t *testing.T) {
 		}
 	})
 
+	for flag, config := range map[string]string{"-ts=false": "scripts/jsconfig.json", "-ts": "tsconfig.json"} {
+		t.Run("new application "+flag, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "app")
+			mustRun(t, "init", flag, dir)
+			if out := tsc(t, compiler, dir, "-p", filepath.Join(dir, config)); out != "" {
+				t.Errorf("restsrv init %s: want no errors, got\n%s", flag, out)
+			}
+		})
+	}
+
 	t.Run("JavaScript without types", func(t *testing.T) {
 		c := &caseRun{T: t, dir: t.TempDir()}
 		c.save("deploy.json", typesApplication)
