@@ -23,7 +23,7 @@ type place struct {
 	lock string // begins a transaction that keeps all others from writing notes
 }
 
-// onBoth runs a test on a new database of each kind.
+// onBoth runs a test on a new SQLite database and on a new PostgreSQL database.
 func onBoth(t *testing.T, run func(t *testing.T, p place)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, sqlitePlace(t)) })
 	t.Run("postgres", func(t *testing.T) { run(t, postgresPlace(t)) })

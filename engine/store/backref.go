@@ -96,8 +96,9 @@ func (sv *relations) relateBack(m memberChange) error {
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// knownKeys returns keys of the members in m: known are the keys that are known before the members are written, ids are
-// those of known that were given as ids, and remove are the keys of the members to be removed.
+// knownKeys returns three lists of keys for the change m of a collection. known contains the members to be added, as
+// far as their keys are known before they are written. ids contains only those of them that were given as ids. remove
+// contains the members to be removed.
 func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	t := sv.ordering.tableOf(target)
@@ -122,8 +123,9 @@ func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// findReferring returns, by the id of an item of p's target class, whether the item refers to value as a member of p.
-// The result contains the items with the keys in asked that exist and, if all is true, every item that refers to value.
+// findReferring returns a map from the ids of items of p's target class to whether the item refers to value, and so is
+// a member of p. The map contains the items with the keys in asked that exist and, if all is true, every item that
+// refers to value.
 func (sv *relations) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.layout.Plans[p.Target]
 	back := target.Table.Column(p.Back)

@@ -37,7 +37,7 @@ func newBatch(t *testing.T) *batch {
 	return b
 }
 
-// hold begins a batch. Its first write runs until end is called.
+// hold begins a batch with a first write, which runs until end is called.
 func (b *batch) hold() {
 	b.release, b.first, b.waiting = make(chan struct{}), make(chan error, 1), 0
 	running := make(chan struct{})
@@ -51,8 +51,7 @@ func (b *batch) hold() {
 	<-running
 }
 
-// join adds a write to the batch, after those that were added before. Its outcome is known after
-// end.
+// join adds a write to the batch, after those that were added before. Its outcome is known after end.
 func (b *batch) join(write func() error) *error {
 	outcome := new(error)
 	b.writes.Go(func() { *outcome = write() })
@@ -83,7 +82,7 @@ func (b *batch) end() error {
 	return err
 }
 
-// has checks the stored items.
+// has checks that the stored items have exactly the wanted ids.
 func (b *batch) has(want ...string) {
 	b.Helper()
 	got := []string{}

@@ -15,7 +15,7 @@ func ListSQL(d sqldb.Dialect, q *engine.Query, classes ...*engine.Class) (text s
 	return GuardedSQL(d, nil, q, classes...)
 }
 
-// GuardedSQL is ListSQL for an account.
+// GuardedSQL returns the statement with its arguments that a store uses for q in a call with the guard g.
 func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
@@ -25,7 +25,7 @@ func GuardedSQL(d sqldb.Dialect, g engine.Guard, q *engine.Query, classes ...*en
 	return l.Text, l.Args, err
 }
 
-// AggregateSQL is ListSQL for an aggregation.
+// AggregateSQL returns the statement with its arguments that a store uses for an aggregation.
 func AggregateSQL(d sqldb.Dialect, a *engine.Aggregation, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error
 // Waiting returns the number of waiting writes.
 func (s *Store) Waiting() int { return s.pool.Writer.Jobs.Len() }
 
-// Session is the session of a write.
+// Session gives tests access to the session of a write.
 type Session struct {
 	store *Store
 	*conns.Session

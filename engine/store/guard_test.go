@@ -37,7 +37,7 @@ func (l *statementLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// of returns the statements that run executes.
+// of calls run and returns the statements that were logged meanwhile.
 func (l *statementLog) of(run func()) []string {
 	l.mu.Lock()
 	l.all = nil

@@ -92,7 +92,7 @@ func (n *network) fill(t testing.TB, p place) {
 			if i%3 == 0 || i == j {
 				continue
 			}
-			// The side with the name that sorts first holds the links of both.
+			// The links of a pair of mirrored collections are stored for the side with the name that sorts first.
 			_, err := db.Write.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO "person@test#known" ("#owner", "#item") VALUES ('%d', '%d') ON CONFLICT DO NOTHING`, i, j))
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// beside returns the state of a database that the accounts use at the same time.
+// beside returns the record of a database that these accounts are using at the same time.
 func beside(accounts ...string) *others {
 	o := &others{Stay: time.Hour}
 	for _, a := range accounts {

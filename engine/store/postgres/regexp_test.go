@@ -63,7 +63,7 @@ func (m *matcher) compare(pattern string, texts []string) {
 	}
 }
 
-// ways are expressions for each feature of the syntax, and some that PostgreSQL might interpret differently.
+// ways lists expressions for each feature of the syntax, and some that PostgreSQL might interpret differently.
 var ways = []string{
 	``, `a`, `^`, `$`, `^$`, `^a`, `a$`, `^a$`, `\Aa`, `a\z`, `(?m)^a`, `(?m)a$`, `(?m)^$`, `(?m)^\z`, `a.b`, `(?s)a.b`, `.`, `(?s).`,
 	`a|b`, `a|`, `|`, `(|a)b`, `(?:)`, `()`, `a*`, `a+`, `a?`, `a*?`, `a+?`, `a??`, `(a|ab)(c|bcd)`, `(a*)*`, `(a*)+b`, `(a?){3}b`, `(?U)a+b`,
@@ -80,7 +80,7 @@ var probes = []string{"", "a", "b", "A", "ab", "abc", "aab", "ba", "a\n", "\na",
 	"😀", "\u0085", "\u00a0", "\u2028", "_", "-", "]", "[", "^", "$", "\\", ".", "*", "(", "{", "}", "a{", "a{,2}", "***:a", "a.b*", "\t", "\r", "\v", "\f", "\a", "\x01", "\x7f", "\uffff", "\U0010ffff", "#", "0", "123-45", "x123-45",
 	"mail@host", "example.org", strings.Repeat("a", 300), strings.Repeat("a", 600) + "b", strings.Repeat("ab", 256), "aaab", "abcd", "<", "\ufffd"}
 
-// TestMatchLikeGo compares both for every expression and every text.
+// TestMatchLikeGo compares PostgreSQL with Go for each of ways and each of probes.
 func TestMatchLikeGo(t *testing.T) {
 	m := newMatcher(t)
 	for _, pattern := range ways {

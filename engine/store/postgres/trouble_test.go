@@ -40,7 +40,8 @@ func note() *engine.Class {
 	return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 }
 
-// TestDeadlocks: two processes save the same objects in opposite order.
+// TestDeadlocks: two processes save the same objects in opposite orders, so that they wait for each other. All saves
+// succeed.
 func TestDeadlocks(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st, other := openAt(t, url, c), openAt(t, url, c)
@@ -138,7 +139,7 @@ func TestTransactionGivesWay(t *testing.T) {
 	}
 }
 
-// TestRaces: two servers use one database concurrently.
+// TestRaces: two servers run pairs of writes on one database at the same time (see write.Races).
 func TestRaces(t *testing.T) {
 	write.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
 		url := pgtest.Database(t)
@@ -146,8 +147,8 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// TestSaveRace: two processes save new objects of classes that share a table, and each looks for existing objects
-// first.
+// TestSaveRace: two processes save the same new objects, of classes that share a table. Both may look for an object
+// before one of them inserts it.
 func TestSaveRace(t *testing.T) {
 	url := pgtest.Database(t)
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))

@@ -155,8 +155,9 @@ func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	return false
 }
 
-// served returns l, a load for items of class c, as a load of the property that one of others loads. This is possible
-// if c only declares that property again; one statement can then serve both.
+// served makes it possible that one statement loads a reference which two classes of a tree declare separately. If one
+// of others loads a property with the name of l's, and class c only declares that property again (see declaresAgain),
+// served returns l as a load of that property, to be merged with the other load. Otherwise it returns l.
 func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load {
 	for _, other := range others {
 		if other.Property.Name == l.Property.Name && !sameProperty(other.Property, l.Property) && declaresAgain(c, other.Property) {
@@ -255,7 +256,7 @@ func (s *Reader) LoadOne(ctx context.Context, r *conns.Session, items []*engine.
 }
 
 // loadMembers loads a property for several groups of owners with one statement. Two owners with the same leading value
-// must be in the same group, because the groups have different conditions.
+// (see leadingValue) must be in the same group, because the groups have different conditions.
 func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.layout.PlanOf(l.Property.Target)
 	if err != nil {
@@ -288,7 +289,8 @@ func (s *Reader) loadMembers(ctx context.Context, r *conns.Session, groups []*ow
 // conditions of all groups.
 const maxOwned = 64
 
-// loadOwned loads a collection whose conditions use values of the owner. Owners with the same values form a group.
+// loadOwned loads a collection with conditions that use values of the owner. Owners with the same values form a group,
+// because they have the same conditions.
 func (s *Reader) loadOwned(ctx context.Context, r *conns.Session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
@@ -351,7 +353,7 @@ type selection struct {
 	owner  *engine.PropertyType // type of an additional last column, which identifies the owner of the row; nil if there is no such column
 }
 
-// memberStatement returns the statement that loads a property of the owners in groups. Each group may have its own
+// memberStatement returns the statement that loads a property for groups of owners. Each group may have its own
 // conditions.
 func (s *Reader) memberStatement(p *layout.Plan, g *rights.Guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.queries.GuardedBuilder(g)
