@@ -92,8 +92,8 @@ func aclResourceList(ctx context.Context, r *aclRun, _ []string) error {
 	return r.printTable([]string{"RESOURCE", "NAME"}, rows)
 }
 
-// checkResource rejects invalid names of resources, and warns if the
-// application has no class or attribute of that name.
+// checkResource returns an error if a resource has an invalid form. It prints a warning if the
+// application does not have its class or attribute.
 func (r *aclRun) checkResource(resource string) error {
 	warning, err := acl.CheckResource(resource)
 	if err != nil {
@@ -108,8 +108,8 @@ func (r *aclRun) checkResource(resource string) error {
 	return nil
 }
 
-// unknownNames returns a warning about the class or attribute in a resource if
-// the application does not have it, else "".
+// unknownNames returns a warning if the application does not have the class or attribute in a
+// resource. Otherwise it returns "".
 func (r *aclRun) unknownNames(resource string) string {
 	prefix, rest, _ := strings.Cut(resource, ":::")
 	switch prefix + ":::" {
@@ -121,7 +121,7 @@ func (r *aclRun) unknownNames(resource string) string {
 		_, warning := r.findClass(strings.Join(parts[:min(2, len(parts))], "@"))
 		return warning
 	case engine.AttributeResource:
-		for i := range rest { // an attribute of a struct has dots in its name
+		for i := range rest { // the name of an attribute in a structure contains dots
 			if rest[i] != '.' {
 				continue
 			}
@@ -151,7 +151,7 @@ func attributeWarning(c *engine.Class, name string) string {
 	inner := strings.ReplaceAll(name, ".", "$")
 	p := c.Property(inner)
 	if i := slices.IndexFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, inner+"$") }); p == nil && i >= 0 {
-		p = c.Properties[i] // any attribute of the struct
+		p = c.Properties[i] // any attribute of the structure
 	}
 	switch {
 	case p == nil:

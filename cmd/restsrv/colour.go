@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// useColours reports whether output to w may have colours: w is a terminal and
-// NO_COLOR is not set (no-color.org).
+// useColours reports whether output to w may contain colours: w is a terminal, and NO_COLOR is not
+// set (see no-color.org).
 func useColours(s stdio, w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
@@ -22,8 +22,8 @@ const (
 	noColour = "\x1b[0m"
 )
 
-// colourExcerpt returns an excerpt with the marked line and its caret in red, if yes
-// is set.
+// colourExcerpt returns an excerpt of a script with colours, if yes is true. The marked line and
+// the caret below it are red.
 func colourExcerpt(excerpt string, yes bool) string {
 	if !yes || excerpt == "" {
 		return excerpt

@@ -13,12 +13,12 @@ import (
 // commandLine holds the flags and arguments of one command.
 type commandLine struct {
 	set  *flag.FlagSet
-	help string // the command that prints the help if it is called with -h
+	help string // command that prints help with -h, for error messages
 	err  io.Writer
 }
 
-// newCommandLine returns the command line of "restsrv name", or of "restsrv name
-// sub" if sub is not "". -h prints usage before the flags.
+// newCommandLine returns the command line of "restsrv name sub"; sub may be "". With -h it prints
+// usage and then the flags.
 func newCommandLine(name, sub, usage string, s stdio) *commandLine {
 	c := &commandLine{help: joinWords("restsrv", name), err: s.Err}
 	c.set = flag.NewFlagSet(joinWords(c.help, sub), flag.ContinueOnError)
@@ -41,16 +41,14 @@ func joinWords(a, b string) string {
 	return a + " " + b
 }
 
-// databaseFlags adds the flags of every command that opens the database of an
-// application.
+// databaseFlags adds the flags -config and -db, which all commands with a database have.
 func (c *commandLine) databaseFlags(config, db *string) {
 	c.set.StringVar(config, "config", "", "the deploy.json of the application (default deploy.json)")
 	c.set.StringVar(db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
 }
 
-// parse parses the flags, which may stand before and after arguments, and
-// returns the arguments. If they are wrong, it prints one line and returns
-// errUsage.
+// parse parses flags, before and after the arguments, and returns the arguments. If they are
+// invalid, it prints one line and returns errUsage.
 func (c *commandLine) parse(args []string) (names []string, err error) {
 	explain := c.set.Usage
 	c.set.SetOutput(io.Discard) // parse prints mistakes itself
@@ -69,8 +67,8 @@ func (c *commandLine) parse(args []string) (names []string, err error) {
 	}
 }
 
-// suggestFlag returns a question with the flag that is most like the one in err, or ""
-// if err is not about an unknown flag or no flag is like it.
+// suggestFlag returns a question with the flag that is most similar to the one in err. It returns
+// "" if err is not about an unknown flag, or if no flag is similar.
 func (c *commandLine) suggestFlag(err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {

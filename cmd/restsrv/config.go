@@ -35,7 +35,7 @@ value, origin (flag, environment, file or default), and for some of them source,
 name of the flag, variable or file, and line.
 `
 
-// setting is one effective setting.
+// setting is a setting with its effective value and the place that sets it.
 type setting struct {
 	Name   string `json:"name"`
 	Value  any    `json:"value"`
@@ -44,7 +44,7 @@ type setting struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-// configRun is one call of restsrv config.
+// configRun holds the flags and the output of one call of restsrv config.
 type configRun struct {
 	config          *deploy.Config
 	db, addr        string // flags
@@ -114,8 +114,8 @@ func (r *configRun) add(name string, value any) {
 	r.all = append(r.all, s)
 }
 
-// addOverridden adds a setting that a flag or a variable may override. show makes the
-// value printable.
+// addOverridden adds a setting that a flag or an environment variable may override. show returns
+// the value as it is printed, for example without a password.
 func (r *configRun) addOverridden(name, flag, variable, value string, show func(string) string) {
 	r.add(name, show(value))
 	last := &r.all[len(r.all)-1]
@@ -199,7 +199,7 @@ func (r *configRun) addNetwork() {
 	r.add("imageStorage.memory", orDefault(c.Images.Memory, image.DefaultMemory))
 }
 
-// addScripts adds the limits of scripts and their access to the outside.
+// addScripts adds the limits of scripts, and what they may access outside the application.
 func (r *configRun) addScripts() {
 	c := r.config
 	l := server.ScriptLimits(c.Limits).WithDefaults()
@@ -228,7 +228,7 @@ func (r *configRun) addScripts() {
 	r.add("scripts.fetch.maxBytes", orDefault(s.FetchBytes, platform.DefaultFetchBytes))
 }
 
-// print prints the settings, or the named ones.
+// print prints all settings, or those that the arguments name.
 func (r *configRun) print() error {
 	w := tabwriter.NewWriter(r.io.Out, 0, 0, 2, ' ', 0)
 	lines := json.NewEncoder(r.io.Out)
@@ -257,7 +257,7 @@ func (r *configRun) wants(name string) bool {
 	return len(r.named) == 0
 }
 
-// origin describes the origin for people.
+// origin returns the origin as readable text.
 func (s setting) origin() string {
 	switch {
 	case s.Line > 0:
@@ -268,7 +268,7 @@ func (s setting) origin() string {
 	return s.Origin
 }
 
-// shownValue returns a value as deploy.json has it.
+// shownValue returns a value in the notation of deploy.json.
 func shownValue(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -280,7 +280,7 @@ func shownValue(v any) string {
 	return string(b)
 }
 
-// seconds returns a time as deploy.json has it.
+// seconds returns a duration in seconds, the unit in deploy.json.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func days(d time.Duration) int { return int(d / (24 * time.Hour)) }

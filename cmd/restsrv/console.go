@@ -20,9 +20,9 @@ import (
 	"restsrv/engine/server"
 )
 
-// newLog returns the log of a server: records with attributes, one per line.
-// With -watch its readers write the scripts, so failures come with their stack
-// and the lines of the script around them.
+// newLog returns the log of a server, with one record per line. With -watch the log is read by the
+// authors of the scripts, so an error of a script is followed by its stack and an excerpt of the
+// script; the console is then not nil.
 func newLog(f flags, s stdio) (*slog.Logger, *console) {
 	options := &slog.HandlerOptions{Level: f.log}
 	if !f.watch {
@@ -39,10 +39,10 @@ type console struct {
 	dir    string // the application directory
 
 	mu     sync.Mutex
-	record bytes.Buffer // output of the embedded handler
+	record bytes.Buffer // output of the slog.TextHandler for the current record
 }
 
-// consoleHandler writes records with stacks and excerpts below them.
+// consoleHandler writes records to the console, with stacks and excerpts of scripts below them.
 type consoleHandler struct {
 	slog.Handler
 	c *console
@@ -51,7 +51,7 @@ type consoleHandler struct {
 // Handle implements slog.Handler.
 func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	var excerpt, stack string
-	first, more, _ := strings.Cut(r.Message, "\n") // scripts can write several lines
+	first, more, _ := strings.Cut(r.Message, "\n") // scripts can log several lines
 	brief := slog.NewRecord(r.Time, r.Level, first, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		switch {
@@ -79,8 +79,7 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// replaceControls replaces the control characters of a text, except tabs and line
-// ends.
+// replaceControls replaces control characters in a text, except tabs and line breaks.
 func replaceControls(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' && c != '\n' || c >= 0x7f && c <= 0x9f {
@@ -90,8 +89,8 @@ func replaceControls(text string) string {
 	}, text)
 }
 
-// headOf returns the message of a failure with its place, and the rest of its
-// stack.
+// headOf splits the text of a script error into the message with the first place, and the rest of
+// the stack.
 func headOf(v slog.Value) (head slog.Value, rest string) {
 	message, stack, found := strings.Cut(v.String(), "\n\t")
 	if !found {
@@ -114,8 +113,8 @@ func (h *consoleHandler) WithGroup(name string) slog.Handler {
 	return &consoleHandler{h.Handler.WithGroup(name), h.c}
 }
 
-// printScripts prints the result of a reload of scripts in one line, and below it
-// the reason for each file that cannot be loaded.
+// printScripts prints one line about a reload of scripts. Below it, it prints the reason for each
+// script that cannot be loaded.
 func (c *console) printScripts(r script.Report) {
 	if r.Idle() {
 		return
@@ -146,7 +145,8 @@ func (c *console) printScripts(r script.Report) {
 	c.printLine(r.Changed, strings.Join(parts, "; "), reasons)
 }
 
-// printApplication prints the result of a reload of deploy.json and classes.
+// printApplication prints one line about a reload of deploy.json and the classes. If it failed, err
+// is the reason.
 func (c *console) printApplication(r server.Reload) {
 	if r.Err == nil {
 		text := "application reloaded in " + shortDuration(r.Took)
@@ -164,7 +164,8 @@ func (c *console) printApplication(r server.Reload) {
 	c.printLine(r.Changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
 }
 
-// printLine prints the changed files and the result, with reasons below it.
+// printLine prints a line with the changed files and the result, and the reasons below it. If
+// changed is nil, all files count as changed.
 func (c *console) printLine(changed []string, what string, reasons []string) {
 	cause := "everything"
 	if changed != nil {
@@ -177,7 +178,7 @@ func (c *console) printLine(changed []string, what string, reasons []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = io.WriteString(c.to, b.String()) // fails if the console is gone
+	_, _ = io.WriteString(c.to, b.String()) // fails if the terminal is gone
 }
 
 func (c *console) paint(text string) string {

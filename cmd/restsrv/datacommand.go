@@ -11,24 +11,24 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// dataCommand is the command line and the application of a command that works on a
-// database.
+// dataCommand holds the command line and the application of a command that uses the database.
 type dataCommand struct {
 	*commandLine
 	config, db string
 	io         stdio
 	app        *appdata.App
-	strict     bool // set if mistakes in the application are rejected
+	strict     bool // mistakes in the application are errors
 }
 
-// newDataCommand returns a dataCommand. -h prints usage before the flags.
+// newDataCommand returns a dataCommand with the flags -config and -db. With -h it prints usage and
+// then the flags.
 func newDataCommand(name, usage string, s stdio) *dataCommand {
 	c := &dataCommand{commandLine: newCommandLine(name, "", usage, s), io: s}
 	c.databaseFlags(&c.config, &c.db)
 	return c
 }
 
-// parseAtMost parses the arguments, and fails if there are more than most besides flags.
+// parseAtMost parses the command line. It returns an error if there are more than most arguments.
 func (c *dataCommand) parseAtMost(args []string, most int) ([]string, error) {
 	names, err := c.parse(args)
 	if err == nil && len(names) > most {
@@ -50,8 +50,8 @@ func (c *dataCommand) loadApp() error {
 	return nil
 }
 
-// openForReading prepares a command that only reads and takes no arguments: it parses the
-// flags, reads the application and opens the database, which must exist.
+// openForReading prepares a command that only reads and has no arguments. It parses the flags,
+// reads the application and opens the database, which must exist.
 func (c *dataCommand) openForReading(ctx context.Context, args []string) (*appdata.Database, error) {
 	if _, err := c.parseAtMost(args, 0); err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (c *dataCommand) openForReading(ctx context.Context, args []string) (*appda
 	return c.open(ctx, true)
 }
 
-// open opens the database that -db, the environment or deploy.json names. If there is
-// set, the database must exist.
+// open opens the database in -db, RESTSRV_DB or deploy.json, in this order. If there is true, it
+// must exist.
 func (c *dataCommand) open(ctx context.Context, there bool) (*appdata.Database, error) {
 	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.Config.DB), appdata.Options{MustExist: there})
 }
@@ -73,8 +73,8 @@ func (c *dataCommand) openAt(ctx context.Context, url string, o appdata.Options)
 	return appdata.Open(ctx, c.app.Config, url, o)
 }
 
-// openForAccess opens the database of an application without its classes, so that
-// accounts and grants can be managed even if the classes are invalid.
+// openForAccess opens the database without the classes of the application, so that accounts and
+// grants can be managed even if the classes are invalid.
 func openForAccess(ctx context.Context, config, db string, s stdio) (*appdata.Database, error) {
 	c, faults := deploy.Load(first(config, "deploy.json"), server.KnownNames())
 	if errs, _ := faults.Split(false); len(errs) > 0 {

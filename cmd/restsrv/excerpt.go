@@ -11,11 +11,11 @@ import (
 	"restsrv/engine/script/module"
 )
 
-// maxExcerpts is how many excerpts an error shows.
+// maxExcerpts is the maximum number of excerpts with an error.
 const maxExcerpts = 3
 
-// withExcerpts adds the lines of the files around the first faults of an error. File names
-// in faults are relative to dir. Other errors are returned unchanged.
+// withExcerpts returns the error with the lines of the files around its first faults. File names in
+// faults are relative to dir. Errors without faults are returned unchanged.
 func withExcerpts(err error, dir string, colour bool) error {
 	var faults engine.Faults
 	if !errors.As(err, &faults) {
@@ -36,7 +36,7 @@ func withExcerpts(err error, dir string, colour bool) error {
 	return &excerptError{strings.Replace(err.Error(), faults.Error(), strings.Join(lines, "\n"), 1), err}
 }
 
-// excerptError is an error with another text.
+// excerptError is an error with a different text.
 type excerptError struct {
 	text string
 	err  error
@@ -45,7 +45,7 @@ type excerptError struct {
 // Error implements error.
 func (e *excerptError) Error() string { return e.text }
 
-// Unwrap returns the error with its own text.
+// Unwrap returns the error with its original text.
 func (e *excerptError) Unwrap() error { return e.err }
 
 // excerptOf returns the lines around a fault, or "" if its file cannot be read.
@@ -69,8 +69,8 @@ var (
 	addressUser = regexp.MustCompile(`://[^\s"'/@]+(?:/[^\s"'@]*)?@`)
 )
 
-// maskSecrets replaces the values that may be secret by asterisks. Their number is that of
-// the characters, so that columns stay the same.
+// maskSecrets replaces values that may be secret with asterisks, one for each character, so that
+// columns stay the same.
 func maskSecrets(text string) string {
 	hide := func(s string) string {
 		return strings.Map(func(r rune) rune {

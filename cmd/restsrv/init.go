@@ -22,7 +22,7 @@ declarations that make editors complete the attributes of the class.
   restsrv init -ts DIR     with a script in TypeScript and a tsconfig.json
 `
 
-// initial holds the files of a new application.
+// initial contains the files of a new application.
 //
 //go:embed initial
 var initial embed.FS

@@ -11,10 +11,10 @@ import (
 	"restsrv/engine/server"
 )
 
-// maxListed is how many services the start lists.
+// maxListed is the maximum number of services that the server lists when it starts.
 const maxListed = 15
 
-// credentials describes the credentials that a service takes, by its mode.
+// credentials describes the credentials that services accept, by authentication mode.
 var credentials = map[engine.AuthMode]string{
 	engine.AuthNone: "no credentials", engine.AuthPwd: "account and password", engine.AuthToken: "token", engine.AuthOAuth: "OAuth2 token",
 }

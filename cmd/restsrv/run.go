@@ -13,19 +13,18 @@ import (
 	"restsrv/engine"
 )
 
-// stdio is the environment of a command.
+// stdio holds the streams and the environment of a command.
 type stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(string) string
-	Terminal bool // set if Err is a terminal
+	Terminal bool // Err is a terminal
 }
 
-// errUsage is the error if the arguments are wrong. The reason is already
-// printed.
+// errUsage means that the arguments are invalid. The reason is already printed.
 var errUsage = errors.New("wrong usage")
 
-// errInterrupted is the error when a signal ended a command.
+// errInterrupted means that a signal has ended the command.
 var errInterrupted = errors.New("interrupted before it was done")
 
 const usage = `restsrv serves the application directory of a deploy.json over HTTP.
@@ -51,7 +50,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
 Each command explains itself with -h.
 `
 
-// commands returns the commands by name.
+// commands returns the functions of the commands, by name.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "config": configCommand, "export": exportCommand,
@@ -59,8 +58,7 @@ func commands() map[string]func(ctx context.Context, args []string, s stdio) err
 	}
 }
 
-// run runs the command line: it serves, or runs a subcommand. It returns when
-// ctx ends.
+// run runs a command, or serves if args contain none. It returns when ctx ends.
 func run(ctx context.Context, args []string, s stdio) error {
 	if len(args) > 0 {
 		if command := commands()[args[0]]; command != nil {
@@ -78,8 +76,8 @@ func run(ctx context.Context, args []string, s stdio) error {
 	return serve(ctx, f, s)
 }
 
-// flags are the settings of the command line. If one is "", the environment,
-// deploy.json and the default apply, in this order.
+// flags holds the flags of the server. If a flag is "", the environment, deploy.json or the default
+// applies, in this order.
 type flags struct {
 	config, db, addr string
 	watch, strict    bool
@@ -121,7 +119,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 	return f, c.usageError("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(known, ", "))
 }
 
-// first returns the first text that is not empty.
+// first returns the first value that is not "".
 func first(values ...string) string {
 	for _, v := range values {
 		if v != "" {

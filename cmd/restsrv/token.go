@@ -25,11 +25,11 @@ auth-token. The token has the permissions of its account. It is shown only once;
 database stores a hash of it.
 `
 
-// maxTokenSeconds is longer than every lifetime that deploy.json can allow, and fits a
-// time.Duration.
+// maxTokenSeconds is longer than every lifetime that deploy.json can allow. As a time.Duration it
+// does not overflow.
 const maxTokenSeconds = 1 << 32
 
-// tokenRun is one call of restsrv token.
+// tokenRun holds the flags of one call of restsrv token, and the open database.
 type tokenRun struct {
 	config, db, name string
 	lifetime         int64 // seconds; 0 for the configured lifetime
@@ -77,7 +77,8 @@ func tokenCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return appdata.PlainError(r.issue(ctx, names[0]))
 }
 
-// issue prints a new token. The standard output has only the token, for use in scripts.
+// issue prints a new token. Standard output contains only the token, so that shell scripts can use
+// it.
 func (r *tokenRun) issue(ctx context.Context, id string) error {
 	a, err := r.d.Accounts.Get(ctx, id)
 	if err != nil {

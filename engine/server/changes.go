@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// maxChanges is how many changes of the database a report of a reload lists.
+// maxChanges is the maximum number of database changes that the report of a reload lists.
 const maxChanges = 6
 
-// databaseChanges lists the changes that the tables of a database get when the classes of
-// the application change. The data of removed classes and attributes stay stored.
+// databaseChanges describes how the tables of a database change if the classes of the application
+// change. The data of removed classes and attributes stay stored.
 func databaseChanges(before, after []*engine.Class) (changes []string) {
 	old := map[string]*engine.Class{}
 	for _, c := range before {

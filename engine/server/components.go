@@ -11,20 +11,18 @@ import (
 	"restsrv/engine/service"
 )
 
-// lacking lists components of IONDV that applications name and that restsrv
-// does not have. They have placeholders, so that a service works if it never
-// calls them.
+// lacking lists components of IONDV that restsrv does not have. Applications can still name them:
+// services get a placeholder, which fails only when it is called.
 var lacking = []string{
 	"accessLogger", "accounts", "application", "authLogger", "background", "calculator", "dataSources", "Db", "dbSync",
 	"module", "notifier", "queryParser", "roleAccessManager", "rtEvents",
 	"scheduler", "server", "sessionHandler",
 }
 
-// caches lists components of IONDV that store values by key.
+// caches lists components of IONDV that store values by key. Services get a service.Cache instead.
 var caches = []string{"innerCache", "kvRepo", "memcached", "redis"}
 
-// components returns the components to which ion://name in the options of a
-// service can refer.
+// components returns the components by the names that options of services use in ion://name.
 func (e *edition) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
@@ -45,9 +43,9 @@ func (e *edition) components() map[string]any {
 	return all
 }
 
-// scriptScope returns the components that services of IONDV get when they are
-// initialized. Instead of dataRepo they get the repository that checks
-// permissions, unless their options name ion://dataRepo.
+// scriptScope returns the components that services of IONDV get as scope when they are initialized.
+// In it, dataRepo is the repository that checks permissions. To get the other one, options must
+// name ion://dataRepo.
 func (e *edition) scriptScope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {
@@ -58,9 +56,8 @@ func (e *edition) scriptScope(components map[string]any) map[string]any {
 	return scope
 }
 
-// LoadApplication reads the application of a deploy.json without serving it. If strict is
-// set, mistakes are errors. The application with its warnings is returned even with an
-// error.
+// LoadApplication reads the application of a deploy.json without serving it. If strict is set,
+// mistakes are errors. If there is an error, it still returns an App, with the warnings.
 func LoadApplication(file string, strict bool) (*appdata.App, error) {
 	return loadApp(file, builtin.Modules(), strict)
 }
@@ -69,7 +66,7 @@ func LoadApplication(file string, strict bool) (*appdata.App, error) {
 // and components.
 func KnownNames() deploy.Known { return knownNames(builtin.Modules()) }
 
-// knownNames returns the names that deploy.json may use with these modules.
+// knownNames returns the names that deploy.json may use. modules are the modules written in Go.
 func knownNames(modules map[string]service.Module) deploy.Known {
 	var k deploy.Known
 	for name := range modules {

@@ -28,12 +28,13 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// edition is a server for one state of the application files. A reload builds the
-// next edition beside it and replaces it in one step; running requests finish on the
-// edition on which they began. State that must outlive editions belongs to the
-// server: the database connections and the write queue, failed sign-ins, events,
-// cached requests, values that scripts share. If the settings of a part have not
-// changed, the next edition uses the same part.
+// edition is everything that is built from the application files: classes, repositories, services.
+// A reload builds the next edition and then replaces the current one in one step. Running requests
+// finish on the edition with which they began.
+//
+// State that must outlive editions belongs to the server: database connections, the write queue,
+// failed sign-ins, audit events, stored responses and values that scripts share. If the settings of
+// a part have not changed, the next edition uses the same part.
 type edition struct {
 	*Server
 	config   *deploy.Config
@@ -47,8 +48,8 @@ type edition struct {
 	store     *store.Store
 	accounts  *account.Store
 	rules     appdata.Rules
-	events    *event.Events      // the store, which reports writes to scripts
-	gate      *access.Repository // the events behind the permission checks
+	events    *event.Events      // the store, with events that report writes to scripts
+	gate      *access.Repository // events, with permission checks in front of it
 	workflows *workflow.Set
 	checker   *access.Checker
 	sessions  *session.Sessions
@@ -59,9 +60,9 @@ type edition struct {
 	rest      *rest.Server
 }
 
-// newEdition builds the edition of an application, part by part. before is the
-// current edition, or nil. If it fails, nothing visible has changed. If it succeeds,
-// only the tables have changed: they are migrated to the classes last.
+// newEdition builds the edition of an application, one part after the other. before is the current
+// edition, or nil. The last part changes the tables to fit the classes. If newEdition fails,
+// nothing else has changed.
 func (s *Server) newEdition(ctx context.Context, a *loadedApp, before *edition) (*edition, error) {
 	e := &edition{Server: s, config: a.Config, meta: a.Meta, shown: a.Presentation, defined: a.Workflows, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
@@ -79,15 +80,14 @@ func (s *Server) newEdition(ctx context.Context, a *loadedApp, before *edition) 
 	return e, nil
 }
 
-// lacksServices reports whether the application has classes and no service that could serve
-// their objects.
+// lacksServices reports whether the application has classes but no service for their objects.
 func (e *edition) lacksServices() bool {
 	return len(e.meta.Classes()) > 0 && !slices.ContainsFunc(e.config.Services, func(svc deploy.Service) bool {
 		return svc.Builtin != "token" && svc.Builtin != "meta" && svc.Builtin != "echo"
 	})
 }
 
-// useEdition makes an edition answer all new requests, and retires the one before.
+// useEdition makes an edition handle all new requests. It retires the previous one.
 func (s *Server) useEdition(e *edition) {
 	s.db.SetRules(&e.rules)
 	before := s.current.Swap(e)
@@ -98,13 +98,13 @@ func (s *Server) useEdition(e *edition) {
 	names := e.scripts.Names()
 	for _, name := range before.scripts.Names() {
 		if !slices.Contains(names, name) {
-			s.scripts.Forget(name) // deletes the values that its versions shared
+			s.scripts.Forget(name) // deletes the values that versions of the script have shared
 		}
 	}
 }
 
-// retire releases the resources of an edition, except those that the other edition
-// uses. Running requests continue.
+// retire releases the resources of an edition that the other edition does not use. Running requests
+// continue.
 func (e *edition) retire(other *edition) {
 	if other == nil {
 		other = &edition{}
@@ -120,8 +120,8 @@ func (e *edition) retire(other *edition) {
 	}
 }
 
-// openStore uses the store with which the database was opened, or opens another one
-// for the new classes on the same database.
+// openStore uses the store that was opened with the database. For a later edition, it opens another
+// store on the same database, for the new classes.
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	e.store = e.db.Store
 	if before != nil {
@@ -130,8 +130,8 @@ func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	return err
 }
 
-// upgrade migrates the tables to the classes. For the first edition this was done
-// when the database was opened.
+// upgrade changes the tables to fit the classes. For the first edition, that was done when the
+// database was opened.
 func (e *edition) upgrade(ctx context.Context, before *edition) error {
 	if before == nil {
 		return nil
@@ -144,8 +144,8 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 	return err
 }
 
-// openAccounts reuses the accounts of the edition before, with their caches, if
-// their settings have not changed.
+// openAccounts reuses the accounts of the previous edition, with their caches, if the settings have
+// not changed.
 func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
 	c := e.config
 	switch {
@@ -184,13 +184,12 @@ func (e *edition) openRest(context.Context, *edition) error {
 	return nil
 }
 
-// images returns the image storage with the thumbnails of the application.
+// images returns the image storage with the thumbnails that the application configures.
 func (e *edition) images() *image.Storage { return e.db.Images.With(e.config.Images.Thumbnails) }
 
-// mount builds every service. If a script cannot be loaded, its service answers with
-// its last good version in the edition before, or with 503. If the options of a
-// builtin service are invalid, it answers 503. With -strict, mount fails in both
-// cases.
+// mount builds all services. If a script cannot be loaded, its service uses the last version that
+// could be loaded, or answers with status 503. If the options of a built-in service are invalid, it
+// answers with status 503. With -strict, both are errors instead.
 func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc service.Service) error { return e.rest.Mount(name, modes[name], svc) }
@@ -249,8 +248,8 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	return e.scripts.Lost()
 }
 
-// reportRefused logs the invalid options of builtin services, once; with -strict it
-// returns them as an error.
+// reportRefused logs the invalid options of built-in services, unless the previous edition has
+// logged them. With -strict it returns them as an error.
 func (e *edition) reportRefused(before *edition) error {
 	if errs, _ := e.refused.Split(e.options.Strict); len(errs) > 0 {
 		return errs
@@ -263,9 +262,8 @@ func (e *edition) reportRefused(before *edition) error {
 	return nil
 }
 
-// addConverters replaces options of the acceptor that name scripts by converters that run
-// these scripts. If a script cannot be loaded, its converter fails until the script
-// is fixed.
+// addConverters replaces options of the acceptor that are files of scripts by converters, which run
+// these scripts. A converter fails as long as its script cannot be loaded.
 func (e *edition) addConverters(svc deploy.Service, env *service.Env, options service.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil
@@ -287,8 +285,8 @@ func (e *edition) addConverters(svc deploy.Service, env *service.Env, options se
 	return failed
 }
 
-// faults returns the lines that /readyz answers: services without a good version, a
-// database that is not available, locked tables.
+// faults returns the lines of the answer of /readyz: an unavailable database, locked tables, and
+// services with scripts that cannot be loaded.
 func (e *edition) faults() []string {
 	var lines []string
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -11,16 +11,16 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// rights is the component aclProvider of scripts.
+// rights is the component aclProvider for scripts.
 type rights struct {
 	*access.Checker
 	engine.Policy
 }
 
-// openGate puts the permission checks before the store, and between them the
-// events that report writes to scripts.
+// openGate creates the repositories of the services: the store, in front of it events that report
+// writes to scripts, and in front of these the permission checks.
 func (e *edition) openGate(context.Context, *edition) error {
-	e.rules, _ = appdata.ReadRules(e.config, e.meta, appdata.RuleData{Data: e.store, RolesOf: e.accounts.RolesOf, Log: e.log}) // its faults were reported with those of the file
+	e.rules, _ = appdata.ReadRules(e.config, e.meta, appdata.RuleData{Data: e.store, RolesOf: e.accounts.RolesOf, Log: e.log}) // its faults are reported when the application is read
 	e.events = event.NewEvents(e.store, e.log)
 	e.workflows = workflow.New(workflow.Config{
 		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Entering: e.events.Entering, Stages: e.db.System.Stages, Log: e.log})

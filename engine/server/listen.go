@@ -40,8 +40,8 @@ func listenOn(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// waitForBytes is how long a request waits for memory. During the wait it has no
-// database connection.
+// waitForBytes is the maximum time for which a request waits for memory. It does not hold a
+// database connection while it waits.
 const waitForBytes = 10 * time.Second
 
 func newBytes(name string, b deploy.Bytes) *share.Pool {
@@ -55,8 +55,8 @@ func (s *Server) held() int64 {
 	return answers + bodies
 }
 
-// warnOfFiles logs a warning if classes have file attributes and the folder of
-// files cannot be written.
+// warnOfFiles logs a warning if the application has file attributes but the folder for contents of
+// files is not writable.
 func (s *Server) warnOfFiles(a *loadedApp) {
 	isFile := func(p *engine.Property) bool { return p.Type.IsFile() }
 	if !slices.ContainsFunc(a.Meta.Classes(), func(c *engine.Class) bool { return slices.ContainsFunc(c.Properties, isFile) }) {
@@ -67,8 +67,7 @@ func (s *Server) warnOfFiles(a *loadedApp) {
 	}
 }
 
-// databaseURL returns the URL of the database, and listenAddr the address to listen
-// on.
+// databaseURL returns the URL of the database: the one in Config, or else the one in deploy.json.
 func (s *Server) databaseURL(c *deploy.Config) string {
 	return cmp.Or(s.options.Database, c.DB)
 }
@@ -77,7 +76,8 @@ func (s *Server) listenAddr(c *deploy.Config) string {
 	return cmp.Or(s.options.Addr, c.Addr)
 }
 
-// scriptConfig returns the settings of deploy.json for all scripts.
+// scriptConfig returns the settings in deploy.json that apply to all scripts. dev is set with
+// -watch and in a sandbox.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
 		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules, Namespace: c.Namespace,
@@ -91,7 +91,7 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	}
 }
 
-// ScriptLimits returns the limits of one script.
+// ScriptLimits converts the limits of one script.
 func ScriptLimits(l deploy.Limits) limits.Limits {
 	return limits.Limits{
 		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
@@ -100,7 +100,7 @@ func ScriptLimits(l deploy.Limits) limits.Limits {
 	}
 }
 
-// maxCPU returns the maximum CPU time of one turn, over all scripts.
+// maxCPU returns the largest limit of the CPU time of one turn (see deploy.Limits) of all scripts.
 func maxCPU(c *deploy.Config) time.Duration {
 	longest := time.Second
 	for _, svc := range c.Services {

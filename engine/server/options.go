@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// loadApp reads an application and tries the options of its built-in services, so that
-// mistakes in them are reported with all others, before the database exists.
+// loadApp reads an application and checks the options of its built-in services. So mistakes in them
+// are reported with all other mistakes, before the database is created.
 func loadApp(file string, modules map[string]service.Module, strict bool) (*appdata.App, error) {
 	a, err := appdata.Load(file, knownNames(modules), strict)
 	if a.Meta == nil {
@@ -48,8 +48,8 @@ func wrongOptions(a *appdata.App) (faults engine.Faults) {
 	return faults
 }
 
-// optionsMistake returns the fault of a built-in service with invalid options. Its place is
-// that of an unknown option, or else that of the service.
+// optionsMistake returns the fault of a built-in service with invalid options. Its place is the
+// unknown option if there is one, and otherwise the service.
 func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Fault {
 	rule := mistake.ServiceOptions
 	f := engine.Fault{File: c.File, Path: svc.Path, Found: "options of " + svc.Builtin + " (" + err.Error() + ")", Expected: "options that the service has",

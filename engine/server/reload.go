@@ -18,11 +18,11 @@ import (
 	"restsrv/engine/watch"
 )
 
-// maxReadings is how often an application is read again if its files change meanwhile.
+// maxReadings is the maximum number of attempts to read an application while its files change.
 const maxReadings = 3
 
-// read reads the application. It logs the warnings that the edition before did not
-// have.
+// read reads the application. It logs the warnings that are not already known from the previous
+// edition.
 func (s *Server) read(before *edition) (*loadedApp, error) {
 	var told map[string]bool
 	if before != nil {
@@ -46,10 +46,10 @@ func (s *Server) read(before *edition) (*loadedApp, error) {
 	}
 }
 
-// reload applies changes of files; if changed is nil, all files may have changed. If
-// deploy.json or classes differ, it creates a new edition. Otherwise only scripts are
-// loaded, which may take long: the returned function does that, and another reload may
-// begin meanwhile. If a reload fails, everything stays as it was.
+// reload handles changes of files. If changed is nil, all files may have changed. If deploy.json,
+// classes or other files of the application differ, reload creates a new edition. Otherwise the
+// returned function reloads the changed scripts; since this can take long, it runs without the
+// lock, so another reload may start meanwhile. If a reload fails, the current edition stays.
 func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -75,7 +75,7 @@ func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	return func() { e.scripts.Reload(changed) }
 }
 
-// logIgnoredData logs that changed files of objects have no effect, because only the first
+// logIgnoredData logs that changed files in the folder data have no effect, because only the first
 // start imports them.
 func (s *Server) logIgnoredData(changed []string) {
 	folder := s.started.Abs(appdata.DataDir)
@@ -110,9 +110,8 @@ func (s *Server) renew(ctx context.Context, before *edition) (changes []string, 
 	return databaseChanges(before.meta.Classes(), e.meta.Classes()), nil
 }
 
-// reportPresentation logs the mistakes in navigation, views and other files that are
-// read on demand. This takes long if the application is large. If the server is
-// strict, these mistakes have prevented the start.
+// reportPresentation logs mistakes in files that are read on demand, such as views. It takes long
+// for a large application. With -strict it has no effect, since such mistakes prevent the start.
 func (s *Server) reportPresentation(a *appdata.App) {
 	if s.options.Strict {
 		return
@@ -124,8 +123,7 @@ func (s *Server) reportPresentation(a *appdata.App) {
 	}
 }
 
-// fixedSettings lists the settings that differ from the start and cannot change while the
-// server runs.
+// fixedSettings returns the names of changed settings that have an effect only at the next start.
 func (s *Server) fixedSettings(c *deploy.Config) []string {
 	was := s.started
 	var names []string
@@ -186,7 +184,7 @@ func (s *Server) logReload(r Reload) {
 	}
 }
 
-// reloadOnHangup reloads the application on SIGHUP, until the returned function is called.
+// reloadOnHangup reloads the application on SIGHUP until stop is called.
 func (s *Server) reloadOnHangup() (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -203,8 +201,7 @@ func (s *Server) reloadOnHangup() (stop func()) {
 	}
 }
 
-// startWatch reloads the files of the application when they are saved, until the returned
-// function is called.
+// startWatch reloads files of the application when they are saved, until stop is called.
 func (s *Server) startWatch() (stop func(), err error) {
 	var loads sync.WaitGroup
 	watcher, err := s.watch(s.life, &loads)
@@ -217,7 +214,8 @@ func (s *Server) startWatch() (stop func(), err error) {
 	}, nil
 }
 
-// watch reloads files when they are saved. Scripts are loaded concurrently, in loads.
+// watch reloads files when they are saved. Scripts are loaded concurrently; loads counts these
+// goroutines.
 func (s *Server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
 	var watcher *watch.Watcher
 	ready := make(chan struct{})
@@ -239,15 +237,15 @@ func (s *Server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watch
 	return watcher, nil
 }
 
-// followedFiles returns the files that are watched wherever they are: in node_modules, or
-// with names that are otherwise not watched.
+// followedFiles returns files that are watched although they are in node_modules or have unusual
+// names.
 func (s *Server) followedFiles() []string {
 	e := s.current.Load()
 	return append(e.scripts.Files(), e.config.Read...)
 }
 
-// ShownPaths returns paths relative to the application directory. If there are
-// more than five, it counts the rest.
+// ShownPaths returns paths relative to the application directory, as text. It shows at most five
+// paths and the number of the others.
 func ShownPaths(dir string, paths []string) string {
 	const most = 5
 	var names []string

@@ -1,5 +1,5 @@
-// Package server serves an application directory over HTTP. It connects all
-// other packages: the commands of restsrv use it, and other Go programs can.
+// Package server serves an application directory over HTTP. It connects all other packages. The
+// commands of restsrv use it, and other Go programs can use it too.
 //
 //	s, err := server.New(server.Config{Application: "notes/deploy.json"})
 //	if err != nil {
@@ -7,13 +7,12 @@
 //	}
 //	return s.Run(ctx)
 //
-// A program with an HTTP server of its own calls Start, serves Handler, and
-// calls Close at the end. Config.Services adds services written in Go.
+// A program with its own HTTP server calls Start, serves Handler, and calls Close at the end.
+// Config.Services adds services written in Go.
 //
-// A Server has parts that live as long as it does, such as the connections to
-// the database, and an edition of all other parts for each state of the
-// application files. A reload builds the next edition and replaces the current
-// one in one step.
+// Some parts of a Server exist from its start to its end, such as the database connections. All
+// other parts form an edition, which is built from the application files. A reload builds the next
+// edition and replaces the current one in one step.
 package server
 
 import (
@@ -42,43 +41,43 @@ import (
 	"restsrv/engine/share"
 )
 
-// Config holds the settings of a server. The zero value serves the application of the
-// current directory.
+// Config holds the settings of a server. The zero value is for the application in the current
+// directory.
 type Config struct {
 	// Application is an application directory or its deploy.json or deploy.yml. The default
 	// is deploy.json.
 	Application string
-	// Database is sqlite:PATH or postgres://user:password@host/database. A relative path is
-	// relative to the application directory. The default is that of deploy.json, or else
+	// Database is sqlite:PATH or postgres://user:password@host/database. A relative path starts at
+	// the application directory. If it is "", the setting db of deploy.json applies, or else
 	// sqlite:restsrv.db.
 	Database string
-	// Addr is the address to listen on, host:port. The default is that of deploy.json, or
-	// else 127.0.0.1:8888. Only Run uses it.
+	// Addr is the address to listen on, host:port. If it is "", the setting addr of deploy.json
+	// applies, or else 127.0.0.1:8888. Only Run uses it.
 	Addr string
-	// AdminPassword is the password of the account that a new database gets. If it is "", the
-	// server generates one.
+	// AdminPassword is the password of the first account in a new database. If it is "", the server
+	// generates a password.
 	AdminPassword string
 	// Watch reloads the application when its files are saved, and logs excerpts of scripts
 	// that fail. It is for development.
 	Watch bool
-	// Strict makes mistakes in the application errors, and scripts that cannot be loaded.
+	// Strict refuses to start if the application has mistakes or a script cannot be loaded.
 	Strict bool
 	// PaceGC makes Run adapt GOGC of the process to the size of the heap.
 	PaceGC bool
 	// Log is the log of the server. The default is slog.Default().
 	Log *slog.Logger
-	// Services holds services written in Go, by the name that follows "builtin/" in the
-	// module of a service in deploy.json.
+	// Services holds services written in Go. The key is the name after "builtin/" with which
+	// deploy.json refers to the service.
 	Services map[string]service.Module
 
-	// The following functions show events to a user at a terminal. By default they are
-	// logged.
+	// The following functions show events to the user of a terminal. If one is nil, the event is
+	// logged instead.
 
-	// Progress is called when a long import begins. It returns a function to be called with
-	// the number of imported objects, and one to be called at the end.
+	// Progress is called when a long import begins. total is the number of objects. The server calls
+	// add with the number of objects imported since the last call, and done at the end.
 	Progress func(what string, total int64) (add func(int64), done func())
-	// ShowPassword is called with a password that the server generated for a new account. By
-	// default the password is written into a file beside the database.
+	// ShowPassword is called with the password that the server has generated for the first account.
+	// If it is nil, the password is written to a file beside the database.
 	ShowPassword func(account, password string)
 	// Listening is called when Run answers requests.
 	Listening func(Listening)
@@ -103,20 +102,20 @@ type ServiceInfo struct {
 	Mode   engine.AuthMode
 }
 
-// Server serves an application directory. It holds the parts that stay the same
-// from start to end, and the current edition.
+// Server serves an application directory. It holds the parts that do not change from start to end,
+// and the current edition (see edition).
 type Server struct {
 	options Config
 	modules map[string]service.Module // services written in Go
 	log     *slog.Logger
 	first   *loadedApp     // the application as New has read it
-	started *deploy.Config // configuration of the first edition; settings that cannot change while the server runs are taken from it
+	started *deploy.Config // configuration at the start, for settings that cannot change while the server runs
 	db      *appdata.Database
 	scripts *script.Runtime
-	answers *share.Pool // limits of the bytes in answers and bodies of requests
+	answers *share.Pool // limits the memory for answers
 	bodies  *share.Pool
 	current atomic.Pointer[edition]
-	address atomic.Value // net.Addr of the listener; unset before it listens
+	address atomic.Value // net.Addr of the listener; not set before the server listens
 
 	life   context.Context // ends when the server stops: background work uses it
 	end    context.CancelFunc
@@ -124,10 +123,10 @@ type Server struct {
 	closed sync.Once
 
 	reloading sync.Mutex
-	failed    bool     // set if the last reload of the application failed
-	missed    []string // files that had changed by then
+	failed    bool     // the last reload of the application failed
+	missed    []string // files that had changed before the failed reload
 
-	signIn func(engine.Authenticator) engine.Authenticator // wraps the authenticator of a sandbox; else nil
+	signIn func(engine.Authenticator) engine.Authenticator // wraps the authenticator in a sandbox; otherwise nil
 }
 
 // New reads the application of a server. It returns all mistakes that prevent a start. It
@@ -156,8 +155,7 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// configFile returns the deploy.json of an application that is given as a file or as a
-// directory.
+// configFile returns the path of the deploy.json. application may be that file or its directory.
 func configFile(application string) string {
 	if info, err := os.Stat(application); err == nil && info.IsDir() || application == "" {
 		return filepath.Join(application, "deploy.json")
@@ -168,9 +166,8 @@ func configFile(application string) string {
 // Dir returns the application directory.
 func (s *Server) Dir() string { return s.started.Dir }
 
-// Handler returns a handler that answers the requests of clients. Before Start it answers
-// 503. The paths of the server begin at /, so the handler must not be mounted below
-// another path.
+// Handler returns the handler for requests of clients. Before Start it answers with status 503. The
+// paths of the server begin at /, so do not mount the handler below another path.
 func (s *Server) Handler() http.Handler { return handler{s} }
 
 // handler answers requests with the current edition of a server.
@@ -186,9 +183,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.rest.ServeHTTP(w, r)
 }
 
-// Start opens the database and prepares the services, so that Handler answers requests.
-// If the database is new, Start fills it first; ctx can interrupt that. Callers must call
-// Close at the end, also if Start fails. Run needs no Start.
+// Start opens the database and builds the services, so that Handler answers requests. If the
+// database is new, Start first loads the data of the application; ctx can interrupt that. The
+// caller must call Close at the end, even if Start fails. Do not call Start if you use Run.
 func (s *Server) Start(ctx context.Context) error {
 	a, err := s.open(ctx)
 	if err == nil {
@@ -197,10 +194,10 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// Run listens on the address and answers requests until ctx ends. Then it waits for
-// running requests, at most for the time in deploy.json, and closes the server. It binds
-// its address before it creates anything, so a start that fails because of the address
-// leaves no trace. On SIGHUP it reloads the application.
+// Run listens on the address and answers requests until ctx ends. Then it waits for running
+// requests, at most for the time in deploy.json, and closes the server. On SIGHUP it reloads the
+// application. Run binds the address before it creates anything, so if the address is in use,
+// nothing has changed.
 func (s *Server) Run(ctx context.Context) (err error) {
 	l, err := listenOn(s.listenAddr(s.started))
 	if err != nil {
@@ -300,7 +297,7 @@ func (e *edition) listening() Listening {
 	return l
 }
 
-// startBackground starts work that may run beside requests.
+// startBackground starts work that can run while requests are answered.
 func (s *Server) startBackground(a *appdata.App) {
 	go func() {
 		s.reportPresentation(a)
@@ -310,8 +307,8 @@ func (s *Server) startBackground(a *appdata.App) {
 	go s.db.WarnPasswordDiffers(s.life, s.options.AdminPassword)
 }
 
-// serveOn answers requests until ctx ends, then waits for running requests, at most
-// for the configured time.
+// serveOn answers requests until ctx ends. Then it waits for running requests, at most for the
+// configured time.
 func (s *Server) serveOn(ctx context.Context, l net.Listener, a *appdata.App) error {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.started.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())

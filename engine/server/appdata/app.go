@@ -1,7 +1,6 @@
-// Package appdata opens the data of an application: it reads its deploy.json
-// and its classes, opens its database with the components that use it, and
-// fills a new database from the folders acl and data. The server and the
-// commands of restsrv use it.
+// Package appdata opens the data of an application, for the server and for commands. It reads
+// deploy.json and the classes, opens the database with the parts that store data in it, and loads
+// the data of the folders acl and data into a new database.
 package appdata
 
 import (
@@ -19,20 +18,20 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// App is a loaded application directory.
+// App is the application in one directory, as it was read.
 type App struct {
 	Config   *deploy.Config
 	Meta     *meta.Repository
 	Warnings engine.Faults
-	strict   bool // set if mistakes are rejected
+	strict   bool // mistakes are errors
 
-	Presentation *meta.Presentation // read on demand
+	Presentation *meta.Presentation // its files are read on demand
 	Workflows    *workflow.Definitions
 }
 
-// Load reads deploy.json and the class files. known are the names that deploy.json may
-// use. It reports all faults at once, in the order of files and lines. If strict is set,
-// mistakes are errors. An app with its warnings is returned even with an error.
+// Load reads deploy.json, the class files and the workflows. known are the names that deploy.json
+// may use. Load reports all faults at once, ordered by file and line. If strict is set, mistakes
+// are errors. If there is an error, it still returns an App, with the warnings.
 func Load(config string, known deploy.Known, strict bool) (*App, error) {
 	c, faults := deploy.Load(config, known)
 	sources, unreadable := meta.ReadDir(deploy.Directory(c.Dir), "meta")
@@ -62,7 +61,7 @@ func Load(config string, known deploy.Known, strict bool) (*App, error) {
 		faults = append(faults, wrong...)
 		if strict {
 			faults = append(faults, shown.Check(repository)...)
-			if _, _, wrong, err := readACL(c.Abs(ACLDir)); err == nil { // an error is reported by the start
+			if _, _, wrong, err := readACL(c.Abs(ACLDir)); err == nil { // an error is reported at the start of the server
 				faults = append(faults, wrong...)
 			}
 		}
@@ -89,26 +88,26 @@ func (a *App) Report(err error, more engine.Faults) error {
 	return nil
 }
 
-// readWorkflows compiles the workflows of an application. A file that is not a workflow
-// is a fatal fault.
+// readWorkflows compiles the workflows of an application. properties are the names of properties
+// that customProfile adds to accounts. If a file does not contain a workflow, that is a fatal
+// fault.
 func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation, properties []string) (*workflow.Definitions, engine.Faults) {
 	all, faults := shown.AllWorkflows()
 	flows, wrong := workflow.Load(classes, all, properties)
 	return flows, append(faults, wrong...)
 }
 
-// CheckPresentation returns the faults in navigation, views, masks and validators. If
-// loadApplication is strict, it includes them.
+// CheckPresentation returns the faults in navigation, views, masks and validators. It takes long
+// for a large application. If Load was strict, it has already returned these faults.
 func (a *App) CheckPresentation() engine.Faults {
 	return a.Config.Locate(a.Presentation.Check(a.Meta))
 }
 
-// SeedObjects creates the inline objects in a new database, as the first start of the server
-// does. If the database rejects an object, seed leaves it out and adds a fault for it.
-// It returns the number of created objects and the faults. If the application is
-// strict, one rejected object is an error.
+// SeedObjects creates the objects that deploy.json describes if the database is new. If the
+// database refuses an object, that object is left out and reported in refused. If the application
+// is strict, this is an error instead.
 func (a *App) SeedObjects(ctx context.Context, d *Database) (created int, refused engine.Faults, err error) {
-	records, places, _ := a.Config.Records(a.Meta) // its faults were reported when the application was loaded
+	records, places, _ := a.Config.Records(a.Meta) // its faults are reported when the application is loaded
 	for {
 		done, err := d.Store.Seed(ctx, records)
 		switch at, reason := refusedRecord(err); {
@@ -127,8 +126,8 @@ func (a *App) SeedObjects(ctx context.Context, d *Database) (created int, refuse
 	}
 }
 
-// refusedRecord returns the index of the record that an error of Save is about, and the
-// reason of the rejection; "" if the error has another cause.
+// refusedRecord returns the index of the record that caused an error of Save, and the reason.
+// reason is "" if the error has another cause.
 func refusedRecord(err error) (index int, reason string) {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Bulk && (e.Code == engine.Invalid || e.Code == engine.Conflict) {
@@ -137,13 +136,13 @@ func refusedRecord(err error) (index int, reason string) {
 	return 0, ""
 }
 
-// SortFaults orders faults by file and line.
+// SortFaults orders faults by file and line (see CompareFaults).
 func SortFaults(c *deploy.Config, faults engine.Faults) engine.Faults {
 	slices.SortStableFunc(faults, func(a, b engine.Fault) int { return CompareFaults(c, a, b) })
 	return faults
 }
 
-// CompareFaults compares places: the configuration comes first, then other files by
+// CompareFaults orders faults by place. Files of the configuration come first, then other files by
 // name, then faults without a file.
 func CompareFaults(c *deploy.Config, a, b engine.Fault) int {
 	rank := func(f engine.Fault) int {

@@ -36,27 +36,27 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// Database is the open database of an application with the components that use it.
+// Database is the open database of an application, with the parts that store data in it.
 type Database struct {
-	Store      *store.Store // with the classes of the application; the same as core when the server runs
-	Core       *store.Store // with the system classes only, for parts that outlive an edition
+	Store      *store.Store // with the classes of the application; equal to Core in a running server
+	Core       *store.Store // with the system classes only, for parts that outlive an edition (see edition)
 	Accounts   *account.Store
 	Policy     *acl.Store
 	Files      *file.Storage
-	Images     *image.Storage // images of the file storage; each edition sets its thumbnails
+	Images     *image.Storage // uses the same files; each edition sets its thumbnails
 	Replays    *replay.Keeper
-	Cursors    query.CursorKey // secret key of the server
+	Cursors    query.CursorKey // secret key for cursors
 	Hasher     *account.Hasher
 	Guesses    *guess.Keeper  // failed sign-ins
 	Audit      *audit.Journal // security events
 	System     *System
-	rules      atomic.Pointer[Rules] // rules of the current application; nil on the command line
+	rules      atomic.Pointer[Rules] // access rules of the current application; nil for commands
 	log        *slog.Logger
-	file       string // the SQLite file; for other databases a path in the application directory
+	file       string // the SQLite file; for PostgreSQL a path in the application directory
 	fileLimits file.Limits
 }
 
-// System holds the classes of the server's own items. Applications do not see them.
+// System holds the classes of the server's own items, which applications do not see.
 type System struct {
 	Accounts []*engine.Class
 	Policy   []*engine.Class
@@ -72,7 +72,8 @@ type System struct {
 	Leases   *engine.Class
 }
 
-// NewSystem creates the classes.
+// NewSystem returns new classes. A database needs its own, except that a copy shares those of the
+// original.
 func NewSystem() *System {
 	return &System{
 		Accounts: account.Classes(),
@@ -95,17 +96,17 @@ func (s *System) Classes() []*engine.Class {
 	return slices.Concat(s.Accounts, s.Policy, s.Grants, []*engine.Class{s.Files, s.Stages, s.Replays, s.Secrets, s.Sessions, s.Guesses, s.Events, s.Changes, s.Leases})
 }
 
-// Options holds the options for opening a database.
+// Options holds the options of Open.
 type Options struct {
-	Classes   []*engine.Class // classes of the application; may be empty if the command does not use them
-	System    *System         // if nil, new ones are created; when a database is copied, both share them
-	MustExist bool            // set if the database must exist: a missing SQLite file is not created
-	Server    bool            // set if the server opens it: it locks a SQLite file against other servers, not against commands
+	Classes   []*engine.Class // classes of the application; empty if the command does not use them
+	System    *System         // if nil, a new one is created; to copy a database, both must have the same
+	MustExist bool            // the database must exist: a missing SQLite file is not created
+	Server    bool            // a server opens it: it locks a SQLite file against other servers, but not against commands
 	Log       *slog.Logger
 }
 
-// Open opens the database with that URL. A relative path is relative to the
-// application directory.
+// Open opens the database with a URL. A relative path in the URL starts at the application
+// directory.
 func Open(ctx context.Context, c *deploy.Config, url string, o Options) (*Database, error) {
 	db, path, err := Connect(ctx, c, url, o)
 	if err != nil {
@@ -154,7 +155,7 @@ func Open(ctx context.Context, c *deploy.Config, url string, o Options) (*Databa
 	return d, nil
 }
 
-// openGuards creates the counter of failed sign-ins and the recorder of security events.
+// openGuards creates the parts that count failed sign-ins and store audit events.
 func (d *Database) openGuards(c *deploy.Config) {
 	limits := guess.Limits{PerAccount: c.SignIn.PerAccount, PerAddress: c.SignIn.PerAddress, DelayFrom: c.SignIn.DelayFrom, MaxDelay: c.SignIn.MaxDelay}
 	events := audit.Config{Log: d.log, Class: d.System.Events, Keep: c.Audit.Keep, Rows: c.Audit.Rows}
@@ -165,14 +166,13 @@ func (d *Database) openGuards(c *deploy.Config) {
 	d.Audit = audit.New(events)
 }
 
-// SetFileFolder sets the folder for the contents of files and for the thumbnails of
-// images.
+// SetFileFolder sets the folder for contents of files and for thumbnails of images.
 func (d *Database) SetFileFolder(dir string, c *deploy.Config) {
 	d.Files = file.New(file.Config{Dir: dir, Data: d.Core, Class: d.System.Files, Log: d.log, Limits: d.fileLimits})
 	d.Images = image.New(image.Config{Files: d.Files, Memory: c.Images.Memory})
 }
 
-// removeUnheld removes contents of files when no object refers to them any more.
+// removeUnheld deletes the contents of files to which no object refers any more.
 func (d *Database) removeUnheld(hashes []string) { d.Files.Unheld(hashes) }
 
 // forgetGrants makes the policy read the grants again.
@@ -182,7 +182,7 @@ func (d *Database) forgetGrants() {
 	}
 }
 
-// NewAccounts returns the accounts with the settings of an application.
+// NewAccounts opens the accounts with the settings of an application.
 func (d *Database) NewAccounts(c *deploy.Config) (*account.Store, error) {
 	var enrich func(context.Context, *engine.Account) error
 	if HasEnrichment(c) {
@@ -195,8 +195,8 @@ func (d *Database) NewAccounts(c *deploy.Config) (*account.Store, error) {
 	})
 }
 
-// removeRights deletes the permissions, OAuth2 grants and consents of an account, so that
-// a later account of the same name does not have them.
+// removeRights deletes the permissions, OAuth2 grants and consents of an account, so that a later
+// account with the same name does not get them.
 func (d *Database) removeRights(ctx context.Context, account string) error {
 	if err := d.Policy.RevokeAll(ctx, account); err != nil {
 		return err
@@ -204,20 +204,21 @@ func (d *Database) removeRights(ctx context.Context, account string) error {
 	return oauth.EndAccount(ctx, d.Core, d.System.Grants, account)
 }
 
-// HasEnrichment reports whether the data add to the stored accounts.
+// HasEnrichment reports whether aclMetaMap or customProfile adds data to accounts.
 func HasEnrichment(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
 
-// SchemaHint describes the migration that works for every change of classes. An
-// export with the new classes would fail with the same error.
+// SchemaHint describes how to keep the objects if the tables cannot be changed to fit the classes.
+// The export must be made with the old classes, because opening the database fails with the new
+// ones.
 const SchemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
 then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
-// commandWait is how long a command waits if a server is writing to its database
+// commandWait is the maximum time for which a command waits if a server is writing to the SQLite
 // file.
 const commandWait = time.Minute
 
-// Connect opens the database of either kind. file is the SQLite file, or a path in
-// the application directory that stands for another database.
+// Connect opens a SQLite or PostgreSQL database. file is the SQLite file. For PostgreSQL it is a
+// path in the application directory, beside which files of the server can be written.
 func Connect(ctx context.Context, c *deploy.Config, url string, o Options) (db *sqldb.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
 		cfg := postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.Log}
@@ -243,8 +244,8 @@ func Connect(ctx context.Context, c *deploy.Config, url string, o Options) (db *
 	return db, path, err
 }
 
-// WithoutSecrets removes the parts of a database URL that may be secret: all text
-// before an @, and the parameters.
+// WithoutSecrets removes the parts of a database URL that may be secret: the text before an @ and
+// the parameters.
 func WithoutSecrets(url string) string {
 	if at := strings.LastIndexByte(url, '@'); at >= 0 {
 		scheme, _, found := strings.Cut(url[:at], ":")
@@ -259,10 +260,10 @@ func WithoutSecrets(url string) string {
 	return url
 }
 
-// closeTime is the timeout for the last writes when the server ends.
+// closeTime is the maximum time for the last writes when the server stops.
 const closeTime = 5 * time.Second
 
-// Close closes the database after pending writes.
+// Close waits for pending writes and closes the database.
 func (d *Database) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
@@ -270,9 +271,9 @@ func (d *Database) Close() error {
 	return errors.Join(d.Guesses.Close(ctx), d.Audit.Close(ctx), d.Store.Close())
 }
 
-// ExportedClasses returns the system classes that an export contains, including those
-// that belong to objects: their files, stages and history. Tokens, events, stored
-// answers and keys are left out, because they belong to one database.
+// ExportedClasses returns the system classes that an export contains: accounts, permissions, and
+// the files, stages and journal of objects. It does not contain tokens, audit events, stored
+// responses and keys, because these belong to one database.
 func (s *System) ExportedClasses() []*engine.Class {
 	accounts := slices.DeleteFunc(slices.Clone(s.Accounts), func(c *engine.Class) bool { return c.Name == "#token" })
 	return slices.Concat(accounts, s.Policy, []*engine.Class{s.Files, s.Stages, s.Changes})

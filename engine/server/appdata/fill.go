@@ -26,7 +26,7 @@ import (
 type Filling struct {
 	App      *App
 	Database *Database
-	ACL      string          // folder; may be ""
+	ACL      string          // folder acl; may be ""
 	Data     transfer.Source // objects of the folder data
 	Progress func(int64)     // called with the progress, in units of Data.Total; may be nil
 
