@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// checkHost returns an error if Fetch.Hosts does not contain the host of a URL.
+// checkHost returns an error if Fetch.Hosts does not allow the host of a URL.
 func (f *Fetch) checkHost(u *webURL) error {
 	host, port := strings.TrimSuffix(u.host, "."), u.port
 	usual := port == ""

@@ -146,8 +146,8 @@ func (p *Platform) Module(name string) goja.Value {
 // texts caches the results of readModule, by path of the file.
 var texts sync.Map
 
-// readModule returns the text of a file in the folder modules. It is wrapped in a function with the variables of a
-// CommonJS module and native.
+// readModule returns the text of a file in the folder modules. The text is wrapped in a function with these
+// parameters: the variables of a CommonJS module, and native.
 func readModule(file string) string {
 	if text, ok := texts.Load(file); ok {
 		return text.(string)

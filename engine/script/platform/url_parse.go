@@ -71,7 +71,7 @@ func (p *urlParser) parseStart(s string, base *webURL) bool {
 	return true
 }
 
-// parseRelative parses a URL without a scheme, or with the scheme of its base, after that scheme.
+// parseRelative parses a URL that has no scheme, or the same scheme as its base. s is the URL without the scheme.
 func (p *urlParser) parseRelative(s string, base *webURL) bool {
 	u := p.u
 	if u.scheme == "file" {
