@@ -187,7 +187,7 @@ func walkFiles(root string, visit func(path string, info fs.FileInfo) error) err
 	return err
 }
 
-// Remove removes an orphan that Orphans has found, unless it is used meanwhile.
+// Remove removes an orphan that Orphans has found, if it is still unused.
 func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	switch {
 	case o.Row != nil:
@@ -206,7 +206,7 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	})
 }
 
-// removeRow removes a row, unless its item holds the file meanwhile. If the id of the item has changed, the row has
+// removeRow removes a row if its item still does not hold the file. If the id of the item has changed, the row has
 // changed, too, and is not removed.
 func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)

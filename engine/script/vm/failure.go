@@ -49,7 +49,7 @@ func (f *Failure) Place() string {
 // MaxLogText is the limit of one line that a script logs, in bytes.
 const MaxLogText = 8 << 10
 
-// DescribeError converts an error of the engine or of restsrv to a Failure.
+// DescribeError converts a Go error to a Failure. The error may contain a JavaScript exception.
 func (v *VM) DescribeError(err error) *Failure {
 	var ex *goja.Exception
 	if errors.As(err, &ex) && !IsUncatchable(err) {

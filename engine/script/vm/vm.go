@@ -139,7 +139,7 @@ func (t *contextTracker) Grab() any {
 	return t.Call
 }
 
-// Resumed makes o, a context that Grab returned, the current context. goja calls it before a promise callback runs.
+// Resumed sets the current context to o, a value that Grab returned. goja calls it before a promise callback runs.
 func (t *contextTracker) Resumed(o any) {
 	if tx, ok := o.(*Scope); ok {
 		t.Call, t.Scope = tx.Call, tx
