@@ -138,7 +138,7 @@ func unknownACL(r *aclRun, name string, args []string) error {
 	case "resource":
 		return line.usageError("resource: expected declare, remove or list")
 	}
-	return line.usageError("unknown command %q; the commands are grant, deny, list, explain, role and resource", name)
+	return line.unknownCommand(name, "grant", "deny", "list", "explain", "role", "resource")
 }
 
 func (c aclSubcommand) takesArguments(args []string) bool {

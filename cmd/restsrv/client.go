@@ -63,7 +63,7 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 				return err
 			}
 		}
-		return line.usageError("unknown command %q; the commands are add, list, remove and secret", args[0])
+		return line.unknownCommand(args[0], "add", "list", "remove", "secret")
 	}
 	line := r.newClientLine(args[0])
 	names, err := line.parse(args[1:])

@@ -83,6 +83,15 @@ func (c *commandLine) suggestFlag(err error) string {
 	return "; did you mean -" + near + "?"
 }
 
+// unknownCommand is the usageError for a subcommand that does not exist.
+func (c *commandLine) unknownCommand(name string, known ...string) error {
+	if near := engine.Nearest(name, known); near != "" {
+		return c.usageError("unknown command %q; did you mean %s?", name, near)
+	}
+	last := len(known) - 1
+	return c.usageError("unknown command %q; the commands are %s and %s", name, strings.Join(known[:last], ", "), known[last])
+}
+
 // usageError prints a mistake in the arguments and returns errUsage.
 func (c *commandLine) usageError(format string, args ...any) error {
 	fmt.Fprintf(c.err, "%s: %s (%s -h)\n", c.set.Name(), fmt.Sprintf(format, args...), c.help)

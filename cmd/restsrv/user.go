@@ -118,7 +118,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 				return err
 			}
 		}
-		return line.usageError("unknown command %q; the commands are add, passwd, disable, enable, role and list", args[0])
+		return line.unknownCommand(args[0], "add", "passwd", "disable", "enable", "role", "list")
 	}
 	line := u.newUserLine(args[0])
 	names, err := line.parse(args[1:])
