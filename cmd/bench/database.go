@@ -101,7 +101,7 @@ func postgresTime() (total time.Duration, err error) {
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil || !bytes.Contains(text, []byte("(postgres)")) {
-			continue // it has ended, or is another program
+			continue // the process has ended, or it is another program
 		}
 		took, err := parseStat(text)
 		if err != nil {

@@ -30,7 +30,7 @@ type named struct {
 	ask  *template
 }
 
-// rivalLoads returns the requests that rival repeats.
+// rivalLoads returns the requests that rival repeats, one for each load.
 func rivalLoads() []named {
 	as := func(method string, p, body *template) *template { return ask(method, p, basicLine(rival), body) }
 	var patterns []string
@@ -47,7 +47,7 @@ func rivalLoads() []named {
 	}
 }
 
-// readerRequests returns the requests that are measured.
+// readerRequests returns the measured requests of reader.
 func readerRequests() []named {
 	auth := basicLine(reader)
 	return []named{
@@ -57,8 +57,8 @@ func readerRequests() []named {
 	}
 }
 
-// printFair measures one database and prints its table. Use it when the machine has
-// no other work, because other load changes the shares.
+// printFair measures one database and prints its table. Use it when the machine has no other work,
+// because other load changes the results.
 func printFair(ctx context.Context, s *settings, dir string, db *database) error {
 	g, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "restsrv"), path: s.restsrv, db: db, numbers: &counters{rows: s.rows}}, further{})
 	if err != nil {
@@ -96,7 +96,8 @@ func printFair(ctx context.Context, s *settings, dir string, db *database) error
 	return nil
 }
 
-// fairLine drives a request alone and beside a load, in alternating rounds.
+// fairLine measures a request alone and during a load, in alternating rounds. It returns a line of
+// the table.
 func fairLine(ctx context.Context, s *settings, p *process, load, r named) ([]string, error) {
 	var alone, beside, other sample
 	own := round{connections: fairConnections, duration: s.duration}

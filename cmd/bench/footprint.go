@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	settle = 3 * time.Second // wait before idle memory is measured
-	crowd  = 64              // connections of a loaded server
+	settle = 3 * time.Second // time from the start to the measurement of idle memory
+	crowd  = 64              // connections during the measurement of memory under load
 )
 
-// footprint is a line of the second table: times, memory and size of a process.
+// footprint is a line of the second table: a start time, memory or the size of a program.
 type footprint struct {
 	name, must string
-	own        bool // set if the floor has no such value
+	own        bool // set if the floor does not have this value
 	measure    func(ctx context.Context, g *program) (string, error)
 }
 
-// footprints returns the lines of the second table. The programs use the databases
-// that the scenarios have filled; dir is for further ones.
+// footprints returns the lines of the second table. The programs use the databases that the
+// scenarios have filled. Programs with a larger application have their files in dir.
 func footprints(s *settings, dir string) []footprint {
 	return []footprint{
 		{"first 200 with an existing database, median of 10", "40.0 ms", false, startTime},
@@ -45,7 +45,8 @@ func footprints(s *settings, dir string) []footprint {
 	}
 }
 
-// measureFootprints returns the second table. It has only its head if -only selects no line.
+// measureFootprints returns the second table. If -only selects no line, the table consists of its
+// head.
 func measureFootprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
 	lines := [][]string{{"process", programs[0].name, programs[1].name, "must"}}
 	for _, f := range footprints(s, dir) {
@@ -69,8 +70,8 @@ func measureFootprints(ctx context.Context, s *settings, dir string, programs []
 	return lines, nil
 }
 
-// larger measures a program with a larger application. If two lines use the same
-// application, they share its database on SQLite.
+// larger returns a function that measures a program with more classes or services. On SQLite, lines
+// with the same application share its database.
 func larger(dir string, more further, measure func(context.Context, *program) (string, error)) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		other, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, fmt.Sprint("larger-", more)), path: g.path, db: g.db, numbers: g.numbers}, more)
@@ -81,7 +82,7 @@ func larger(dir string, more further, measure func(context.Context, *program) (s
 	}
 }
 
-// firstStart measures one start, which creates the tables of a new database.
+// firstStart measures one start on a new database, which creates the tables.
 func firstStart(ctx context.Context, g *program) (string, error) {
 	p, err := g.start(ctx, "normal")
 	if err != nil {
@@ -91,7 +92,7 @@ func firstStart(ctx context.Context, g *program) (string, error) {
 	return milliText(p.started), nil
 }
 
-// startTime measures the starts with an existing database.
+// startTime returns the median time of starts with an existing database.
 func startTime(ctx context.Context, g *program) (string, error) {
 	var times []time.Duration
 	for i := range 11 {
@@ -100,15 +101,15 @@ func startTime(ctx context.Context, g *program) (string, error) {
 			return "", err
 		}
 		p.stop()
-		if i > 0 { // the first may have created the tables
+		if i > 0 { // the first start may create the tables
 			times = append(times, p.started)
 		}
 	}
 	return milliText(percentile(times, 0.5)), nil
 }
 
-// idleMemory starts a program, sends one request to each of its further services and
-// measures its resident memory some time later.
+// idleMemory returns a function that starts a program, sends one request to each of its additional
+// services and then measures its resident memory.
 func idleMemory(services int) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		if _, err := firstStart(ctx, g); err != nil {
@@ -130,7 +131,7 @@ func idleMemory(services int) func(context.Context, *program) (string, error) {
 	}
 }
 
-// loadedMemory measures the highest resident memory while many connections read and write.
+// loadedMemory measures the peak resident memory while many connections read and write.
 func loadedMemory(s *settings) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		p, err := g.start(ctx, "normal")
@@ -151,8 +152,8 @@ func loadedMemory(s *settings) func(context.Context, *program) (string, error) {
 	}
 }
 
-// swell measures the difference between the highest resident memory during large saves
-// and that before them. The server has answered only one small write before.
+// swell returns a function that measures how far the peak resident memory during large saves
+// exceeds the memory before them. Before these saves, the server answers only one small write.
 func swell(block number, requests, connections int) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		p, err := g.start(ctx, "normal")
@@ -164,7 +165,7 @@ func swell(block number, requests, connections int) func(context.Context, *progr
 			return "", err
 		}
 		time.Sleep(time.Second)
-		if err := os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0); err != nil { // resets the highest memory
+		if err := os.WriteFile(p.procFile("clear_refs"), []byte("5"), 0); err != nil { // resets the peak
 			return "", err
 		}
 		before, _, err := p.memory()

@@ -15,8 +15,8 @@ import (
 // patience is the maximum time to wait for one answer. Then the connection is closed.
 const patience = 20 * time.Second
 
-// client is one keep-alive connection. It sends complete requests, because it shares
-// the processors with the server that it measures.
+// client is a keep-alive connection. It sends complete requests as bytes to save processor time,
+// because it runs on the same machine as the measured server.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -31,7 +31,7 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-// exchange sends one request and writes the body of its answer to body.
+// exchange sends one request and writes the body of the answer to body.
 func (c *client) exchange(request []byte, body io.Writer) (status int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return 0, err
@@ -138,9 +138,9 @@ func (p *process) processorTimes() (own, database time.Duration, err error) {
 	return own, database, err
 }
 
-// repeat sends t while more returns true. If the connection breaks, it returns,
-// and the other connections send the remaining requests. It does not count a request
-// that the end of ctx breaks off.
+// repeat sends t as long as more returns true. If the connection breaks, it returns, and the other
+// connections send the remaining requests. A request that is interrupted by the end of ctx is not
+// counted.
 func (c *client) repeat(ctx context.Context, n *counters, t *template, more func() bool) sample {
 	var s sample
 	for more() {

@@ -3,8 +3,8 @@
 // and then on PostgreSQL. It sends requests to them in short alternating rounds and prints a table
 // for each database.
 //
-// With -fair it measures the requests of one account while another account makes a load. If you want
-// to see how a request grows with the number of objects, compare runs with different -rows.
+// With -fair it measures the requests of one account while another account causes load. To find out
+// how the time of a request depends on the number of objects, compare runs with different -rows.
 //
 // The decisive figure is the processor time of the server per request, as the operating system
 // counts it. Requests per second and latencies are only additional information, because the load

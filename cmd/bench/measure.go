@@ -13,8 +13,8 @@ import (
 // sets it.
 const warmUp = 250 * time.Millisecond
 
-// measureAll seeds both servers and measures every selected scenario: all with
-// synchronous=NORMAL, then, on SQLite and after a restart, the writing ones
+// measureAll loads the rows into both servers and measures all selected scenarios with
+// synchronous=NORMAL. On SQLite it then restarts the servers and measures the scenarios that write
 // with FULL.
 func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, err error) {
 	for _, sc := range scenarios(authLine(), s.bulks) {
@@ -73,8 +73,7 @@ func measureRows(ctx context.Context, s *settings, rows []row, sync string, serv
 	return nil
 }
 
-// measure drives both sides in alternating rounds. The side that goes first
-// alternates too.
+// measure measures both servers in alternating rounds. The server that goes first alternates too.
 func measure(ctx context.Context, s *settings, sc scenario, servers []*process) pair {
 	sides, servers := [2]sample{}, slices.Clone(servers)
 	asks := []*template{sc.left, sc.right}
@@ -100,7 +99,7 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	}
 	r.duration = s.duration
 	for n := range 2 * s.rounds {
-		i := (n + n/2) % 2 // 0 1 1 0 0 1 1 0
+		i := (n + n/2) % 2 // order of the servers: 0 1 1 0 0 1 1 0
 		one, err := drive(ctx, servers[i], asks[i], r)
 		if err != nil {
 			return failed(i, err)
@@ -110,7 +109,7 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	return pair{left: sides[0], right: sides[1]}
 }
 
-// startEach starts programs with a synchronous mode.
+// startEach starts programs. sync is the synchronous mode (see start).
 func startEach(ctx context.Context, sync string, programs ...*program) ([]*process, error) {
 	var servers []*process
 	for _, g := range programs {

@@ -103,8 +103,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// stop asks the process to end and waits. If it has not ended after 15 s, it is
-// killed.
+// stop asks the process to end and waits. After 15 s it kills the process.
 func (p *process) stop() {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	select {

@@ -91,7 +91,7 @@ type counters struct {
 	serial atomic.Int64
 }
 
-// fill writes the numbers of the next sending into t.
+// fill writes the numbers for the next request into t.
 func (c *counters) fill(t *template) {
 	var values [numbers]int
 	if n := t.block; n > 0 {

@@ -138,7 +138,7 @@ func bulkBody(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// sendOnce sends t once and returns the body of the answer. It fails if the status is
+// sendOnce sends t once and returns the body of the answer. It returns an error if the status is
 // not 200.
 func sendOnce(ctx context.Context, p *process, t *template) ([]byte, error) {
 	c, err := dial(ctx, p.addr)
@@ -157,8 +157,8 @@ func sendOnce(ctx context.Context, p *process, t *template) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// probeOnce sends request t once and checks the form of the answer: an array of so many items, or
-// an object if items is 0.
+// probeOnce sends request t once and checks the form of the answer: an array with the given number
+// of items, or an object if items is 0.
 func probeOnce(ctx context.Context, p *process, t *template, items int) error {
 	body, err := sendOnce(ctx, p, t)
 	if err != nil {

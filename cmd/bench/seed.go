@@ -100,8 +100,8 @@ type answer struct {
 	text   []byte
 }
 
-// fetch sends a request that is not measured, on behalf of an account unless user is
-// "". It fails if the status is not 200.
+// fetch sends a request that is not measured. If user is not "", it is a request of this account.
+// It returns an error if the status is not 200.
 func (p *process) fetch(ctx context.Context, method, path, user, form string) (a answer, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
 	if err != nil {

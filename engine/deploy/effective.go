@@ -7,16 +7,15 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// given is a setting as the file has it: its JSON path in the merged configuration and its
+// given is a setting that the files contain: its JSON path in the merged configuration, and its
 // value.
 type given struct {
 	path  string
 	value any
 }
 
-// Origin returns the file and the line that set a setting, such as "addr" or
-// "signIn.perAccount", and "" if the default applies. The line is 0 if the file cannot
-// be read any more.
+// Origin returns the file and the line of a setting, such as "addr" or "signIn.perAccount". file is
+// "" if the default applies. line is 0 if the file cannot be read any more.
 func (c *Config) Origin(name string) (file string, line int) {
 	top, rest, inner := strings.Cut(name, ".")
 	g, ok := c.given[top]
@@ -27,7 +26,7 @@ func (c *Config) Origin(name string) (file string, line int) {
 		}
 		name := rest
 		if g.value, ok = fields.Get(rest); ok {
-			inner = false // also a name with dots, such as that of a service
+			inner = false // the rest is one name; names of services may contain dots
 		} else {
 			name, rest, inner = strings.Cut(rest, ".")
 			g.value, ok = fields.Get(name)
