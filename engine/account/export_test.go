@@ -19,3 +19,18 @@ func (h *Hasher) Queued() int64 {
 	_, waiting := h.turns.counts()
 	return int64(waiting)
 }
+
+// counts returns the number of slots in use, and the number of turns that wait
+// in lines.
+func (q *turns) counts() (computing, waiting int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.slots - q.free, q.queued
+}
+
+// count returns the number of requests that wait.
+func (c *crowd) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}

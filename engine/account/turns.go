@@ -151,14 +151,6 @@ func (q *turns) leave() {
 	next.come <- nil
 }
 
-// counts returns the number of slots in use, and the number of turns that wait
-// in lines.
-func (q *turns) counts() (computing, waiting int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.slots - q.free, q.queued
-}
-
 // Maximum number of requests that wait because of earlier failures, in total and
 // for one network.
 const (
@@ -196,12 +188,6 @@ func (c *crowd) leave(network netip.Prefix) {
 	if c.from[network]--; c.from[network] == 0 {
 		delete(c.from, network)
 	}
-}
-
-func (c *crowd) count() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all
 }
 
 // enter waits for a slot on behalf of the caller of a request; leave releases

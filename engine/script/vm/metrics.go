@@ -63,15 +63,6 @@ func (h Histogram) Count() uint64 {
 	return n
 }
 
-// BucketBound returns the longest duration that bucket i of a Histogram counts.
-// It returns 0 for the last one, which has no limit.
-func BucketBound(i int) time.Duration {
-	if i >= bucketCount-1 {
-		return 0
-	}
-	return time.Microsecond << (firstBucket + i)
-}
-
 // histogram is a Histogram that goroutines can update concurrently.
 type histogram struct {
 	buckets [bucketCount]atomic.Uint64
