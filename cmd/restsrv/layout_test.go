@@ -224,6 +224,49 @@ func TestMapRooms(t *testing.T) {
 	}
 }
 
+// TestWhereToChange checks that the files in the table "Where to change what" of engine/ARCHITECTURE.md contain the
+// declarations that it names.
+func TestWhereToChange(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "engine/ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Where to change what\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	quoted, rows := regexp.MustCompile("`([^`]+)`"), 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.Contains(line, "---") || strings.Contains(line, "| change |") {
+			continue
+		}
+		rows++
+		code := ""
+		for _, m := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			files := []string{filepath.Join(root, m[1])}
+			if filepath.Ext(m[1]) == "" {
+				if files, err = filepath.Glob(filepath.Join(root, m[1], "*.go")); err != nil {
+					continue // not a path, such as $
+				}
+			}
+			for _, file := range files {
+				if part, err := os.ReadFile(file); err == nil {
+					code += string(part)
+				} else if filepath.Ext(m[1]) != "" {
+					t.Errorf("row %q: %v", strings.TrimSpace(cells[1]), err)
+				}
+			}
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[3], -1) {
+			if !regexp.MustCompile(`\b(func|var|const|type)\b[^\n]*\b` + m[1] + `\b|(?m)^\t` + m[1] + ` +=`).MatchString(code) {
+				t.Errorf("row %q: got no declaration of %s in its files, want one", strings.TrimSpace(cells[1]), m[1])
+			}
+		}
+	}
+	if rows < 10 {
+		t.Errorf("got %d rows, want at least 10", rows)
+	}
+}
+
 // TestTopLevel checks the entries at the top of the repository.
 func TestTopLevel(t *testing.T) {
 	allowed := map[string]bool{"cmd": true, "engine": true, "builtin": true, "scripts": true,
