@@ -237,13 +237,13 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		return err
 	}
 	if before != nil && e.options.ScriptsReloaded != nil {
-		e.scripts.OnReload(e.options.ScriptsReloaded) // reload reports scripts that fail, instead of the log
+		e.scripts.OnReload(e.reportScripts) // reload reports scripts that fail, instead of the log
 	}
 	if err := e.scripts.Add(scripts...); err != nil && e.options.Strict {
 		return err
 	}
 	if e.options.ScriptsReloaded != nil {
-		e.scripts.OnReload(e.options.ScriptsReloaded)
+		e.scripts.OnReload(e.reportScripts)
 	}
 	return e.scripts.Lost()
 }

@@ -14,6 +14,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/script"
 	"restsrv/engine/server/appdata"
 	"restsrv/engine/watch"
 )
@@ -180,8 +181,39 @@ func (s *Server) logReload(r Reload) {
 		s.log.Info("application reloaded", args...)
 	}
 	if failed := now.scripts.Failures(r.Changed); r.Err == nil && s.options.ScriptsReloaded != nil && !failed.Idle() {
-		s.options.ScriptsReloaded(failed)
+		s.reportScripts(failed)
 	}
+}
+
+// sameSave is the time within which changed files may arrive in several events, although
+// they were saved together.
+const sameSave = time.Second
+
+// reportScripts reports a reload of scripts. A failure that was reported a moment ago is
+// left out: if deploy.json and a script change together, both may lead to a reload.
+func (s *Server) reportScripts(r script.Report) {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
+	now := time.Now()
+	for name, err := range r.Failed {
+		text := err.Error()
+		if last, ok := s.failures[name]; ok && last.text == text && now.Sub(last.at) < sameSave {
+			delete(r.Failed, name)
+			r.Down = slices.DeleteFunc(r.Down, func(down string) bool { return down == name })
+			continue
+		}
+		s.failures[name] = failure{text, now}
+	}
+	for _, name := range r.Loaded {
+		delete(s.failures, name)
+	}
+	s.options.ScriptsReloaded(r)
+}
+
+// failure is a reported failure of a script.
+type failure struct {
+	text string
+	at   time.Time
 }
 
 // reloadOnHangup reloads the application on SIGHUP until stop is called.

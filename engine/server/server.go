@@ -126,13 +126,16 @@ type Server struct {
 	failed    bool     // the last reload of the application failed
 	missed    []string // files that had changed before the failed reload
 
+	reporting sync.Mutex
+	failures  map[string]failure // the last reported failures of scripts, by service
+
 	signIn func(engine.Authenticator) engine.Authenticator // wraps the authenticator in a sandbox; otherwise nil
 }
 
 // New reads the application of a server. It returns all mistakes that prevent a start. It
 // does not open the database and does not listen: Run or Start do that.
 func New(config Config) (*Server, error) {
-	s := &Server{options: config, log: config.Log, modules: builtin.Modules()}
+	s := &Server{options: config, log: config.Log, modules: builtin.Modules(), failures: map[string]failure{}}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
