@@ -97,10 +97,10 @@ func (a *testApplication) complete(t *testing.T) (dir string) {
 	return dir
 }
 
-// mutations returns the number of mutations to try. It is RESTSRV_MUTATIONS or 300; for library it
+// mutations returns the number of mutations to try. It is RESTSRV_MUTATIONS or 150; for library it
 // is a fifth of that if develop-and-test is tried too.
 func (a *testApplication) mutations() int {
-	n := environmentNumber("RESTSRV_MUTATIONS", 300)
+	n := environmentNumber("RESTSRV_MUTATIONS", 150)
 	if a == libraryApp && isDirectory(developAndTestFolder) {
 		n /= 5
 	}

@@ -78,13 +78,13 @@ func (f *gateFinding) brief() string {
 }
 
 // TestGateWorlds checks that both copies of each world give the same answers. RESTSRV_WORLDS is the
-// number of worlds (50), and RESTSRV_SEED the first seed (1). If a world fails, the test makes it
+// number of worlds (20), and RESTSRV_SEED the first seed (1). If a world fails, the test makes it
 // smaller before it prints it, unless RESTSRV_BRIEF is set.
 func TestGateWorlds(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests: the run without the race detector makes them")
 	}
-	number, seed := 50, uint64(1)
+	number, seed := 20, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("RESTSRV_WORLDS")); err == nil {
 		number = n
 	}

@@ -34,11 +34,11 @@ import (
 //   - no account has more permissions than without the mistakes,
 //   - a database that was filled before has all its values afterwards.
 //
-// It tries RESTSRV_APPLICATIONS applications (50; 1,000 if RESTSRV_LONG=1) of the seed RESTSRV_SEED
+// It tries RESTSRV_APPLICATIONS applications (25; 1,000 if RESTSRV_LONG=1) of the seed RESTSRV_SEED
 // (1), every tenth also on PostgreSQL, and begins with number RESTSRV_APPLICATION (0).
 func TestGeneratedApplications(t *testing.T) {
 	t.Parallel()
-	total := 50
+	total := 25
 	if os.Getenv("RESTSRV_LONG") != "" {
 		total = 1000
 	}

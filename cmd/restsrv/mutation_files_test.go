@@ -27,7 +27,7 @@ import (
 // deploy.json, workflows, navigation, views, accounts, roles, objects and classes. It starts each
 // changed application and sends requests. Each start must succeed or report a file and a line. No
 // request may get status 500 or invalid JSON, and every report must have a place. It tries the
-// first RESTSRV_MUTATIONS (300) changes of the seed RESTSRV_SEED (1).
+// first RESTSRV_MUTATIONS (150) changes of the seed RESTSRV_SEED (1).
 func TestMutatedApplication(t *testing.T) {
 	t.Parallel()
 	eachApplication(t, mutateApplication)

@@ -21,7 +21,7 @@ import (
 
 // TestMutatedClassFiles makes random changes to the class files of applications, one at a time. The
 // application must start in at least 95 % of the cases, the server must never panic, and each
-// refusal must name a file and a line. It tries the first RESTSRV_MUTATIONS (300) changes of the
+// refusal must name a file and a line. It tries the first RESTSRV_MUTATIONS (150) changes of the
 // seed RESTSRV_SEED (1).
 func TestMutatedClassFiles(t *testing.T) {
 	t.Parallel()
