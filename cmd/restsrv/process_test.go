@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"restsrv/engine/account"
 	"restsrv/engine/store/postgres/pgtest"
 )
 
@@ -68,6 +69,7 @@ func TestMain(m *testing.M) {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
 	}
+	account.WeakenForTests()
 	code := pgtest.Run(m)
 	os.RemoveAll(driver.dir) // does nothing for ""
 	if built.bin != "" {

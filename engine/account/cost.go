@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/pbkdf2"
 	"crypto/sha1"
+	"flag"
 	"sync"
 
 	"golang.org/x/crypto/argon2"
@@ -57,7 +58,7 @@ func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
 // failure should not disclose whether the account exists, or how its password is
 // stored.
 func (m *meter) spendUpTo(most work, plain string) {
-	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: argonMemory, threads: argonThreads}
+	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: uint32(argonMemory), threads: argonThreads}
 	if most.argon > m.spent.argon {
 		rest := most.argon - m.spent.argon
 		if h.rounds = uint32(rest / argonMemory); h.rounds > 0 {
@@ -71,6 +72,16 @@ func (m *meter) spendUpTo(most work, plain string) {
 	if most.pbkdf2 > m.spent.pbkdf2 {
 		m.pbkdf2(plain, h.salt, uint32(most.pbkdf2-m.spent.pbkdf2))
 	}
+}
+
+// WeakenForTests makes new hashes cheap and insecure, for tests that start many
+// servers: otherwise they would spend most of their time on hashes. Call it before
+// the first hash. It panics outside of tests.
+func WeakenForTests() {
+	if flag.Lookup("test.v") == nil {
+		panic("account: WeakenForTests is called outside of tests")
+	}
+	argonMemory, argonTime = 64, 1
 }
 
 // ceiling is the cost of a failed check: the cost of the most expensive stored hash,

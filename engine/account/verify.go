@@ -12,10 +12,15 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The parameters of new hashes.
+// The parameters of new hashes that decide about their cost. Only WeakenForTests
+// changes them.
+var (
+	argonMemory uint64 = 19 * 1024 // KiB
+	argonTime   uint64 = 2
+)
+
+// The other parameters of new hashes.
 const (
-	argonMemory  = 19 * 1024 // KiB
-	argonTime    = 2
 	argonThreads = 1
 	argonSalt    = 16
 	argonKey     = 32
@@ -133,7 +138,7 @@ func (h storedHash) compare(m *meter, plain string) bool {
 
 // isCurrent reports whether a new hash would have the same parameters.
 func (h storedHash) isCurrent() bool {
-	return h.algorithm == argon2id && h.memory == argonMemory && h.rounds == argonTime &&
+	return h.algorithm == argon2id && uint64(h.memory) == argonMemory && uint64(h.rounds) == argonTime &&
 		h.threads == argonThreads && len(h.salt) >= argonSalt && len(h.key) == argonKey
 }
 
@@ -141,7 +146,7 @@ func (h storedHash) isCurrent() bool {
 func newHash(plain string) string {
 	salt := make([]byte, argonSalt)
 	rand.Read(salt) // never returns an error: if it fails, it ends the process
-	key := argon2.IDKey([]byte(plain), salt, argonTime, argonMemory, argonThreads, argonKey)
+	key := argon2.IDKey([]byte(plain), salt, uint32(argonTime), uint32(argonMemory), argonThreads, argonKey)
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
 		b64.EncodeToString(salt), b64.EncodeToString(key))
