@@ -34,15 +34,7 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 		}
 		n := sv.groupLength(entries)
 		sv.ordering.enterRecord(entries[0].index) // so the group does not follow key changes of earlier records
-		var err error
-		switch group := entries[:n]; {
-		case group[0].alone:
-			err = sv.writeOne(&group[0])
-		case group[0].how == lookup:
-			err = sv.lookUpGroup(group)
-		default:
-			err = sv.insertAll(group)
-		}
+		err := sv.writeGroup(entries[:n])
 		if err == nil {
 			err = sv.relations.relateAll()
 		}
@@ -150,9 +142,6 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
-	if group[0].how == upsert && !group[0].admitted && (p.Duties.Journaled || !sv.guard.SkipsRowChecks(p)) {
-		return sv.permits.upsertMet(p, group)
-	}
 	if group[0].how == insert {
 		if !sv.guard.MayCreate(p.Class) {
 			return atRecord(group[0].index, engine.Denied())
@@ -168,28 +157,13 @@ func (sv *save) insertAll(group []entry) error {
 			}
 		}
 	}
-	tr, arrays := sv.store.traits, sv.rows.bindsArrays()
-	most := min(table.BulkRows, (tr.MaxVariables-1)/p.RowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
 			return conns.TimeoutError(err)
 		}
-		n, write := table.PowerOfTwo(min(len(group), most)), sv.writeChunk
-		switch {
-		case tr.Copy > 0 && group[0].how == insert && len(group) >= tr.Copy:
-			n, write = len(group), sv.rows.copyRows
-		case arrays:
-			n = min(len(group), arrayRows)
-		}
-		if tr.Savepoint && n > 1 {
-			if err := sv.w.Exec("SAVEPOINT rows"); err != nil {
-				return err
-			}
-		}
-		if err := write(p, group[:n]); err != nil {
-			if err := sv.blameRecord(p, group[:n], err); err != nil {
-				return err
-			}
+		n, err := sv.writeRows(p, group)
+		if err != nil {
+			return err
 		}
 		if err := sv.afterAll(p, group[:n]); err != nil {
 			return err

@@ -367,7 +367,7 @@ func (sv *relations) linkPairs(l *layout.Links, p *engine.Property, pairs [][2]a
 			b.Bind(pair[1])
 			b.Add(")")
 		}
-		b.Add(" ON CONFLICT (", layout.OwnerColumn, ", ", layout.ItemColumn, ") DO NOTHING")
+		b.SkipExisting(layout.OwnerColumn, layout.ItemColumn)
 		if _, err := sv.journaling.membersOf(b, l, p, change.joinedKeys()); err != nil {
 			return err
 		}

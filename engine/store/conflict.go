@@ -25,7 +25,7 @@ var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Messag
 // settleError returns the error for a write that failed with err. The error for a duplicate value of a hidden item is
 // returned only if the account may make the change. work is the write, to be repeated.
 func (sv *permits) settleError(err error, work func(w *conns.Session) error) error {
-	if sv.guard == nil {
+	if sv.guard == nil || err == nil {
 		return err
 	}
 	var removed []*table.Conflict

@@ -247,7 +247,7 @@ func (d *deletion) deleteLinks(b *sqldb.Builder, p layout.Pointer) error {
 	}
 	var holders []any
 	members := map[string][]string{} // by the id of the item that has the collection
-	b.Add(" RETURNING ", p.Other, ", ", p.Column)
+	b.Returning(p.Other, p.Column)
 	err := d.w.VisitRows(b, 2, func(row []any) {
 		key := sqldb.ReadValue(p.Holders.ID.Type, row[0])
 		id := engine.ValueText(key)

@@ -197,7 +197,7 @@ func (sv *journaling) membersOf(b *sqldb.Builder, l *layout.Links, p *engine.Pro
 	type member struct{ key, seq any }
 	var members []member
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
-	b.Add(" RETURNING ", l.Item, ", ", layout.SeqColumn)
+	b.Returning(l.Item, layout.SeqColumn)
 	err = sv.w.VisitRows(b, 2, func(row []any) {
 		members = append(members, member{sqldb.ReadValue(typ, row[0]), sqldb.ReadValue(engine.Int, row[1])})
 	})

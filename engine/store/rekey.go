@@ -180,7 +180,7 @@ func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	var others []any
 	var err error
 	if len(engine.ValueText(to)) > len(engine.ValueText(from)) {
-		b.Add(" RETURNING ", p.Other)
+		b.Returning(p.Other)
 		err = sv.w.VisitRows(b, 1, func(row []any) { others = append(others, sqldb.ReadValue(engine.String, row[0])) })
 	} else {
 		_, err = sv.w.Execute(b)

@@ -30,7 +30,7 @@ func (s *Store) createItem(ctx context.Context, c *engine.Class, v engine.Values
 	if c.Abstract {
 		return nil, abstractError(c)
 	}
-	if p.Duties.IsPlain() && g.SkipsRowChecks(p) && !p.Table.Grants {
+	if isPlainInsert(p, g) {
 		return s.createPlain(ctx, p, v)
 	}
 	sv := s.newWrite(ctx, g, 0)
@@ -88,10 +88,6 @@ func (s *Store) createPlain(ctx context.Context, p *layout.Plan, v engine.Values
 // writeAlone writes one entry in a transaction of its own.
 func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 	e.setPlace(0, "")
-	do, single := sv.store.pool.Writer.DoTo, sv.isSingle(e)
-	if single {
-		do = sv.store.pool.Writer.DoStatement
-	}
 	sv.items = sv.only[:]
 	work := func(w *conns.Session) (err error) {
 		if err := sv.beginSave(w); err != nil {
@@ -108,12 +104,8 @@ func (sv *save) writeAlone(e *entry) (*engine.Item, error) {
 		}
 		return sv.relations.finish()
 	}
-	err := do(sv.ctx, e.plan.Table, work)
-	switch {
-	case err != nil && single: // the account may write all items, so the conflict needs no hiding
+	if err := sv.runLone(e, work); err != nil {
 		return nil, err
-	case err != nil:
-		return nil, sv.permits.settleError(err, work)
 	}
 	return sv.store.enrichOne(sv.ctx, sv.items[0]), nil
 }

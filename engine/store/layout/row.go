@@ -83,18 +83,21 @@ func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) strin
 func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqldb.Result) string {
 	b := sqldb.NewBuilder(tr)
 	b.Args = make([]any, rows*p.RowVariables())
-	b.Add(" ON CONFLICT (", p.Table.ID.Quoted, ") DO UPDATE SET ", RevColumn, " = excluded.", RevColumn, ", ", VersionColumn, " = excluded.", VersionColumn, ", ", EditorColumn, " = ")
+	b.UpdateExisting(p.Table.ID.Quoted)
+	b.AssignNew(RevColumn, VersionColumn)
+	b.Add(", ", EditorColumn, " = ")
 	b.Bind(nil)
 	for i, property := range p.Stored {
 		if col := p.Table.Column(property); mask[i] == '1' && !col.Key {
-			b.Add(", ", col.Quoted, " = excluded.", col.Quoted)
+			b.Add(", ")
+			b.AssignNew(col.Quoted)
 		}
 	}
 	for i, col := range p.KeyColumns() { // another key may have the same id
-		b.Add([]string{" WHERE ", " AND "}[min(i, 1)], p.Table.Quoted, ".", col.Quoted, " = excluded.", col.Quoted)
+		b.Add([]string{" WHERE ", " AND "}[min(i, 1)], p.Table.Quoted, ".", col.Quoted, " = ", b.Clauses.Excluded, col.Quoted)
 	}
 	if returned != nil {
-		b.Add(" RETURNING ", returned.List)
+		b.Returning(returned.List)
 	}
 	return b.Text()
 }

@@ -138,7 +138,7 @@ func (s *Files) Drop(t *layout.Table, attribute string, list []Held) error {
 
 // deleteFiles runs a statement that deletes records of files, and collects the hashes of the files for Reports.Unheld.
 func deleteFiles(s *conns.Session, b *sqldb.Builder) error {
-	b.Add(` RETURNING "hash"`)
+	b.Returning(`"hash"`)
 	return s.VisitRows(b, 1, func(row []any) { s.Unheld = append(s.Unheld, sqldb.TextOf(row[0])) })
 }
 
@@ -184,11 +184,10 @@ func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 // another attribute stays unchanged, because naming a file does not make the item its owner.
 func (s *Files) insertFiles(rows []*engine.Item) error {
 	p := s.rows.layout.Plans[s.rows.cfg.Files]
-	tail := " ON CONFLICT (" + p.Table.ID.Quoted + ") DO UPDATE SET " + layout.RevColumn + " = excluded." + layout.RevColumn
-	for _, name := range []string{"hash", "name", "mimeType", "size"} {
-		tail += ", " + sqldb.QuoteName(name) + " = excluded." + sqldb.QuoteName(name)
-	}
-	tail += " WHERE " + p.Table.Quoted + `."item" = excluded."item" AND ` + p.Table.Quoted + `."attribute" = excluded."attribute"`
+	tail := sqldb.NewBuilder(s.rows.traits)
+	tail.UpdateExisting(p.Table.ID.Quoted)
+	tail.AssignNew(layout.RevColumn, `"hash"`, `"name"`, `"mimeType"`, `"size"`)
+	tail.Add(" WHERE ", p.Table.Quoted, `."item" = `, tail.Clauses.Excluded, `"item" AND `, p.Table.Quoted, `."attribute" = `, tail.Clauses.Excluded, `"attribute"`)
 	for len(rows) > 0 {
 		n := table.PowerOfTwo(min(len(rows), table.BulkRows))
 		seen := map[string]bool{}
@@ -200,7 +199,7 @@ func (s *Files) insertFiles(rows []*engine.Item) error {
 			seen[row.ID] = true
 		}
 		b := sqldb.NewBuilder(s.rows.traits)
-		b.Add(p.InsertText(s.rows.traits, n, tail))
+		b.Add(p.InsertText(s.rows.traits, n, tail.Text()))
 		for _, row := range rows[:n] {
 			b.Args = p.RowArgs(b.Args, row)
 		}

@@ -58,6 +58,7 @@ func (d dialect) Traits() sqldb.Traits {
 		Savepoint:    true,
 		FullText:     fullText,
 		Create:       createTables,
+		Clauses:      sqldb.StandardClauses,
 	}
 }
 

@@ -31,8 +31,11 @@ func NextNumbers(w *conns.Session, name string, n int64) (first int64, ok bool, 
 	b.Bind(name)
 	b.Add(", ")
 	b.Bind(n)
-	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = `, CounterTable, `."value" + excluded."value" WHERE `,
-		CounterTable, `."value" <= 9223372036854775807 - excluded."value" RETURNING "value"`)
+	b.Add(")")
+	b.UpdateExisting(`"name"`)
+	b.Add(`"value" = `, CounterTable, `."value" + `, b.Clauses.Excluded, `"value" WHERE `,
+		CounterTable, `."value" <= 9223372036854775807 - `, b.Clauses.Excluded, `"value"`)
+	b.Returning(`"value"`)
 	last := int64(0)
 	err = w.VisitRows(b, 1, func(row []any) { last, ok = sqldb.ReadValue(engine.Int, row[0]).(int64) })
 	return last - n + 1, ok, err
@@ -54,7 +57,9 @@ func SetCounter(w *conns.Session, name string, last int64) error {
 	b.Bind(name)
 	b.Add(", ")
 	b.Bind(last)
-	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value"`)
+	b.Add(")")
+	b.UpdateExisting(`"name"`)
+	b.AssignNew(`"value"`)
 	_, err := w.Execute(b)
 	return err
 }
@@ -71,7 +76,10 @@ func raiseStatement(tr sqldb.Traits, name string, atLeast int64) *sqldb.Builder 
 	b.Bind(name)
 	b.Add(", ")
 	b.Bind(atLeast)
-	b.Add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value" WHERE `, CounterTable, `."value" < excluded."value"`)
+	b.Add(")")
+	b.UpdateExisting(`"name"`)
+	b.AssignNew(`"value"`)
+	b.Add(" WHERE ", CounterTable, `."value" < `, b.Clauses.Excluded, `"value"`)
 	return b
 }
 

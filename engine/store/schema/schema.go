@@ -90,7 +90,7 @@ func (s *Upgrade) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
 const (
 	guardTable = `"##guard"`
 	guardDDL   = `CREATE TABLE IF NOT EXISTS ` + guardTable + ` ("id" INTEGER PRIMARY KEY)`
-	guardRow   = `INSERT INTO ` + guardTable + ` ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`
+	guardRow   = `INSERT INTO ` + guardTable + ` ("id") VALUES (1)`
 	guardLock  = `SELECT "id" FROM ` + guardTable
 )
 
@@ -103,7 +103,10 @@ func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	for attempt := 1; ; attempt++ {
 		_, err := conn.ExecContext(ctx, guardDDL)
 		if err == nil {
-			_, err = conn.ExecContext(ctx, guardRow)
+			b := sqldb.NewBuilder(s.Traits)
+			b.Add(guardRow)
+			b.SkipExisting(`"id"`)
+			_, err = conn.ExecContext(ctx, b.Text())
 		}
 		if err == nil || s.failureKind(err) == sqldb.Away || attempt == conns.MaxAttempts || !conns.Pause(ctx, attempt) {
 			return err
@@ -353,7 +356,8 @@ func (u *upgrader) writeMemory() error {
 			}
 			b.Add(")")
 		}
-		b.Add(` ON CONFLICT ("class", "property") DO UPDATE SET "root" = excluded."root", "kind" = excluded."kind", "indexes" = excluded."indexes", "gone" = excluded."gone"`)
+		b.UpdateExisting(`"class"`, `"property"`)
+		b.AssignNew(`"root"`, `"kind"`, `"indexes"`, `"gone"`)
 		if _, err := u.conn.ExecContext(u.ctx, b.Text(), b.Args...); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ type Builder struct {
 	Label    string   // Traits.Label
 	FullText FullText // Traits.FullText
 	RowTail  string   // Traits.RowNumber
+	Clauses  *Clauses // Traits.Clauses
 }
 
 // NewBuilder returns an empty statement for a database with these traits.
@@ -25,7 +26,7 @@ func NewBuilder(tr Traits) *Builder {
 	if tr.Numbered {
 		mark = '$'
 	}
-	return &Builder{SQL: make([]byte, 0, 256), Numbered: tr.Numbered, mark: mark, Label: tr.Label, FullText: tr.FullText, RowTail: tr.RowNumber}
+	return &Builder{SQL: make([]byte, 0, 256), Numbered: tr.Numbered, mark: mark, Label: tr.Label, FullText: tr.FullText, RowTail: tr.RowNumber, Clauses: tr.Clauses}
 }
 
 // Add appends parts of the text.
@@ -199,4 +200,27 @@ func TextOf(v any) string {
 		return string(v)
 	}
 	return ""
+}
+
+// SkipExisting ends an INSERT: rows whose values in the columns exist already are not inserted.
+func (b *Builder) SkipExisting(columns ...string) {
+	b.Add(b.Clauses.OnConflict, strings.Join(columns, ", "), b.Clauses.DoNothing)
+}
+
+// UpdateExisting is followed by assignments: if a row with the values in the columns exists already, an INSERT changes
+// it instead of inserting another one.
+func (b *Builder) UpdateExisting(columns ...string) {
+	b.Add(b.Clauses.OnConflict, strings.Join(columns, ", "), b.Clauses.DoUpdate)
+}
+
+// AssignNew writes assignments of the values that were to be inserted, after UpdateExisting.
+func (b *Builder) AssignNew(columns ...string) {
+	for i, column := range columns {
+		b.Add([]string{"", ", "}[min(i, 1)], column, " = ", b.Clauses.Excluded, column)
+	}
+}
+
+// Returning makes a statement return columns of the rows that it writes.
+func (b *Builder) Returning(list ...string) {
+	b.Add(b.Clauses.Returning, strings.Join(list, ", "))
 }

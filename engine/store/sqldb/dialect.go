@@ -92,6 +92,7 @@ type Traits struct {
 	PackText     string // format of a column as an argument of Pack
 	RowNumber    string // follows the placeholder of a row number in a comparison such as (a, "#seq") > (?, ?), so that an index can serve the comparison
 	FullText     FullText
+	Clauses      *Clauses
 
 	// EnterTable and ExcludeTable are statements that lock a table until the transaction ends; %s stands for its name.
 	// Transactions that enter a table do not wait for each other. A transaction that excludes others waits for all
@@ -120,6 +121,26 @@ type Traits struct {
 	// Create runs statements that only create tables, indexes and triggers. It calls exec for each statement to run, in
 	// the current transaction.
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error
+}
+
+// Clauses are the parts of statements that the SQL of other databases words differently. The methods of Builder write them.
+type Clauses struct {
+	OnConflict string // follows the rows of an INSERT; the columns of a unique index come next
+	DoNothing  string // follows these columns: a row that exists already stays as it is
+	DoUpdate   string // follows these columns, and begins the assignments to the row that exists already
+	Excluded   string // qualifies a column of the row to insert, in these assignments and in their condition
+	Returning  string // begins the list of columns that a statement returns for each row that it writes
+	Same       string // compares two values; two nulls are equal
+}
+
+// StandardClauses are the clauses that SQLite and PostgreSQL share.
+var StandardClauses = &Clauses{
+	OnConflict: " ON CONFLICT (",
+	DoNothing:  ") DO NOTHING",
+	DoUpdate:   ") DO UPDATE SET ",
+	Excluded:   "excluded.",
+	Returning:  " RETURNING ",
+	Same:       " IS NOT DISTINCT FROM ",
 }
 
 // FullText describes how a database finds words. Words consist of letters and digits in lower case.

@@ -42,6 +42,7 @@ func (d dialect) Traits() sqldb.Traits {
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
 		Create:    createTables,
+		Clauses:   sqldb.StandardClauses,
 	}
 }
 

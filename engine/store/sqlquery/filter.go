@@ -154,6 +154,6 @@ func (b *Builder) writeComparison(src *Source, f *engine.Filter) {
 	case constant || f.Op != engine.OpEq:
 		b.Add(left, operatorSymbol(f.Op), b.comparableExpr(src, f.Right))
 	default:
-		b.Add(left, " IS NOT DISTINCT FROM ", b.comparableExpr(src, f.Right))
+		b.Add(left, b.Clauses.Same, b.comparableExpr(src, f.Right))
 	}
 }

@@ -58,7 +58,7 @@ func (s *Writer) Update(w *conns.Session, p *layout.Plan, it *engine.Item, c Cha
 		b.Add(" AND ", layout.RevColumn, " = ")
 		b.Bind(StoredRevision(c.Match.Revisions[0]))
 	}
-	b.Add(" RETURNING ", p.SQL().Selected.List)
+	b.Returning(p.SQL().Selected.List)
 	st, err := w.Prepare(b.Text())
 	if err != nil {
 		return false, err
@@ -163,7 +163,7 @@ func (s *Writer) Overwrite(w *conns.Session, key any, it *engine.Item) error {
 // RunReturning runs a statement that changes or deletes rows of p, and returns the changed items or, if they were
 // deleted, the items as they were.
 func RunReturning(w *conns.Session, b *sqldb.Builder, p *layout.Plan) ([]*engine.Item, error) {
-	b.Add(" RETURNING ", p.SQL().Selected.List)
+	b.Returning(p.SQL().Selected.List)
 	scan := w.NewScanner(p.SQL().Selected)
 	var items []*engine.Item
 	err := w.EachRow(w.Ctx, b.Text(), b.Args, func(rows *sql.Rows) error {

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"restsrv/engine/store/conns"
+	"restsrv/engine/store/layout"
+	"restsrv/engine/store/rights"
+	"restsrv/engine/store/table"
+)
+
+// These tables choose how a write is done. The first path that fits is taken, so the conditions of a path imply that those
+// before it do not hold. They depend on the shape of the write: the duties of the class, the permissions of the account,
+// and the keys and nested records that are given.
+
+// lonePath is a way to run the work of a Create or an Update.
+type lonePath struct {
+	name string
+	fits func(sv *save, e *entry) bool
+	run  func(sv *save, t *layout.Table, work func(w *conns.Session) error) error
+}
+
+// lonePaths do not include the fastest one, which needs no save: see isPlainInsert.
+var lonePaths = [...]lonePath{
+	{"one statement, without a transaction", (*save).isSingle,
+		func(sv *save, t *layout.Table, work func(w *conns.Session) error) error {
+			return sv.store.pool.Writer.DoStatement(sv.ctx, t, work) // the account may write all items, so a conflict needs no hiding
+		}},
+	{"transaction",
+		func(*save, *entry) bool { return true },
+		func(sv *save, t *layout.Table, work func(w *conns.Session) error) error {
+			return sv.permits.settleError(sv.store.pool.Writer.DoTo(sv.ctx, t, work), work)
+		}},
+}
+
+// groupPath is a way to write a group of records of a Save (see groupLength).
+type groupPath struct {
+	name  string
+	fits  func(sv *save, group []entry) bool
+	write func(sv *save, group []entry) error
+}
+
+var groupPaths = [...]groupPath{
+	{"one record, with the records nested in it",
+		func(_ *save, group []entry) bool { return group[0].alone },
+		func(sv *save, group []entry) error { return sv.writeOne(&group[0]) }},
+	{"find the items, then update them or insert new ones",
+		func(_ *save, group []entry) bool { return group[0].how == lookup },
+		(*save).lookUpGroup},
+	{"find the items and check the permissions, then upsert",
+		func(sv *save, group []entry) bool {
+			p := group[0].plan
+			return group[0].how == upsert && (p.Duties.Journaled || !sv.guard.SkipsRowChecks(p))
+		},
+		func(sv *save, group []entry) error { return sv.permits.upsertMet(group[0].plan, group) }},
+	{"insert or upsert",
+		func(*save, []entry) bool { return true },
+		(*save).insertAll},
+}
+
+// rowPath is a way to write the rows of inserts or upserts of one class. size returns how many of the first entries it
+// writes at once.
+type rowPath struct {
+	name  string
+	fits  func(sv *save, group []entry) bool
+	size  func(sv *save, group []entry) int
+	write func(sv *save, p *layout.Plan, group []entry) error
+}
+
+var rowPaths = [...]rowPath{
+	{"COPY",
+		func(sv *save, group []entry) bool {
+			least := sv.store.traits.Copy
+			return least > 0 && group[0].how == insert && len(group) >= least
+		},
+		func(_ *save, group []entry) int { return len(group) },
+		func(sv *save, p *layout.Plan, group []entry) error { return sv.rows.copyRows(p, group) }},
+	{"one statement that takes an array for each column",
+		func(sv *save, _ []entry) bool { return sv.rows.bindsArrays() },
+		func(_ *save, group []entry) int { return min(len(group), arrayRows) },
+		(*save).writeChunk},
+	{"one statement with the values of each row",
+		func(*save, []entry) bool { return true },
+		func(sv *save, group []entry) int {
+			most := min(table.BulkRows, (sv.store.traits.MaxVariables-1)/group[0].plan.RowVariables())
+			return table.PowerOfTwo(min(len(group), most))
+		},
+		(*save).writeChunk},
+}
+
+// isPlainInsert reports whether a Create only writes one row, all values of which are known before the write.
+func isPlainInsert(p *layout.Plan, g *rights.Guard) bool {
+	return p.Duties.IsPlain() && g.SkipsRowChecks(p) && !p.Table.Grants
+}
+
+// runLone runs the work that writes e, which is not part of a Save.
+func (sv *save) runLone(e *entry, work func(w *conns.Session) error) error {
+	for i := range lonePaths {
+		if lonePaths[i].fits(sv, e) {
+			return lonePaths[i].run(sv, e.plan.Table, work)
+		}
+	}
+	return nil
+}
+
+// writeGroup writes a group of records of a Save.
+func (sv *save) writeGroup(group []entry) error {
+	for i := range groupPaths {
+		if groupPaths[i].fits(sv, group) {
+			return groupPaths[i].write(sv, group)
+		}
+	}
+	return nil
+}
+
+// writeRows writes rows of the first entries, and returns how many.
+func (sv *save) writeRows(p *layout.Plan, group []entry) (n int, err error) {
+	for i := range rowPaths {
+		if !rowPaths[i].fits(sv, group) {
+			continue
+		}
+		n = rowPaths[i].size(sv, group)
+		if sv.store.traits.Savepoint && n > 1 {
+			if err := sv.w.Exec("SAVEPOINT rows"); err != nil {
+				return n, err
+			}
+		}
+		if err = rowPaths[i].write(sv, p, group[:n]); err != nil {
+			err = sv.blameRecord(p, group[:n], err)
+		}
+		return n, err
+	}
+	return 0, nil
+}
