@@ -111,16 +111,23 @@ var owners = map[string]string{
 	"github.com/go-json-experiment/json": "engine/wire",
 }
 
-// longFiles and longFunctions may exceed the limits; the value is the reason.
+// longFiles, longFunctions, largePackages and largeTypes may exceed the limits; the value is the reason.
 var (
 	longFiles     = map[string]string{}
 	longFunctions = map[string]string{}
+	largePackages = map[string]string{
+		"engine": "the model: its types refer to each other",
+	}
+	largeTypes = map[string]string{}
 )
 
 const (
 	maxFileLines     = 700
 	maxFunctionLines = 80
-	maxMethods       = 10
+	maxMethods       = 10 // of an interface
+	maxTypeMethods   = 40
+	maxPackageFiles  = 30
+	maxPackageLines  = 6000
 )
 
 // TestLayout checks the rules of the tree: imports between packages, owners of
@@ -137,6 +144,32 @@ func TestLayout(t *testing.T) {
 		}
 		if comments != 1 {
 			t.Errorf("%s: got %d files with a package comment, want exactly one", dir, comments)
+		}
+	}
+}
+
+// TestSizes checks the limits of packages and types.
+func TestSizes(t *testing.T) {
+	for dir, files := range packages(t) {
+		lines, methods := 0, map[string]int{}
+		for _, f := range files {
+			lines += f.lines
+			for _, decl := range f.ast.Decls {
+				if d, ok := decl.(*ast.FuncDecl); ok && d.Recv != nil {
+					methods[receiverName(d)]++
+				}
+			}
+		}
+		if (len(files) > maxPackageFiles || lines > maxPackageLines) && largePackages[dir] == "" {
+			t.Errorf("%s: got %d files and %d lines, want at most %d and %d", dir, len(files), lines, maxPackageFiles, maxPackageLines)
+		}
+		if len(files) <= maxPackageFiles && lines <= maxPackageLines && largePackages[dir] != "" {
+			t.Errorf("%s: got %d files and %d lines: it is no longer an exception of the limits", dir, len(files), lines)
+		}
+		for name, n := range methods {
+			if n > maxTypeMethods && largeTypes[dir+"."+name] == "" {
+				t.Errorf("%s.%s: got %d methods, want at most %d", dir, name, n, maxTypeMethods)
+			}
 		}
 	}
 }
@@ -386,8 +419,13 @@ func checkFunction(t *testing.T, path string, f source, d *ast.FuncDecl) {
 }
 
 func exportedReceiver(d *ast.FuncDecl) bool {
+	return d.Recv == nil || ast.IsExported(receiverName(d))
+}
+
+// receiverName returns the name of the type of a method, or "" for a function.
+func receiverName(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return true
+		return ""
 	}
 	typ := d.Recv.List[0].Type
 	if star, ok := typ.(*ast.StarExpr); ok {
@@ -396,8 +434,10 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	if generic, ok := typ.(*ast.IndexExpr); ok {
 		typ = generic.X
 	}
-	id, ok := typ.(*ast.Ident)
-	return ok && id.IsExported()
+	if id, ok := typ.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
 }
 
 func checkDeclaration(t *testing.T, path string, f source, d *ast.GenDecl) {

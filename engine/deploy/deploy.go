@@ -299,8 +299,8 @@ func (l *loader) load(top jsonfile.Object) {
 	l.readAliases(globals)
 	l.readAliases(inner)
 	l.readServices(inner)
-	l.readGateways(modules)
-	l.reportUsage(top, globals, modules, rest)
+	gateways{l}.readGateways(modules)
+	usage{l}.reportUsage(top, globals, modules, rest)
 	l.warnUnsecured(top)
 	l.warnLacking(top, globals)
 	lenient = top // with placeholders filled in

@@ -44,8 +44,11 @@ var gatewayNames = []string{"definition", "clientId", "clientSecret", "tokenPath
 // maxDefinition is the maximum size of a definition file, in bytes.
 const maxDefinition = 4 << 20
 
+// gateways reads the entries of gateways.
+type gateways struct{ *loader }
+
 // readGateways reads the gateways that are configured in other modules than rest.
-func (l *loader) readGateways(modules jsonfile.Object) {
+func (l gateways) readGateways(modules jsonfile.Object) {
 	for i, f := range modules.Fields {
 		section, ok := f.Value.(engine.Fields)
 		if !ok || f.Name == "rest" || isGiven(modules.Fields[i+1:], f.Name) {
@@ -73,7 +76,7 @@ func (l *loader) readGateways(modules jsonfile.Object) {
 
 // readGateway reads the entry of one gateway. If the gateway has no credentials or invalid options,
 // it is left out.
-func (l *loader) readGateway(e jsonfile.Object, name string) {
+func (l gateways) readGateway(e jsonfile.Object, name string) {
 	before := len(*l.faults)
 	o, _ := e.Child("options")
 	for _, must := range []string{"definition", "clientId", "clientSecret", "base"} {
@@ -123,7 +126,7 @@ func secretText(o jsonfile.Object, name string) string {
 
 // localPath reads a path of this server, such as /api. The result has no slash at the end, so "/"
 // becomes "".
-func (l *loader) localPath(o jsonfile.Object, name string) string {
+func (l gateways) localPath(o jsonfile.Object, name string) string {
 	p := o.Text(name)
 	if p == "" {
 		return ""
@@ -161,7 +164,7 @@ func readEndpoint(o jsonfile.Object) string {
 // readDefinition reads the routes of a gateway from an object in the format of OpenAPI, with paths
 // and methods. If the value is text, it is the name of a file with such an object, in the
 // application directory.
-func (l *loader) readDefinition(o jsonfile.Object) []GatewayRoute {
+func (l gateways) readDefinition(o jsonfile.Object) []GatewayRoute {
 	at, v := o.At("definition"), o.Value("definition")
 	if file, ok := v.(string); ok {
 		o.File, v, ok = l.definitionFile(o, file)
@@ -199,7 +202,7 @@ func (l *loader) readDefinition(o jsonfile.Object) []GatewayRoute {
 
 // definitionFile reads and decodes the file of a definition. written is the name in the option. The
 // result file is the name for use in faults.
-func (l *loader) definitionFile(o jsonfile.Object, written string) (file string, v any, ok bool) {
+func (l gateways) definitionFile(o jsonfile.Object, written string) (file string, v any, ok bool) {
 	file = written
 	if l.config.Namespace != "" {
 		file = strings.TrimPrefix(file, "applications/"+l.config.Namespace+"/")

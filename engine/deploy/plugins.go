@@ -105,7 +105,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 			}
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")
 		}
-		l.optionsWithoutEffect(e, name)
+		usage{l}.optionsWithoutEffect(e, name)
 		return // the options belong to a component that restsrv implements itself or does not have
 	case !here && builtin:
 		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped and the server's own "+name+" stays")
@@ -121,7 +121,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 	if m.path != gatewayModule {
 		l.markRead(e.Path)
 	}
-	l.optionsWithoutEffect(e, m.path)
+	usage{l}.optionsWithoutEffect(e, m.path)
 	p := Plugin{Name: name, Path: e.Path, Options: options.Fields}
 	switch m.path {
 	case oauthModule:
@@ -139,7 +139,7 @@ func (l *loader) readPlugin(e jsonfile.Object, name string, profiles map[string]
 	case profileModule:
 		profiles[name] = p
 	case gatewayModule:
-		l.readGateway(e, name)
+		gateways{l}.readGateway(e, name)
 	}
 	if !builtin {
 		l.config.Components[name] = m.is

@@ -57,7 +57,7 @@ func (l *loader) readEntry(di jsonfile.Object, name string) {
 	e.WarnUnknown(entryNames)
 	if written, _ := e.Value("module").(string); written != "" {
 		if m, here := pluginModuleOf(written); here && m.path == gatewayModule {
-			l.readGateway(e, name)
+			gateways{l}.readGateway(e, name)
 			return
 		}
 	}
@@ -91,7 +91,7 @@ func (l *loader) readEntry(di jsonfile.Object, name string) {
 			}
 		}
 	}
-	l.serviceUsage(e, s)
+	usage{l}.serviceUsage(e, s)
 	l.config.Services = append(l.config.Services, s)
 }
 

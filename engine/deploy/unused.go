@@ -15,8 +15,11 @@ type Unused struct {
 	Setting string // name by which scripts can read the setting, "" if they cannot
 }
 
+// usage reports the parts of the configuration that have no effect.
+type usage struct{ *loader }
+
 // addUnused adds a part of the configuration that has no effect.
-func (l *loader) addUnused(o jsonfile.Object, path, found, expected string) {
+func (l usage) addUnused(o jsonfile.Object, path, found, expected string) {
 	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
@@ -36,7 +39,7 @@ var effectiveOptions = map[string][]string{
 
 // optionsWithoutEffect reports the options of an entry that have no effect. is is the key of its
 // component in effectiveOptions.
-func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
+func (l usage) optionsWithoutEffect(e jsonfile.Object, is string) {
 	effective, listed := effectiveOptions[is]
 	options, _ := e.Value("options").(engine.Fields)
 	if !listed {
@@ -67,7 +70,7 @@ func isWired(v any) bool {
 
 // reportUsage reports parts of the file that have no effect, such as modules that restsrv does not
 // have, jobs and unknown settings.
-func (l *loader) reportUsage(top, globals, modules, rest jsonfile.Object) {
+func (l usage) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	for i, f := range globals.Fields {
 		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
 		if f.Value == nil || ours || isGiven(globals.Fields[i+1:], f.Name) || engine.Nearest(f.Name, settingNames) != "" {
@@ -101,13 +104,13 @@ func (l *loader) reportUsage(top, globals, modules, rest jsonfile.Object) {
 	}
 }
 
-func (l *loader) hasGateway(path string) bool {
+func (l usage) hasGateway(path string) bool {
 	return slices.ContainsFunc(l.config.Gateways, func(g Gateway) bool { return strings.HasPrefix(g.Path, path+".") })
 }
 
 // serviceUsage reports options that a service does not use, and its references to components that
 // restsrv does not implement.
-func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
+func (l usage) serviceUsage(e jsonfile.Object, s Service) {
 	options := e.At("options")
 	l.lackingComponents(e, options, s.Options)
 	known, listed := l.known.Options[s.Builtin]
@@ -124,7 +127,7 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 
 // lackingComponents reports references in v to components that restsrv accepts but does not
 // implement. path is the JSON path of v.
-func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
+func (l usage) lackingComponents(o jsonfile.Object, path string, v any) {
 	eachReference(path, v, func(path, text, name string) {
 		if slices.Contains(l.known.Lacking, name) {
 			l.addUnused(o, path, engine.Quote(text)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")

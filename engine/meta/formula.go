@@ -30,7 +30,7 @@ func (l *linker) compileAll(usable []*draft) {
 					p.Formula = engine.KeepValue{Cached: p.Cached}
 				}
 			}
-			l.readSelection(d, a, p)
+			selections{l}.readSelection(d, a, p)
 			l.readDefault(d, a, p)
 		}
 	}

@@ -71,10 +71,13 @@ func (d *draft) declaredAttribute(name string) *attribute {
 	return nil
 }
 
+// keys checks the keys of classes.
+type keys struct{ *linker }
+
 // checkKey changes the attributes of the key so that they can identify items. If that is
 // impossible, the class is left out. If a descendant declares another key, checkKey makes a unique
 // index of it.
-func (l *linker) checkKey(d *draft) {
+func (l keys) checkKey(d *draft) {
 	c := d.class
 	switch {
 	case d.isKeyless():
@@ -113,7 +116,7 @@ func (l *linker) checkKey(d *draft) {
 
 // checkKeyPart checks one attribute of the key. It adds the attribute if it is missing, and changes
 // its type if values of the type cannot be part of an id. ok is false if neither is possible.
-func (l *linker) checkKeyPart(d *draft, name string) (ok bool) {
+func (l keys) checkKeyPart(d *draft, name string) (ok bool) {
 	known := func() []string { return attributeNames(d.class) }
 	p, own := d.property(name), d.declaredAttribute(name)
 	if p == nil && slices.ContainsFunc(d.class.Properties, func(q *engine.Property) bool { return strings.HasPrefix(q.Name, name+partSeparator) }) {
@@ -191,7 +194,7 @@ func canIdentify(t engine.PropertyType) bool {
 // the key of its target: if the key of A is a reference to B, and the key of B is a reference to A,
 // neither has a type. The reference that closes the circle becomes a text attribute. checkKeyCircle
 // must run before the first call of ValueType, which would recurse forever.
-func (l *linker) checkKeyCircle(d *draft) {
+func (l keys) checkKeyCircle(d *draft) {
 	met := []*engine.Class{d.class}
 	for c := d.class; len(c.Key) == 1; {
 		var p *engine.Property

@@ -170,7 +170,7 @@ func (l *linker) linkAncestors(d *draft, chain []string) {
 	d.inheritKey()
 	d.flattenProperties()
 	d.state = linked
-	l.checkKey(d)
+	keys{l}.checkKey(d)
 	d.checkAttributeCase()
 }
 

@@ -11,9 +11,12 @@ import (
 	"restsrv/engine/query"
 )
 
+// loading reads which members collections have, and their order.
+type loading struct{ *linker }
+
 // readLoading reads the conditions and the order of the members of collections. References have the
 // same fields, but only forms use them there, so they are ignored.
-func (l *linker) readLoading(usable []*draft) {
+func (l loading) readLoading(usable []*draft) {
 	for _, d := range usable {
 		for _, p := range d.class.Properties {
 			if p.Type != engine.Collection || p.Target == nil || l.byName[p.Target.FullName].faulty {
@@ -26,7 +29,7 @@ func (l *linker) readLoading(usable []*draft) {
 	}
 }
 
-func (l *linker) readSorting(a *attribute, p *engine.Property) {
+func (l loading) readSorting(a *attribute, p *engine.Property) {
 	const shape = `an object such as {"property": "name", "mode": 0}, mode 1 for descending`
 	list, ok := a.Value("selSorting").([]any)
 	if v := a.Value("selSorting"); !ok && !isEmpty(v) {
@@ -76,7 +79,7 @@ func isDescending(mode any) bool {
 
 // readConditions reads selConditions, the filter for the members of a collection. If the filter is
 // invalid, the collection is empty, since a mistake must not reveal members.
-func (l *linker) readConditions(d *draft, a *attribute, p *engine.Property) {
+func (l loading) readConditions(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("selConditions"), a.At("selConditions")
 	if isEmpty(v) {
 		return

@@ -103,7 +103,7 @@ func readDrafts(sources []Source, namespace string, faults *engine.Faults) []*dr
 func (l *linker) finishClasses() {
 	for _, d := range l.drafts {
 		if d.state == linked {
-			l.checkKeyCircle(d)
+			keys{l}.checkKeyCircle(d)
 		}
 	}
 	usable := l.initClasses()
@@ -116,7 +116,7 @@ func (l *linker) finishClasses() {
 	if l.faults.Stop() {
 		return
 	}
-	l.readLoading(usable)
+	loading{l}.readLoading(usable)
 	l.compileAll(usable)
 }
 

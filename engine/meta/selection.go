@@ -7,9 +7,12 @@ import (
 	"restsrv/engine/mistake"
 )
 
+// selections reads the values that forms offer.
+type selections struct{ *linker }
+
 // readSelection reads selectionProvider: the values that forms should offer for an attribute, and
 // their labels.
-func (l *linker) readSelection(d *draft, a *attribute, p *engine.Property) {
+func (l selections) readSelection(d *draft, a *attribute, p *engine.Property) {
 	v := a.Value("selectionProvider")
 	if isEmpty(v) {
 		return
@@ -36,7 +39,7 @@ func (l *linker) readSelection(d *draft, a *attribute, p *engine.Property) {
 	}
 }
 
-func (l *linker) readMatrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
+func (l selections) readMatrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
 	v, _ := fields.Get("matrix")
 	list, ok := v.([]any)
 	if !ok {
@@ -66,7 +69,7 @@ func (l *linker) readMatrix(d *draft, a *attribute, fields engine.Fields, path s
 	return s
 }
 
-func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine.Formula {
+func (l selections) rowCondition(d *draft, a *attribute, path string, v any) engine.Formula {
 	source, err := translateConditions(d.class, v)
 	var f engine.Formula
 	if err == nil {
@@ -81,7 +84,7 @@ func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine
 
 // strictFormula compiles a formula. In contrast to compileFormula, it returns an error if an
 // attribute in the formula does not exist.
-func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
+func (l selections) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
 	f, err := formula.Compile(d.class, a.resolveParts(d.class, source))
 	if err != nil {
 		return nil, err
@@ -89,7 +92,7 @@ func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formu
 	return f, formula.Check(f, l.findClass)
 }
 
-func (l *linker) selectionValues(a *attribute, path string, v any) []engine.SelectionValue {
+func (l selections) selectionValues(a *attribute, path string, v any) []engine.SelectionValue {
 	list, ok := v.([]any)
 	if !ok && v != nil {
 		l.report(a.Object, mistake.NotArray, path, jsonfile.Describe(v), "an array")

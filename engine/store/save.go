@@ -29,10 +29,10 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		if err := sv.run(w, entries); err != nil {
 			return err
 		}
-		if err := sv.loadMembers(records); err != nil {
+		if err := (answering{sv}).loadMembers(records); err != nil {
 			return err
 		}
-		if err := sv.checkMembers(entries); err != nil || last.Make == nil {
+		if err := (answering{sv}).checkMembers(entries); err != nil || last.Make == nil {
 			return err
 		}
 		return sv.saveLast(w, last)

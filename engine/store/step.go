@@ -18,6 +18,8 @@ type (
 	renaming struct{ *save }
 	// journaling writes the journal of changes.
 	journaling struct{ *save }
+	// answering loads the members of the items of a response.
+	answering struct{ *save }
 	// filtered writes all items that a filter finds.
 	filtered struct{ *save }
 )

@@ -144,7 +144,7 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 // loadMembers loads the members of saved items for the response, at the end of the transaction. It does so for records
 // with Members set, and for collections that are stored as links. An item that the account may not read gets no
 // members. If there are too many members to load, no item gets any.
-func (sv *save) loadMembers(records []engine.Record) error {
+func (sv answering) loadMembers(records []engine.Record) error {
 	byClass := map[*engine.Class][]*engine.Item{}
 	for i, it := range sv.items {
 		if records[i].Members && slices.ContainsFunc(it.Class.Properties, (*engine.Property).Linked) {
@@ -180,7 +180,7 @@ const maxMemberChecks = 3
 // not name. This happens if a concurrent transaction has linked that item to an owner which the save creates, and
 // therefore could not lock. The response must not contain such a link: either the save has replaced it, or it was added
 // later.
-func (sv *save) checkMembers(entries []entry) error {
+func (sv answering) checkMembers(entries []entry) error {
 	if sv.store.traits.LockKey == "" || sv.attempts > maxMemberChecks {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (sv *save) checkMembers(entries []entry) error {
 // namedItems returns the ids in the entries: the written items and the members of their collections. If a collection
 // was given with nested records, it includes all members that were loaded, because the ids of the records may not be
 // known.
-func (sv *save) namedItems(entries []entry) map[string]bool {
+func (sv answering) namedItems(entries []entry) map[string]bool {
 	named := map[string]bool{}
 	for i, it := range sv.items {
 		named[it.ID] = true
@@ -230,7 +230,7 @@ func (sv *save) namedItems(entries []entry) map[string]bool {
 	return named
 }
 
-func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
+func (sv answering) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 	may, err := sv.permits.readableIDs(items...)
 	if err != nil {
 		return err

@@ -202,7 +202,7 @@ func TextOf(v any) string {
 	return ""
 }
 
-// SkipExisting ends an INSERT: rows whose values in the columns exist already are not inserted.
+// SkipExisting ends an INSERT: a row is not inserted if a row with the same values in the columns exists already.
 func (b *Builder) SkipExisting(columns ...string) {
 	b.Add(b.Clauses.OnConflict, strings.Join(columns, ", "), b.Clauses.DoNothing)
 }

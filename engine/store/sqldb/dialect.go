@@ -123,7 +123,8 @@ type Traits struct {
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error
 }
 
-// Clauses are the parts of statements that the SQL of other databases words differently. The methods of Builder write them.
+// Clauses are the parts of statements that the SQL of other databases words differently. Use the methods of Builder to
+// write them.
 type Clauses struct {
 	OnConflict string // follows the rows of an INSERT; the columns of a unique index come next
 	DoNothing  string // follows these columns: a row that exists already stays as it is
