@@ -25,9 +25,9 @@ func Modules() map[string]service.Module {
 	}
 }
 
-// Options returns the names of options by module. They include options of the IONDV modules with
-// the same names, so that these are not reported as unknown. acceptor is missing, because the names
-// of its converters are options too.
+// Options returns the known option names of each module. They include the options of the IONDV module with the same
+// name, so that the server does not report those as unknown. The module acceptor is missing: it has an option for
+// each of its converters, and applications choose the names of converters.
 func Options() map[string][]string {
 	components := []string{"auth", "metaRepo", "dataRepo", "keyProvider", "fileStorage", "log"}
 	return map[string][]string{

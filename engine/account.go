@@ -14,7 +14,7 @@ type Account struct {
 	Roles    []string
 	Revision uint64 // of the stored account; 0 for Anonymous
 
-	Coactors   []string // further subjects of the account, found in the data (aclMetaMap)
+	Coactors   []string // more names under which the account gets permissions, read from items (option aclMetaMap)
 	Properties Fields   // properties for applications: stored, or found in the data (customProfile)
 
 	Client string     // ID of the OAuth2 client, if a client acts for the account
@@ -208,7 +208,7 @@ const (
 	AccountChanged    EventKind = "account"
 	TokenIssued       EventKind = "token"
 	TokenRevoked      EventKind = "token-revoked"
-	TokenReused       EventKind = "token-reused" // a rotated refresh token was used again, so its family is revoked
+	TokenReused       EventKind = "token-reused" // a code or refresh token was used again, so its grant is revoked
 	ClientChanged     EventKind = "client"
 	ConsentGiven      EventKind = "consent"
 	ConsentDenied     EventKind = "consent-denied"

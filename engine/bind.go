@@ -41,11 +41,10 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 	return v, b.unknown, nil
 }
 
-// BindFitting casts an input object like Bind, in lenient handling, but leaves out values
-// that cannot be cast. It calls misfit with the error of each such value, and the value
-// stays Absent. Keys must fit: if a key value cannot be cast, its object is left out, and
-// for the outermost object the error is returned. An error is also returned if there are
-// too many values.
+// BindFitting casts an input object like Bind, in lenient handling, but it leaves out values that cannot be cast. For
+// each such value it calls misfit with the error, and the value stays Absent. An object whose key cannot be cast is
+// left out as a whole; if that is the outermost object, BindFitting returns the error. It also returns an error if
+// there are too many values.
 func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
 	b := binding{handling: Lenient, misfit: misfit}
 	s := scope{binding: &b, class: c}
@@ -105,9 +104,9 @@ func (s *scope) bindFields(in Fields) (Values, error) {
 	return s.values, nil
 }
 
-// leaveOut handles the error of binding a value. It passes err to misfit, so that the
-// value is left out, and returns nil. It returns err itself if misfit is nil, and if err
-// concerns a key, or the depth or the number of objects.
+// leaveOut decides what to do with the error of a value. If misfit is set, leaveOut usually passes the error to it
+// and returns nil, so that only the value is left out. It returns the error itself if misfit is nil, if the value
+// belongs to the key, or if the input has too many or too deeply nested objects.
 func (s *scope) leaveOut(err error) error {
 	if err == nil || s.misfit == nil {
 		return err
@@ -211,9 +210,9 @@ func (s *scope) setLinks(p *Property, in any) error {
 	return nil
 }
 
-// bindRecord binds the object in, which is given for the reference or in the collection p.
-// It returns a *Record or, if the object has only the id of a stored object, that id in
-// the form of a value of p. step is the part of the path that leads to the object.
+// bindRecord binds in, an object that the input has as the value of reference p or as a member of collection p. It
+// returns a *Record. If the object contains only an id, it returns the id instead, as a value of p. step is the part
+// of the path from the outer object to this one.
 func (s *scope) bindRecord(p *Property, in Fields, step string) (any, error) {
 	c, fault := s.class.nestedClass(p, in)
 	if fault != nil {
@@ -370,8 +369,8 @@ func (s *scope) bindStruct(name string, in any) error {
 	return nil
 }
 
-// bindDotted binds the values with dotted names that d holds. They belong to the object
-// that the input sets the reference to, or else to the object that it points at now.
+// bindDotted binds values such as "town.name", which d holds. If the input also sets the reference (town), the values
+// belong to the object that it will point at, otherwise to the object that it points at now.
 func (s *scope) bindDotted(d dotted) error {
 	p := d.property
 	r, nested := s.values[p.Index].(*Record)

@@ -88,11 +88,10 @@ func (t PropertyType) Textual() bool {
 	return false
 }
 
-// Storage returns the name of the form in which values of the type are stored. Types with
-// the same storage can replace each other and share a column. Passwords have their own
-// storage: otherwise a text would be accepted as a hash, and a hash would become
-// readable. Each type with JSON values has its own storage too, except that files and
-// images share one.
+// Storage returns the name of the form in which values of the type are stored. If two types have the same storage,
+// the type of an attribute can be changed from one to the other, and attributes of both types can share a column.
+// Passwords have their own storage. Otherwise a text could become a password hash by such a change, and a hash could
+// become a readable text. Each type with JSON values has its own storage too, except that files and images share one.
 func (t PropertyType) Storage() string {
 	switch {
 	case t != Password && t.Textual():
@@ -221,7 +220,7 @@ type Class struct {
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
 
 	Indexes      []CompositeIndex
-	Dependencies [][]string // paths of references to items with cached values that depend on items of this class
+	Dependencies [][]string // paths to items whose cached values depend on items of this class
 
 	Source Fields // the class as written in its file; nil if no file describes it
 
@@ -354,10 +353,9 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns the values by which the item with that id can be found. This is the
-// value of the key property or, if the key has several properties, the whole id, because
-// an id cannot be split safely: a part may contain the separator. ok is false if no item
-// can have that id.
+// KeyValues returns the values with which a statement can find the item with that id. If the key has one property,
+// this is its value. If the key has several, it is the whole id: an id cannot be split safely, because a part may
+// contain the separator. ok is false if no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	if len(c.key) > 1 {
 		return []any{id}, id != ""
@@ -409,9 +407,8 @@ func Family(c *Class) []*Class {
 	return append([]*Class{c}, c.Descendants...)
 }
 
-// Fingerprint returns 8 hex digits, a hash of the metadata that affect the JSON of an
-// item. The first call computes it, because it covers every class that can be reached
-// from c, which may be all classes.
+// Fingerprint returns 8 hex digits, a hash of the metadata that affect the JSON of an item. It depends on every class
+// that can be reached from c, which may be all classes. Therefore it is computed only when it is first needed.
 func (c *Class) Fingerprint() string { return c.print() }
 
 // fingerprint returns a hash of the class, its relatives and all classes that can

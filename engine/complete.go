@@ -189,7 +189,7 @@ func (c *Class) requiredError(p *Property, format string) error {
 	return e
 }
 
-// mayBeNull reports whether a property may be null although it is not nullable.
+// mayBeNull reports whether Check accepts null for a property, even if the property is declared as not nullable.
 func (c *Class) mayBeNull(p *Property) bool {
 	if p.Type == Collection || p.Type == Struct || p.Formula != nil || p.Back != nil {
 		return true

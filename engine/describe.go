@@ -190,7 +190,7 @@ func describeIndexes(c *Class) any {
 	return listOrNil(all)
 }
 
-// addMissing returns f with those fields of all whose names f does not have.
+// addMissing appends the fields of all to f, except those whose names f has already.
 func (f Fields) addMissing(all Fields) Fields {
 	for _, one := range all {
 		if _, there := f.Get(one.Name); !there {
@@ -266,8 +266,8 @@ func (c *Class) Redact(said Fields) Fields {
 	return redactFields(c, c, said)
 }
 
-// redactFields returns said, one object of a description of c, without the attributes that
-// are hidden in c. inner is the class whose attributes the parts nested in said name.
+// redactFields returns said without the attributes that are hidden in c. said is one object of a description of c. It
+// may have nested parts, such as the columns of a list; these name attributes of the class inner.
 func redactFields(c, inner *Class, said Fields) Fields {
 	kept := make(Fields, len(said))
 	for i, f := range said {
@@ -319,10 +319,9 @@ func hasAttribute(c *Class, name string) bool {
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
-// leadsBy reports, as knows, whether the attribute or path name is visible in the
-// view c. next is the class of the attributes that parts nested in it name: the class
-// to which name leads, or else c. If no attribute has the name, it is visible unless
-// it mentions a hidden attribute.
+// leadsBy reports whether the view c shows an attribute. name is the attribute or a path to it; knows is true if it
+// is visible. A name that is no attribute is visible unless it mentions a hidden attribute. next is the class whose
+// attributes the nested parts name: the class to which name leads if it is a reference or a collection, otherwise c.
 func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	if name == "" {
 		return c, true

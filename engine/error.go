@@ -136,9 +136,9 @@ func Cut(s string, characters int) string {
 	return s
 }
 
-// DidYouMean returns the end of an error message about an unknown name, such as
-// `; did you mean "title"?`, or "" if no known name is similar. The caller of a request
-// must be allowed to know all these names.
+// DidYouMean returns the end of an error message about an unknown name, such as `; did you mean "title"?`, or "" if
+// no known name is similar. The message may disclose any name in known, so known must contain only names that the
+// account of the request may see.
 func DidYouMean(name string, known []string) string {
 	near := Nearest(name, known)
 	if near == "" {

@@ -11,16 +11,15 @@ type Expr struct {
 	Op    Op
 	Type  PropertyType // of the value; Collection means the ids of the members
 	Path  []*Property  // OpPath: references and collections, followed by the attribute
-	Value any          // OpValue: the constant; otherwise a parameter of the function that is not in Args
+	Value any          // OpValue: the constant. Other operators: a constant parameter, such as the Span of OpSubstr
 	Args  []*Expr
 	Conds []*Filter // OpCase: one for each of Args except the last
 
 	Digits int // for numbers: the maximum number of digits before and after the point
 }
 
-// The operators of expressions. OpOwner (see the operators of filters) can be used here
-// too: it is the value of Path in the item that has the collection. Filter.ForOwner
-// replaces it by an OpValue.
+// The operators of expressions. OpOwner, which is declared with the operators of filters, is an expression too: it
+// stands for the value of Path in the item that has the collection. Filter.ForOwner replaces it by an OpValue.
 const (
 	OpPath   Op = "path"
 	OpValue  Op = "value"

@@ -147,9 +147,10 @@ func (p *Property) castFile(v any) (value any, ok bool, why string) {
 	return uploads, true, ""
 }
 
-// uploadOf reads one file. Text is the content of the file if it can be base64 with
-// its padding, else it is the id of a stored file: ids never have a length that
-// base64 can have. If v is not a file, the result is nil and the reason, if known.
+// uploadOf reads the input for one file. A text is the content of the file if it is a data URI, or if it can be
+// base64 with its padding. Any other text is the id of a stored file. An id cannot be mistaken for base64, because
+// its length is never one that base64 can have. If v is not a file, uploadOf returns nil and, if it knows one, the
+// reason.
 func uploadOf(v any) (*Upload, string) {
 	switch v := v.(type) {
 	case *Upload:
@@ -387,9 +388,9 @@ func (fs Files) acceptUpload(ctx context.Context, c *Class, id string, p *Proper
 	return fs.Storage.Copy(held.StoredFile), nil
 }
 
-// Staging collects functions to be called when a request ends. They release
-// contents of files that the request has stored, or that its objects are about to
-// refer to. Every context of WithRequest has one. It is safe for concurrent use.
+// Staging collects functions to be called when a request ends. While a request runs, the storage must not remove
+// contents of files that the request has stored, or that its objects are about to refer to. The functions end that
+// protection. Every context of WithRequest has a Staging. It is safe for concurrent use.
 type Staging struct {
 	mu        sync.Mutex
 	releases  []func(settled bool)

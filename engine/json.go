@@ -40,9 +40,9 @@ func AppendString(b []byte, s string) []byte {
 // bits.
 const highBits uint64 = 0x8080808080808080
 
-// plainPrefix returns the number of bytes at the start of s that need no escape
-// and have none of the bits in also, which is 0 or highBits. It reads eight
-// bytes at a time because most text needs no escape.
+// plainPrefix returns the number of bytes at the start of s that need no escape. If also is highBits, the prefix ends
+// before the first byte that is not ASCII; if also is 0, such bytes are allowed. It reads eight bytes at a time
+// because most text needs no escape.
 func plainPrefix(s string, also uint64) int {
 	const ones = 0x0101010101010101
 	i := 0

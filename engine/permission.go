@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Permission is a set of permissions on a resource. Each permission is one bit,
-// with the values of workflow files.
+// Permission is a set of permissions on a resource. Each permission is one bit. The bits have the same values as in
+// workflow files.
 type Permission uint8
 
 // The permissions. MayUse on a class allows an account to create items and to refer
@@ -201,10 +201,10 @@ type Guard interface {
 	// items of c and its descendants. The condition is nil if the account always
 	// has the permission, and an OpConst with the value false if it never has it.
 	Rows(p Permission, c *Class) *Filter
-	// Creates reports whether the account may create items of exactly class c, as
-	// far as this is known without the item. Permissions on single items do not
-	// count: otherwise the account could learn from the checks that follow that an
-	// item with such a permission exists.
+	// Creates reports whether the account may create items of exactly class c, as far as this can be known without
+	// the values of the item. Permissions on single items (ItemResource) do not count. If they did, a request to
+	// create an item would fail with another error if such a permission exists, and so the account could find out
+	// that the item exists.
 	Creates(c *Class) bool
 	// Hides reports whether the account lacks the permission p on the property, in
 	// all classes that have it. p is MayRead, which covers any use of the property,

@@ -39,10 +39,11 @@ func (at Position) Clone() Position {
 	return at
 }
 
-// Landmark is an item of a sorted list without its values, because these may be long.
+// Landmark identifies an item of a sorted list by its insertion number. It holds a hash of the item's values instead
+// of the values, because these may be long.
 type Landmark struct {
 	Sequence int64
-	Digest   Digest // of its values for each Sort of the query
+	Digest   Digest // hash of the item's values for each Sort of the query
 	Ahead    bool   // the position is directly before the item, not after it
 }
 

@@ -131,7 +131,7 @@ func (r *rowReader) addValue(p *Property) {
 			m.Value(by.Path()...)
 		}
 		r.addMentioned(&m)
-		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // they hold the same links, but no rows themselves
+		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // these describe the same links as p, so they are inputs too
 			if links != nil {
 				r.addValue(links)
 			}
@@ -169,8 +169,8 @@ func (r *rowReader) addDisplayed(p *Property) {
 	}
 }
 
-// addDisplayStrings adds the classes from which the display strings of items of a class and
-// its descendants are computed.
+// addDisplayStrings adds the classes whose items are read to compute display strings. The display strings are those
+// of items of c and of its descendants.
 func (r *rowReader) addDisplayStrings(c *Class) {
 	for _, c := range Family(c.Base()) {
 		if r.displays[c] {

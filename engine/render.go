@@ -277,10 +277,9 @@ func (f StoredFile) appendOptions(b []byte) []byte {
 	return b
 }
 
-// AppendRecord appends the item in the form that the acceptor answers: _id,
-// _class, _classVer, then the stored properties that have a value. References
-// are written as ids, and so are the members of collections that are loaded and
-// stored.
+// AppendRecord appends the item in the form of the acceptor's answers: _id, _class, _classVer, then the stored
+// properties that have a value. References are written as ids. Collections that are stored as links are written as
+// arrays of ids if they are loaded; other collections are omitted.
 func (it *Item) AppendRecord(b []byte) []byte {
 	b = AppendString(append(b, `{"_id":`...), it.ID)
 	b = AppendString(append(b, `,"_class":`...), it.Class.FullName)

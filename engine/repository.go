@@ -128,10 +128,10 @@ func WithinTransaction(ctx context.Context) bool { return ctx.Value(transactionK
 
 // Admitter is a Repository that can check the permissions of a write in advance.
 type Admitter interface {
-	// Admit returns the error with which the write would be refused because of the stored items:
-	// Forbidden, NotFound or Unmatched. It does not change data, but inside a transaction it locks
-	// the items. It does not check the values. The write itself may still be refused, even with
-	// Forbidden if permissions depend on the new values.
+	// Admit checks a write against the stored items, without making it. If the write would be refused because of
+	// these items, Admit returns that error: Forbidden, NotFound or Unmatched. It does not change data, but inside a
+	// transaction it locks the items. It does not check the values, so the write itself may still be refused. That
+	// error can even be Forbidden, if permissions depend on the new values.
 	Admit(ctx context.Context, a Admission) error
 }
 
@@ -164,9 +164,9 @@ type Record struct {
 	Follow   bool     // nested in a reference: update the item to which the reference points now, if any
 	Brief    bool     // the caller does not need Creator and Editor of the saved item, so they may be missing
 	Members  bool     // return the members of the item's Linked collections, as of the end of the transaction
-	// Make is allowed for the last record only. It returns its Values from the items saved before
-	// it, in their transaction, and is called again if that is retried. The record belongs to the
-	// server: permissions are not checked.
+	// Make computes the Values of this record from the items that were saved before it. It is allowed for the last
+	// record only. It is called in the transaction of these items, and again if the transaction is retried. The
+	// record belongs to the server: permissions are not checked.
 	Make func(saved []*Item) (Values, error)
 	// Saved, for a nested record, is called with the saved item in the transaction. It is called
 	// again if the transaction is retried.

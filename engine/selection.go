@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// isConditional reports whether it depends on the item which values are allowed.
+// isConditional reports whether a row of the list has a condition, so that different items can have different allowed
+// values.
 func (s *Selection) isConditional() bool {
 	for _, row := range s.Rows {
 		if row.Condition != nil {

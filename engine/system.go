@@ -36,8 +36,8 @@ func SystemIndexed(name string, t PropertyType) *Property {
 	return p
 }
 
-// AsServer returns a context in which the server itself acts, because accounts
-// have no permissions on system classes.
+// AsServer returns a context in which the server itself acts, and no permissions are checked. It is needed for items
+// of system classes, on which no account has permissions.
 func AsServer(ctx context.Context) context.Context {
 	if AccountFrom(ctx) != nil {
 		ctx = WithAccount(ctx, nil)

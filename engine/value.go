@@ -360,8 +360,8 @@ func (d Decimal) Floor() Decimal {
 	return decimalOf(n, 0)
 }
 
-// Round returns d with that many digits after the point or, if negative, with
-// zeros before it. It rounds half away from zero.
+// Round rounds d to that many digits after the point, half away from zero. If digits is negative, it rounds to tens,
+// hundreds and so on: Round(-2) of 1250 is 1300.
 func (d Decimal) Round(digits int) Decimal {
 	a := d.scaled()
 	if digits >= a.scale {

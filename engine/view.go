@@ -23,10 +23,9 @@ type Views struct {
 	names map[*Class]map[string]bool // names that MentionsHidden looks for, by base class
 }
 
-// NewViews returns the views without the properties for which hides returns
-// true, and without properties that are only the other side of such a property.
-// hides must always return the same result for a property. It is called with
-// the Property of each class that has the attribute.
+// NewViews returns views in which properties are hidden. hides reports whether a property is hidden, and must always
+// return the same result for it. Views also hide properties that would reveal a hidden one, see Hides. An attribute
+// has a Property in each class that inherits it, and hides is called with any of these.
 func NewViews(hides func(*Property) bool) *Views {
 	return &Views{hides: hides, made: map[*Class]*Class{}, names: map[*Class]map[string]bool{}}
 }
@@ -91,9 +90,9 @@ func (v *Views) makeView(c *Class) *Class {
 	return &view
 }
 
-// forgetHidden removes hidden properties from the fields of the class that name
-// properties. The JSON of an item does not depend on that, because it uses the
-// trackers of Base to decide whether it has _creator and _editor.
+// forgetHidden changes the fields of the view that name properties, such as Container: it empties the names of hidden
+// properties. It also removes indexes with hidden properties. The members _creator and _editor in the JSON of an item
+// are not affected, because they depend on the trackers of Base.
 func (c *Class) forgetHidden() {
 	known := func(name *string) {
 		if c.byName[*name] == nil {

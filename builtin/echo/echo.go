@@ -22,7 +22,7 @@ func (echo) Routes() []service.Route {
 	}
 }
 
-// Errors implements service.Service. The form of errors is that of custom services.
+// Errors implements service.Service. Errors are plain text, as in services that applications write.
 func (echo) Errors() service.ErrorForm { return service.TextErrors }
 
 func answerEcho(context.Context, *service.Request) (*service.Response, error) {

@@ -24,8 +24,8 @@ type token struct {
 	audit  engine.Auditor // may be nil
 }
 
-// New returns the module "builtin/token". It has no options. It accepts the options of IONDV's
-// token service, which have no effect, because there is only one issuer.
+// New returns the module "builtin/token". It has no options. It accepts the options of IONDV's token service and
+// ignores them: they choose the issuer, and this server has only one.
 func New(env *service.Env, _ service.Options) (service.Service, error) {
 	if env.Tokens == nil {
 		return nil, errors.New("this server has no token issuer")
@@ -60,10 +60,9 @@ func tokenOwner(r *service.Request) (string, error) {
 	return r.Account.ID, nil
 }
 
-// checkIssuer returns the id of the account that sends the request if it may issue tokens. Only
-// this operation needs a permission. A request with an OAuth2 token that has a scope may not issue
-// tokens: the new tokens would have no scope, and would stay valid when the access of the OAuth2
-// client is revoked.
+// checkIssuer returns the id of the account that sends the request. The account must have permission to issue tokens;
+// listing and revoking need no permission. A request with an OAuth2 token that has a scope is refused: the new tokens
+// would have no scope, and would stay valid after the access of the OAuth2 client was revoked.
 func (s *token) checkIssuer(ctx context.Context, r *service.Request) (string, error) {
 	account, err := tokenOwner(r)
 	if err != nil {

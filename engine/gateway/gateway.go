@@ -161,9 +161,8 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ForwardsBodies implements rest.Forwarder.
 func (gs *Gateways) ForwardsBodies() {}
 
-// findRoute finds the gateway for the method and the escaped path, and returns
-// it with the path below its base. If there is none, allow lists the methods of
-// the path.
+// findRoute returns the gateway for a method and an escaped path. to is the part of the path below the gateway's
+// base. If no gateway has a route for both, g is nil, and allow lists the methods that the path has.
 func (gs *Gateways) findRoute(method, path string) (g *gateway, to, allow string) {
 	var methods []string
 	for _, g := range gs.all {
@@ -204,8 +203,9 @@ func matchPath(template, path string) bool {
 	return true
 }
 
-// isHarmless reports whether an escaped part of a path stays a single part in
-// every server: an id may contain slashes, but no steps to the parent folder.
+// isHarmless reports whether every server will read an escaped part of a path as one part. It may contain escaped
+// slashes, because ids may contain them. It must not contain steps such as "..": another server could use them to
+// leave the folder.
 func isHarmless(escaped string) bool {
 	part, err := url.PathUnescape(escaped)
 	if err != nil || part == "" || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -257,7 +257,7 @@ func (g *gateway) rewriteRequest(p *httputil.ProxyRequest) {
 	if caller.Request != "" {
 		p.Out.Header.Set("X-Request-Id", caller.Request)
 	}
-	p.Out.RemoteAddr, p.Out.TLS = "", nil // caller has these data as trusted proxies report them
+	p.Out.RemoteAddr, p.Out.TLS = "", nil // these describe the browser as trusted proxies report it
 	if caller.Address.IsValid() {
 		p.Out.RemoteAddr = netip.AddrPortFrom(caller.Address, 0).String()
 	}

@@ -102,8 +102,9 @@ func (s *sender) isReplaceable(ctx context.Context, t *token, status int) bool {
 	return status == http.StatusUnauthorized || s.clock().Sub(t.at) >= t.wait
 }
 
-// send sends a copy of the request once, with the credentials. unsent reports
-// whether no part of the body has been read, and prevents any later read.
+// send sends a copy of the request once, with the credentials. The caller may call unsent to find out whether the
+// request can be sent again: it returns true if no part of the body has been read. After that call, no part can be
+// read any more.
 func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent func() bool, err error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.Clone(ctx)
@@ -150,9 +151,9 @@ func basicAuth(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// getToken returns the current token. It fetches a new one if there is no token yet, or
-// if the current one is old, which is a token that the target has rejected. It returns
-// nil if the gateway does not use tokens. Only one request at a time fetches a token.
+// getToken returns the current token. old is a token that the target has rejected, or nil. If there is no token yet,
+// or if the current token is old, getToken fetches a new one. Only one request at a time fetches a token. The result
+// is nil if the gateway does not use tokens.
 func (s *sender) getToken(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil

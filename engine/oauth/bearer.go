@@ -15,8 +15,7 @@ import (
 // its stored grant, account and client.
 const recheckAfter = 500 * time.Millisecond
 
-// bearer is a valid access token in the cache. Times are measured from
-// Provider.start.
+// bearer is a valid access token in the cache. Its times are durations since Provider.start.
 type bearer struct {
 	remember.Entry
 	grant, account, client string

@@ -17,9 +17,8 @@ const (
 	consentClass = "#oauth-consent"
 )
 
-// Classes returns the system classes of grants and consents. The store must be
-// opened with them, and New needs the same slice. They should not be visible
-// anywhere else. Each call builds new ones.
+// Classes returns new system classes for grants and consents. Pass the same slice to the store, which must be opened
+// with it, and to New. No other package should use the classes.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
@@ -95,11 +94,10 @@ func newSecret() (secret, hash string) {
 	return secret, hashOf(secret)
 }
 
-// familyDigits is the length of the first half of a refresh token. All refresh tokens
-// of a grant have the same first half, the family of the grant. By the family, a token
-// that was exchanged before is recognized without a row of its own. The second half
-// of 80 bits is new each time. If a request has the family with another second half,
-// the grant is revoked.
+// familyDigits is the length of the first half of a refresh token, in hex digits. The first half is the same in all
+// refresh tokens of a grant; it is called the family of the grant. The second half has 80 random bits, which are new
+// in each token. So the database needs no row for a token that was exchanged before: if a request has the family of a
+// grant and another second half than the current token, the token was used before, and the grant is revoked.
 const familyDigits = secretBytes
 
 // newFamily returns a new first half of refresh tokens.

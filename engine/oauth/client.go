@@ -177,9 +177,8 @@ func (p *clientStore) findClient(ctx context.Context, id string) (*Client, error
 	return c, nil
 }
 
-// clientOf returns the client of a grant; nil if it does not exist any more. An
-// account with the name of a configured client that was removed is not this
-// client.
+// clientOf returns the client to which a grant belongs, or nil if that client does not exist any more. If a
+// configured client was removed, an account with the same name does not take over its grants.
 func (p *clientStore) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
 	c, err := p.findClient(ctx, grant.Text("client"))
 	if err != nil || c == nil || c.ID != grant.Text("client") {
@@ -188,7 +187,7 @@ func (p *clientStore) clientOf(ctx context.Context, grant *engine.Item) (*Client
 	return c, nil
 }
 
-// currentAccount returns the account if it exists and may sign in, else nil.
+// currentAccount returns the account if it exists and may sign in, else nil. For basis see Accounts.Current.
 func (p *core) currentAccount(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {

@@ -47,9 +47,9 @@ func (p *proven) put(id, secret string) {
 	p.by[id] = sum
 }
 
-// authenticateConfigured checks the secret of a configured client. If the
-// secret was right before, it is no guess: it does not wait behind guesses and
-// is not hashed again.
+// authenticateConfigured checks the secret of a configured client. A secret that was right before is accepted from
+// the cache (see proven), without a delay and without hashing it. Any other secret counts as a guess: it may have to
+// wait, and too many wrong ones are refused.
 func (p *clientStore) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
 	from, guesses := engine.CallerFrom(ctx), p.cfg.Guesses
 	if p.proven.has(c.ID, secret) {

@@ -141,11 +141,10 @@ func (f *flows) spentError(ctx context.Context, c *Client, refresh string) error
 	return f.endReused(ctx, it, "refresh token")
 }
 
-// findFamily returns the grant to which a refresh token belonged until it was
-// exchanged; nil if that grant has ended. known is false if the token is not
-// known to have been issued. A text that only begins like a token of the grant
-// counts as one: its sender knows part of a secret that no other program should
-// know.
+// findFamily returns the grant to which a refresh token belonged until it was exchanged, or nil if that grant has
+// ended. known is false if no such token was issued, as far as the server knows. Usually it checks only the first
+// half of the token (see familyDigits). A text with a right first half and a wrong second half therefore counts as an
+// exchanged token. That is intended, because its sender knows a part of a secret.
 func (p *grantStore) findFamily(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
 	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
 	if err != nil || grant != nil {

@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/query"
 )
 
-// byHash returns the stored grant with that hash in the property name, which is code,
-// access or refresh. It returns nil if there is none. The result has its current
-// revision.
+// byHash finds a stored grant by the hash of a code or a token. name is the property that holds the hash: code,
+// access, refresh or family. The result is nil if there is no such grant. byHash reads the grant a second time to get
+// its current revision, which List does not return.
 func (p *grantStore) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
 	filter, err := query.Equal(p.classes.grant.Property(name), hash)
 	if err != nil {
@@ -130,8 +130,8 @@ func (p *grantStore) nextFamily(ctx context.Context, grant *engine.Item, refresh
 	return newFamily(), err
 }
 
-// grantAccount returns the account of a grant, or nil if the account may not sign in or has
-// had another password or been disabled since the grant.
+// grantAccount returns the account of a grant. It returns nil if the account may not sign in, or if its password was
+// changed or the account was disabled after the grant was made.
 func (p *grantStore) grantAccount(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
 	a, basis, err := p.currentAccount(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {

@@ -190,10 +190,9 @@ func waitFor(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// countGuess returns the error for a code or a token that this client did not get.
-// It counts the failure, and returns TooMany if there are too many of them. A
-// valid code does not wait behind these failures: a secret of 160 bits cannot be
-// guessed, but any website can make the server of a client send wrong codes.
+// countGuess returns the error for a code or a token that this client did not get. It counts the failure, and returns
+// TooMany if there are too many of them. The count does not delay valid codes. It would not make them safer, since a
+// secret of 160 bits cannot be guessed, and any website can make the server of a client send wrong codes.
 func (p *core) countGuess(ctx context.Context, text string) error {
 	if p.cfg.Guesses == nil {
 		return invalidGrant(text)

@@ -180,11 +180,10 @@ func offeredCredentials(r *http.Request, f form) ([]attempt, error) {
 	return attempts, nil
 }
 
-// parseBasic parses the payload of Basic authentication: base64 of id:secret, or
-// id:secret in plain text, as for services. RFC 6749 requires both parts to be
-// form-encoded first, which many clients do not do. An @ in the id shows the
-// form: it is plain or written as %40. If there is no @, and the secret could
-// be in either form, both interpretations are returned.
+// parseBasic parses the payload of Basic authentication: base64 of id:secret, or id:secret in plain text, as services
+// accept it. RFC 6749 requires clients to form-encode both parts first, but many clients do not. If the id contains
+// an @, it shows which clients do: a plain @ was not encoded, and %40 was. If there is no @, and the secret could be
+// encoded or not, both interpretations are returned.
 func parseBasic(payload string) []attempt {
 	if !strings.Contains(payload, ":") {
 		b, err := base64.StdEncoding.DecodeString(payload)

@@ -41,8 +41,8 @@ func checkFilterable(p *engine.Property) error {
 	return e
 }
 
-// operand is an argument of a condition or a function: an expression, or a
-// literal that has no type yet.
+// operand is an argument of a condition or a function: an expression, or a literal. A literal gets its type from the
+// operand with which it is compared.
 type operand struct {
 	expr    *engine.Expr
 	literal any

@@ -30,19 +30,21 @@ func ParseFilter(c *engine.Class, v any, now time.Time) (*engine.Filter, error) 
 	return parser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseOwnFilter reads a condition like ParseFilter, from a file such as a workflow that
-// sets it for an item. "now" means the time of each query. In a list of conditions, a
-// value $attribute stands for an attribute of the same item.
+// ParseOwnFilter reads a condition like ParseFilter. It is used for conditions in files, such as a workflow, on the
+// item that the file is about. "now" means the time of each query. In a list of conditions, a value $attribute stands
+// for an attribute of the same item.
 func ParseOwnFilter(c *engine.Class, v any) (*engine.Filter, error) {
 	return parser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseAccountFilter reads a condition like ParseOwnFilter, with variables of an account.
-// $$name stands for the result of variable for the name, and in a list of conditions $name
-// does too if the class has no such attribute. If the account lacks a variable, a
-// comparison with it in a list makes the filter behave as if the comparison were unset, or
-// its negation below a not; in function style, the error is Invalid. Unset is false for
-// conditions that permit something and true for those that restrict.
+// ParseAccountFilter reads a condition like ParseOwnFilter, which may also contain variables of an account. $$name
+// stands for the value that variable returns for the name. In a list of conditions, $name stands for it too if the
+// class has no such attribute.
+//
+// An account may lack a variable. In function style, the error is then Invalid. In a list of conditions, a comparison
+// with the variable is replaced by the constant unset, or below a not by its opposite. So unset is the result of the
+// whole condition as far as the comparison decides it. Pass false for conditions that permit something, and true for
+// conditions that restrict something.
 func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (value any, ok bool), unset bool) (*engine.Filter, error) {
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }

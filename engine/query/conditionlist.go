@@ -18,13 +18,14 @@ var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul",
 // listParser reads lists of conditions, as class files have them.
 type listParser struct{ conditionParser }
 
-// conditionList reads the filters of class files and views: conditions {"property",
-// "operation", "value", "nestedConditions"}, all of which must hold. With a property, the
-// operation is one of conditionOps. Without one, it joins the nested conditions (0 and, 1
-// or, 2 not). Values are cast; $$now and $$today stand for the time. $attribute stands
-// for an attribute of the object that a form shows: it is refused unless that object is
-// the item itself (see ParseOwnFilter) or the owner of a collection (see
-// ParseMemberFilter). A list in the list is a nested list of conditions.
+// conditionList reads the filters of class files and views. They are lists of conditions {"property", "operation",
+// "value", "nestedConditions"}, all of which must hold. If a condition has a property, its operation is one of
+// conditionOps. If it has none, the operation joins the nested conditions: 0 is and, 1 is or, 2 is not. An element
+// that is itself a list is a nested list of conditions.
+//
+// Values are cast. $$now and $$today stand for the time. In IONDV, $attribute stands for an attribute of the object
+// that a form shows. Here it is allowed only if that object is the item itself (see ParseOwnFilter) or the owner of a
+// collection (see ParseMemberFilter).
 func (p listParser) conditionList(list []any, depth int) (*engine.Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")

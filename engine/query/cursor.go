@@ -14,9 +14,9 @@ import (
 	"restsrv/engine"
 )
 
-// CursorKey encrypts and seals positions in lists. A client can send a cursor back,
-// but cannot read it, change it or use it for another list. All server processes
-// that use one database share the key.
+// CursorKey is the secret key with which positions in lists are encrypted and authenticated. The result is a cursor:
+// a client can send it back, but cannot read it, change it or use it for another list. All server processes that use
+// one database share the key.
 type CursorKey []byte
 
 const (
@@ -25,8 +25,8 @@ const (
 	maxValues = 512 // maximum size in bytes of the values in a cursor; longer ones are replaced by landmarks
 )
 
-// CursorItems is the number of items at the end of a page that the parameter page of
-// Encode must contain.
+// CursorItems is how many items the parameter page of Encode must have: the last items of the page, or all if the
+// page is shorter.
 const CursorItems = 4
 
 // Encode implements Cursors.
@@ -110,10 +110,10 @@ func castSorted(s engine.Sort, v any) (any, error) {
 	return (&engine.Property{Name: s.Property.Name, Type: t}).Cast(v)
 }
 
-// applyCipher encrypts or decrypts the bytes after the seal. Without encryption, the
-// sequence number of an item would reveal how many stored items the account cannot
-// see. The seal is different for each position, so it serves as the nonce of the key
-// stream.
+// applyCipher encrypts or decrypts the bytes after the seal, which is the message authentication code (see
+// computeSeal). Without encryption, a client could read the sequence number of an item, and so learn how many stored
+// items its account cannot see. The seal is different for each position, so it also serves as the nonce of the
+// cipher.
 func (k CursorKey) applyCipher(sealed []byte) {
 	mac := hmac.New(sha256.New, k)
 	mac.Write([]byte("what is behind the seal")) // shorter than any sealed message, so it never equals one

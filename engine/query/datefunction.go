@@ -125,8 +125,8 @@ var letterNames = []formatName{
 	{"ss", engine.FormatPiece{Part: engine.Second, Width: 2}}, {"s", engine.FormatPiece{Part: engine.Second, Width: 1}}, {"SSS", engine.FormatPiece{Part: engine.Millisecond, Width: 3}},
 }
 
-// formatPieces parses a format. If it contains a %, names follow a %; otherwise
-// names are letters, and L and LT stand for DD.MM.YYYY and H:mm.
+// formatPieces parses a format of dates. If the format contains a %, it is like %Y-%m-%d: each name follows a %.
+// Otherwise it is like YYYY-MM-DD, and L stands for DD.MM.YYYY and LT for H:mm.
 func formatPieces(layout string) ([]engine.FormatPiece, error) {
 	percent := strings.Contains(layout, "%")
 	if !percent {

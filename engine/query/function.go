@@ -283,8 +283,9 @@ func (p functionParser) ifNull(args []any, depth int) (*engine.Expr, error) {
 	return e, nil
 }
 
-// unifyArguments returns an expression in which all values are arguments of one type. The
-// type is that of the values that are not literals or, if all are literals, of these.
+// unifyArguments reads values and returns an expression that has them as its arguments, all converted to one type.
+// Attributes and functions determine the type; literals are cast to it. If all values are literals, the first of them
+// that is not null determines it.
 func (p functionParser) unifyArguments(name string, values []any, depth int) (*engine.Expr, error) {
 	operands := make([]operand, len(values))
 	var model *engine.Expr
@@ -333,8 +334,8 @@ func plainType(t engine.PropertyType) engine.PropertyType {
 	return t
 }
 
-// literalModel returns an expression with the type that unifyArguments uses if all
-// arguments are literals.
+// literalModel returns an expression with the type that all arguments get if all of them are literals (see
+// unifyArguments).
 func literalModel(operands []operand) *engine.Expr {
 	for _, o := range operands {
 		switch o.literal.(type) {

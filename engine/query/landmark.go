@@ -73,10 +73,9 @@ func sizeOf(at engine.Position) (n int) {
 	return n
 }
 
-// landmarks returns the items to which the cursor for the end of a page refers, in the
-// order in which they are tried: the last item of the page; the item after the page,
-// which is used if the last one is deleted; the other items of the page, beginning at
-// its end; and, if the page is short, landmarks of the previous page.
+// landmarks returns the items that a cursor for the end of a page names. The position is found by the first of them
+// that is unchanged (see engine.Position). The order is: the last item of the page; the item after the page; the
+// other items of the page, from its end to its beginning; and if the page is short, landmarks of the previous page.
 func landmarks(q *engine.Query, page []engine.Position, next *engine.Position) (all []engine.Landmark) {
 	last := len(page) - 1
 	all = append(all, engine.Landmark{Sequence: page[last].Sequence, Digest: DigestOf(page[last])})

@@ -101,9 +101,9 @@ func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	return all
 }
 
-// Eager adds the paths of an _eager parameter: names separated by |. A name is
-// an attribute of the class, or continues the path before it, or both. a.b is
-// always a path. source names the input in errors.
+// Eager adds the paths of an _eager parameter: names separated by |. In owner|town, owner is an attribute of the
+// class, and town is an attribute of the class, of the object that owner leads to, or both: then both paths are
+// added. A name with dots, such as owner.town, is always a path from the class. source names the input in errors.
 func (l *LoadSet) Eager(source, text string) error {
 	var before []loadPath
 	for _, name := range strings.Split(text, "|") {
@@ -188,8 +188,8 @@ func (l *LoadSet) add(source string, p loadPath) error {
 	return nil
 }
 
-// nextLoad returns the load of a property among those of one level of the tree, and this
-// level. If the load is missing, it is added.
+// nextLoad finds the load of property p in level, which is one level of the tree. If there is none, it adds one. It
+// returns the level and the load.
 func nextLoad(level []*engine.Load, p *engine.Property) ([]*engine.Load, *engine.Load) {
 	for _, l := range level {
 		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {

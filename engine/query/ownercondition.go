@@ -11,8 +11,8 @@ import (
 // it in the arguments of a function.
 type ownerValue string
 
-// ownedCondition compares a property with values of the owner. When the values are known,
-// they are cast to the type of the property.
+// ownedCondition is a condition of a class file that compares a property with attributes of the owner of a
+// collection. When the owner is known, the values of these attributes are cast to the type of the property.
 type ownedCondition struct {
 	left  operand
 	name  string // name of an operation in a list of conditions

@@ -64,8 +64,8 @@ func (b *Bound) Added(ctx context.Context, account string) error {
 	return b.makeRoom(ctx, total-b.cfg.All)
 }
 
-// countItems adds added to the total and returns the total. If the last count is too old,
-// or the total is over the limit, it counts the stored items again.
+// countItems adds added to the total, the estimated number of stored items, and returns it. If the last count of the
+// database is too old, or if the total is over the limit, it counts the stored items again.
 func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	now := b.cfg.Now()
 	b.mu.Lock()
@@ -85,8 +85,8 @@ func (b *Bound) countItems(ctx context.Context, added int) (int, error) {
 	return total, nil
 }
 
-// findMost returns the total number of items or, with byAccount, the account with the
-// most items and their number.
+// findMost counts the stored items. If byAccount is false, it returns the number of all items. If it is true, it
+// returns the account with the most items, and the number of its items.
 func (b *Bound) findMost(ctx context.Context, byAccount bool) (account string, n int, err error) {
 	a := &engine.Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []engine.Aggregate{{Name: "items", Function: engine.CountOf}}}
 	if byAccount {

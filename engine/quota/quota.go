@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/query"
 )
 
-// OwnerOf returns the owner of data that a request of ctx stores: the account, or
-// the network if the account is anonymous, or "" for the server itself.
+// OwnerOf returns the owner of data that a request stores. ctx is the context of the request. The owner is the
+// account; for the anonymous account, it is the network of the client. It is "" for the server itself.
 func OwnerOf(ctx context.Context) string {
 	a := engine.AccountFrom(ctx)
 	switch {

@@ -37,8 +37,8 @@ const (
 // className cannot be the name of a class of an application.
 const className = "#idempotency"
 
-// Class returns the system class of the rows. The store must be opened with it.
-// Other packages should not use it.
+// Class returns the system class of the rows. The store must be opened with it. Only this package should read or
+// write its items.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	id, key := property("id", engine.GUID), property("key", engine.String)
@@ -59,7 +59,7 @@ func Class() *engine.Class {
 // Config is the configuration of a Keeper.
 type Config struct {
 	Data   engine.Repository
-	Class  *engine.Class // the result of Class, as opened by Data
+	Class  *engine.Class // the class that Class returned; Data must have been opened with it
 	Limits Limits
 	Now    func() time.Time // nil means time.Now
 	Log    *slog.Logger     // nil means no log
@@ -150,8 +150,8 @@ type attempt struct {
 	keeper  *Keeper
 	key     string
 	request string
-	owner   string // account or network that is charged for the key
-	rights  string // rights with which the answer was made
+	owner   string // account that is charged for the key, or network if the account is anonymous
+	rights  string // rights that the account had when the stored answer was made
 	stored  int64  // bytes of the result in its row
 	claimID string // row of the claim, if it belongs to this attempt
 	result  string // row of the result, if there is one
@@ -170,7 +170,7 @@ func (k *Keeper) timeAfter(d time.Duration) engine.Instant {
 // Sweep removes expired rows.
 func (k *Keeper) Sweep(ctx context.Context) error { return k.sweeper.Sweep(ctx) }
 
-// insertClaim inserts the claim. It reports whether this attempt has it.
+// insertClaim inserts the claim of the key. It returns false if another request has the claim.
 func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	if a.claimID != "" {
 		return true, nil
@@ -190,9 +190,10 @@ func (a *attempt) insertClaim(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookUp reads the rows of the key. done is true if the attempt is ready. again is true
-// if the key had an expired row, which has been removed, or if the row of the claim has
-// disappeared: the caller should try again.
+// lookUp reads the rows of the key. If done is true, the attempt can go on: it runs the request or repeats a stored
+// answer. If again is true, the caller should insert the claim again, because an expired row was removed, or because
+// the claim of another request has disappeared. If both are false, another request with the key is still running.
+// claimed reports whether this attempt has the claim.
 func (a *attempt) lookUp(ctx context.Context, claimed bool) (done, again bool, err error) {
 	rows, err := a.findRows(ctx)
 	if err != nil {
@@ -226,9 +227,10 @@ func reusedError() error {
 	return engine.Errorf(engine.Unprocessable, "idempotency-key", "this Idempotency-Key came with another request before")
 }
 
-// repeatResult takes over the result of the first request. A result without an answer
-// means that the request is still running, unless there is no valid claim of another
-// request (unclaimed).
+// repeatResult uses the stored result of the first request. If the result contains the answer, the attempt repeats
+// it. If not, the first request has saved its items but has not stored its answer yet. It may still be running,
+// unless unclaimed is true, which means that no other request has a valid claim. In that case, this attempt makes the
+// answer again. again is always false.
 func (a *attempt) repeatResult(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
 	if result.Text("request") != a.request {
 		return false, false, a.Failed(ctx, reusedError())

@@ -54,7 +54,7 @@ const (
 	retryFull = time.Hour // after this time, some keys of a full share have probably expired
 )
 
-// shares tracks the usage of all accounts.
+// shares tracks how much each account has stored, and counts refused requests.
 type shares struct {
 	*quota.Quota
 	refused atomic.Int64

@@ -116,8 +116,9 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Mount makes svc the version of a service for all later requests. Requests that are being handled finish with their
-// version. The error names a route with an invalid pattern.
+// Mount installs svc as the service with that name, or replaces the present one. Requests that are being handled
+// finish with the version with which they began. If a route has an invalid pattern, Mount returns an error that names
+// the route.
 func (s *Server) Mount(name string, mode engine.AuthMode, svc service.Service) error {
 	r, err := newRouter(svc.Routes())
 	if err != nil {

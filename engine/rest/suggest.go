@@ -33,8 +33,8 @@ func (s *Server) suggestName(ctx context.Context, err error) error {
 	return &suggesting
 }
 
-// maxHidden is how many similar names of classes are tried if the account may not know
-// the first ones.
+// maxHidden is how many similar class names suggestClass tries. It tries the next one if the account may not know the
+// class.
 const maxHidden = 5
 
 func (s *Server) suggestClass(ctx context.Context, name string) string {
@@ -96,9 +96,9 @@ func (r *router) suggestRoute(path string) string {
 	return engine.DidYouMean(path, paths)
 }
 
-// fillPattern returns a path of the route for which each part of the given path is equal
-// to a part of the pattern, or similar, or the value of a parameter. If there is none, it
-// returns "".
+// fillPattern returns a path that fits pattern and is similar to the given path. Each part of given must be equal or
+// similar to its part of the pattern, which replaces it, or be the value of a parameter. If that is not possible, or
+// if the pattern contains special characters, the result is "".
 func fillPattern(pattern, given []string) string {
 	if len(pattern) != len(given) {
 		return ""

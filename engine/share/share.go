@@ -52,7 +52,7 @@ type Pool struct {
 	clock   time.Duration // the use of the key that was granted units last
 	keys    map[string]*holder
 	refused uint64
-	spare   *holder // not in use: a lone request allocates none
+	spare   *holder // an unused holder; a request that has the pool to itself reuses it instead of allocating one
 }
 
 // holder is a key that holds units or waits for some.
@@ -102,9 +102,8 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 	return p.AcquireWithin(ctx, key, units, p.cfg.PerKey)
 }
 
-// AcquireWithin waits for units like Acquire, with the limit most instead of PerKey if most
-// is lower: the request is granted units only while its key, with these units, holds no
-// more than most.
+// AcquireWithin waits for units like Acquire, with a lower limit for the key: if most is less than PerKey, the
+// request waits until its key holds at most the number most, including these units.
 func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64) (Grant, error) {
 	most = max(min(most, p.cfg.PerKey), 1)
 	if err := ctx.Err(); err != nil {
@@ -178,10 +177,9 @@ func (g *Grant) Held() bool { return g.pool != nil }
 // Discount subtracts d from the time for which the units count as held by the key.
 func (g *Grant) Discount(d time.Duration) { g.since = g.since.Add(d) }
 
-// Yield releases the units if a waiting key goes first (see the package), and waits until
-// they are granted again, before other requests of the same key. If no such key waits,
-// it returns at once. MaxWait does not apply. If there is an error, which is Timeout, the
-// units are not held any more.
+// Yield releases the units if another key waits that goes first (see the package), and waits until they are granted
+// again. In the queue of its own key, it is first. If no such key waits, Yield returns at once and keeps the units.
+// MaxWait does not apply. If Yield returns an error, which is Timeout, the grant holds no units any more.
 func (g *Grant) Yield(ctx context.Context) error {
 	p, h := g.pool, g.key
 	if p == nil {
@@ -324,8 +322,9 @@ func (p *Pool) Refused() uint64 {
 	return p.refused
 }
 
-// findHolder returns the state of a key. A key that was idle starts level with the
-// key that was served last: idleness earns no credit.
+// findHolder returns the state of a key, and creates it if needed. If the key was idle, its use is raised to that of
+// the key that was served last. Otherwise a key could collect credit by being idle, and then go before all others for
+// a long time.
 func (p *Pool) findHolder(key string) *holder {
 	h := p.keys[key]
 	if h == nil {
@@ -346,8 +345,9 @@ func (h *holder) isIdle() bool { return h.held == 0 && len(h.queue) == 0 }
 // sweepAbove is the number of keys above which idle ones are looked for.
 const sweepAbove = 256
 
-// forgetIdle removes a key that is idle, unless it has used more than the key
-// served last: then its use still counts.
+// forgetIdle removes the state of h if its key is idle. It keeps the state if the key has used more than the key
+// served last: then its use still counts when the key comes back. If there are many keys, forgetIdle also removes
+// others that are idle. If no units are held and no request waits, it removes all keys.
 func (p *Pool) forgetIdle(h *holder) {
 	switch {
 	case p.held == 0 && p.waiting == 0: // the past no longer matters

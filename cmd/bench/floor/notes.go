@@ -31,20 +31,20 @@ type change struct {
 	Body  *string `json:"body"`
 }
 
-// notes is the table with its prepared statements. SQLite has one connection that writes, and two
-// that read per processor. PostgreSQL has one pool for both.
+// notes is the table with its prepared statements. For SQLite, one connection writes, and two connections per
+// processor read. For PostgreSQL, reads and writes share one pool.
 type notes struct {
 	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt    // SQLite: get on the writing connection; faster after a write, when its cache has the pages
+	again           *sql.Stmt    // SQLite: get on the writing connection, whose cache has the row after a write
 	one, many       *sql.Stmt    // SQLite: insert one row, or bulkRows rows; PostgreSQL: many takes arrays
 	update          [8]*sql.Stmt // index: bit mask of the columns to change, title, group and body
 }
 
 const columns = `SELECT "id","title","group","body" FROM note`
 
-// poolSize is the number of connections to PostgreSQL. It is equal to the number of clients.
+// poolSize is the number of connections to PostgreSQL. It is equal to the number of clients in the benchmark.
 const poolSize = 16
 
 // openNotes opens the table, and creates it if it does not exist. db is the path of a SQLite file
@@ -163,8 +163,8 @@ func (n *notes) selectOne(ctx context.Context, stmt *sql.Stmt, args ...any) (not
 	return r, err
 }
 
-// selectFirst returns the first notes, at most count. If group is not "", it returns notes of that
-// group.
+// selectFirst returns the first count notes, or all if there are fewer. If group is not "", it considers only the
+// notes of that group.
 func (n *notes) selectFirst(ctx context.Context, group string, count int) ([]note, error) {
 	var rows *sql.Rows
 	var err error

@@ -17,9 +17,9 @@ type record struct {
 	note
 }
 
-// newRoutes returns handlers for the same paths as in restsrv, so that both servers get the same
-// requests. Statements run with ctx instead of the context of the request: if a context cannot be
-// cancelled, database/sql does not need a goroutine for it.
+// newRoutes returns handlers for the paths that restsrv has, so that the benchmark can send the same requests to both
+// servers. Statements run with ctx, which is never cancelled by a request. With the context of the request,
+// database/sql would start a goroutine for each statement.
 func newRoutes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	r := mux.NewRouter()
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
