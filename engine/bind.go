@@ -42,9 +42,9 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 }
 
 // BindFitting casts an input object like Bind, in lenient handling, but it leaves out values that cannot be cast. For
-// each such value it calls misfit with the error, and the value stays Absent. An object whose key cannot be cast is
-// left out as a whole; if that is the outermost object, BindFitting returns the error. It also returns an error if
-// there are too many values.
+// each such value it calls misfit with the error, and the value stays Absent. If a key value cannot be cast, the
+// whole object is left out; for the outermost object, BindFitting returns the error instead. It also returns an error
+// if there are too many values.
 func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
 	b := binding{handling: Lenient, misfit: misfit}
 	s := scope{binding: &b, class: c}

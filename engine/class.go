@@ -220,7 +220,7 @@ type Class struct {
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
 
 	Indexes      []CompositeIndex
-	Dependencies [][]string // paths to items whose cached values depend on items of this class
+	Dependencies [][]string // paths to items with cached values that depend on items of this class
 
 	Source Fields // the class as written in its file; nil if no file describes it
 

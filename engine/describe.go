@@ -190,7 +190,7 @@ func describeIndexes(c *Class) any {
 	return listOrNil(all)
 }
 
-// addMissing appends the fields of all to f, except those whose names f has already.
+// addMissing appends the fields of all to f, except those that f has already by name.
 func (f Fields) addMissing(all Fields) Fields {
 	for _, one := range all {
 		if _, there := f.Get(one.Name); !there {

@@ -37,7 +37,7 @@ type notes struct {
 	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt    // SQLite: get on the writing connection, whose cache has the row after a write
+	again           *sql.Stmt    // SQLite: get on the writing connection; faster after a write, because its cache has the row
 	one, many       *sql.Stmt    // SQLite: insert one row, or bulkRows rows; PostgreSQL: many takes arrays
 	update          [8]*sql.Stmt // index: bit mask of the columns to change, title, group and body
 }
