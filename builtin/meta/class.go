@@ -35,7 +35,7 @@ func (s *meta) describeClass(c *engine.Class) any {
 	}
 	said := stripPrivate(c.Describe())
 	if c.Base() != c {
-		return said // views change with accounts and permissions
+		return said // not cached: a view changes with the account and its permissions
 	}
 	made, _ := s.described.LoadOrStore(c, engine.JSONText(engine.AppendValue(nil, said)))
 	return made

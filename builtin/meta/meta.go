@@ -24,7 +24,8 @@ type meta struct {
 	described sync.Map // descriptions as engine.JSONText by *engine.Class; not of views
 }
 
-// known are the names of the options. Those after dataRepo are options of IONDV without effect.
+// known are the names of the options. The service accepts auth, log and workflow as IONDV does,
+// but they have no effect.
 var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 
 // New returns the module "builtin/meta". It has the options metaRepo and dataRepo, which may be
@@ -49,9 +50,9 @@ func New(env *service.Env, o service.Options) (service.Service, error) {
 	return s, nil
 }
 
-// Routes implements service.Service. The parameter namespace is used for names without a namespace.
-// The parameter version is ignored, because a class has only one version. collection is ignored
-// too, because views of collections do not exist.
+// Routes implements service.Service. If a name in the path has no namespace, the parameter
+// namespace is used. Two parameters of IONDV are ignored: version, because a class has only one
+// version, and collection, because views are not defined for single collections.
 func (s *meta) Routes() []service.Route {
 	get := func(path string, m method) service.Route {
 		return service.Route{Method: http.MethodGet, Path: path, Handler: m.handle}
@@ -81,8 +82,8 @@ func (s *meta) Routes() []service.Route {
 // Errors implements service.Service.
 func (s *meta) Errors() service.ErrorForm { return service.ProblemErrors }
 
-// method answers a request with decoded JSON. If the result is nil, the body is empty, as in
-// answers of IONDV about objects that do not exist.
+// method answers a request. The result is encoded as JSON. If the result is nil, the body is
+// empty, as IONDV answers if the requested object does not exist.
 type method func(ctx context.Context, r *service.Request, q url.Values) (any, error)
 
 func (m method) handle(ctx context.Context, r *service.Request) (*service.Response, error) {
@@ -100,8 +101,8 @@ func (m method) handle(ctx context.Context, r *service.Request) (*service.Respon
 	return service.JSON(engine.AppendValue(nil, stripPrivate(answer))), nil
 }
 
-// stripPrivate returns decoded JSON without fields that begin with _, which IONDV does not publish
-// either.
+// stripPrivate returns decoded JSON without fields that begin with "_". IONDV does not send
+// these fields either.
 func stripPrivate(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -143,10 +143,10 @@ func New(c Config) (*Store, error) {
 	}, nil
 }
 
-// Authenticate implements engine.Authenticator. It uses only the credential of
-// the mode. The returned account is shared and must not be changed. Besides the
-// errors of the interface it returns those of the repository, and Timeout when
-// ctx ends first.
+// Authenticate implements engine.Authenticator. It checks only the credential that the mode
+// names: the password for engine.AuthPwd, the token for engine.AuthToken. The returned account
+// is shared and must not be changed. In addition to the errors of the interface, it returns
+// errors of the repository, and Timeout if ctx ends first.
 func (s *Store) Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
 	switch mode {
 	case engine.AuthNone:
@@ -237,8 +237,9 @@ func (s *cache) stillHolds(ctx context.Context, e *remembered) (bool, error) {
 	return true, nil
 }
 
-// rememberCredential caches a verified credential, unless the cache has removed an account
-// or a token since the given generation (see remember.Memory).
+// rememberCredential caches a verified credential. It does not cache the credential if an
+// account or a token was removed from the caches after Generation returned the given generation,
+// because the check may have used data that are void now. See remember.Memory.
 func (s *cache) rememberCredential(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())

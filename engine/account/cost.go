@@ -12,8 +12,8 @@ import (
 	"restsrv/engine"
 )
 
-// work is the cost of computing hashes. The time for each kind is proportional to its
-// number.
+// work is the cost of computing hashes, counted separately for each algorithm. The time for an
+// algorithm is proportional to its number.
 type work struct {
 	argon  uint64 // KiB of memory times passes
 	pbkdf2 uint64 // iterations
@@ -92,8 +92,9 @@ type ceiling struct {
 	surveyed bool
 }
 
-// failureCost returns the cost of a failed check. The first call reads the hashes of all
-// accounts. Later calls raise the cost if stored, the hash just read, costs more.
+// failureCost returns the cost of a failed check. stored is the hash with which the password was
+// compared. The first call finds the most expensive hash of all accounts. Later calls raise the
+// cost if stored is more expensive.
 func (s *passwordCheck) failureCost(ctx context.Context, stored storedHash) (work, error) {
 	c := &s.cost
 	c.mu.Lock()

@@ -28,8 +28,8 @@ type HasherConfig struct {
 	// less than the number of cores, but at least one: a flood of sign-ins should
 	// leave one core to other requests. Each hash takes 19 MiB while it runs.
 	Parallel int
-	// Queue is the number of checks that may wait. 0 means 64 for each parallel
-	// hash, a negative number means that no check waits.
+	// Queue is the maximum number of checks that wait. 0 means 64 for each hash
+	// in Parallel. If Queue is negative, a check fails instead of waiting.
 	Queue int
 }
 

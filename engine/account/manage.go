@@ -70,8 +70,8 @@ func checkAccount(a Account) error {
 }
 
 // Add creates an account with a password, and sets its PasswordDate to now. It calls Config.First before the very
-// first account. Errors: Invalid if the name, a role or the password is bad and, with reason duplicate, if the
-// account exists.
+// first account. Errors: Invalid if the name, a role or the password is not valid. If the account exists, the error
+// is Invalid with the reason duplicate.
 func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	if err := s.CheckNew(ctx, a); err != nil {
 		return err
@@ -137,10 +137,11 @@ func (s *Store) createAccount(ctx context.Context, a Account, hash string) error
 	return err
 }
 
-// SetPassword replaces the password of an account. The old password and all tokens that were issued under it
-// become void at once, in other processes within a second, because a caller with the old password may have created
-// some of them. The same write voids the tokens, by the date of the password; they are deleted afterwards only to
-// save space. Errors: NotFound, Invalid if the password is empty or too long.
+// SetPassword replaces the password of an account. The old password becomes void, and so do all tokens that were
+// issued while it was valid, because a caller with the old password may have created them. This takes effect at once
+// in this process, and within a second in others. No token can outlive the write: it changes PasswordDate, and
+// tokens from an earlier date are not accepted. Afterwards the tokens are deleted, but only to save space. Errors:
+// NotFound, Invalid if the password is empty or too long.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if _, err := s.existingAccount(ctx, id); err != nil {
 		return err

@@ -7,8 +7,9 @@ import (
 	"restsrv/engine/service"
 )
 
-// Register implements service.Accounts. Unlike IONDV it never changes an
-// existing account: a caller that may register could take it over.
+// Register implements service.Accounts. In contrast to IONDV, it never changes
+// an existing account. Otherwise a caller that may register accounts could set
+// the password of another account and take it over.
 func (s *Store) Register(ctx context.Context, r service.Registration) (*engine.Account, error) {
 	if err := checkID(r.ID); err != nil {
 		return nil, err

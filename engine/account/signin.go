@@ -34,8 +34,11 @@ type attempt struct {
 	known bool
 }
 
-// authenticatePassword implements mode pwd. All failures of a complete
-// credential return the same Unauthenticated, until there are too many.
+// authenticatePassword implements the mode engine.AuthPwd, which needs a user name and a
+// password. A wrong password, an unknown account and a disabled account get the same error
+// Unauthenticated, so that it does not disclose which accounts exist. After too many failures,
+// engine.Guesses rejects further attempts with an error of its own, before the password is
+// checked.
 func (s *passwordCheck) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
 	if c.User == "" || c.Password == "" {
 		return nil, missingCredentials("a user name and a password are needed")
@@ -149,7 +152,7 @@ type flight struct {
 	account    *engine.Account
 	why        string // reason of a failure, for the audit log
 	err        error
-	abandoned  bool // err concerns only the request that ran the check: it ended, or failed too often
+	abandoned  bool // err concerns only the request that ran the check, which ended or failed too often
 }
 
 type flights struct {

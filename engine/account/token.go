@@ -72,10 +72,11 @@ func stillValid(token, account *engine.Item) bool {
 	return date == nil || date == validFrom(account)
 }
 
-// validFrom returns a time that changes when the tokens, sessions and grants of an
-// account become void: with each new password, and when the account is disabled. A
-// token stores it as its pwdDate. It is 0 if the account has no such time, because
-// null marks a token of an older version.
+// validFrom returns the time since which the tokens, sessions and grants of an
+// account are valid. It changes with each new password, and when the account is
+// disabled; older tokens become void. A token stores this time as its pwdDate.
+// If the account has no such time, the result is 0 and not null, because null
+// marks a token of an older version.
 func validFrom(account *engine.Item) engine.Instant {
 	password, _ := account.Get("pwdDate").(engine.Instant)
 	ended, _ := account.Get("ended").(engine.Instant)

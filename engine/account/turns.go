@@ -20,7 +20,7 @@ type turns struct {
 	free   int
 	room   int // capacity of all lines together
 	queued int
-	first  []*turn // come before all lines, and do not count as queued
+	first  []*turn // served before all lines; they do not count as queued
 	lines  map[netip.Prefix][]*turn
 	order  []netip.Prefix // networks with lines; the first one is next
 }
@@ -84,9 +84,9 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 	return timeoutError(ctx.Err())
 }
 
-// lineUp puts a turn into the line of its network. If the queue is full, it
-// displaces the last turn of a longer line, and reports false if there is no
-// longer one. mu must be held.
+// lineUp adds a turn to the line of its network. If the queue is full, it removes the last turn
+// of the longest line to make room. It returns false if no line is at least two turns longer
+// than the line of t. The caller must hold mu.
 func (q *turns) lineUp(t *turn) bool {
 	if q.queued >= q.room {
 		var longest []*turn

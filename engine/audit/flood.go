@@ -9,10 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of the events that are recorded one by one within floodTime. For a kind
-// that any client can cause, the limits are maxFlood events, and maxFloodFrom of
-// one network. For a kind that an account causes, the limit is maxFloodOf events of
-// each account.
+// Limits for the number of events that are recorded one by one within floodTime. Some kinds of
+// events can be caused by any client, such as failed sign-ins: at most maxFlood events of each
+// kind are recorded, and at most maxFloodFrom of them from one network. Other kinds are caused
+// by accounts: at most maxFloodOf events of each kind are recorded for each account.
 const (
 	floodTime      = time.Minute
 	maxFlood       = 300
@@ -68,7 +68,7 @@ func (f *floods) admitEvent(e entry) bool {
 	if a.Is6() {
 		bits = 64
 	}
-	network, _ := a.Prefix(bits) // the zero Prefix without an address
+	network, _ := a.Prefix(bits) // the zero Prefix if the event has no address
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	of := f.floodOf(key, e.at)

@@ -12,9 +12,9 @@ import (
 // className cannot be the name of a class of an application.
 const className = "#audit"
 
-// Rows are written in transactions of batchSize, which are collected for
-// gatherFor and retried after retryAfter. Old rows are removed every
-// sweepEvery.
+// Rows are written in transactions of up to batchSize rows. After the first event, writeRows
+// waits gatherFor for more events. It repeats a failed transaction after retryAfter. Old rows
+// are removed every sweepEvery.
 const (
 	batchSize  = 256
 	gatherFor  = 100 * time.Millisecond
@@ -22,8 +22,9 @@ const (
 	sweepEvery = time.Hour
 )
 
-// Class returns the system class of the rows. The store must be opened with it.
-// Other packages should not use it.
+// Class returns the system class in which the rows are stored. The caller passes it to the store
+// when it opens the store, and to Config and List. No other code should read or write items of
+// this class.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	id := property("id", engine.GUID)
@@ -190,7 +191,7 @@ type Entry struct {
 	Details                                  string // JSON; "" if empty
 }
 
-// Selection selects events for List; "" matches any event.
+// Selection selects events for List. A field that is "" matches all events.
 type Selection struct {
 	Since   time.Time
 	Account string

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/quota"
 )
 
-// Limits are the maximum total size of the files of one account and of all accounts, in bytes. A file counts for the
-// account that stored it last. Uploads that are running count, too. 0 means that there is no limit.
+// Limits are the maximum total size of stored files, in bytes: for each account, and for all accounts together. A
+// file counts for the account that stored it last. Running uploads count, too. 0 means that there is no limit.
 type Limits struct {
 	PerAccount, All int64
 }
@@ -49,7 +49,7 @@ func newRoom(cfg Config) *room {
 		stored: quota.New(quota.Config{Data: cfg.Data, Class: cfg.Class, Size: "size", Own: ownUsageTime, All: allUsageTime, Now: cfg.Now})}
 }
 
-// upload is a content that is being received. If it is nil, there are no limits.
+// upload is a file that is being received. A nil *upload stands for an upload without limits.
 type upload struct {
 	room     *room
 	owner    string

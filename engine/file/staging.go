@@ -252,7 +252,7 @@ func (s *Storage) Pause() (resume func(), err error) {
 // sweepEvery is the interval at which Tidy calls Sweep.
 const sweepEvery = 10 * time.Minute
 
-// Tidy calls Sweep now and then at intervals of sweepEvery, until ctx ends.
+// Tidy calls Sweep immediately, and then every sweepEvery until ctx ends.
 func (s *Storage) Tidy(ctx context.Context) {
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {

@@ -9,7 +9,7 @@ import (
 // aggregation is a compiled call of sum, avg, min, max, count or merge over a list.
 type aggregation struct {
 	name      string
-	attribute judge  // the value of each element to aggregate; if not given, the element itself
+	attribute judge  // selects the value of each element to aggregate; if not given, the element itself is the value
 	member    string // name of the attribute, used for elements that are objects instead of items
 	condition judge  // selects elements; if not given, all
 	unique    node   // if true, repeated elements are ignored
@@ -201,8 +201,9 @@ func isFirst(seen map[any]bool, v any) bool {
 	return true
 }
 
-// reduceValues computes the aggregate name of values, which contain no null. Without values, sum
-// and count give 0, merge gives "", and the others give null.
+// reduceValues applies an aggregate function, such as "sum", to values. values must not contain
+// null. If there are no values, sum and count return 0, merge returns "", and the others return
+// null.
 func reduceValues(name string, values []any, separator any) (any, error) {
 	switch name {
 	case "count":

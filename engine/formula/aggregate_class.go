@@ -167,8 +167,9 @@ func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
 	return a.aggregateItems(e, it, q, p)
 }
 
-// withoutReading lets the database compute min, max and count, without reading all items. p is the
-// attribute to aggregate. done is false if the items must be read.
+// withoutReading computes min, max and count in the database, so that the items need not be
+// read. p is the attribute to aggregate. If the aggregate cannot be computed this way, done is
+// false, and the caller must read the items.
 func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Property) (v any, done bool, err error) {
 	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
 		return nil, false, nil

@@ -219,7 +219,8 @@ func (b *compiler) noteGet(args []node) *lookup {
 	return l
 }
 
-// addMissing records an error about an attribute that does not exist, unless it is known.
+// addMissing records an error about an attribute that does not exist. Equal errors are recorded
+// once.
 func (b *compiler) addMissing(err error) {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*b.missing, known) {

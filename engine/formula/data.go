@@ -93,7 +93,8 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 // those with $, since they never interpret a value as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
-// conditionFilter returns the filter attribute operator v for items of class c.
+// conditionFilter returns the filter for the condition {attribute: [operator, v]} on items of
+// class c.
 func (e *env) conditionFilter(c *engine.Class, attribute, operator string, v any) (*engine.Filter, error) {
 	if operator == "empty" || operator == "nempty" {
 		return e.parseFilter(c, engine.Fields{{Name: operator, Value: []any{"$" + attribute}}})

@@ -53,7 +53,8 @@ func verifyUnit(i int) func([]node) error {
 	}
 }
 
-// toInstant converts a time, a number of milliseconds since 1970 or a text in ISO 8601 to a time.
+// toInstant converts v to a time. v may be a time, a number of milliseconds since 1970, or a
+// text in ISO 8601.
 func toInstant(v any) (engine.Instant, bool) {
 	switch v := v.(type) {
 	case engine.Instant:
@@ -77,7 +78,8 @@ func instantAt(millis float64) (engine.Instant, bool) {
 }
 
 // parseDate implements the function date(text, layout, language). If there is a layout, the text
-// must match it. Otherwise parseDate accepts what toInstant does. It returns null for other values.
+// must match it. Without a layout, parseDate converts the first argument as toInstant does. If
+// the conversion is not possible, it returns null.
 func parseDate(_ *env, args []any) (any, error) {
 	if s, ok := args[0].(string); ok && len(args) > 1 && args[1] != nil {
 		i, ok := parseMoment(s, toText(args[1]), localeOf(args, 2))

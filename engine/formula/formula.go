@@ -177,8 +177,8 @@ func (p *program) Eval(ctx context.Context, it *engine.Item, data engine.Formula
 	return v, nil
 }
 
-// itemList converts a list to []*engine.Item if all its elements are items. If the list is empty,
-// the parameter items decides.
+// itemList converts a list to []*engine.Item if all its elements are items. An empty list is
+// converted only if the parameter items is true.
 func itemList(list []any, items bool) any {
 	if len(list) == 0 && !items {
 		return list

@@ -11,8 +11,8 @@ type mention struct {
 	gives    []string // classes looked up by name, if an item of the class is the value of the formula
 }
 
-// bare lists the functions that use only the id of an item argument. Its display string is then no
-// input.
+// bare lists the functions that use only the id of an argument that is an item. The display
+// string of the item is then not an input of the formula.
 var bare = map[string]bool{"eq": true, "ne": true, "lt": true, "lte": true, "gt": true, "gte": true, "in": true,
 	"not": true, "empty": true, "nempty": true, "get": true}
 
@@ -48,8 +48,8 @@ func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class,
 	}
 }
 
-// addMentions adds the inputs that a lookup uses. Attributes that do not exist are skipped, since
-// their evaluation fails. of is the class of the formula.
+// addMentions adds the inputs that a lookup uses. It skips attributes that the class does not
+// have, because the formula does not read them. of is the class to which the formula belongs.
 func (l lookup) addMentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
 	c, err := findClass(of, l.class, find)
 	if err != nil {
@@ -106,8 +106,8 @@ func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
 // use describes how the value of an expression is used. The zero value means that an item may be
 // converted to text.
 type use struct {
-	bare bool // only the id of an item matters
-	top  bool // the value is the value of the formula
+	bare bool // only the id of the item is used
+	top  bool // the value of the expression is the value of the whole formula
 }
 
 // mentionUnknown adds the names of a path that starts at items of a class that is not known at

@@ -90,8 +90,9 @@ func toRational(n any) *big.Rat {
 	return new(big.Rat)
 }
 
-// toDecimal converts r to a number. It returns an int64 if whole is set and the value fits, and
-// otherwise a decimal. places limits the decimal places; if r has more, it is rounded.
+// toDecimal converts r to a number of a formula. If whole is true and r is a whole number that
+// fits into an int64, the result is an int64. Otherwise the result is a decimal. If r has more
+// decimal places than places, the decimal is rounded.
 func toDecimal(r *big.Rat, whole bool, places int) any {
 	if whole && r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()

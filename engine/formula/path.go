@@ -84,13 +84,14 @@ func longPath(dotted string) error {
 	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
 }
 
-// hasStruct reports whether the class has a structure with this name.
+// hasStruct reports whether the class has an attribute that is a part of the structure with this
+// name, such as passport$number for "passport".
 func hasStruct(c *engine.Class, name string) bool {
 	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+"$") })
 }
 
-// resolvePath finds the attributes of a path that starts at class c. They may be declared by
-// descendants of c; items of other classes then give null.
+// resolvePath finds the attributes of a path that starts at class c. A descendant of c may
+// declare the attribute; the path then gives null for items of other classes.
 func resolvePath(c *engine.Class, dotted string) (*path, error) {
 	names := strings.Split(dotted, ".")
 	if len(names) > maxPath {

@@ -34,8 +34,9 @@ func (b *compiler) compileSpecial(name string, args []any, s scope, depth int) (
 	return b.compileAggregate(name, args, s, depth)
 }
 
-// logicNode implements and and or. It returns the first argument with the truth value until, or
-// else the last argument.
+// logicNode implements the functions "and" (until is false) and "or" (until is true). It returns
+// the first argument whose truth value equals until. If there is no such argument, it returns
+// the last one.
 func logicNode(args []node, until bool) node {
 	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
 		for _, a := range args {

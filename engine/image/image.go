@@ -39,7 +39,7 @@ type Shelf interface {
 type Config struct {
 	Files   Shelf
 	Memory  int64         // memory in bytes that all images together may take while they are decoded; 0 for the default
-	Waiting int           // number of images of one account that may be decoded or wait, a fourth of that for all; 0 for the default
+	Waiting int           // images of one account that may be decoded or wait, four times as many for all; 0 for the default
 	Time    time.Duration // time limit for one image, including the time in the queue; 0 for the default
 }
 

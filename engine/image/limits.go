@@ -15,8 +15,8 @@ import (
 type limits struct {
 	memory *semaphore.Weighted
 	most   int64 // size of memory in bytes
-	least  int64 // an image counts at least this many bytes, so that some processors stay free for other work
-	atOnce int64 // maximum number of images of this size that are decoded at the same time
+	least  int64 // each image counts at least this many bytes, so that at most atOnce images fit into the memory
+	atOnce int64 // maximum number of images that are decoded at the same time: half of the processors
 	time   time.Duration
 
 	mu      sync.Mutex
@@ -25,14 +25,14 @@ type limits struct {
 	lanes   map[string]*lane
 }
 
-// lane is the queue of the images of one account. It limits how many images of this account can be ahead of images of
-// other accounts.
+// lane is the queue of the images of one account. At most limits.atOnce images of the account wait for memory or are
+// decoded at the same time. So an account with many images does not delay the images of other accounts for long.
 type lane struct {
 	turn    *semaphore.Weighted
 	waiting int
 }
 
-// crowd is the number of full queues that together reach the limit for all accounts.
+// crowd is the number of accounts with full queues that together reach the limit for all accounts.
 const crowd = 4
 
 func newLimits(cfg Config) *limits {

@@ -15,7 +15,7 @@ type Record struct {
 	Class, Version       string // of the changed item
 	ID                   string
 	Base, Data           string // JSON objects with the values before and after; "" if there are none
-	Author, Name, Remote string // account, its name and its address; "" for the server itself
+	Author, Name, Remote string // account, display name and address of the caller; "" if the server made the change
 }
 
 func recordOf(it *engine.Item) Record {
@@ -73,7 +73,9 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 	return f, err
 }
 
-// sortable is the maximum number of records that a database should have to sort.
+// sortable is the maximum number of records that the database should find first
+// and then sort. If more records match, the database should read the records in
+// their stored order instead.
 const sortable = 1_000_000
 
 func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {

@@ -1,7 +1,7 @@
-// Package lease lets one of the processes on a database do a task while the
-// others wait. The task must be harmless if it is done twice: if a process was
-// suspended for a while, it notices only afterwards that another one has taken
-// over.
+// Package lease lets one of the processes that share a database do a task, while the other
+// processes wait. The task must be harmless if two processes do it at the same time. This can
+// happen if a process was suspended for a while: it notices only afterwards that another process
+// has taken over.
 //
 // A lease is a row. Its holder writes the row every second. A waiting process
 // takes the row over when it has not changed for a while according to its own
@@ -30,8 +30,8 @@ var ErrTaken = errors.New("another process has taken over")
 // className cannot be the name of a class of an application.
 const className = "#lease"
 
-// Class returns the system class of the leases. The store must be opened with
-// it. Other packages should not use it.
+// Class returns the system class in which leases are stored. The caller passes it to the store
+// when it opens the store, and to Hold. No other code should read or write items of this class.
 func Class() *engine.Class {
 	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("holder", engine.String),
 		engine.SystemProperty("renewed", engine.Int)) // number of renewals
@@ -126,8 +126,9 @@ func (h *holder) writeRow(ctx context.Context, revision uint64) (*engine.Item, e
 	return h.data.Update(ctx, h.class, h.name, h.rowValues(), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{revision}}})
 }
 
-// renewLease renews the lease until ctx ends. It retries errors other than the loss of
-// the lease for as long as no other process can have taken over.
+// renewLease renews the lease until ctx ends. If a renewal fails, renewLease tries again. If
+// another process has taken over the lease, or could have done so since the last renewal,
+// renewLease calls end with ErrTaken.
 func (h *holder) renewLease(ctx context.Context, end context.CancelCauseFunc) {
 	tick := time.NewTicker(renewal)
 	defer tick.Stop()

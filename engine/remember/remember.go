@@ -68,8 +68,8 @@ func (m *Memory[E]) Generation() uint64 {
 	return m.generation
 }
 
-// Put stores e, unless it has expired at the time at, or Forget was called after
-// Generation returned the given generation.
+// Put stores e under the key. It does not store e if Forget was called after Generation returned
+// the given generation, or if e has expired at the present time at.
 func (m *Memory[E]) Put(key Key, e E, generation uint64, at time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,8 +107,8 @@ func (m *Memory[E]) Drop(key Key, e E) {
 	}
 }
 
-// Forget ends and removes all entries for which the condition is true. Results of
-// checks that are running at the same time will not be stored, see Put.
+// Forget calls which for all entries, and ends and removes those for which the result is true.
+// If a check is running at the same time, its result will not be stored; see Put.
 func (m *Memory[E]) Forget(which func(E) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,8 +18,9 @@ const Size = 32
 // className cannot be the name of a class of an application.
 const className = "#secret"
 
-// Class returns the system class of the keys. The store must be opened with it.
-// Other packages should not use it.
+// Class returns the system class in which the keys are stored. The caller
+// passes it to the store when it opens the store, and to Key. No other code
+// should read or write items of this class.
 func Class() *engine.Class {
 	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("value", engine.String)) // hex
 }

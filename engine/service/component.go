@@ -29,8 +29,8 @@ type Accounts interface {
 	// name or password. Its reason is duplicate if the name is taken; a name in
 	// another letter case is also taken if letter case does not matter.
 	Register(ctx context.Context, r Registration) (*engine.Account, error)
-	// Profile returns an account as its sign-in would. The error is NotFound if
-	// it does not exist or is disabled.
+	// Profile returns an account with the same content that Authenticate returns after a
+	// sign-in. The error is NotFound if the account does not exist or is disabled.
 	Profile(ctx context.Context, id string) (*engine.Account, error)
 }
 
@@ -50,8 +50,7 @@ type Sequences interface {
 	// LastNumbers returns the last number of a counter by name, or of all
 	// counters if name is "". A counter that has not been used is not included.
 	LastNumbers(ctx context.Context, name string) (map[string]int64, error)
-	// SetNumber sets the last number of a counter, so that the next one is last
-	// + 1.
+	// SetNumber sets the last number of a counter. NextNumber then returns last + 1.
 	SetNumber(ctx context.Context, name string, last int64) error
 }
 

@@ -28,11 +28,11 @@ type Presentation interface {
 	Node(code string) (*NavigationNode, error)
 	// NodeOf returns the node that lists the items of a class.
 	NodeOf(c *engine.Class) (*NavigationNode, error)
-	// ViewModel returns the view model of the class at the node or, if it does not
-	// exist, that of the class or of its nearest ancestor that has one. If node is
-	// "", it does not look at nodes. If a class has no view for collections, its
-	// list view is used; if it has no view for creation or details, its item view is
-	// used.
+	// ViewModel returns the view model of a class. It looks first at the class, and then at its
+	// ancestors, nearest first. For each of them it looks for a view model at the given node,
+	// and then for one without a node. If node is "", it looks only for the second. If no view
+	// for collections exists, it returns the list view. If no view for creation or details
+	// exists, it returns the item view.
 	ViewModel(kind ViewKind, c *engine.Class, node string) (*ViewModel, error)
 	// StateViewModel returns the form of a class in a state of a workflow. The
 	// name of the workflow is name@namespace, or name if it is in the namespace
@@ -105,8 +105,8 @@ func NodeCode(code, namespace string) string {
 	return namespace + "@" + code
 }
 
-// WorkflowOf returns the workflow of a class with the name name@namespace, or
-// name if it is in the namespace of the class. It returns nil if there is none.
+// WorkflowOf returns a workflow of a class. name has the form name@namespace; without a
+// namespace, that of the class is used. WorkflowOf returns nil if there is no such workflow.
 func WorkflowOf(p Presentation, c *engine.Class, name string) (*Workflow, error) {
 	all, err := p.Workflows(c)
 	for _, w := range all {

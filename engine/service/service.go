@@ -67,14 +67,14 @@ type Request struct {
 	Secure   bool   // the request arrived over TLS
 	RemoteIP string
 	Body     io.Reader     // returns TooLarge after the MaxBody of the route
-	Input    engine.Memory // for the body; nil for no limit
-	Answer   engine.Memory // for the answer; nil for no limit
+	Input    engine.Memory // limits the memory for the body; nil means no limit
+	Answer   engine.Memory // limits the memory for the answer; nil means no limit
 
 	query url.Values
 	read  []byte
 	done  bool
 
-	received, admitted int // bytes of the body that were read and reserved so far
+	received, admitted int // bytes of the body that have arrived, and bytes of memory that are reserved for it
 }
 
 // Param is a named part of the path.
@@ -137,9 +137,11 @@ func (r *Request) announcedLength() int {
 	return max(n, 0)
 }
 
-// admitBytes reserves memory for n more bytes of the body. When more than SmallBytes have
-// arrived, it waits for the memory of the announced length. If a body is longer than
-// that, or its length is unknown, it is refused when there is no memory for more.
+// admitBytes reserves memory when n more bytes of the body have arrived. Up to SmallBytes, a
+// body needs no reservation. Beyond that, admitBytes waits until there is memory for the
+// announced length. If the body is longer than announced, or has no announced length, admitBytes
+// reserves more memory as it arrives. If there is no memory then, it does not wait but returns
+// an error.
 func (r *Request) admitBytes(n int) error {
 	r.received += n
 	if r.received <= max(r.admitted, engine.SmallBytes) || r.Input == nil {
@@ -262,10 +264,10 @@ func (r *Response) SetHeader(name, value string) {
 // maxWarning is the approximate limit of the text of a Warning header in bytes.
 const maxWarning = 1 << 10
 
-// Warn adds a Warning header (RFC 7234 section 5.5) that lists ignored names, and returns
-// its text for the log. The names come from the client, so at most ten are listed, each
-// cut as by Quote, within about 1 KiB. Characters that a header cannot contain are
-// escaped.
+// Warn adds a Warning header (RFC 7234 section 5.5) that lists ignored names, and returns its
+// text for the log. The names come from the client, so their length is limited: at most ten
+// names are listed, long names are cut, and the text has about 1 KiB at most. Characters that a
+// header cannot contain are escaped.
 func (r *Response) Warn(what string, names []string) string {
 	var b strings.Builder
 	b.WriteString(what + ":")
@@ -284,13 +286,14 @@ func (r *Response) Warn(what string, names []string) string {
 	return text
 }
 
-// Cursors encode positions in lists. A client can send a cursor back, but cannot read it,
-// change it or use it for another list. CursorKey implements it.
+// Cursors converts a position in a list to a text, the cursor, and back. A client can send a
+// cursor back, but cannot read it, change it or use it for another list. query.CursorKey
+// implements Cursors.
 type Cursors interface {
-	// Encode returns the position after the last item of a page of the list of q, in less
-	// than 1 KiB. page has the positions of its last CursorItems items, or of all items
-	// if the page is shorter. next is the position of the item after the page, or nil if
-	// it is not known.
+	// Encode returns the cursor for the end of a page: a text of less than 1 KiB. q is the query
+	// of the list. page has the positions of the last items of the page: of query.CursorItems
+	// items, or of all items if the page has fewer. next is the position of the first item after
+	// the page, or nil if it is not known.
 	Encode(q *engine.Query, page []engine.Position, next *engine.Position) string
 	// Decode reads a cursor that Encode wrote for a list of the same class, filter, order
 	// and search. The error is Invalid.

@@ -81,8 +81,8 @@ type importer struct {
 	last    bool      // all objects of the source have been tried
 }
 
-// takeObject adds an object to the batch, and saves the batch first if it is full. If the batch
-// contains an object with the same id, it is saved too, since the second object must see the first.
+// takeObject adds an object to the batch. It saves the batch first if the batch is full, or if
+// it contains an object with the same id, because the new object must be saved after that one.
 func (im *importer) takeObject(ctx context.Context, in Object) error {
 	defer im.reportProgress(in.Size)
 	if in.Numbers != nil {

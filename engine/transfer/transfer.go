@@ -30,9 +30,10 @@ type Dumper interface {
 	engine.Snapshotter
 	// Count returns the number of items that q selects.
 	Count(ctx context.Context, q *engine.Query) (int64, error)
-	// Dump calls visit for at most count items of a root class and its descendants, in the order of
-	// insertion. Items are numbered in this order; it starts behind number after, and last is the
-	// number of the last item, or 0 if there was none.
+	// Dump calls visit for items of a root class and its descendants, in the order of insertion.
+	// Items are numbered in this order. Dump begins with the first number greater than after,
+	// and visits at most count items. last is the number of the last visited item, or 0 if there
+	// was none.
 	Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error)
 	// Linked returns the collections that are stored as links, which are pairs of owner and member.
 	Linked() []*engine.Property
@@ -95,7 +96,7 @@ type Source struct {
 type Refusal struct {
 	Where           string // file, or file:line
 	Line, Column    int    // place of the value in the file, 0 if unknown
-	Attribute       string // JSON path of the wrong value; "" if no value is wrong, or one of another object
+	Attribute       string // JSON path of the wrong value; "" if there is none, or if another object contains it
 	Reason          string
 	Found, Expected string        // the wrong value, and the values that are allowed
 	Rule            *mistake.Rule // rule that applies; its Resolution says what was done instead

@@ -48,8 +48,9 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// findLinks returns the linkSteps of a path if the path is a link or the top. Other
-// paths need none, because the events for their folder concern them too.
+// findLinks returns the linkSteps of a path if the path is a link or the watched folder itself.
+// It returns nil for other paths: they need no registration of their own, because events for
+// their folder report their changes.
 func (t *tree) findLinks(path string) []string {
 	if path != t.top && !isLink(path) {
 		return nil
@@ -92,8 +93,8 @@ func (t *tree) updateLinks(path string, e *entry) {
 	}
 }
 
-// lookDangling watches a link in the tree while its target does not exist, which nowhere
-// reports.
+// lookDangling watches a link in the tree whose target does not exist. nowhere reports whether
+// this is so now. If it is false, lookDangling stops watching the link.
 func (t *tree) lookDangling(path string, nowhere bool) {
 	e := t.extra[path]
 	switch {
@@ -106,7 +107,8 @@ func (t *tree) lookDangling(path string, nowhere bool) {
 	}
 }
 
-// follow replaces the files of Watcher.Follow. Files that the tree covers are left out.
+// follow replaces the files that Watcher.Follow has set. It leaves out files that the tree
+// watches anyway.
 func (t *tree) follow(files []string) {
 	keep := map[string]bool{}
 	for _, path := range files {

@@ -100,7 +100,7 @@ func (w *Watcher) Close() error {
 	return w.notify.close()
 }
 
-// round contains the changes since the last call of Changed.
+// round contains the changes that were found since the last call of Changed.
 type round struct {
 	paths    map[string]bool
 	deadline time.Time // latest time of the call of Changed; zero if there are no changes

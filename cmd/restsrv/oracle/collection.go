@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// side is one side of a relation that is stored as links. A relation such as region.fans and
-// person.liked has two sides, but only one list of links.
+// side is one of the two ends of a relation that is stored as a list of links. Two collections
+// may share this list: region.fans contains persons, and person.liked contains regions.
 type side struct {
 	table    string
-	reversed bool // this side is the member of the links, not the owner
+	reversed bool // the objects with the collection are the members of the links, not the owners
 }
 
 func sideOf(p *engine.Property) side {
@@ -30,8 +30,8 @@ func (s side) linkOf(owner, member string) link {
 	return link{owner, member}
 }
 
-// linkedIDs returns the ids in the collection p of the object owner, in the order in which they
-// were linked. Some of them may belong to no object.
+// linkedIDs returns the ids in the collection p of the object with the id owner, in the order in
+// which they were linked. An id may belong to no object.
 func (w *World) linkedIDs(p *engine.Property, owner string) (ids []string) {
 	s := sideOf(p)
 	for _, l := range w.links[s.table] {
@@ -232,8 +232,9 @@ func (s *saving) setReference(m *Object, attribute string, to any) {
 	}
 }
 
-// eachSide calls visit for each list of links that contains ids of objects in the class tree root.
-// id returns the end of a link that holds such an id. If both ends do, visit is called twice.
+// eachSide calls visit for each end of each list of links, if objects of the class tree root may
+// be at that end. table names the list, and id returns the id at that end of a link. If objects
+// of root may be at both ends of a list, visit is called once for each end.
 func (w *World) eachSide(root *engine.Class, visit func(table string, id func(*link) *string)) {
 	owner, member := func(l *link) *string { return &l.owner }, func(l *link) *string { return &l.member }
 	seen := map[side]bool{}

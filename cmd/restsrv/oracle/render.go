@@ -9,8 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// tree holds the attributes that _eager loads. The value of an attribute holds the attributes to
-// load of its target.
+// tree holds the attributes that _eager loads. The key is the name of an attribute; the value
+// holds the attributes to load in the objects that it refers to. The path town.region gives
+// {town: {region: {}}}.
 type tree map[string]tree
 
 // loading is a position in a path of _eager: the attributes to load there, and their class.
@@ -48,8 +49,9 @@ func anyProperty(c *engine.Class, name string) *engine.Property {
 	return nil
 }
 
-// eagerPaths parses _eager: paths such as "town.region", separated by "|". A path of one name is an
-// attribute of the class, or continues the path before it, or both.
+// eagerPaths parses _eager: paths such as "town.region", separated by "|". If a path is a single
+// name, it may be an attribute of the class, or of the objects at the end of the previous path.
+// So "town|region" also loads town.region. If both attributes exist, both are loaded.
 func (w *World) eagerPaths(c *engine.Class, eager string) tree {
 	all := tree{}
 	if eager == "" {

@@ -135,8 +135,8 @@ func (s *saving) write(r *record, m mode) *Object {
 	return o
 }
 
-// currentID returns the id that an object has now. id is the one before the current record changed
-// ids.
+// currentID returns the id of an object after the changes of ids that the current record has
+// made. The parameter id is the id of the object before these changes.
 func (s *saving) currentID(c *engine.Class, id string) string {
 	for _, m := range s.moves {
 		if m.root == c.Root() && m.from == id {
@@ -325,9 +325,9 @@ func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
 	}
 }
 
-// changeClass changes the class of an object to class c of an acceptor record. c is a descendant of
-// its class, or in another branch of the tree. The request is refused if an attribute with a value
-// does not exist in c.
+// changeClass changes the class of object o to c, the class in a record of acceptor. Both
+// classes belong to one class tree. The request is refused if o has a value in an attribute that
+// c does not have.
 func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) {
 	for _, p := range o.Class.Properties {
 		has := isStored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.linkedIDs(p, o.ID())) > 0
@@ -346,9 +346,10 @@ func (s *saving) changeClass(o *Object, c *engine.Class, values map[string]any) 
 	s.setDefaults(o)
 }
 
-// followID replaces the id of an object in all references and links to it, including references of
-// the current request. If the new id is part of the key of an object with such a reference, the id
-// of that object changes too. References that already contain the new id stay, and now point at
+// followID updates the World after an object has changed its id. It replaces the old id in all
+// references and links to the object, and in references of the current request. A reference may
+// be part of a key; then the id of the object with the reference changes too, and followID
+// handles this change in the same way. References that contained the new id before now point at
 // this object.
 func (s *saving) followID(root *engine.Class, from, to string) {
 	s.moves = append(s.moves, move{root, from, to})

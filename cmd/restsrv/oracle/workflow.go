@@ -13,15 +13,16 @@ type Workflow struct {
 	Transitions []Transition
 }
 
-// State is a state of a workflow. If Holds returns false, the object is not in the workflow. If
-// Holds is nil, it counts as true.
+// State is a state of a workflow. Holds is the condition that an object in this state must
+// satisfy. If it is not satisfied, the object is in no state of the workflow. If Holds is nil,
+// every object satisfies it.
 type State struct {
 	Name, Caption string
 	Holds         func(*World, *Object) bool
 }
 
-// Transition leads from one state to another and assigns values. If Holds is nil, it counts as
-// true.
+// Transition leads from one state to another and assigns values. It is possible only for objects
+// that satisfy the condition Holds. If Holds is nil, every object satisfies it.
 type Transition struct {
 	Name, Caption, From, To string
 	Holds                   func(*World, *Object) bool

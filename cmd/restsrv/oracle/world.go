@@ -46,8 +46,9 @@ type Object struct {
 	stages map[string]string // state to which the object was moved, by workflow
 }
 
-// link is a pair of ids, of an object with a collection and of a member. An id may belong to no
-// object: when an object gets the id, it has the link.
+// link says that an object is in a collection. owner is the id of the object with the
+// collection, member is the id of the object in it. Neither object needs to exist: a link
+// belongs to any object that gets the id later.
 type link struct{ owner, member string }
 
 // account is the administrator that sends all requests.

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// aggregateMembers are the members of the options of aggregate that restsrv supports. Other options that IONDV has
-// are ignored.
+// aggregateMembers are the options of aggregate(class, options) that restsrv supports. Other options of IONDV are
+// ignored.
 var aggregateMembers = []string{"fields", "aggregates", "filter", "sort", "offset", "count", "distinct", "skipSubClasses"}
 
 // aggregate implements aggregate(class, options). It returns an array of rows: plain objects with the requested

@@ -14,7 +14,8 @@ import (
 // is an array of the ids of its members. restsrv stores these links separately, so it must load them. It does so with
 // every item, but only for services that are based on IONDV's Service class and contain .base in their source text.
 
-// withStored adds to load the collections of c that item.base contains.
+// withStored adds the collections of c that item.base contains to the relations in load. It does so only for the
+// services described above.
 func (r arguments) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
 	if !r.h.Service.Legacy || !r.h.scripts.UsesBase() {
 		return load

@@ -9,8 +9,8 @@ import (
 )
 
 // presentedKey is the key under which a VM keeps a presentation object, such as a navigation node or a view model.
-// what is the definition of the object. view is the view of its class; the object leaves out attributes that are
-// hidden in it.
+// The field what is the definition of the object. The field view is the view of its class: the object leaves out
+// attributes that are hidden in the view.
 type presentedKey struct {
 	what any
 	view *engine.Class
@@ -193,9 +193,9 @@ func (p *presenter) nodeObject(n *service.NavigationNode, view *engine.Class) go
 	})
 }
 
-// viewModel returns the method of metaRepo for one kind of view. The first argument of such a method is a class. For
-// collections, the second one is the name of the collection; it is ignored, because views are not defined for single
-// collections. The argument with the index at is a navigation node.
+// viewModel returns the method of metaRepo for one kind of view. The argument 0 of the method is a class, the
+// argument at is a navigation node. The method for collections has the name of a collection as argument 1; it is
+// ignored, because views are not defined for single collections.
 func (p *presenter) viewModel(at int, kind service.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))

@@ -13,8 +13,9 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// newQuery returns a query for target with the options filter and skipSubClasses of o. target is the name of a class,
-// or an item: then the query finds the items that have the same values as this item.
+// newQuery returns a query with the options filter and skipSubClasses of o. If target is the name of a class, the
+// query finds the items of this class. If target is an item, it finds the items that have the same values as this
+// item.
 func (r arguments) newQuery(target goja.Value, o *goja.Object) (*engine.Query, error) {
 	c, it, err := r.readTarget(target)
 	if err != nil {

@@ -114,10 +114,10 @@ func (r arguments) viewOf(c *engine.Class) (*engine.Class, error) {
 	return engine.ViewOf(r.h.Call.Context(), r.repo, c.Base())
 }
 
-// writableClass reads a class like readTarget. It returns an error if the account does not have the permission p on
-// any item of the class. writableClass must be called before the input is checked, so that an account without
-// permission does not see errors about its input. p = 0 means that the account must be able to create or to change
-// items.
+// writableClass returns the class that v names, where v is a class name or an item. It returns an error if the
+// account does not have the permission p for any item of the class. p = 0 stands for the permission to create or to
+// change items. writableClass must be called before the input is checked, so that an account without permission does
+// not see errors about its input.
 func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Class, error) {
 	c, _, err := r.readTarget(v)
 	if err != nil {
@@ -179,7 +179,8 @@ func (r arguments) readItemArguments(call goja.FunctionCall) (c *engine.Class, i
 	return c, id, ok, nil
 }
 
-// idOf returns the id for an argument, which is an item or an id. It returns false for null and undefined.
+// idOf returns the id that an argument stands for: the id of an item, or the argument itself. It returns false for
+// null and undefined.
 func idOf(v goja.Value) (string, bool) {
 	if it := itemOf(v); it != nil {
 		return it.item.ID, true

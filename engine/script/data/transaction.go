@@ -56,8 +56,9 @@ func outsideWriteError() error {
 		"inside a transaction use tx, the argument of its function: a write of another repository would wait for the transaction to end")
 }
 
-// joinTransaction returns a prepare function whose operation runs in the transaction of r, if r belongs to one. It
-// sets Operation.Context accordingly.
+// joinTransaction returns a function that calls prepare and adds the handling of transactions. If r belongs to a
+// transaction, the operation that prepare returns runs in this transaction. Otherwise, a write fails while a
+// transaction of the call is open. The function sets Operation.Context accordingly.
 func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (vm.Operation, error)) func(goja.FunctionCall) (vm.Operation, error) {
 	return func(call goja.FunctionCall) (vm.Operation, error) {
 		if err := r.checkUsable(); err != nil {
@@ -71,9 +72,9 @@ func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (vm.Opera
 		case op.Writes && r.h.Scope.IsOpen():
 			err = outsideWriteError()
 		case r.h.Scope.IsOpen() && engine.WithinTransaction(r.h.Call.Context()):
-			op.Context = r.h.Scope.Ctx // in the outer transaction, the operation would wait for the inner one to end
+			op.Context = r.h.Scope.Ctx // in the outer transaction of the call, the operation would wait for the inner one
 		default:
-			op.Context = r.h.Call.Context() // outside of transactions, it reads committed data
+			op.Context = r.h.Call.Context() // the operation runs outside of transactions, so it reads committed data
 			op.Prompt = !op.Writes
 		}
 		return op, err

@@ -52,7 +52,8 @@ func (r *jsRepository) bindData(c *engine.Class, id string, data goja.Value) (*i
 	return in, err
 }
 
-// itemValues returns the values to write if a script passes the whole item it as data.
+// itemValues returns the values to write if a script passes an item as the data argument. The parameter it is that
+// item.
 func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	if it.Class.Base() != c.Base() {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
@@ -88,7 +89,7 @@ func heldFiles(value any) any {
 	return uploads[0]
 }
 
-// after contains the options of a write that concern its result.
+// after contains the options of a write that concern the item that the method returns.
 type after struct {
 	load []*engine.Load // objects to load with the result
 	none bool           // option skipResult: return null
@@ -103,8 +104,8 @@ func (r arguments) readAfter(c *engine.Class, v goja.Value) (a after, err error)
 	return a, err
 }
 
-// writeResult returns the result of a write: the stored item, with the objects to load according to the options in a.
-// it and err are the result of the repository.
+// writeResult returns the result of a method that writes. it and err are the result of the repository. If there is
+// no error, the result is the stored item it, with the related objects that a.load lists.
 func (r *jsRepository) writeResult(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (r *jsRepository) writeResult(ctx context.Context, it *engine.Item, err err
 		case err == nil:
 			it = full
 		case engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden:
-			return nil, err // otherwise the item was deleted or may not be read by the account, but the write has succeeded
+			return nil, err // otherwise the item is gone or hidden, but the write has succeeded
 		}
 	}
 	return func() goja.Value { return r.h.ItemObject(it) }, nil

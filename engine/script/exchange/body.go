@@ -19,7 +19,7 @@ type Body struct {
 	Decoded any     // the parsed JSON or form
 	Raw     []byte  // the received bytes; nil for a form with files
 	parts   []*part // the files of a form
-	leave   func()  // tells the Intake that the memory of the body is free again; may be nil
+	leave   func()  // reports to the Intake that the memory of the body is free again; may be nil
 }
 
 // Close removes the temporary files of the body and calls leave.

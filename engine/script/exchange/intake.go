@@ -79,8 +79,8 @@ func (in *Intake) addEntrant(e *entrant) bool {
 	return true
 }
 
-// admitWaiting admits waiting bodies in order as long as they fit. If no body is being processed, it admits the first
-// one whatever its size. The caller must hold in.mu.
+// admitWaiting admits waiting bodies in order as long as they fit. If no body is being processed, it admits the
+// first one even if it is larger than the limit. The caller must hold in.mu.
 func (in *Intake) admitWaiting() {
 	for len(in.waiting) > 0 {
 		e := in.waiting[0]

@@ -13,7 +13,7 @@ import (
 const (
 	maxParameters = 1000 // number of name=value pairs
 	maxNesting    = 5    // number of brackets in a name
-	maxIndex      = 20   // largest index, as in a[20]; a greater index is treated as a name
+	maxIndex      = 20   // largest index of an array, as in a[20]; a greater index counts as the name of a member
 )
 
 // parseQuery parses name=value pairs. Repeated names and a[]=x make arrays, and a[b]=x makes objects. All values are

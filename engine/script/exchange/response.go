@@ -95,7 +95,7 @@ const keptScratch = 64 << 10
 // toJSON returns the JSON of a value in newly allocated memory. It returns false if the value has no JSON.
 func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
 	w := h.writer
-	if w == nil { // a method toJSON of the value has called toJSON again
+	if w == nil { // the writer is in use: it calls a toJSON method of the script, and that method has led here
 		w = js.NewWriter(h.Realm, h.Limits.Response, h.Limits.Depth)
 	}
 	h.writer = nil

@@ -40,11 +40,12 @@ var errorBases = []string{
 	"auth", "conditions", "data-repo", "data-source", "file-storage", "front-end", "meta-repo", "validation", "workflow",
 }
 
-// memberModule returns a module whose exports are a member of another module: the member name of the module of.
+// memberModule returns a module whose exports are one member of the exports of another module. of is the name of the
+// other module, and name is the name of the member.
 func memberModule(of, name string) module { return module{of: of, member: name} }
 
-// moduleSpellings maps names of modules in framework 5 to their names in framework 4. If the new name is only the old
-// name after @iondv/, the module is not listed. It also contains the name by which the locales of moment require
+// moduleSpellings maps names of modules in framework 5 to their names in framework 4. It does not list modules for
+// which the new name is @iondv/ and the old name. It also contains the name with which the locales of moment require
 // moment.
 func moduleSpellings() map[string]string {
 	all := map[string]string{

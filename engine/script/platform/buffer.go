@@ -126,8 +126,8 @@ func (p byteFunctions) swapBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// widenBytes copies the bytes of a number to the end of eight bytes, most significant byte first. If little is true,
-// b has the least significant byte first.
+// widenBytes extends a number to eight bytes, with the most significant byte first. If little is true, the least
+// significant byte is first in b.
 func widenBytes(b []byte, little bool) (w [8]byte) {
 	for i, c := range b {
 		if little {

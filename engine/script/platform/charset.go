@@ -49,7 +49,7 @@ func (d *decoder) decode(b []byte, last bool) goja.Value {
 	}
 	units := make([]uint16, len(b))
 	for i, c := range b {
-		units[i] = uint16(c) // for bytes without a character
+		units[i] = uint16(c) // used if the charset assigns no character to the byte
 		if r := single[d.charset].DecodeByte(c); r != utf8.RuneError {
 			units[i] = uint16(r)
 		}
@@ -127,8 +127,8 @@ func partialLength(b []byte) (n int, open bool) {
 	return n, false
 }
 
-// validUTF8 returns b as text. It replaces each invalid sequence by U+FFFD. The second result is true if there was
-// one.
+// validUTF8 returns b as text. It replaces each invalid sequence by U+FFFD. The second result is true if b contained
+// an invalid sequence.
 func validUTF8(b []byte) (string, bool) {
 	if utf8.Valid(b) {
 		return string(b), false

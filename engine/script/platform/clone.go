@@ -142,8 +142,8 @@ func (c *cloner) copyProperties(from, to *goja.Object) {
 	}
 }
 
-// cloneView copies a typed array or a DataView together with its whole buffer. length is the name of the property
-// with its length.
+// cloneView copies a typed array or a DataView, and with it the whole buffer that it shows. length is the name of
+// the property that contains the length of the view.
 func (c *cloner) cloneView(o *goja.Object, length string) goja.Value {
 	buffer := c.cloneValue(o.Get("buffer"))
 	return c.constructCopy(o, o.GetSymbol(goja.SymToStringTag).String(), buffer, o.Get("byteOffset"), o.Get(length))

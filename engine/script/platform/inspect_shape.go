@@ -19,7 +19,7 @@ type shape struct {
 	elements func(level int) []string // texts of contents that are not properties, such as entries of a Map; may be nil
 	keys     []string                 // names of the properties to print
 	symbols  []*goja.Symbol
-	bare     bool // without contents, print only the prefix
+	bare     bool // if there are no contents, print only the prefix, without brackets
 	list     bool
 }
 
@@ -110,8 +110,8 @@ func (i *inspector) tagOf(o *goja.Object) (tag string) {
 	return tag
 }
 
-// setTitle sets the prefix to the name of the class and the size, such as "Map(2) ". If the object has no class, the
-// prefix contains ordinary, the name of its kind, instead.
+// setTitle sets the prefix to the name of the class and the size, such as "Map(2) ". ordinary is the name of the
+// kind of object, such as "Map". It is used if the object has no class, as in "[Map: null prototype] ".
 func (s *shape) setTitle(ordinary, size string) {
 	name := s.class
 	if name == "" {

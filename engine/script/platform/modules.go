@@ -20,7 +20,7 @@ type module struct {
 	build  builder // creates the exports, if there is no file
 	own    string  // name for Host.Own, if the host provides the exports
 
-	of, member string // another module, and its member that is the exports
+	of, member string // the exports are the member with the name member of the exports of the module of
 }
 
 // moduleLists returns the built-in modules by canonical name (see canonicalName). There is one list for each origin,

@@ -119,9 +119,9 @@ func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	return b
 }
 
-// arrayBuffer returns a JavaScript ArrayBuffer with b as its memory. The caller must not use b afterwards.
-// arrayBuffer also installs the guards for ArrayBuffer and typed arrays (see package sandbox), which the script can
-// use from now on.
+// arrayBuffer returns a JavaScript ArrayBuffer with b as its memory. The caller must not use b afterwards. From the
+// ArrayBuffer, a script can reach the built-ins ArrayBuffer and typed arrays. So arrayBuffer also installs the
+// guards for them (see package sandbox).
 func (p *Platform) arrayBuffer(b []byte) goja.Value {
 	p.host.Provide("ArrayBuffer")
 	return p.js.ToValue(p.js.NewArrayBuffer(b))

@@ -26,8 +26,8 @@ type needs uint64
 // Needs is the set of patches that a source text needs.
 type Needs struct{ set needs }
 
-// NeedsOf searches a source text for the words of the patches. If all is true, the text compiles code at run time, so
-// it may need any patch, and NeedsOf returns all.
+// NeedsOf returns the patches whose words occur in a source text. The parameter all means that the text can compile
+// code at run time, as with eval. Such code may need any patch, so NeedsOf then returns all patches.
 func NeedsOf(text string, all bool) Needs {
 	var n Needs
 	for i, p := range patchTable {

@@ -37,8 +37,8 @@ type logTable struct {
 	at     map[string]int // index in header by name of the column
 	fixed  bool           // do not add columns
 	rows   [][]string
-	values []string // by row: the value, if it is not an object
-	plain  bool
+	values []string // by row: the text of the value if it is not an object, otherwise ""
+	plain  bool     // a row is a value that is not an object, so the table has the column "Values"
 }
 
 // columnIndex returns the index of a column in t.header. It adds the column if it does not exist. It returns -1 if

@@ -8,8 +8,8 @@ import (
 )
 
 // webURL is a URL as defined by the WHATWG URL Standard. Both the checks of fetch and the requests use this parser,
-// so that they agree with each other and with browsers about the host of a URL. The time of the parser must grow
-// linearly with the text, because a script cannot be interrupted in it.
+// so that they agree with each other and with browsers about the host of a URL. The watchdog cannot interrupt a
+// script while it parses a URL. Therefore the time for parsing must grow only linearly with the length of the text.
 type webURL struct {
 	scheme             string
 	username, password string // percent-encoded

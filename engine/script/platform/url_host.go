@@ -72,8 +72,8 @@ func endsInNumber(s string) bool {
 	return ok
 }
 
-// ipv4Number parses a number that is decimal, octal (with the prefix 0) or hexadecimal (0x). If it is too large for
-// an address, so is the result.
+// ipv4Number parses a number that is decimal, octal (with the prefix 0) or hexadecimal (0x). If the number does not
+// fit into 40 bits, the result is 2^40-1, which is too large for an IPv4 address.
 func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {

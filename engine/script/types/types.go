@@ -249,8 +249,8 @@ func isLetter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '$'
 }
 
-// interfaceName returns a name for the interface of a class. The name differs from all names in taken, to which it is
-// added.
+// interfaceName returns a name for the interface of a class. The name differs from all names in taken. interfaceName
+// adds the new name to taken.
 func interfaceName(name string, taken map[string]bool) string {
 	mapped := strings.Map(func(r rune) rune {
 		if isLetter(r) || r >= '0' && r <= '9' {

@@ -109,8 +109,8 @@ func (f *Failure) addFrame(v *VM, name string, p file.Position) {
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// maxStack is the length of the part of the stack property that is parsed, in bytes from the end. The property begins
-// with the message, which can be of any length.
+// maxStack limits the part of the stack property that is parsed: only the last maxStack bytes. The property begins
+// with the message of the error, which can have any length.
 const maxStack = 64 << 10
 
 // locateText adds the stack frames that it finds in the text of the stack property of an Error.
@@ -184,8 +184,8 @@ var (
 	unknownGlobal = regexp.MustCompile(`^ReferenceError: (\w+) is not defined$`)
 )
 
-// suggestName returns a question with the name of restsrv that is most like the misspelt
-// name in a message, or "" if the message is not about a name or no name is like it.
+// suggestName returns a question that suggests the name of restsrv most similar to the misspelt name in an error
+// message. It returns "" if the message is not about a misspelt name, or if no name is similar.
 func suggestName(message string) string {
 	if m := unknownMember.FindStringSubmatch(message); m != nil {
 		return engine.DidYouMean(m[1], types.Methods())

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// exclusiveVMs is the maximum number of VMs if each VM takes only one call at a time, unless the service sets
-// limits.VMs. In measurements, more VMs did not increase the throughput.
+// exclusiveVMs is the maximum number of VMs of a group in which each VM takes only one call at a time. If the
+// service sets limits.VMs, that limit applies instead. In measurements, more VMs did not increase the throughput.
 const exclusiveVMs = 64
 
 // group is the set of VMs of one version of a service. It creates VMs under load, up to a limit, and removes VMs that
@@ -130,8 +130,8 @@ func (g *group) assignSlots() {
 	}
 }
 
-// spawnPause is the time after a failed creation of a VM in which the group creates no other VM, if it has one at
-// all.
+// spawnPause is the time for which a group with VMs creates no other VM after the creation of a VM has failed. A
+// group without VMs does not pause.
 const spawnPause = time.Second
 
 // pickVM returns a VM with a free slot, preferably an idle one. spawn is true if the group should create a VM
@@ -384,8 +384,9 @@ func (g *group) Close() {
 	}
 }
 
-// acquireUrgent returns a VM for a call whose result a write of the repository waits for. It never waits for a slot,
-// because other calls on the VMs may wait for the same write. It may therefore exceed the limits of the group.
+// acquireUrgent returns a VM for a call on which a write of the repository depends. It never waits for a slot: the
+// calls that use the VMs may wait for the same write, so neither could continue. Therefore it may exceed the limits
+// of the group.
 func (g *group) acquireUrgent() (*VM, error) {
 	if v := g.atOnce(); v != nil {
 		return v, nil

@@ -29,9 +29,9 @@ var ancestorErrors = map[string]ancestorError{
 	"denied": {"data-repo.noperm", func(*engine.Error) engine.Fields { return engine.Fields{} }},
 }
 
-// setLegacyCode adds code, params and getMessage to the JavaScript Error o of e, if the service is based on IONDV's
-// Service class. Such services check these codes. If the script has required IonError, o becomes an instance of it.
-// The message does not change.
+// setLegacyCode adds the members code, params and getMessage to o, the JavaScript Error for e. It does so only for
+// services that are based on IONDV's Service class, because these check the codes of IONDV. If the script has
+// required IonError, o becomes an instance of it. The message of o does not change.
 func (h *VM) setLegacyCode(o *goja.Object, e *engine.Error) {
 	known, ok := ancestorErrors[e.Reason]
 	if !ok || !h.Service.Legacy {

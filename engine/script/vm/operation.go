@@ -76,12 +76,12 @@ type pending struct {
 	reject  func(any) error
 }
 
-// run executes the operation and queues the turn that settles its promise. See VM.Do for patient; it is false on the
-// goroutine of the request.
+// run executes the operation and queues the turn that settles its promise. patient is the parameter of VM.Do. It is
+// false if run is called on the goroutine of the request.
 func (p *pending) run(patient bool) {
 	build, err := runOperation(p.Context, p.Operation)
 	if c := p.call; !patient && p.Context.Err() != nil {
-		c.endLate() // the goroutine of the call could not handle the end of the context meanwhile
+		c.endLate() // this goroutine ran the operation, so it could not notice the end of the context
 		return
 	}
 	p.h.Do(Task{p.call, func() error { return p.settle(build, err) }}, patient)

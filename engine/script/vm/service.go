@@ -54,8 +54,8 @@ func (s *Service) WarnOf(key, text string, args ...any) {
 	}
 }
 
-// Data returns the repository of the global dataRepo: the repository of the option dataRepo, if it is set, or the
-// default.
+// Data returns the repository behind the global dataRepo of scripts. This is the repository of the option dataRepo,
+// or the default if the option is not set.
 func (s *Service) Data() engine.Repository {
 	if named, ok := s.Options["dataRepo"].(engine.Repository); ok {
 		return named
@@ -63,8 +63,8 @@ func (s *Service) Data() engine.Repository {
 	return s.Env.Data
 }
 
-// Metadata returns the repository of the global metaRepo: the repository of the option metaRepo, if it is set, or the
-// default.
+// Metadata returns the repository behind the global metaRepo of scripts. This is the repository of the option
+// metaRepo, or the default if the option is not set.
 func (s *Service) Metadata() engine.MetaRepository {
 	if named, ok := s.Options["metaRepo"].(engine.MetaRepository); ok {
 		return named
@@ -142,7 +142,8 @@ func (v *VM) RunLoad(start func(*Loading) error) error {
 	}
 }
 
-// loadWait is the time that an async _route may take, as a multiple of the CPU limit for loading.
+// loadWait limits the time in which a module must load, in particular the promise of an async function _route. It is
+// a multiple of the CPU limit for loading.
 const loadWait = 5
 
 // Fault returns an error about the main file of the service, without a position.

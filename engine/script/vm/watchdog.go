@@ -47,9 +47,8 @@ func (k *clock) begin(limit time.Duration) {
 	k.mu.Unlock()
 }
 
-// end ends the turn. took is the duration of the turn. late is nil if the turn stayed within its limits; otherwise it
-// is the reason why the turn was interrupted, or should have been. After end, an interrupt cannot hit this turn any
-// more.
+// end ends the turn. took is the duration of the turn. late is nil if the turn stayed within its limits. If the turn
+// was interrupted or should have been, late is the reason. After end, an interrupt cannot hit this turn any more.
 func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,9 +74,9 @@ func (k *clock) expired() error {
 	return k.overLimit(time.Now())
 }
 
-// overLimit is expired at the time now. The caller must hold k.mu. If the process is delayed, the clock of the
-// regular expressions lags too, and an expression can time out too early by this lag. overLimit assumes that the lag
-// is the same as the lag of the watchdog.
+// overLimit returns the reason why the turn must end at the time now, or nil. The caller must hold k.mu. If the
+// process is delayed, the clock of the regular expressions lags behind, and an expression can time out too early by
+// this lag. overLimit assumes that this lag is the same as the lag of the watchdog.
 func (k *clock) overLimit(now time.Time) error {
 	if k.hit != nil || !k.matches {
 		return k.hit

@@ -13,8 +13,8 @@ const (
 	queueLength = 2048                 // waiting writes of all accounts
 	heavyWrite  = 4 * time.Millisecond // if the jobs of an account or network take this long on average, they are heavy
 	heavyRows   = 100                  // where each write has its own commit, a write is heavy only if it has this many statements and changed rows
-	// Before the queue starts a heavy write of an account that has used more, it waits this long for the next write of
-	// an account that was just answered.
+	// An account that was just answered may send its next write soon. Before the queue starts a heavy write of
+	// another account that has used more writer time, it waits this long for that next write.
 	comebackTime = 1500 * time.Microsecond
 )
 
@@ -23,9 +23,9 @@ const (
 // engine/share). When a key that was idle has a job again, its usage is raised to that of the key served last, so that
 // it does not go first for a long time.
 //
-// If a client sends its next write only after the previous one was answered, its line is empty for a moment. Without a
-// countermeasure, heavy writes of other keys would always go first. Therefore the queue waits a moment for such a
-// client (anticipatory scheduling).
+// If a client sends its next write only after the previous one was answered, its line is empty for a moment. In this
+// moment, the queue would always start a heavy write of another key, for which the client would have to wait.
+// Therefore the queue waits a moment for the next write of such a client (anticipatory scheduling).
 //
 // Heavy writes of one key may run at the same time, up to the field heavies. While other accounts use the database,
 // they run one after the other, with rests between them (rest.go).

@@ -52,8 +52,9 @@ func newReaders(db *sqldb.Database, cfg Config, trace func(string)) *readers {
 	return rs
 }
 
-// abandonedAfter is how much longer than Config.ReadTime a statement may run in the database. It ends statements that
-// this process can no longer end, because it has died or the network is broken.
+// abandonedAfter is added to Config.ReadTime. The sum is a time limit that the database itself enforces for each
+// statement. Normally this process ends a statement earlier, after Config.ReadTime. The database must do so if the
+// process cannot, because it has died or the network is broken.
 const abandonedAfter = 5 * time.Second
 
 func (rs *readers) newSession() *Session {

@@ -172,8 +172,8 @@ func (rs *readers) enterQuick(ctx context.Context, name uint64) (share.Grant, er
 
 // meter measures the work of one read, and decides when the read must leave the quick lane, rest or end. It belongs to
 // a session and is used again for each read by ReadMetered.
-type meter struct { // the session serves a read by ReadMetered; otherwise meter does nothing
-	on      bool
+type meter struct {
+	on      bool        // the session serves a read by ReadMetered; otherwise meter does nothing
 	stopped atomic.Bool // the read was ended, so no further statement may start
 
 	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
@@ -370,9 +370,9 @@ func (m *meter) moveToScan(s *Session, grant share.Grant) bool {
 	return moved
 }
 
-// offerTurn passes the place of a read to another account that waits for a place and has used the scan lane less, and
-// waits until the read gets a place again. If the read cannot be suspended, it continues. offerTurn returns false if
-// the read must end.
+// offerTurn lets another account use the place of this read for a while. It does so if another account waits for a
+// place and has used the scan lane less. Then offerTurn waits until this read gets a place again. If the read cannot
+// be suspended, it continues. offerTurn returns false if the read must end.
 func (m *meter) offerTurn() bool {
 	sc := m.readers.Scans
 	key := share.Key(m.ctx)
@@ -439,9 +439,9 @@ type slowStatements struct {
 	names map[uint64]struct{}
 }
 
-// NameStatement returns a number that identifies a kind of read: the text of the statement, the links that are loaded
-// with its items, and the magnitude of most, the maximum number of items, where -1 means all. most is needed because
-// the text is the same for a page of 5 items and for a page of 1,000.
+// NameStatement returns a number that identifies a kind of read. It is computed from the text of the statement, from
+// the links that are loaded with its items, and from the magnitude of most. most is the maximum number of items,
+// where -1 means all. It is included because the text is the same for a page of 5 items and for a page of 1,000.
 func (sc *scans) NameStatement(text string, load []*engine.Load, most int) uint64 {
 	if sc == nil {
 		return 0

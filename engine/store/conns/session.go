@@ -92,9 +92,9 @@ func (s *Session) Prepare(text string) (*sql.Stmt, error) {
 	return s.PrepareIn(&s.kept, keptStatements, text, nil)
 }
 
-// PrepareIn returns the prepared statement that is stored in the cache kept under a name. If there is none, it prepares
-// the text that make returns, or the name itself if make is nil. limit is the maximum number of statements in the
-// cache.
+// PrepareIn returns a prepared statement. kept is the cache of statements to use, limit is the maximum number of
+// statements in it, and name is the key of the statement. If the cache does not have the statement, PrepareIn
+// prepares the text that make returns, or the name itself if make is nil.
 func (s *Session) PrepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
 	if s.trace != nil {
 		s.trace(name)
@@ -262,8 +262,8 @@ func (s *Session) MarkDelivered() {
 	}
 }
 
-// endStep ends the statement that runs on the connection. It does nothing and returns false if over is set, which
-// s.ending guards, or if there is no connection.
+// endStep ends the statement that runs on the connection, and returns true. If *over is true, or if there is no
+// connection, it returns false and does nothing. s.ending guards *over.
 func (s *Session) endStep(over *bool) bool {
 	s.ending.Lock()
 	defer s.ending.Unlock()

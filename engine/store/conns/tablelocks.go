@@ -315,8 +315,9 @@ func (l *tableLocks) passSlowly(ctx context.Context, use TableUse, run func(p *p
 	}
 }
 
-// enterTable waits until the request may use a table: either the table is unlocked, or the request gets the place of
-// the one that waits in the database. When the table is unlocked, all requests that wait without a connection continue.
+// enterTable waits until the request may run its statement on a table. One reason is that the table is unlocked:
+// then all requests that wait without a connection continue. The other reason is that the request has got the place
+// of the table, which only one request can have: its statement may then wait in the database.
 func (p *passage) enterTable(ctx context.Context, use TableUse) error {
 	l := p.locks
 	for {

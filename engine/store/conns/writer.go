@@ -179,8 +179,8 @@ func (w *writer) serveJob(s *Session, j *job) {
 }
 
 // runBatch runs first and then waiting jobs, and commits them together. It stops before a job that needs a commit of
-// its own. Jobs that fail get their error after the commit, because the reason may be data that another job of the
-// batch has written: the caller must not learn of this data before the commit.
+// its own. A job can fail because of data that another job of the batch has written. A caller must not see such an
+// error before this data is committed, so the errors of these jobs are returned after the commit.
 func (w *writer) runBatch(s *Session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.Jobs)
@@ -305,8 +305,8 @@ func (w *writer) attemptWatched(s *Session, j *job) error {
 	return unwatch(w.attemptJob(s, j))
 }
 
-// inTransaction is like attemptWatched, for work in an open transaction. It returns an error if the connection was
-// lost, because the transaction is lost with it.
+// inTransaction runs the work of j in an open transaction, as attemptWatched does. It also returns an error if the
+// connection was lost, because the transaction is lost with it.
 func (w *writer) inTransaction(s *Session, j *job) error {
 	err := w.attemptWatched(s, j)
 	if err == nil && s.Conn == nil {

@@ -155,9 +155,10 @@ func declaresAgain(c *engine.Class, reference *engine.Property) bool {
 	return false
 }
 
-// served makes it possible that one statement loads a reference which two classes of a tree declare separately. If one
-// of others loads a property with the name of l's, and class c only declares that property again (see declaresAgain),
-// served returns l as a load of that property, to be merged with the other load. Otherwise it returns l.
+// served returns the load to use instead of l, so that one statement can load a reference that two classes declare
+// separately. If one of the other loads is for a property with the same name, and class c only declares that
+// property again (see declaresAgain), the result is l as a load of that property. The caller can then merge it with
+// the other load. Otherwise the result is l.
 func served(c *engine.Class, l *engine.Load, others []*engine.Load) *engine.Load {
 	for _, other := range others {
 		if other.Property.Name == l.Property.Name && !sameProperty(other.Property, l.Property) && declaresAgain(c, other.Property) {

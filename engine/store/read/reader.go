@@ -114,9 +114,10 @@ func (s *Reader) GetFor(ctx context.Context, p *layout.Plan, id string, how Gett
 	return it, nil
 }
 
-// AbsentError returns the error for an item that a guarded statement did not find. It is Denied if the account may read
-// the whole class but lacks the permission may for this item; otherwise it is the error for a missing item. If the
-// account has the permission for the item now, the item was created after the statement, so it counts as missing.
+// AbsentError returns the error for an item that a statement with the conditions of the account did not find. If the
+// account may read the whole class but does not have the permission may for this item, the error is Denied.
+// Otherwise it is the error for a missing item. If the account has the permission when AbsentError checks it, the
+// item was created after the statement, so it counts as missing.
 func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, may engine.Permission, id string) error {
 	f := g.RowFilter(may, p.Class)
 	if f == nil || g.RowFilter(engine.MayRead, p.Class) != nil {
@@ -140,7 +141,8 @@ func (s *Reader) AbsentError(r *conns.Session, p *layout.Plan, g *rights.Guard, 
 	return g.NoItem(p.Class, id)
 }
 
-// One loads the item with a key into it. text is a statement with the key as its arguments, such as Texts.Get.
+// One reads the item with a key into the parameter it. text is a statement whose arguments are the key, such as
+// Texts.Get. found is false if there is no such item.
 func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = sqldb.Encode(key[i])
@@ -157,7 +159,8 @@ func One(r *conns.Session, ctx context.Context, text string, p *layout.Plan, it 
 	return Fetch(r, ctx, st, p, it, key)
 }
 
-// OneHeld is like One, and appends a lock clause to the statement. lock is "" if the item need not be locked.
+// OneHeld does the same as One, with the lock clause lock at the end of the statement. lock is "" if the item need
+// not be locked.
 func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout.Plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
 		return One(r, ctx, text, p, it, key)
@@ -175,7 +178,8 @@ func OneHeld(r *conns.Session, ctx context.Context, text, lock string, p *layout
 	return found, err
 }
 
-// Fetch runs a statement that returns the columns Texts.Selected of at most one row, and loads the row into it.
+// Fetch runs a statement that returns at most one row with the columns Texts.Selected, and reads the row into the
+// parameter it. The result is false if there is no row.
 func Fetch(r *conns.Session, ctx context.Context, st *sql.Stmt, p *layout.Plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {

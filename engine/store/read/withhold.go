@@ -10,9 +10,9 @@ import (
 const maxAgain = 3
 
 // ComputeAgain computes those attributes of items that are withheld from the account (see package rights). The items
-// were found or loaded for a formula, and have the stored values. If the lookup is nested more than maxAgain levels
-// deep, the attributes become null. Each item is computed only once, even in a transaction, because there are no writes
-// in the meantime.
+// are the result of a lookup for a formula, so they have the stored values. If the lookup is nested in maxAgain
+// others, the attributes become null instead. ComputeAgain stores the values that it computes, so that an item that
+// occurs again is not computed again. It does so even in a transaction, because no write happens during the call.
 func (l *Lookups) ComputeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.Guard
 	if g == nil || len(g.RowsRead) == 0 {
@@ -46,7 +46,7 @@ func (l *Lookups) ComputeAgain(ctx context.Context, items []*engine.Item) error 
 		return err
 	}
 	for i, it := range work {
-		values, ok := l.kept.again[l.againOf(it)] // the item may have been found twice
+		values, ok := l.kept.again[l.againOf(it)] // the same item may occur twice in work
 		if !ok {
 			err := l.reader.ComputeItems(ctx, work[i:i+1], l)
 			if err != nil && engine.CodeOf(err) != engine.Invalid {

@@ -41,9 +41,9 @@ func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permis
 	return g.checkValues(c, v)
 }
 
-// CheckReclass returns Denied if the account may not change the class of item it to the class to. The account must be
-// allowed to create items of the new class. It must also be allowed to read all attributes that the new class lacks:
-// otherwise the answer, which depends on their values, would disclose whether they have a value. read reports whether
+// CheckReclass returns Denied if the account may not move the item it to the class to. The account must be allowed
+// to create items of the new class. It must also be allowed to read all attributes that the new class lacks: whether
+// the move succeeds depends on their values, so it would disclose whether they have a value. read reports whether
 // the account may read the item.
 func (g *Guard) CheckReclass(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {

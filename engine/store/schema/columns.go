@@ -34,7 +34,8 @@ func (u *upgrader) createAll(tables []*layout.Table) error {
 	return nil
 }
 
-// defineTable returns the statements that create a table, and queues its rows of the memory (see rememberRow).
+// defineTable returns the statements that create a table. It also queues the rows of MemoryTable that describe the
+// table (see rememberRow).
 func (u *upgrader) defineTable(t *layout.Table) []string {
 	text := " " + u.dialect.ColumnType(engine.String)
 	columns := "CREATE TABLE " + t.Quoted + " (" + layout.SeqColumn + " " + u.traits.Sequence +
@@ -83,7 +84,8 @@ func (u *upgrader) recreateTable(t *layout.Table) error {
 	return u.createAll([]*layout.Table{t})
 }
 
-// dropTable drops a table that has no rows, and its extras and rows of the memory.
+// dropTable drops a table that has no rows. It also drops the extras of the table (see layout.Extra), and deletes
+// its rows of MemoryTable.
 func (u *upgrader) dropTable(name string) error {
 	if err := u.dropExtras(name, true); err != nil {
 		return err
@@ -240,7 +242,7 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 			indexes = "?"
 		}
 		return u.updateIndex(t, col, indexes)
-	} // an index may use the column; updateExtras creates it again
+	}
 	n, err := u.countRows(t.Quoted + " WHERE " + col.Quoted + " IS NOT NULL")
 	if err != nil {
 		return err
@@ -252,7 +254,7 @@ func (u *upgrader) updateColumn(t *layout.Table, col *layout.Column) error {
 	if err := u.dropIndexes(t, col); err != nil {
 		return err
 	}
-	if err := u.dropExtras(t.Name, false); err != nil { // an index may use the column; extras creates it again
+	if err := u.dropExtras(t.Name, false); err != nil { // an index may use the column; updateExtras creates it again
 		return err
 	}
 	if err := u.exec("ALTER TABLE ", t.Quoted, " DROP COLUMN ", col.Quoted); err != nil {

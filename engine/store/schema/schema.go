@@ -365,8 +365,8 @@ func (u *upgrader) writeMemory() error {
 	return nil
 }
 
-// MemoryTable records the classes as they are stored. It has one row for each property, and for each class one row
-// without a property, whose kind is the key.
+// MemoryTable records the classes as they are stored. It has one row for each property of a class. For each class,
+// it also has a row with an empty property; the column kind of this row describes the key of the class.
 const MemoryTable = `"##schema"`
 
 const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + MemoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`

@@ -5,11 +5,12 @@ import (
 	"errors"
 )
 
-// fewStatements is the minimum number of statements for which createTables sets rows aside, because this has a cost too
-// (see startAside).
+// fewStatements is the number of statements from which createTables sets rows of sqlite_schema aside (see
+// startAside). For fewer statements, setting rows aside costs more time than it saves.
 const fewStatements = 50
 
-// asideEvery is the number of statements after which createTables sets the new rows of sqlite_schema aside.
+// asideEvery is the number of statements after which createTables again sets the new rows of sqlite_schema aside
+// (see startAside).
 const asideEvery = 100
 
 // SQLite searches the whole list of tables and indexes, sqlite_schema, after each statement that adds to it. The time

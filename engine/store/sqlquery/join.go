@@ -163,8 +163,8 @@ func (b *Builder) membersOf(owner *Source, p *engine.Property) (m memberSource) 
 	return m
 }
 
-// walkPath follows the references and collections of a path and returns the source at its end. If the path contains a
-// collection, the condition that is being written extends to its members (see atom).
+// walkPath follows the references and collections of a path and returns the source at its end. If the path contains
+// a collection, walkPath adds the members of the collection to b.atom, the condition that is being written.
 func (b *Builder) walkPath(src *Source, steps []*engine.Property) *Source {
 	for _, p := range steps {
 		if b.err != nil {
@@ -270,8 +270,9 @@ func (a *atom) add(of memberOf, m memberSource) {
 	a.members[of] = m.member
 }
 
-// writeQuantified writes the condition that write writes. If that condition uses collections, it is true if it is true
-// for at least one choice of members: the members are added in an EXISTS. If negated is true, the opposite is written.
+// writeQuantified calls write, which writes a condition. If the condition uses collections, writeQuantified wraps it
+// in an EXISTS over their members: the result is true if the condition is true for at least one choice of members.
+// If negated is true, the opposite is written.
 func (b *Builder) writeQuantified(negated bool, write func()) {
 	outer := b.atom
 	b.atom = &atom{}
