@@ -39,12 +39,12 @@ type target struct {
 	files []string // nil for all
 	tests []string // packages; nil for dir alone
 	skip  string   // tests to leave out
-	split string   // a test whose subtests, two levels down, are selected one by one: they must be independent
+	split string   // a test with independent subtests: not the test itself but each subtest two levels down is selected
 	part  bool     // the arguments name some of the files: the share of killed mutants is not checked
 }
 
-// The databases behave alike by the conformance suite, so SQLite is enough. The
-// store's suite runs three times; once is enough here.
+// The conformance suite shows that all databases behave alike, so these tests use SQLite alone. The store runs this
+// suite in three tests. Two of them, TestInTransactions and TestJournaled, are skipped here.
 var targets = []target{
 	{dir: "engine/access"},
 	{dir: "engine/acl"},
@@ -90,9 +90,9 @@ func main() {
 	}
 }
 
-// chosen returns the targets that the arguments name and those with files that
-// differ from a revision, limited to these files. It returns all targets if neither
-// is given.
+// chosen returns the targets to run. args names directories (all files of the target) or single files. If since is a
+// revision, the files that differ from it are added. A target is limited to these files, unless args names its
+// directory. If both are empty, chosen returns all targets.
 func chosen(args []string, since string) (some []target) {
 	if len(args) == 0 && since == "" {
 		return targets
@@ -181,8 +181,8 @@ func survey(t target, work string, p *plan) {
 	slices.SortStableFunc(p.Tests, func(a, b test) int { return cmp.Compare(a.Took, b.Took) })
 }
 
-// leaves returns the names of the tests that passed according to the output: top
-// level tests, and instead of split its subtests.
+// leaves returns the names of the tests that passed according to the output. These are the top level tests; for the
+// test split, they are its subtests two levels down.
 func leaves(out, split string) (names []string) {
 	for _, m := range regexp.MustCompile(`(?m)^ *--- PASS: (\S+) `).FindAllStringSubmatch(out, -1) {
 		top, _, _ := strings.Cut(m[1], "/")
@@ -240,7 +240,7 @@ func find(functions []function, line int) string {
 	return ""
 }
 
-// reached returns the functions that a coverage profile counts as executed.
+// reached returns the functions of which a coverage profile counts a line as executed.
 func reached(profile, dir string, functions map[string][]function) map[string]bool {
 	b, err := os.ReadFile(profile)
 	check(err)
@@ -380,7 +380,8 @@ func mutated(p plan, dir string) string {
 	return ""
 }
 
-// differs returns the line of the first token that differs, 0 if all are equal.
+// differs compares two versions of a source token by token. It returns the line in was of the first different token, or
+// 0 if all tokens are equal.
 func differs(was, is []byte) int {
 	files := token.NewFileSet()
 	scan := func(source []byte) (*scanner.Scanner, *token.File) {

@@ -261,8 +261,9 @@ func (s *acceptor) respond(ctx context.Context, r *service.Request, c service.Co
 	return service.JSON(append(b, ']')), nil
 }
 
-// readRecords reads all elements and converts them to records. each has the fields that all records
-// have in common. unknown contains the unknown attributes, each once and at most 100.
+// readRecords reads all elements and converts them to records. The parameter each is a record with
+// the fields that all records have in common. unknown contains the unknown attributes, each once
+// and at most 100.
 func (s *acceptor) readRecords(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
@@ -358,8 +359,8 @@ func (s *acceptor) readRecord(ctx context.Context, rec *engine.Record, element a
 	return unknown, checkID(rec)
 }
 
-// checkID checks the length of an _id if the key of the class is a guid, which the _id then
-// replaces.
+// checkID checks the length of an _id that replaces the key of the class. This is the case if the
+// key is a guid and the element has no value for it. In other cases it returns nil.
 func checkID(rec *engine.Record) error {
 	key := rec.Class.KeyProperties()
 	if len(key) != 1 || key[0].Type != engine.GUID || rec.Values[key[0].Index] != engine.Absent {

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// converterName returns the name of the converter that the request selects, or "". IONDV uses the
-// second header.
+// converterName returns the name of the converter that the request selects, or "". Clients of IONDV
+// send the header Ion-Converter instead of Svc-Converter.
 func converterName(r *service.Request) string {
 	for _, h := range [...]string{"Svc-Converter", "Ion-Converter"} {
 		if name := r.Header.Get(h); name != "" {

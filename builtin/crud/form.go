@@ -18,7 +18,7 @@ type form struct {
 	storage engine.FileStorage
 	fields  engine.Fields
 	files   int            // number of files so far
-	lists   map[string]int // by attribute: index in fields of its list of files
+	lists   map[string]int // index in fields of the list of files of an attribute, by its name
 }
 
 // readParts returns the parts of the body as fields: text, and *engine.Upload for files, which are

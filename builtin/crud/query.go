@@ -120,8 +120,9 @@ func (l *listing) addFilter(v any) error {
 	return nil
 }
 
-// addAttribute adds the condition for a parameter with the name of an attribute or a path: it must
-// be equal to one of the values. If the class does not have the attribute, no object matches.
+// addAttribute adds a condition for a parameter that is named after an attribute or a path, such as
+// status=open. It matches the objects in which this attribute is equal to one of the values. If the
+// class does not have the attribute, no object matches.
 func (l *listing) addAttribute(name string, values []string) error {
 	list := make([]any, len(values))
 	for i, v := range values {

@@ -21,9 +21,9 @@ type room struct {
 var errNoRoom error = &engine.Error{Code: engine.Unavailable, Reason: "answer-bytes",
 	Message: "the answers of other requests leave no memory for an answer of this size; try again later"}
 
-// appendItem appends the JSON of an item to b. If necessary, it reserves more memory. If that is
-// not free, the error is errNoRoom. If the answer would exceed engine.MaxAnswer, the error is
-// Invalid.
+// appendItem appends the JSON of an item to b. If the reservation is too small, it reserves more
+// memory. The error is errNoRoom if that memory is not free, and Invalid if the answer would exceed
+// engine.MaxAnswer.
 func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([]byte, error) {
 	start := len(b)
 	for {
@@ -42,9 +42,9 @@ func (r *room) appendItem(b []byte, it *engine.Item, only *engine.Projection) ([
 	}
 }
 
-// waitForMemory waits until more memory is free, and reserves it: twice as much as appendItem tried
-// to reserve, or likely, the expected length of the answer, if that is more. The caller must then
-// make the answer again from the start.
+// waitForMemory waits until more memory is free, and reserves it. It reserves twice as much as
+// appendItem tried to reserve. If the expected length of the answer (likely) is more, it reserves
+// that length. The caller must then make the answer again from the start.
 func (r *room) waitForMemory(likely int) error {
 	next := min(max(4*r.most, likely), engine.MaxAnswer)
 	if err := r.memory.Wait(next); err != nil {
@@ -55,8 +55,9 @@ func (r *room) waitForMemory(likely int) error {
 }
 
 // sizes remembers the length of lists, so that memory for a long list can be reserved before the
-// list is read. It is a hash table with one entry for each hash. Lists with the same hash share an
-// entry; if it is too small for a list, the list reserves more memory while it grows.
+// list is read. It is a hash table with a fixed number of entries. Lists with the same hash share
+// an entry, so the remembered length can be wrong. If it is too small, the reservation grows while
+// the list is read.
 type sizes struct {
 	seed   maphash.Seed
 	places [1 << 10]atomic.Uint64 // bytes of an item << 32 | number of items in the list; 0 if unknown
@@ -67,9 +68,9 @@ func newSizes() *sizes {
 	return &sizes{seed: maphash.MakeSeed(), first: share.New(share.Config{Name: "lists of unknown length", Capacity: 4, PerKey: 1, MaxWait: 10 * time.Second})}
 }
 
-// beginList reserves memory for a list before it is read. Of lists with unknown length, an account
-// can read only one at a time; the others wait and can then use the length of the first. The caller
-// must release g when it has read the list.
+// beginList reserves memory for a list before it is read. If the length of the list is unknown, an
+// account can read only one such list at a time. Its other requests wait, and can then use the
+// length of the first list. The caller must release g when it has read the list.
 func (s *sizes) beginList(ctx context.Context, place *atomic.Uint64, count int, r *room) (g share.Grant, err error) {
 	if place.Load() == 0 && count > defaultCount {
 		if g, err = s.first.Acquire(ctx, share.Key(ctx), 1); err != nil {
@@ -107,9 +108,9 @@ func estimateLength(place *atomic.Uint64, count int) int {
 	return min(likely+likely/8, engine.MaxAnswer)
 }
 
-// learnLength records the length of a list with the given number of items. It was measured for the
-// first of items, which take bytes. If a list is shorter than the recorded number of items, that
-// number is reduced by at most a quarter.
+// learnLength records the length of a list with the given number of items. The length of an item is
+// measured: the first items (their number is the parameter of) take the given bytes. If the list
+// has fewer items than recorded, the recorded number is reduced by at most a quarter.
 func learnLength(place *atomic.Uint64, bytes, of, items int) {
 	known := place.Load()
 	if of == 0 && known != 0 {

@@ -15,7 +15,7 @@ import (
 // checked. All have the same password.
 const (
 	reader  = "reader@local"  // has all permissions on the classes
-	member  = "member@local"  // may read only items of memberGroup, by a role that the items give
+	member  = "member@local"  // may read only items of memberGroup, by a role that each of these items gives it (roleMap)
 	partial = "partial@local" // may read the class except one attribute
 )
 

@@ -18,7 +18,7 @@ const (
 	rivals          = 8
 	fairRounds      = 2
 	fairDuration    = time.Second
-	settling        = 300 * time.Millisecond // time until rival does not count as present any more
+	settling        = 300 * time.Millisecond // time until the server does not count rival as active any more
 	heavyRegexps    = 28
 	fairShare       = 0.5 // minimum throughput beside the load, relative to alone
 	fairSlowdown    = 5.0 // maximum 99th percentile beside the load, relative to alone

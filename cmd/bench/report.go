@@ -84,8 +84,9 @@ func (p *pair) fullCells() []string {
 	return []string{microText(p.left.perRequest()) + " / " + microText(p.right.perRequest()), ratio, medianRate(&p.left) + " / " + medianRate(&p.right)}
 }
 
-// compare compares the processor times of the right and the left server. must is the goal; held
-// says whether it is reached.
+// compare compares the processor times of the right and the left server for the main table. must is
+// the goal. The result is the text of three cells: got has the measured ratio or difference, wanted
+// has the goal, and held is "yes" or "no".
 func (p *pair) compare(must target) (got, wanted, held string) {
 	left, right := p.left.perRequest(), p.right.perRequest()
 	if must.extra > 0 {

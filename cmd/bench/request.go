@@ -7,11 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// number is a kind of number that requests contain. The numbers differ each time a request is sent.
+// number is a kind of number that a request can contain, for example the number of a row in its
+// URL. Each time a request is sent, it contains new numbers.
 type number int
 
-// The kinds of numbers. A block is a sequence of consecutive rows; its number is its first row, and
-// its group is the group of that row.
+// The kinds of numbers. Rows are numbered from 0. A block is a sequence of consecutive rows; its
+// number is the number of its first row. The group of a block is the group of its first row.
 const (
 	anyRow   number = iota // an existing row
 	anyGroup               // an existing group
@@ -23,8 +24,8 @@ const (
 	numbers                // count of the kinds
 )
 
-// digits is the width of all numbers in a template. Since it is constant, sending a request only
-// overwrites bytes.
+// digits is the number of digits of each number in a template. Since it is constant, numbers are
+// written over those of the last request without moving other bytes.
 const digits = 12
 
 // groupSize is the number of consecutive rows with the same value in the indexed attribute. The

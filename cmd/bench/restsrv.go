@@ -17,8 +17,8 @@ func authLine() string {
 
 type object = map[string]any
 
-// newRestsrv completes g to a program that runs restsrv, with the classes and services of the
-// benchmark and those in more.
+// newRestsrv fills in the fields of g so that it runs restsrv, and returns it. The application has
+// the classes and services of the benchmark and the additional ones in more.
 func newRestsrv(g program, more further) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func classConfig(name string, references ...string) object {
 	return object{"name": name, "namespace": "bench", "caption": "Note", "key": []string{"id"}, "properties": properties}
 }
 
-// newFloor completes g to a program that runs the floor.
+// newFloor fills in the fields of g so that it runs the floor, and returns it.
 func newFloor(g program) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err

@@ -51,8 +51,8 @@ type scenario struct {
 	find func(ctx context.Context, p *process) (*template, error)
 }
 
-// These functions return parts of requests: a path below /rest/, also with a row or a group, and a
-// GET.
+// These functions return requests or parts of requests. path returns a path below /rest/. item and
+// group return a path with a slot for a row or a group. get and patchOne return a complete request.
 func path(s string) *template { return new(template).text("/rest/" + s) }
 func item(service string) *template {
 	return path(service+"/note@bench/"+idPrefix).number(anyRow, 0)

@@ -37,8 +37,8 @@ func seedAll(ctx context.Context, servers []*process) error {
 	return nil
 }
 
-// seedRows loads the rows of an empty server through its acceptor, and the entries if it has that
-// class.
+// seedRows loads the rows into an empty server through its acceptor. If the server has the class of
+// the entries, it also loads the entries.
 func seedRows(ctx context.Context, p *process) error {
 	if p.classes {
 		if _, err := sendOnce(ctx, p, ask("POST", path("acceptor"), authLine(), entryRecords())); err != nil {

@@ -131,7 +131,8 @@ func checkApplication(ctx context.Context, config string, strict bool, s stdio) 
 }
 
 // scriptFaults returns a text for each script that cannot be loaded, with the reason and the
-// services that use it. Services in others are left out, because they are reported elsewhere.
+// services that use it. It leaves out the services named in others, because check reports them
+// elsewhere.
 func scriptFaults(m *script.Manager, others []string, colour bool) (texts []string) {
 	services := map[string][]string{}
 	for name, err := range m.Faults() {

@@ -24,8 +24,8 @@ import (
 )
 
 // newLog returns the log of a server, with one record per line. With -watch the log is read by the
-// authors of the scripts, so an error of a script is followed by its stack and an excerpt of the
-// script; the console is then not nil.
+// authors of the scripts. Therefore an error of a script is then followed by its stack and an
+// excerpt of the script, and newLog also returns the console. Without -watch the console is nil.
 func newLog(f flags, s stdio) (*slog.Logger, *console) {
 	options := &slog.HandlerOptions{Level: f.log}
 	if !f.watch {

@@ -62,8 +62,8 @@ func (c *dataCommand) openForReading(ctx context.Context, args []string) (*appda
 	return c.open(ctx, true)
 }
 
-// open opens the database in -db, RESTSRV_DB or deploy.json, in this order. If there is true, it
-// must exist.
+// open opens the database in -db, RESTSRV_DB or deploy.json, in this order. If the parameter there
+// is true, the database must exist.
 func (c *dataCommand) open(ctx context.Context, there bool) (*appdata.Database, error) {
 	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.Config.DB), appdata.Options{MustExist: there})
 }

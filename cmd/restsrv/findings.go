@@ -152,8 +152,8 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// foundIn contains the found value in findings, for rules about data files that concern neither an
-// object nor the value of an attribute.
+// foundIn contains the found value in findings, by rule about data files. For a rule that is not
+// listed, the found value is an object, or the value of an attribute.
 var foundIn = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a file",
 	mistake.ValueFile:        "an object",
@@ -192,7 +192,8 @@ func (f *findings) sortUnique(c *deploy.Config) []finding {
 }
 
 // unusedSettings returns a fault for each setting in deploy.json that has no effect. It leaves out
-// settings with a name that occurs in one of the scripts.
+// a setting if its name occurs in a script, since the script may read it. It also leaves out the
+// mistakes in options of built-in services, which the warnings of the application already contain.
 func unusedSettings(a *appdata.App, scripts []string) engine.Faults {
 	var texts [][]byte
 	for _, file := range scripts {
@@ -226,8 +227,8 @@ func scriptFiles(a *appdata.App) []string {
 	return files
 }
 
-// missingScripts returns a fault for each script that does not exist. Its place is the first
-// service that uses the script.
+// missingScripts returns a fault for each script that does not exist. Each fault points to the
+// first service in deploy.json that uses the script.
 func missingScripts(a *appdata.App) engine.Faults {
 	var faults engine.Faults
 	services := map[string][]string{}

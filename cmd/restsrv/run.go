@@ -58,7 +58,8 @@ func commands() map[string]func(ctx context.Context, args []string, s stdio) err
 	}
 }
 
-// run runs a command, or serves if args contain none. It returns when ctx ends.
+// run runs the command that args name. If args name no command, it runs the server. It returns when
+// ctx ends.
 func run(ctx context.Context, args []string, s stdio) error {
 	if len(args) > 0 {
 		if command := commands()[args[0]]; command != nil {

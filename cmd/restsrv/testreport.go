@@ -160,7 +160,7 @@ func diffText(actual, expected string) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxDifference is the maximum number of lines that a difference shows of each text.
+// maxDifference is the maximum number of lines of each of the two texts in a difference.
 const maxDifference = 30
 
 // shortDuration returns a duration with few digits, such as 12.3 ms.

@@ -39,9 +39,9 @@ type Config struct {
 	// is nil.
 	Unrestricted bool
 
-	// Empty is called with the class of a list that is empty because of permissions. all is
-	// set if the account may read no object of the class, and is not set if it may read some
-	// and none of them is in the list. It may be nil.
+	// Empty is called with the class of a list that is empty because of permissions. all is true if
+	// the account may read no object of the class. all is false if the account may read some
+	// objects of the class, but the list contains none of them. Empty may be nil.
 	Empty func(ctx context.Context, c *engine.Class, all bool)
 
 	Log *slog.Logger // for warnings about resources that have no effect; if nil, they are not logged
@@ -49,13 +49,13 @@ type Config struct {
 
 // Stages are the permissions that the stages of workflows give.
 type Stages interface {
-	// Rows is the condition on items of exactly class c in a stage that gives the
-	// account the permission; nil if no stage does. The result is cached for all
-	// accounts with the same subjects, and is added to all other permissions.
+	// Rows returns a condition on items of exactly class c: the item is in a stage that gives the
+	// account the permission. It returns nil if no stage gives it. The permission is added to those
+	// from grants and roles. The result is cached for all accounts with the same subjects.
 	Rows(p engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter
-	// Keeps is the condition on items of exactly class c in a stage that forbids
-	// the account to change the property, unless a grant lets it change the item;
-	// nil if no stage does.
+	// Keeps returns a condition on items of exactly class c: the item is in a stage that forbids
+	// the account to change the property. It returns nil if there is no such stage. A grant that
+	// lets the account change the item takes precedence over the stage.
 	Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter
 	// Variables lists the variables of accounts, besides the id, on which the
 	// results of Rows and Keeps depend (see engine.Account.Variable).
@@ -104,9 +104,8 @@ func noAccount() error {
 	return engine.Errorf(engine.Forbidden, "no-account", "no account is acting here: the repository works within a request only")
 }
 
-// guardContext returns the profile of the account of ctx, and a context in which the
-// inner repository checks this profile. The profile is nil if the account may do
-// everything.
+// guardContext returns the profile of the account of ctx. It also returns a context in which the
+// inner repository applies this profile. The profile is nil if the account may do everything.
 func (r *Repository) guardContext(ctx context.Context) (context.Context, *profile, error) {
 	p, err := r.currentProfile(ctx)
 	switch {
@@ -227,8 +226,9 @@ func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engi
 	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.redactItem(it)) })
 }
 
-// countVisits returns a visit function, and a function that reports an empty list at its
-// end.
+// countVisits wraps visit and notes whether it was called. end must be called when the list has
+// ended, with the error of the list. If there was neither an error nor an item, it calls
+// Config.Empty.
 func (r *Repository) countVisits(ctx context.Context, c *engine.Class, visit func(*engine.Item) error) (_ func(*engine.Item) error, end func(error)) {
 	visited := false
 	return func(it *engine.Item) error {

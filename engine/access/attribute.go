@@ -25,14 +25,14 @@ type part struct {
 	users     []*part    // parts that are computed from this one
 }
 
-// schema holds the attributes of all classes, and which parts are computed from
-// which.
+// schema holds the attributes of all classes. It also records which parts are computed from which
+// other parts.
 type schema struct {
 	meta     engine.MetaRepository
 	of       map[*engine.Property]*attribute
 	named    map[string][]*attribute
 	displays map[*engine.Class]*part // display strings of items of the class and of its descendants
-	computed map[*engine.Class]*part // the results of Class.Label alone
+	computed map[*engine.Class]*part // the result of Class.Label, without the rest of the display string
 	anything *part                   // an input of all parts whose inputs are not known
 }
 
@@ -201,10 +201,10 @@ func (s *schema) partsShowing(attributes []*attribute) map[*part]bool {
 	return gone
 }
 
-// findAttributes returns the attributes that a resource names, and the class in the
-// resource. The form is class@namespace.attribute; the name of a struct stands
-// for all its attributes. It returns no attributes if the resource is not of
-// this form or names unknown ones.
+// findAttributes returns the attributes that a resource names, and the class in the resource. A
+// resource such as a:::person@sample.phone names the attribute phone. If the attribute is a struct,
+// the resource names all attributes in it. findAttributes returns no attributes if the resource has
+// another form or names an unknown attribute.
 func (s *schema) findAttributes(resource string) (c *engine.Class, all []*attribute) {
 	name, is := strings.CutPrefix(resource, engine.AttributeResource)
 	for i := 0; is && i < len(name); i++ {

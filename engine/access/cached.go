@@ -12,7 +12,7 @@ import (
 type PartlyRead struct {
 	Class    *engine.Class
 	Property *engine.Property
-	Classes  []*engine.Class // classes of which the account may not read all items; empty if the attribute is hidden because it reads hidden attributes
+	Classes  []*engine.Class // classes with hidden items that the value needs; empty if a hidden attribute is the reason
 }
 
 // PartlyReads returns the cached attributes whose stored values are withheld from

@@ -22,16 +22,16 @@ const (
 type CoactorConfig struct {
 	Data engine.Repository // unguarded
 	Meta engine.MetaRepository
-	// RolesOf returns the roles that any of the subjects has. It is nil if no
-	// subject in the data has roles.
+	// RolesOf returns the roles of the given subjects, which come from the data. If it is nil, the
+	// roles of these subjects are not looked up.
 	RolesOf func(ctx context.Context, subjects []string) ([]string, error)
 	Log     *slog.Logger // if nil, warnings are not logged
 }
 
-// CoactorFinder finds further subjects of an account in the data (aclMetaMap of
-// IONDV). It starts at the entries, which are items that name the account, and
-// jumps along references and collections. Each item that it reaches names a
-// subject.
+// CoactorFinder finds the coactors of an account (aclMetaMap of IONDV). A coactor is a subject,
+// such as a department, that the data assigns to the account: the account also has the permissions
+// of its coactors. The search starts at the entries, which are items that name the account, and
+// jumps along references and collections. Each item that it reaches can name a subject.
 type CoactorFinder struct {
 	cfg     CoactorConfig
 	entries []*stop
@@ -134,8 +134,8 @@ func (s *stop) addJump(o jsonfile.Object, path, name string, when any) {
 	s.load = append(s.load, &engine.Load{Property: p, Filter: filter})
 }
 
-// Coactors returns the further subjects of the account: those that the items
-// name, and the roles of these subjects.
+// Coactors returns the coactors of the account: the subjects named in the items that the search
+// reaches, and the roles of these subjects.
 func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string, error) {
 	if f == nil || len(f.entries) == 0 {
 		return nil, nil

@@ -18,9 +18,10 @@ type ProfilesConfig struct {
 	Meta engine.MetaRepository
 }
 
-// Profiles reads properties of accounts from the data (customProfile of IONDV):
-// from the first item of a class that names the account, and from the items that
-// follow from it by recursion.
+// Profiles reads properties of accounts from the data (customProfile of IONDV). It reads them from
+// the first item of a class that names the account. If the class has a recursion, it then follows
+// from item to item, for example from a department to the department above it, and reads their
+// properties too.
 type Profiles struct {
 	cfg     ProfilesConfig
 	classes []*profileClass
@@ -31,7 +32,7 @@ type profileClass struct {
 	class      *engine.Class
 	filter     string
 	properties []profileProperty
-	recursion  []profileProperty // conditions on the next items: attribute name equals the value at path in this item
+	recursion  []profileProperty // conditions on the next items: their attribute name has the value at path in this item
 	load       []*engine.Load
 }
 
@@ -105,8 +106,8 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	return of
 }
 
-// parsePaths reads the object in the member name, which maps names to paths. It leaves out
-// invalid paths and reports them by rule; complete is then false.
+// parsePaths reads an object that maps names to paths. It is the member name of o. parsePaths
+// leaves out invalid paths and reports them as mistakes of the given rule; complete is then false.
 func (of *profileClass) parsePaths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()
@@ -144,8 +145,8 @@ func pathOf(c *engine.Class, dotted string) (path []*engine.Property) {
 	return path
 }
 
-// loadPath adds the references and collections of a path to loads. A reference at the end
-// of the path need not be loaded: its value is the id.
+// loadPath adds the references and collections of a path to loads, so that the items on the path
+// are read. A reference at the end of the path is not added: its value is the id of the item.
 func loadPath(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	if len(path) == 0 || path[0].Target == nil || len(path) == 1 && path[0].Type == engine.Reference && path[0].Back == nil {
 		return loads

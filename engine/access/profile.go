@@ -101,8 +101,8 @@ func (g *gate) splitItem(name string) (class, id string) {
 	return class, id
 }
 
-// protectAttributes records which attributes the account may not read or write. protected
-// holds the attributes that are resources, with the names of these resources.
+// protectAttributes records which attributes the account may not read or write. protected maps each
+// attribute that has a resource of its own to the names of its resources.
 func (p *profile) protectAttributes(protected map[*attribute][]string) {
 	if p.full || len(protected) == 0 {
 		return

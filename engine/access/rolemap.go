@@ -9,10 +9,11 @@ import (
 	"restsrv/engine/query"
 )
 
-// RoleMap holds the roles that items give (the option roleMap of securedDataRepo). An
-// account that has such a role for an item may do with the item what the role may do
-// with its class, or with the resource that the option names for the role. A nil RoleMap
-// has no roles.
+// RoleMap holds the roles that items give (the option roleMap of securedDataRepo). For example,
+// each note can make the account in its attribute owner an editor of that note. The account may
+// then do with the item what the role may do with the class of the item. If the option names a
+// resource for the role, the permissions on that resource count instead. A nil RoleMap has no
+// roles.
 type RoleMap struct {
 	roles map[*engine.Class][]*role // roles of the class, then inherited ones
 }
@@ -161,22 +162,21 @@ type place struct {
 	path string
 }
 
-// term is a condition on an account: the account is the named subject, or an attribute of
-// the item names the account, or any or all of other terms hold.
+// term is a condition on an account. A simple term holds for the named subject, or for the accounts
+// that an attribute of the item names. A compound term holds if any or all of its terms hold.
 type term struct {
 	op    engine.Op // OpOr, OpAnd; OpEq means a subject; OpPath means an attribute
 	text  string
 	terms []term
 }
 
-// noAccountTerm returns the term that holds for no account: an empty OpOr. In a list
-// of alternatives it has no effect; in a list of terms that must all hold it makes
-// the list false.
+// noAccountTerm returns a term that holds for no account: an empty OpOr. As an element of an OpOr
+// it has no effect. As an element of an OpAnd it makes the whole OpAnd false.
 func noAccountTerm() term { return term{op: engine.OpOr} }
 
-// parseTerms reads the option sids. In the outer array, one element must hold. In an array
-// inside it, all elements must hold, in an array inside that one again only one element,
-// and so on. An element that names no subject holds for no account.
+// parseTerms reads the option sids, an array of subjects and arrays. At least one element of the
+// outer array must hold. For an element that is itself an array, all its elements must hold; one
+// level deeper, at least one; and so on. An element that names no subject holds for no account.
 func parseTerms(c *engine.Class, op engine.Op, list []any, at place) term {
 	t := term{op: op}
 	for i, v := range list {

@@ -103,9 +103,8 @@ func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engi
 	return r.allWritten(ctx, p, items)
 }
 
-// withoutIndex removes the index of the record from a refusal. The order in which
-// records are checked depends on whether the items exist, which the index would
-// disclose.
+// withoutIndex removes the index of the record from a permission error. Records are checked in an
+// order that depends on whether the items exist. So the index would disclose which items exist.
 func (p *profile) withoutIndex(err error) error {
 	var e *engine.Error
 	if p == nil || engine.CodeOf(err) != engine.Forbidden || !errors.As(err, &e) || !e.Bulk {
@@ -142,9 +141,9 @@ func (p *profile) checkRecord(r *engine.Record) error {
 	return p.checkValues(r.Class, r.Values)
 }
 
-// checkValues rejects properties that the account may not write, in the values of an
-// item of c and in nested records. It also replaces the views in nested records
-// by their classes, because the inner repository does not accept views.
+// checkValues returns an error if the values of an item of c set a property that the account may
+// not write. It also checks nested records. In these, it replaces views by their classes, because
+// the inner repository does not accept views.
 func (p *profile) checkValues(c *engine.Class, given engine.Values) error {
 	c = c.Base()
 	for i, v := range given {

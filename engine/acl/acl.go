@@ -4,7 +4,7 @@
 // changes of other processes. It does not decide about access, which package
 // engine/access does, and it does not know accounts (engine/account).
 //
-// Each change is one transaction, which also writes the item of #policy. If the
+// Each change is one transaction, which also writes the only item of the class #policy. If the
 // revision of that item is unchanged, all grants are unchanged.
 package acl
 

@@ -67,8 +67,8 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	return nil
 }
 
-// RevokeAll revokes all grants of a subject. Attributes that it had been granted
-// stay declared, and so protected.
+// RevokeAll revokes all grants of a subject. If an attribute was granted to it, the attribute stays
+// declared: it remains hidden from accounts without a grant on it.
 func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -108,10 +108,10 @@ func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 	return nil
 }
 
-// Deny revokes permissions that a subject has on the resource itself. Grants on
-// engine.Everything stay, and so do grants to other subjects of the same accounts. If
-// an attribute had been granted to a subject, it stays declared, and so protected.
-// changed is false if there was nothing to revoke. Errors: Invalid.
+// Deny revokes permissions that a subject has on the resource itself. It does not revoke grants on
+// engine.Everything. An account can also keep the permissions through another subject, such as a
+// role. If the resource is an attribute, it stays declared: it remains hidden from accounts without
+// a grant on it. changed is false if the subject had none of the permissions. Errors: Invalid.
 func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err error) {
 	if err := checkGrant(g); err != nil {
 		return false, err
@@ -138,7 +138,7 @@ func (s *Store) denyRecords(ctx context.Context, g engine.Grant) (records []engi
 	if err != nil || held&g.Permission == 0 {
 		return nil, err
 	}
-	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // without one of its parts, full is no longer full
+	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // also revokes the bit that only full has
 	for name, id := range rows {
 		if bits, _ := engine.ParsePermission(name); !left.Has(bits) {
 			records = append(records, s.revokedRecord(id))
@@ -153,9 +153,9 @@ func (s *Store) denyRecords(ctx context.Context, g engine.Grant) (records []engi
 	return records, nil
 }
 
-// DeclareResource makes a resource known without granting it, which protects an
-// attribute. name is its caption; if it is "", a stored caption stays. Errors:
-// Invalid.
+// DeclareResource makes a resource known without granting it. If the resource is an attribute, it
+// is then hidden from accounts without a grant on it. name is the caption of the resource; if name
+// is "", a stored caption stays. Errors: Invalid.
 func (s *Store) DeclareResource(ctx context.Context, resource, name string) error {
 	if _, err := CheckResource(resource); err != nil {
 		return err
@@ -174,8 +174,9 @@ func (s *Store) DeclareResource(ctx context.Context, resource, name string) erro
 	return nil
 }
 
-// RemoveResource undoes DeclareResource. If the resource is an attribute, it is no
-// longer protected. Errors: NotFound, and Conflict if there are grants on it.
+// RemoveResource undoes DeclareResource. If the resource is an attribute, it is no longer hidden
+// from accounts without a grant. Errors: NotFound, and Conflict if there are grants on the
+// resource.
 func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -262,13 +263,14 @@ func (s *Store) policyRecord() engine.Record {
 	return systemRecord(s.classes.policy, engine.Named("id", policyID))
 }
 
-// errUnchanged rolls back the transaction of a change that changes nothing.
+// errUnchanged rolls back the transaction of a change without effect.
 var errUnchanged = errors.New("the change of grants changes nothing")
 
-// changeGrants saves records that depend on the stored grants. It rolls back if there are
-// no records. The grants are read in the same transaction, which writes the policy
-// first: until it ends, no other process can change grants, and a change of an object's key
-// cannot move the grants on the object.
+// changeGrants saves records that depend on the stored grants. The function records reads the
+// grants and returns these records; if it returns no records, the transaction is rolled back. It
+// runs in a transaction that has already written the item of #policy. Until the transaction ends,
+// no other process can change grants, and no change of an object's key can move the grants on that
+// object to the new key.
 func (s *Store) changeGrants(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
 	var items []*engine.Item
 	err = engine.InTransaction(engine.AsServer(ctx), s.data, func(ctx context.Context) error {

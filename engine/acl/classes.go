@@ -45,9 +45,8 @@ func Classes() []*engine.Class {
 	}
 }
 
-// ItemClasses returns #permission and #policy from the result of Classes. Package
-// engine/store changes their items when an item with grants is deleted or gets another
-// key.
+// ItemClasses returns #permission and #policy from the result of Classes. Package engine/store
+// changes the items of these two classes when it deletes an item with grants or changes its key.
 func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	s, err := findClasses(classes)
 	if err != nil {
@@ -56,7 +55,7 @@ func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	return s.permission, s.policy
 }
 
-// classSet holds the system classes by content.
+// classSet holds the system classes, each in a field named after the items that the class stores.
 type classSet struct{ role, permission, resource, policy *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {

@@ -29,10 +29,9 @@ type FileResource struct {
 	Resource
 }
 
-// Read adds the roles and resources of an acl file. A file can also define one
-// user; it is ignored here, because the roles of a user are only names. An
-// entry with mistakes is left out, and the mistakes are added to the faults of
-// the file.
+// Read adds the roles and resources of an acl file. A file that defines one user instead is
+// ignored, because this package does not store accounts. An entry with mistakes is left out, and
+// the mistakes are added to the faults of the file.
 func (f *File) Read(file jsonfile.Object) {
 	if file.Value("users") == nil && file.Value("id") != nil {
 		return
@@ -59,8 +58,8 @@ func (f *File) Read(file jsonfile.Object) {
 	}
 }
 
-// captionOr returns the name if there is one, else the replacement. The result
-// fits into a stored name.
+// captionOr returns the name, or the parameter instead if the name is empty. The result is cut to a
+// length that can be stored.
 func captionOr(name, instead string) string {
 	return engine.Cut(cmp.Or(strings.TrimSpace(name), instead), maxName-1)
 }
@@ -73,8 +72,8 @@ func withoutPrefix(resource string) string {
 	return resource
 }
 
-// refuse adds a fault if err, which a check has returned, is not nil. It reports whether
-// err is not nil.
+// refuse reports whether err, the result of a check, is not nil. It also adds a fault for the
+// error.
 func refuse(o jsonfile.Object, err error, path, found, expected string) bool {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -125,10 +124,9 @@ type Refused struct {
 	Err   error
 }
 
-// Import stores the roles, with their grants, and declares the resources that were
-// not imported before. Later changes to an imported role or resource stay, also
-// its removal. An error is returned only if the database is not available or ctx
-// ends.
+// Import stores the roles with their grants, and declares the resources. It skips each role and
+// resource that was stored before, even if it was changed or removed since then. An error is
+// returned only if the database is not available or ctx ends.
 func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -39,8 +39,8 @@ func (s *Store) Resources(ctx context.Context) (resources []Resource, err error)
 	return resources, err
 }
 
-// List returns the grants, ordered by subject and resource, one for each pair
-// of these.
+// List returns the grants, ordered by subject and resource. All permissions of one subject on one
+// resource are in one grant.
 func (s *Store) List(ctx context.Context, f Filter) ([]engine.Grant, error) {
 	var grants []engine.Grant
 	err := s.eachPermission(ctx, f, func(p permission) { grants = append(grants, p.Grant) })

@@ -16,8 +16,8 @@ const (
 	lookAfter = 400 * time.Millisecond
 	// lookFor is the timeout of one look, if the database does not answer.
 	lookFor = 10 * time.Second
-	// readings is how often one look reads the grants if they change while it
-	// reads. A later change is found by the next look.
+	// readings is the maximum number of times that one look reads the grants. It reads them again
+	// if they have changed meanwhile. A change after that is found by the next look.
 	readings = 3
 )
 

@@ -39,7 +39,7 @@ type Config struct {
 
 	RoleMapPath          string            // JSON path of RoleMap in File
 	CaseInsensitiveLogin bool              // names of accounts are equal if they differ only in letter case
-	Components           map[string]string // component by its other name, "" if services cannot call it; see AddNames
+	Components           map[string]string // usual names of components, by their additional names; see AddNames
 
 	DB              string        // sqlite:PATH or postgres://..., as written; default sqlite:restsrv.db
 	Pool            int           // maximum number of connections to PostgreSQL; 0 for the default
@@ -140,9 +140,9 @@ type Known struct {
 }
 
 // Load reads a deploy.json and the files merged with it (see Sources). It returns all mistakes,
-// ordered by file and position. Callers should not use the configuration if a fault prevents the
-// start. The configuration is never nil, and Dir is always set, so that callers can check the class
-// files beside the file too.
+// ordered by file and position. If one of them prevents the start, callers should not use the
+// settings. The configuration is never nil, and its field Dir is always set: callers can then find
+// and check the class files too.
 func Load(file string, known Known) (*Config, engine.Faults) {
 	c := defaultConfig()
 	abs, err := filepath.Abs(file)
@@ -232,8 +232,8 @@ func (c *Config) readFiles(files []string, known Known) engine.Faults {
 	return faults
 }
 
-// traceFaults changes faults that refer to a path in the merged configuration. They then refer to
-// the source file that has the value, and to the path there.
+// traceFaults changes faults that refer to a path in the merged configuration. Afterwards they
+// refer to the source file that contains the value, and to the path of the value in that file.
 func (c *Config) traceFaults(faults engine.Faults) {
 	for i, f := range faults {
 		if f.File != c.File || f.Path == "" || f.Line > 0 || c.merged == nil {

@@ -9,7 +9,7 @@ import (
 
 // Limits holds the limits of the scripts of a service, from "limits" in the file. If a limit is 0,
 // engine/script uses its default. A VM is one JavaScript runtime of a service. A turn is the time
-// during which it runs code without waiting, such as until the next await.
+// during which a VM runs code without waiting, for example up to the next await.
 type Limits struct {
 	CPUTime         time.Duration // CPU time of one turn
 	WallTime        time.Duration // time of one request

@@ -23,8 +23,8 @@ var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
 
 // resolveModule sets the module of a service: a built-in or a file in the application directory. If
-// the module cannot be used, resolveModule reports that and returns false. A script that does not
-// exist is no mistake here: it sets Missing.
+// the module cannot be used, resolveModule reports that and returns false. If a script does not
+// exist, it sets Missing and returns true.
 func (l *loader) resolveModule(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {

@@ -20,11 +20,11 @@ type Plugin struct {
 // pluginModule is a module of IONDV for which restsrv has a replacement.
 type pluginModule struct {
 	path string // path in IONDV; @iondv/ with the same last part is another spelling
-	is   string // name of the component that it implements, "" if services cannot call it
+	is   string // name of the component that the module implements, "" if services cannot call that component
 }
 
 // pluginModules returns the modules that plug-ins may name. restsrv has its own implementation of
-// all of them. It uses only some of their options (see effectiveOptions).
+// each of them, which uses only some of the options of the module (see effectiveOptions).
 func pluginModules() []pluginModule {
 	return []pluginModule{
 		{path: oauthModule}, {path: metaMapModule, is: "aclProvider"}, {path: profileModule}, {path: gatewayModule},
@@ -259,9 +259,9 @@ func (l *loader) componentNames() []string {
 	return names
 }
 
-// AddNames adds the names that the configuration gives to components. components holds the existing
-// components by name; their names are not changed. A component that services cannot call gets the
-// value nil.
+// AddNames adds the names that the configuration gives to components. components maps the existing
+// names to the components; these entries are not changed. If services cannot call a component, its
+// additional name gets the value nil.
 func (c *Config) AddNames(components map[string]any) {
 	for name, is := range c.Components {
 		if _, taken := components[name]; !taken {

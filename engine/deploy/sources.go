@@ -15,11 +15,11 @@ import (
 )
 
 // A configuration consists of several files, which are merged in this order: deploy.yml,
-// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json,
-// which are read only if "parametrised" is true. A file in deploy/modules configures the module
-// with the name of the file or of its folder. Merging joins arrays, merges objects field by field,
-// and replaces other values; null has no effect. If the file has another name than deploy, it is
-// the whole configuration.
+// deploy.json, the files of the folder deploy, the files of deploy/modules, and *.override.json.
+// The last ones are read only if "parametrised" is true. A file in deploy/modules configures the
+// module with the name of the file or of its folder. Merging joins arrays, merges objects field by
+// field, and replaces other values; null has no effect. If the command line names a file that is
+// not called deploy, that file is the whole configuration.
 
 // source is one file of a configuration.
 type source struct {
@@ -33,8 +33,8 @@ type source struct {
 type origin struct{ file, path string }
 
 // Sources lists the files of a configuration in the order in which they are merged (see the top of
-// this file). file is the requested deploy.json. The names are relative to its folder. The list
-// does not contain the file itself if it does not exist.
+// this file). The parameter file is the path of the requested deploy.json. The returned names are
+// relative to its folder. A file that does not exist is not in the list.
 func Sources(file string) []string {
 	dir, name := filepath.Split(file)
 	if strings.TrimSuffix(name, path.Ext(name)) != "deploy" {

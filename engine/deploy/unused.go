@@ -23,9 +23,10 @@ func (l usage) addUnused(o jsonfile.Object, path, found, expected string) {
 	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
-// effectiveOptions lists the options that have an effect, by component or module. For the
-// components listed here, other options are reported, except options that only refer to components.
-// The options of components that are not listed are checked elsewhere.
+// effectiveOptions lists the options that have an effect, by component or module. If an entry of
+// deploy.json sets another option of a listed component, that option is reported as unused, unless
+// its value only refers to components. The options of components that are not listed are checked
+// elsewhere.
 var effectiveOptions = map[string][]string{
 	"accounts": {"caseInsensitiveLogin", "plugins"}, "securedDataRepo": {"roleMap"}, profileModule: {"propertyMap"},
 	"core/impl/access/DsAcl": nil, "core/impl/access/DsRoleAccessManager": nil, "core/impl/LocalAccountStorage": {"caseInsensitiveLogin", "plugins"},
@@ -37,8 +38,8 @@ var effectiveOptions = map[string][]string{
 	"sessionHandler": nil, "notifier": nil, "authLogger": nil, "accessLogger": nil, "background": nil, "scheduler": nil,
 }
 
-// optionsWithoutEffect reports the options of an entry that have no effect. is is the key of its
-// component in effectiveOptions.
+// optionsWithoutEffect reports the options of an entry that have no effect. The parameter is
+// contains the key of the entry's component in effectiveOptions.
 func (l usage) optionsWithoutEffect(e jsonfile.Object, is string) {
 	effective, listed := effectiveOptions[is]
 	options, _ := e.Value("options").(engine.Fields)

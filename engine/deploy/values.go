@@ -12,9 +12,9 @@ import (
 // may contain passwords and client secrets.
 var wiring = []string{"db", "di", "jobs", "plugins"}
 
-// collectValues collects the settings that scripts can read. Their names are name for a field of
-// globals and module.name for a field of modules.<module>.globals. It leaves out the settings in
-// wiring.
+// collectValues collects the settings that scripts can read. A field name of globals becomes the
+// setting name. A field name of modules.shop.globals becomes the setting shop.name. The settings in
+// wiring are left out.
 func (l *loader) collectValues(globals, modules jsonfile.Object) {
 	add := func(before string, fields engine.Fields) {
 		for _, f := range fields {

@@ -39,7 +39,7 @@ func (c *counter) add(slice int64, n uint16) {
 
 func addCapped(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
-// sum returns the number of failures that count at slice, which must be the
+// sum returns the number of failures that still count in the given slice of time. slice must be the
 // current slice or a later one.
 func (c *counter) sum(slice int64) (n int) {
 	for s := max(slice-slicesKept+1, c.last-slicesKept+1); s <= c.last; s++ {

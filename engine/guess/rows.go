@@ -187,10 +187,9 @@ func (k *Keeper) timeQuery(name, op string, t time.Time) (*engine.Query, error) 
 	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
 }
 
-// refreshCounts reads the rows that other processes have written since the last
-// refresh, unless that was less than FlushEvery ago. If the database cannot be
-// read, the process uses the counts that it has. The error is nil unless ctx
-// ended.
+// refreshCounts reads the rows that other processes have written since its last call. If that call
+// was less than FlushEvery ago, it does nothing. If the database cannot be read, the process uses
+// the counts that it has. The error is nil unless ctx ended.
 func (k *Keeper) refreshCounts(ctx context.Context) error {
 	if !k.isStale() {
 		return nil

@@ -42,8 +42,8 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	}
 }
 
-// compileDisplays checks the display strings of classes, and compiles the ones that references and
-// collections declare for their target objects.
+// compileDisplays checks the display strings of classes. It compiles the display strings that
+// references and collections declare for the objects they lead to.
 func (l *linker) compileDisplays(usable []*draft) {
 	for _, d := range usable {
 		source, _ := d.Value("semantic").(string) // an inherited display string is checked in its own class

@@ -30,9 +30,8 @@ type draft struct {
 	resolved     map[int]engine.Fields // changed entries of properties, by position; nil for an entry that is left out
 }
 
-// classFields are the known fields of a class. The server checks history and metaVersion only for
-// their names, since they do not concern data. semanticCached has no effect, since display strings
-// are always computed.
+// classFields are the known fields of a class. history, metaVersion and semanticCached are accepted
+// but have no effect: the first two do not concern data, and display strings are always computed.
 var classFields = []string{
 	"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
 	"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
@@ -110,9 +109,9 @@ func (d *draft) readBody(types userTypes) {
 	d.parseProperties(types)
 }
 
-// parseAncestor reads the name of the ancestor. If the value is not text, it counts as absent if
-// JavaScript treats it as false. Otherwise the class is left out, as if its ancestor did not exist,
-// because the key, the table and the permissions of a class come from its ancestor.
+// parseAncestor reads the name of the ancestor. The values null, false and 0 mean that there is no
+// ancestor. Any other value that is not text leaves the class out, like the name of a missing
+// class, because the key, the table and the permissions of a class come from its ancestor.
 func (d *draft) parseAncestor() {
 	v := d.Value("ancestor")
 	switch _, text := v.(string); {
@@ -162,7 +161,7 @@ func (d *draft) parseKey() {
 }
 
 // readTexts reads an array of texts. It reports and skips elements that are not text or are empty.
-// one describes a valid element in the report.
+// The parameter one describes a valid element, for the report.
 func readTexts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {

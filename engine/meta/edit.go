@@ -59,8 +59,8 @@ func (all edits) applyEdits(path string, v any) (used any, keep bool) {
 }
 
 // editAttributes applies all edits to the descriptions of attributes, so that the service meta
-// shows the values that the server uses. It does not change formulas, nor conditions in which an
-// unknown attribute counts as null, because JSON cannot express their replacement.
+// shows the values that the server uses. Formulas and conditions with an unknown attribute stay as
+// written: the server treats that attribute as null, but the file format has no notation for this.
 func (l *linker) editAttributes() {
 	for _, f := range *l.faults {
 		if path, e := editFor(f); e != nil {
@@ -91,9 +91,9 @@ func (l *linker) editAttributes() {
 	}
 }
 
-// editRelation adds an edit for an attribute that is always null or empty, and for a reference or
-// collection that allows no class. In the second case the edit keeps at least one name in
-// allowedSubclasses, since an empty list would allow all classes.
+// editRelation adds an edit for two kinds of attributes: an attribute that is always null or empty,
+// and a reference or collection that allows no class. The edit for the second kind keeps at least
+// one name in allowedSubclasses, since an empty list would allow all classes.
 func (l *linker) editRelation(p *engine.Property) {
 	if _, always := p.Formula.(null); always {
 		a := l.attributeOf(p)
@@ -113,8 +113,9 @@ func (l *linker) editRelation(p *engine.Property) {
 	}
 }
 
-// editFor returns the edit for a fault and the path of the value that it changes. If e is nil, the
-// value stays as written, or the code that found the fault has already changed it.
+// editFor returns the edit for a fault and the path of the value that the edit changes. It returns
+// no edit if the value stays as written, or if the code that found the fault has already changed
+// the value.
 func editFor(f engine.Fault) (path string, e edit) {
 	switch f.Code {
 	case mistake.NotText.Code, mistake.NotNumber.Code, mistake.NotArray.Code, mistake.NotObject.Code, mistake.OrderFraction.Code,

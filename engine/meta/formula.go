@@ -49,10 +49,10 @@ func (l *linker) dropField(p *engine.Property, field string) {
 	})
 }
 
-// compileFormula compiles the formula in a field of an attribute. If that fails, it reports the
-// rule and returns nil. A part that cannot be compiled makes the whole formula fail, since the rest
-// could mean the opposite. But an unknown attribute only counts as null, and text after the last
-// bracket is ignored; both are reported.
+// compileFormula compiles the formula in a field of an attribute. If any part cannot be compiled,
+// it reports the rule and returns nil, since the other parts alone could mean the opposite. There
+// are two exceptions, which are only reported: an unknown attribute counts as null, and text after
+// the last bracket is ignored.
 func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
 	path := a.At(field)
 	f, notes, err := formula.CompileLenient(d.class, a.resolveParts(d.class, source), l.findClass)
@@ -74,8 +74,9 @@ func (l *linker) compileFormula(d *draft, a *attribute, rule *mistake.Rule, fiel
 }
 
 // nameDefinition changes an error message about a missing attribute in the formula of a. The
-// message names class d, which may have inherited the formula; the result names the class that
-// declares it. So all descendants produce the same message, and report shows it once.
+// message names class d, which may have inherited the formula. The result names the class that
+// declares the formula. All descendants then produce the same message, so report shows it only
+// once.
 func (a *attribute) nameDefinition(d *draft, text string) string {
 	return strings.Replace(text, "class "+d.class.FullName+" has no ", "class "+a.property.Definition+" has no ", 1)
 }
@@ -176,9 +177,9 @@ func isStructured(t engine.PropertyType) bool {
 // ofAccount matches variables that name a property of the account, such as $$department.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
-// variableDefault returns the default for a variable such as $$now, or nil if the attribute cannot
-// hold its value. An unknown name stands for a property of the account. If the account does not
-// have the property, the attribute stays empty.
+// variableDefault returns the default for a variable such as $$now. It returns nil if the attribute
+// cannot hold the value of the variable. An unknown name stands for a property of the account. If
+// the account does not have that property, the attribute stays empty.
 func (l *linker) variableDefault(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
@@ -210,9 +211,9 @@ func (accountProperty) Needs() [][]*engine.Property { return nil }
 // String returns the variable as it is written in class files.
 func (v accountProperty) String() string { return "$$" + v.name }
 
-// Eval returns the property of the account. It returns null if the request has no account or the
-// account does not have the property. It also returns null if the attribute cannot hold the value,
-// because the caller that creates the item could not correct that.
+// Eval returns the property of the account. It returns null if the request has no account, if the
+// account does not have the property, or if the attribute cannot hold the value. In the last case,
+// an error would not help, because the caller that creates the item cannot change the property.
 func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.FormulaData) (any, error) {
 	account := engine.AccountFrom(ctx)
 	if account == nil {

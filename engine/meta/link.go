@@ -39,8 +39,8 @@ func newLinker(drafts []*draft, faults *engine.Faults) *linker {
 	return l
 }
 
-// choice is a fault whose text lists the valid names. updateChoices makes the list again at the
-// end, since classes and attributes may be left out after the fault was found.
+// choice is a fault whose text lists the valid names. A class or attribute may be left out after
+// the fault was found. Therefore updateChoices writes the list again at the end.
 type choice struct {
 	fault int // index in the faults
 	name  string

@@ -126,9 +126,9 @@ func readNode(r *presentationReader, o jsonfile.Object, folder string) *service.
 	return node
 }
 
-// fullNode returns namespace@name for the name of a section or a node. A name without @ belongs to
-// namespace. own is the namespace of the application: name@own, the order used in names of classes,
-// is accepted too.
+// fullNode returns namespace@name for the name of a section or a node. A name without @ gets the
+// given namespace. The parameter own is the namespace of the application. If a name ends in @ and
+// own, its two parts are swapped, because names of classes have that order: name@own.
 func fullNode(name, namespace, own string) string {
 	first, last, ok := strings.Cut(name, "@")
 	switch {

@@ -69,9 +69,9 @@ func (d *draft) parseProperties(types userTypes) {
 	d.Report(mistake.PropertiesMissing, path, found, "an array of attributes")
 }
 
-// attributesThatCount returns, for each name, the position of the attribute that the server uses if
-// several have that name: the one with the highest orderNumber. It is the last one if the numbers
-// are equal or one is missing.
+// attributesThatCount finds the attribute that the server uses if several have the same name. It
+// returns the position of that attribute for each name. The attribute with the highest orderNumber
+// counts. If the numbers are equal or one is missing, the last one counts.
 func attributesThatCount(list []any) map[string]int {
 	counts := map[string]int{}
 	orders := map[string]json.Number{}

@@ -153,7 +153,7 @@ type place struct{ class, name string }
 // binding and backColl. It needs the attributes of all classes.
 type relater struct {
 	*linker
-	mirrors map[place]*engine.Property // collections that name another collection in backColl, by the named collection
+	mirrors map[place]*engine.Property // the key is a collection; the value is the collection that names it in backColl
 }
 
 // relateAttributes resolves back references, bindings and mirrored collections.
@@ -211,9 +211,9 @@ func attributeNames(c *engine.Class) []string {
 	return names
 }
 
-// findAttribute returns the attribute of class c that a field of a names. field is that field, and
-// name its value. If class c does not have the attribute, findAttribute reports the rule and
-// returns nil.
+// findAttribute returns an attribute of class c by its name. The attribute a contains this name in
+// the given field, such as backRef. If class c does not have the attribute, findAttribute reports
+// the rule and returns nil.
 func (r *relater) findAttribute(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {

@@ -4,8 +4,8 @@
 // engine/deploy to read deploy.json. The package does not know how items are stored.
 //
 // A mistake in a file is an engine.Fault. Most mistakes have a rule in engine/mistake: the server
-// reports them and continues, for example without the attribute. Such a class or attribute is
-// called left out.
+// reports them and continues, for example without the class or attribute that has the mistake. That
+// class or attribute is then called left out.
 //
 // If you are new to the package, read the files in this order: source.go (reads files), draft.go
 // and property.go (read one class), version.go (chooses between versions of a class), link.go and

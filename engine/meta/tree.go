@@ -8,9 +8,9 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// checkTrees compares the attributes of the classes of each tree, since the items of a
-// tree share a table. It reports attributes that have the same name but are stored
-// differently, and attributes if their names differ only in letter case.
+// checkTrees compares the attributes of the classes of each tree, since the items of a tree share a
+// table. It reports two attributes if they have the same name but are stored differently. It also
+// reports them if their names differ only in letter case.
 func (l *linker) checkTrees(usable []*draft) {
 	type name struct {
 		root *engine.Class

@@ -13,8 +13,8 @@ import (
 
 // viewsDir is the folder of the views, in files <class>/<kind>.json. A view that applies only at a
 // node of the navigation is in <node>/<class>/<kind>.json. stateViewsDir is the folder of the views
-// for states of workflows, in files <workflow>/<state>/<class>.json. oldStateViews is a folder
-// within viewsDir in which older applications keep those.
+// for states of workflows, in files <workflow>/<state>/<class>.json. Older applications have these
+// files in the folder oldStateViews within viewsDir.
 const (
 	viewsDir      = "views"
 	stateViewsDir = "wfviews"

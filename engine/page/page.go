@@ -1,8 +1,7 @@
-// Package page renders the few HTML pages of the server itself, such as
-// sign-in, consent and errors, with a common frame, one style sheet and no
-// JavaScript. It sets headers that protect them from other sites, caches and
-// logs. The callers define the content. Pages of applications should not use
-// it.
+// Package page renders the few HTML pages of the server itself, such as sign-in, consent and
+// errors. The pages have a common frame, one style sheet and no JavaScript. The package sets
+// headers that protect the pages from other sites, caches and logs. The callers define the content.
+// Pages of applications should not use this package.
 package page
 
 import (
@@ -44,8 +43,8 @@ func New(body string) *Page {
 	})}
 }
 
-// Write answers with the page. of is the data for the template of the body. If
-// Write fails, it has not written any output.
+// Write answers with the page. The parameter of is the data for the template of the body. If Write
+// fails, it has not written any output.
 func (p *Page) Write(w http.ResponseWriter, status int, title string, of any) error {
 	var b bytes.Buffer
 	err := p.t().Execute(&b, struct {
@@ -63,8 +62,8 @@ func (p *Page) Write(w http.ResponseWriter, status int, title string, of any) er
 	return nil
 }
 
-// Guard sets headers that protect an answer from other sites, caches and logs.
-// Write calls it. Use it for redirects between pages.
+// Guard sets headers that protect an answer from other sites, caches and logs. Write calls it.
+// Callers that redirect from one page to another must call it themselves.
 func Guard(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")

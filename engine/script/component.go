@@ -73,8 +73,8 @@ type lacking struct {
 	name string
 }
 
-// Get throws, except for those names that JavaScript itself looks up, for example when the value is returned from an
-// async function or logged.
+// Get throws an error. It returns nothing for names that JavaScript itself looks up, for example when the value is
+// returned from an async function or logged.
 func (l *lacking) Get(name string) goja.Value {
 	switch name {
 	case "then", "toJSON", "constructor":

@@ -175,9 +175,9 @@ func sameRoutes(routes []service.Route, other []vm.Route) bool {
 	return true
 }
 
-// exclusive is the value of the option "isolation" with which each VM takes only one call at a time. It is for
-// scripts that store data of a request in variables of the module. With either value, VMs do not share such
-// variables.
+// exclusive is a value of the option "isolation": each VM then takes only one call at a time. It is for scripts that
+// store data of a request in variables of a module. The other value, "shared", allows several calls at a time. In both
+// cases, each VM has its own variables.
 const exclusive = "exclusive"
 
 // checkIsolation returns an error if the option "isolation" has an unknown value.

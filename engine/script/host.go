@@ -36,8 +36,8 @@ type host struct {
 	legacyBase *goja.Object                 // IONDV's Service class; nil until a script requires it
 	own        map[string]func() goja.Value // functions that create the globals of restsrv at the first use
 	watched    *goja.Object                 // result of newWatcher; nil if not in development mode
-	probed     []*module.Source             // modules with compared variables
-	watching   *vm.Call                     // call of the turn that is being compared
+	probed     []*module.Source             // modules whose variables are compared after each turn; see compareModules
+	watching   *vm.Call                     // the call to which the compared turn belongs
 }
 
 // newHost creates a VM for a generation, together with its bindings.

@@ -38,8 +38,8 @@ func (h *host) loadModule(l *vm.Loading) error {
 	return nil
 }
 
-// registerExports registers the routes, the functions of a converter, or the tests that the main file exports. It
-// returns a promise if the service has an async _route, otherwise another value.
+// registerExports registers the routes, the functions of a converter, or the tests that the main file exports. If the
+// service has an async _route, the result is the promise of that method. Otherwise the result has no meaning.
 func (h *host) registerExports(exports goja.Value) (goja.Value, error) {
 	if h.tests != nil {
 		return goja.Undefined(), h.tests.RegisterTests()
@@ -127,8 +127,9 @@ func (h *host) settleLoad(l *vm.Loading, pending goja.Value) error {
 	return v.Then(p, func(goja.Value) { l.Finish(nil) }, reject)
 }
 
-// callInitialization calls the method _initialization(scope) of a service that is based on IONDV's Service class, if
-// it has this method. After that it calls register. The result is that of register, or a promise of it.
+// callInitialization calls the method _initialization(scope) of a service that is based on IONDV's Service class, if it
+// has this method. After that it calls register and returns its result. If _initialization is async, it returns a
+// promise of that result.
 func (h *host) callInitialization(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
 	if !h.Service.Legacy {
 		return register()

@@ -380,9 +380,9 @@ func (m *Manager) loadService(one *managed) {
 	m.loadRetrying(one, func(f *module.Files, began time.Time) bool { return f.LastChange().After(began) })
 }
 
-// loadRetrying loads a service for loadService or reloadService. If the load fails and doubtful returns true, files
-// may have been incomplete, and loadRetrying loads the service again. It also loads it again if a file changed during
-// a successful load, because the version may have read the old content.
+// loadRetrying loads a service for loadService or reloadService, up to maxLoads times. It loads the service again in
+// two cases. If the load fails, the function doubtful decides whether a file may have been read while it was
+// incomplete. If the load succeeds, the version may have read old content because a file changed during the load.
 func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()

@@ -65,8 +65,8 @@ func (p platformHost) Describe(err *goja.Object) string {
 // Log implements platform.Host. It logs a line as console does.
 func (p platformHost) Log(level slog.Level, text string) { p.h.console.logLine(level, text) }
 
-// Provide implements platform.Host. It installs the built-ins and guards that text, JavaScript that is part of
-// restsrv, needs.
+// Provide implements platform.Host. The parameter text is JavaScript that is part of restsrv. Provide installs the
+// built-ins and guards that this code needs.
 func (p platformHost) Provide(text string) {
 	p.h.guards.ProvideBuiltins(p.h.Service.Compile.NeedsOf(text))
 }
@@ -112,14 +112,15 @@ func (g *globals) Get(name string) goja.Value {
 	return v
 }
 
-// Set implements goja.DynamicObject. It is never called, because an assignment
-// creates a property of the global object.
+// Set implements goja.DynamicObject. It is never called: globals is only the prototype of the global object, and an
+// assignment to a global variable creates a property of the global object itself.
 func (g *globals) Set(string, goja.Value) bool { return false }
 
 // Has implements goja.DynamicObject.
 func (g *globals) Has(name string) bool { return g.findGlobal(name) != nil }
 
-// Delete implements goja.DynamicObject. It is never called.
+// Delete implements goja.DynamicObject. It is never called, because deleting a global variable does not affect the
+// prototype of the global object.
 func (g *globals) Delete(string) bool { return true }
 
 // Keys implements goja.DynamicObject. It returns no names, so that these

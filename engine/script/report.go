@@ -38,8 +38,8 @@ func newReport(changed []string, started time.Time, loaded []*managed) Report {
 	return r
 }
 
-// logFault logs the load error of a service. If OnReload has set a function, it logs nothing, because the report
-// contains the error.
+// logFault logs the load error of a service. If OnReload has set a function, that function gets the error in its
+// report, so logFault logs nothing.
 func (m *Manager) logFault(text string, one *managed) {
 	if m.reloaded != nil {
 		return

@@ -102,9 +102,9 @@ func (h *host) extendRequire(f *goja.Object, from *module.Source) {
 	}
 }
 
-// loadFault returns the error that require throws if a module cannot be loaded. If another file has a fault, the
-// error contains the position in that file. Otherwise, the module is missing, and the error has the position of the
-// call.
+// loadFault returns the error that require throws if the file from cannot load a module. If another file has a fault,
+// for example the module itself, the error contains the position in that file. Otherwise the module is missing, and the
+// error contains the position of the call.
 func (h *host) loadFault(err error, from *module.Source) goja.Value {
 	var e *module.LoadError
 	if errors.As(err, &e) && e.File != from.File {

@@ -30,8 +30,8 @@ type Config struct {
 	Namespace   string            // namespace of the application, for paths that begin with applications/<namespace>/; "" if there is none
 }
 
-// Runtime loads script services and supervises their VMs. A process should have only one Runtime, and the copies that
-// With returns, because the timeout of regular expressions is the same for the whole process.
+// Runtime loads script services and supervises their VMs. A process should have only one Runtime, apart from the copies
+// that With returns, because the timeout of regular expressions is the same for the whole process.
 type Runtime struct {
 	app    *module.Application
 	limits limits.Limits
@@ -86,9 +86,9 @@ func resolveDirectory(dir string) (abs, real string, err error) {
 	return abs, real, err
 }
 
-// With returns a Runtime that uses the fields Dir, Platform, NodeModules and Namespace of c. Even if Dir is the same
-// path, it may be a link that now leads elsewhere. The new Runtime shares all other state with r, including the data
-// that versions of a service share. Close of either closes both.
+// With returns a Runtime that uses the fields Dir, Platform, NodeModules and Namespace of c. It resolves Dir again,
+// since that path may be a link that now leads elsewhere. The new Runtime shares all other state with r, including the
+// data that versions of a service share. Close of either Runtime closes both.
 func (r *Runtime) With(c Config) (*Runtime, error) {
 	n := *r
 	dir, root, err := resolveDirectory(c.Dir)

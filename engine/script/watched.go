@@ -28,9 +28,9 @@ func (h *host) newWatcher() *goja.Object {
 	return watcher.(*goja.Object)
 }
 
-// compareModules compares the variables of modules with their values before the turn. It is called after each turn.
-// It reports changes only in turns of a request, because a module may change its own variables while it loads and in
-// timers.
+// compareModules compares the variables of modules with their values before the turn. It is called after each turn. It
+// reports a change only if the turn belongs to a request, because a module may change its own variables while it loads
+// and in timers.
 func (h *host) compareModules(c *vm.Call) error {
 	h.watching = c
 	compare, _ := goja.AssertFunction(h.watched.Get("compare"))

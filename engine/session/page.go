@@ -27,8 +27,8 @@ type content struct {
 	Return  string // local path to open after signing in
 }
 
-// messages contains the texts for the codes in the query of redirects to the
-// page.
+// messages contains the texts of error messages. The server redirects the browser to the page with
+// one of the keys in the query.
 var messages = map[string]string{
 	"wrong":   "The user name or the password is wrong.",
 	"missing": "Enter a user name and a password.",

@@ -172,10 +172,10 @@ func (s *Sessions) Account(r *http.Request) (*engine.Account, error) {
 	return a, nil
 }
 
-// Require returns the account of a request for a page, in the same way as Account. If
-// there is no session, it redirects to the sign-in page, which leads back afterwards.
-// Clients that do not accept pages get 401. Require also writes the response for
-// other errors. If it returns false, it has written a response.
+// Require returns the account of a request for a page, in the same way as Account. If there is no
+// session, it redirects to the sign-in page, which leads back to the request afterwards. Clients
+// that do not accept pages get status 401. Require also writes the response for other errors. The
+// second result is false if it has written a response.
 func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
 	a, err := s.Account(r)
 	switch {

@@ -102,10 +102,11 @@ func (s *Sessions) openSession(r *http.Request, in form) (id, token string, err 
 	return a.ID, token, err
 }
 
-// checkPassword checks the password. It returns the account and its basis (see
-// Accounts.Current) only if both belong to the same revision: the account may
-// change between the two reads, and Authenticate accepts a recently verified
-// password for half a second without reading the account.
+// checkPassword checks the password. It returns the account and its basis (see Accounts.Current).
+// Both must belong to the same revision of the account. The revisions can differ: the account may
+// change between the two reads, and for half a second Authenticate accepts a recently verified
+// password without reading the account. In that case checkPassword tries again, and finally returns
+// an error.
 func (s *Sessions) checkPassword(r *http.Request, in form) (*engine.Account, string, error) {
 	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}

@@ -12,10 +12,9 @@ import (
 // enough for the request to a consent page.
 const maxReturn = 16 << 10
 
-// localPath returns target if it is a path on this server in every
-// interpretation: a path with an optional query, as browsers write them. For
-// all others it returns "": other sites in any notation, and paths that some
-// browsers interpret as another site.
+// localPath returns target if browsers can only interpret it as a path on this server, with an
+// optional query. Otherwise it returns "". This concerns addresses of other sites in any notation,
+// and paths that some browsers interpret as another site.
 func localPath(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	foreign := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }

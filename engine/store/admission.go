@@ -32,7 +32,8 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	return s.hideError(ctx, err)
 }
 
-// maySave is the value of Admission.May for a save, for which the account needs at least one of these permissions.
+// maySave is the value of Admission.May for a save. The account needs at least one of the two permissions: MayUse to
+// create an item, MayWrite to change it.
 const maySave = engine.MayUse | engine.MayWrite
 
 // admission is the state of one call of Admit.
@@ -95,7 +96,8 @@ func (ad *admission) checkExisting(p *layout.Plan, id string, key []any) (*engin
 }
 
 // checkUpsert checks a record that updates an item or inserts one. It returns the stored item, or nil if there is none.
-// pointed is the key in the reference of the outer item; it identifies the item of a nested record that has no key.
+// A nested record may have no key. Then pointed is the key that the reference of the outer item contains; it identifies
+// the nested item.
 func (ad *admission) checkUpsert(p *layout.Plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locateItem(r); err != nil {

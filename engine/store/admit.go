@@ -35,8 +35,8 @@ func (sv *permits) admitEntry(e *entry, before *engine.Item) error {
 	return nil
 }
 
-// admitGroup checks like admitEntry that the account may change the items of entries that exist. The entries belong to
-// one class. existing maps ids to the classes of the items.
+// admitGroup checks that the account may change the existing items of a group of entries, as admitEntry does for one
+// entry. The entries belong to one class. existing maps the ids of existing items to the names of their classes.
 func (sv *permits) admitGroup(p *layout.Plan, group []entry, existing map[string]string) error {
 	if sv.guard == nil {
 		return nil
@@ -89,8 +89,8 @@ func (sv *permits) upsertMet(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// deferCheck records that the account needs a permission for items. checkDeferred checks it at the end of the
-// transaction, in the final state of the items.
+// deferCheck records that the account needs a permission for some items. It does not check the permission now:
+// checkDeferred does so at the end of the transaction, when the items have their final state.
 func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
@@ -106,7 +106,8 @@ func (sv *permits) deferCheck(may engine.Permission, items ...*engine.Item) {
 	}
 }
 
-// deferChecks calls deferCheck for a group of entries that were written: inserts, or upserts that were updates.
+// deferChecks calls deferCheck for a group of entries that were written. The group consists of inserts, or of upserts
+// that have updated existing items.
 func (sv *permits) deferChecks(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
@@ -155,8 +156,9 @@ func (sv *permits) checkDeferred() error {
 	return nil
 }
 
-// permittedKeys returns those of the members to be removed from a collection for which the account has one of the
-// permissions. The others stay: if a caller leaves out members that it cannot read, it does not mean to remove them.
+// permittedKeys returns the members that may be removed from a collection: those of keys for which the account has one
+// of the permissions. The other members stay. If a caller replaces the members of a collection, its list lacks members
+// that it cannot read, but it does not mean to remove them.
 func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permission) ([]any, error) {
 	if len(keys) == 0 || sv.guard.RowFilter(engine.MayRead, p.Class) == nil {
 		return keys, nil
@@ -165,8 +167,8 @@ func (sv *permits) permittedKeys(p *layout.Plan, keys []any, of ...engine.Permis
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
-// admitMembers checks the addition or removal of members that store a reference to the owner: it returns Denied if the
-// account may not change the members.
+// admitMembers checks whether members may be added to a collection or removed from it. The members store a reference to
+// the owner, so this changes them. It returns Denied if the account may not change them.
 func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard == nil || len(ids) == 0 {
 		return nil
@@ -184,9 +186,9 @@ func (sv *permits) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying returns Denied if the caller adds items that are members already and that the account may neither read
-// nor write. Success would disclose that they are members. The permission to use an item does not suffice, because it
-// does not disclose the references of the item.
+// admitStaying returns Denied if the caller adds items that are already members and that the account may neither read
+// nor write. If the write succeeded, it would disclose that they are members. An account that may only use an item does
+// not see the references of the item either, so MayUse does not suffice.
 func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.RowFilter(engine.MayRead, p.Target) == nil {
 		return nil
@@ -199,8 +201,8 @@ func (sv *permits) admitStaying(p *engine.Property, ids []any) error {
 	return err
 }
 
-// noMember returns the error for a member that does not exist. It does not disclose this if the account may not refer
-// to all items of the class.
+// noMember returns the error for a member that does not exist. If the account may not refer to all items of the class,
+// the error is Denied, as for a hidden item.
 func (sv *permits) noMember(p *engine.Property, id string) error {
 	if sv.guard.RestrictsTarget(p.Target) {
 		return engine.Denied()

@@ -125,8 +125,8 @@ func (sv *filtered) changeAll(b *sqldb.Builder, p *layout.Plan, v engine.Values,
 	return int64(len(items)), sv.store.table.KeepWords(sv.w, p, items...)
 }
 
-// rejectPage returns an error for a query that finds only one page, because other items could be on that page when the
-// write runs.
+// rejectPage returns an error for a query that finds only one page of the items. When the write runs, other items could
+// be on that page.
 func rejectPage(q *engine.Query) error {
 	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
 		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")

@@ -19,7 +19,8 @@ func ownerValue(owner pending, p *engine.Property) any {
 	return table.KeyOf(owner.item)
 }
 
-// relateBack changes a collection of the current owner that is stored as references from its members to the owner.
+// relateBack makes a change of a collection of the current owner. The collection is stored in its members: each of them
+// has a reference to the owner.
 func (sv *relations) relateBack(m memberChange) error {
 	p := m.property
 	value := ownerValue(sv.owner, p)
@@ -96,9 +97,9 @@ func (sv *relations) relateBack(m memberChange) error {
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// knownKeys returns three lists of keys for the change m of a collection. known contains the members to be added, as
-// far as their keys are known before they are written. ids contains only those of them that were given as ids. remove
-// contains the members to be removed.
+// knownKeys returns three lists of keys for a change of a collection. known contains the keys of members to be added;
+// it lacks members that get their key only when they are written. ids is the part of known that the caller gave as ids,
+// not as records. remove contains the keys of members to be removed.
 func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	t := sv.ordering.tableOf(target)
@@ -123,9 +124,9 @@ func (sv *relations) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// findReferring returns a map from the ids of items of p's target class to whether the item refers to value, and so is
-// a member of p. The map contains the items with the keys in asked that exist and, if all is true, every item that
-// refers to value.
+// findReferring looks up items of the target class of p. A true value in the result means that the item with this id
+// refers to value, and so is a member of p. The result contains the existing items with the keys in asked. If all is
+// true, it also contains all other items that refer to value.
 func (sv *relations) findReferring(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.layout.Plans[p.Target]
 	back := target.Table.Column(p.Back)
@@ -157,8 +158,9 @@ func (sv *relations) findReferring(p *engine.Property, value any, asked []any, a
 	return found, nil
 }
 
-// clearBack clears the reference to the owner in items that are no longer members, and returns their keys. pointing is
-// the result of findReferring.
+// clearBack clears the reference to the owner in items that are no longer members, and returns their keys. These are
+// the items in remove or, if replace is true, all present members. The keys in members are exceptions: these items stay
+// members. pointing is the result of findReferring.
 func (sv *relations) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
 	leaving := map[string]bool{}
 	for _, key := range remove {
@@ -192,8 +194,8 @@ func (sv *relations) clearBack(p *engine.Property, value any, pointing map[strin
 }
 
 // setBack sets the reference to the owner in items to value. If from is not nil, the items must still refer to from. If
-// an item does not, or is deleted, a concurrent transaction has changed it, and setBack returns an error that repeats
-// the write.
+// an item is deleted or refers to another item, a concurrent transaction has changed it. setBack then returns an error
+// that makes the store repeat the whole write (conns.MarkAgain).
 func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	v := engine.NewValues(p.Target)
@@ -241,8 +243,8 @@ func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) err
 	return nil
 }
 
-// setKeyBack does the work of setBack if the reference is part of the key of the items. The items get other keys, and
-// references to them are updated.
+// setKeyBack does the work of setBack if the reference is part of the key of the items. Each of these items gets
+// another key, so the references to it are updated too.
 func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	for _, key := range ids {
@@ -269,8 +271,9 @@ func (sv *relations) setKeyBack(p *engine.Property, value any, ids []any) error 
 	return nil
 }
 
-// noteItems reads the items with these keys if their class is journaled or has cached attributes. If it has cached
-// attributes, noteItems also adds the items to the list items, which is sv.former or sv.written.
+// noteItems reads and returns the items with these keys if their class is journaled or has cached attributes. If the
+// class has cached attributes, it also appends them to the list that items points to: sv.former before a change, or
+// sv.written after it.
 func (sv *relations) noteItems(p *layout.Plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.Caching.Any && !p.Duties.Journaled {
 		return nil, nil

@@ -47,8 +47,9 @@ func (sv *save) run(w *conns.Session, entries []entry) error {
 	return sv.relations.finish()
 }
 
-// lockAll locks the stored items of all entries, in the order of tables and keys. A repeated write calls it first: two
-// saves that have waited for each other cannot do so again if they lock their items in the same order.
+// lockAll locks the stored items of all entries, in the order of tables and keys. Two saves may have waited for each
+// other, so that one of them was undone and must be repeated. The repeated save calls lockAll first: with locks in a
+// fixed order, this cannot happen again.
 func (sv *save) lockAll(entries []entry) error {
 	keys := map[*layout.Table][]any{}
 	for i := range entries {
@@ -297,9 +298,10 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	return sv.allWritten(p, group, n, rows.Err())
 }
 
-// allWritten returns an error if an upsert has skipped a row: n is the number of rows written. A row is skipped if the
-// item with its id has another key (see table.ErrSameID). The error names the right record only if the group has one
-// entry; after a failure, blameRecord calls writeChunk with one entry.
+// allWritten returns an error if n, the number of written rows, shows that an upsert has skipped a row. A row is
+// skipped if the item with its id has another key (see table.ErrSameID). The error names the first record of the group,
+// which need not be the one that was skipped. blameRecord then finds that one, because it writes the entries one by
+// one.
 func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
@@ -307,9 +309,9 @@ func (sv *save) allWritten(p *layout.Plan, group []entry, n int, err error) erro
 	return table.OtherKey(p, group[0].full)
 }
 
-// returnedColumns returns the columns that the statement for entries like e must return, or nil for none. As few as
-// possible are returned: for SQLite, reading back the rows of 10,000 updates would take a fifth of the time of the
-// save.
+// returnedColumns returns the columns that the statement for entries like e must return; nil means that it returns no
+// columns. It returns as few as possible: on SQLite, reading the rows of 10,000 updates would take a fifth of the time
+// of the save.
 func (e *entry) returnedColumns(sql *layout.Texts) *sqldb.Result {
 	switch {
 	case e.how == insert:
@@ -334,8 +336,9 @@ func (sv *save) newItems(p *layout.Plan, group []entry) []*engine.Item {
 	return list
 }
 
-// loadUpserted loads row i of the result of an upsert into the item of its entry. The item is found by its revision;
-// the rows are usually in the order of the entries. whole is true if the result has all columns.
+// loadUpserted loads row i of the result of an upsert into the item of the right entry. Usually the rows are in the
+// order of the entries. To be sure, the entry is found by the revision in the row. If whole is true, the result has all
+// columns.
 func (sv *save) loadUpserted(p *layout.Plan, group []entry, i int, whole bool) {
 	rev, _ := sv.w.Raw[layout.AtRev].(int64)
 	for j := range group {

@@ -16,9 +16,9 @@ type pending struct {
 	item  *engine.Item
 }
 
-// finish does the work that must wait until the rows of all records are written: it writes collections, which may
-// contain further records, checks references, computes cached attributes, and checks the permissions for the final
-// state of the items.
+// finish does the work that must wait until the rows of all records are written. It writes collections, which may
+// contain further records. It checks references and computes cached attributes. It checks the permissions that depend
+// on the final state of the items, and stores the journal.
 func (sv *relations) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
@@ -50,9 +50,9 @@ func (sv *relations) finish() error {
 }
 
 // lockLinks locks the items whose links the entries change, before the first link is read. The lock on a member keeps
-// its key unchanged. The lock on an owner, if all of its members are replaced, prevents other transactions from
-// changing its links from the other side. Without it, a write that replaces the members of several owners could see
-// only some of the links that a concurrent transaction adds.
+// its key unchanged. If an entry replaces all members of an owner, the owner is locked too. Other transactions then
+// cannot change its links from the other side, that is, by a write of a member. Without this lock, a write that
+// replaces the members of several owners could see only some of the links that a concurrent transaction adds.
 func (sv *relations) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
@@ -77,8 +77,8 @@ func (sv *relations) lockLinks(entries []entry) error {
 	return sv.store.table.LockItems(sv.w, members, sv.store.traits.LockKey, nil)
 }
 
-// lockOwner locks the current owner as lockLinks does, if lockLinks did not find it: another transaction may have
-// created it since then. It also locks the owners of the collections that are written next.
+// lockOwner locks the current owner, unless it is already locked. lockLinks may have missed it, because another
+// transaction created it afterwards. lockOwner also locks the owners of the collections that are written next.
 func (sv *relations) lockOwner() error {
 	if sv.store.traits.LockKey == "" || sv.isLocked(sv.owner) {
 		return nil
@@ -97,8 +97,8 @@ func (sv *relations) lockOwner() error {
 	return sv.store.table.LockItems(sv.w, keys, sv.store.traits.LockGone, sv.locked)
 }
 
-// isLocked reports whether other transactions cannot change the links of an owner: it is locked, or the save has
-// inserted it, so that they cannot see it.
+// isLocked reports whether an owner is safe from other transactions, which could change its links. It is safe if it is
+// locked. It is also safe if the save has inserted it, because other transactions cannot see it yet.
 func (sv *relations) isLocked(p pending) bool {
 	return p.entry.how == insert || sv.locked[table.ItemKey{Table: p.entry.plan.Table, Key: engine.ValueText(table.KeyOf(p.item))}]
 }
@@ -108,8 +108,9 @@ func replacesLinks(e *entry) bool {
 	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool { return m.replace && m.property.Mirror != nil })
 }
 
-// linksOfEntry collects the keys of items whose links an entry changes, in collections that have a mirror. owners gets
-// the items that have such a collection, if all members are replaced. members gets the members that the entry names.
+// linksOfEntry collects the keys of items whose links an entry changes. It looks at collections that have a mirror,
+// also in nested records. If such a collection is replaced as a whole, it adds the item with the collection to owners.
+// It adds the members that the entry names to members.
 func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
@@ -243,7 +244,7 @@ func (sv *relations) changeCollection(m memberChange) error {
 }
 
 // memberKeys returns the keys of the members that are added to a collection of e. Members that were given as records
-// are saved first. fill, if not nil, sets the reference to the owner in their values.
+// are saved first. If fill is not nil, it is called to set the reference to the owner in the values of these records.
 func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
@@ -289,8 +290,9 @@ func (sv *relations) memberKeys(e *entry, m memberChange, fill func(v engine.Val
 	return keys, nil
 }
 
-// keepPrefix keeps the links of an owner that are the beginning of the new list of members, in the same order, and
-// removes its other links. It returns the members that must be added. change collects the removed members.
+// keepPrefix prepares the links of an owner for a new list of members. As long as the stored links have the same
+// members in the same order as the beginning of the new list, they stay. The other links are removed and noted in
+// change. keepPrefix returns the members that must still be added.
 func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = table.Distinct(members)
 	typ := sv.store.layout.Plans[p.Target].Table.ID.Type
@@ -320,8 +322,8 @@ func (sv *relations) keepPrefix(l *layout.Links, owner any, p *engine.Property, 
 	return members, err
 }
 
-// errRelinked repeats a write: a concurrent transaction has changed links since they were read, for example because the
-// key of a member has changed.
+// errRelinked is an error that makes the store repeat a write. A concurrent transaction has changed links since they
+// were read, for example because the key of a member has changed.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: conns.RetryBusy, Message: "other writes were in the way of this one"}
 
 // unlinkMembers removes links of an owner and returns their number. It adds the removed members to change.

@@ -11,10 +11,10 @@ import (
 )
 
 // A write must not disclose the ids and unique values of items that are hidden from the account: the answer must be the
-// same as if these items did not exist. Therefore a write that violates a unique index because of a hidden item is
-// repeated without that item, in a transaction that is always rolled back. If the repeated write is refused, the
-// account gets that refusal. If it succeeds, the account may make such changes, and gets the error for a duplicate;
-// this is all that a unique index must disclose.
+// same as if these items did not exist. A write may violate a unique index because of a hidden item. It is then
+// repeated as a test: in a transaction that is always rolled back, the hidden item is deleted first. If the repeated
+// write is refused, the account gets that refusal. If it succeeds, the account may make such changes, and gets the
+// error for a duplicate. A unique index must disclose this, but no more.
 
 // maxConflicts is the maximum number of hidden items that may conflict with one write. A write with more is refused.
 const maxConflicts = 3
@@ -22,8 +22,9 @@ const maxConflicts = 3
 // errSettled rolls back a write that was repeated only to check whether it is permitted.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
-// settleError returns the error for a write that failed with err. The error for a duplicate value of a hidden item is
-// returned only if the account may make the change. work is the write, to be repeated.
+// settleError returns the error for a write that failed with err. If err is about a duplicate value of a hidden item,
+// it is returned only if the account may make the change otherwise. To find out, settleError runs work, which makes the
+// write again.
 func (sv *permits) settleError(err error, work func(w *conns.Session) error) error {
 	if sv.guard == nil || err == nil {
 		return err

@@ -31,9 +31,9 @@ func (sv *references) expectAll(e *entry, v engine.Values) {
 	}
 }
 
-// expectTarget records a reference, to be checked at the end of the transaction, if a check is needed. If some items of
-// the target class are hidden from the account, a reference that does not change is not checked, because strict
-// handling would disclose whether its target exists.
+// expectTarget records a reference if its target must be checked at the end of the transaction. A reference that does
+// not change needs no check if the account knows its value but may not refer to all items of the target class: with
+// strict handling, a check would disclose whether the target exists.
 func (sv *references) expectTarget(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.RestrictsTarget(p.Target)
 	if guarded && !sv.guard.IsUnusable(p) && e.holdsValue(p, value) {
@@ -55,7 +55,8 @@ func (sv *references) expectKept(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// holdsValue reports whether the stored item has the value already, and the account may know this.
+// holdsValue reports whether the reference p of the stored item already has the value, and the account may read that
+// item.
 func (e *entry) holdsValue(p *engine.Property, value any) bool {
 	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
@@ -65,8 +66,8 @@ func (e *entry) holdsValue(p *engine.Property, value any) bool {
 }
 
 // checkReferences checks the recorded references. In strict handling, the target must exist. If the target exists, the
-// attribute must allow its class. This takes one statement for each table, which also locks the targets: until the
-// transaction ends, no other transaction can delete them or change their keys.
+// attribute must allow its class. One statement for each table reads and locks the targets. Until the transaction ends,
+// no other transaction can delete them or change their keys.
 func (sv *references) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
@@ -103,8 +104,8 @@ func (sv *references) checkReferences() error {
 	return nil
 }
 
-// checkPointed returns Denied if a recorded reference leads to an item that the account may neither read nor use, or to
-// no item. The error is the same, so that it does not disclose whether the item exists.
+// checkPointed returns Denied if a recorded reference leads to an item that the account may neither read nor use. If
+// the reference leads to no item, the error is the same, so it does not disclose whether the item exists.
 func (sv *references) checkPointed() error {
 	wanted := map[*layout.Plan][]any{}
 	for _, x := range sv.expected {

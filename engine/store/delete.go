@@ -237,8 +237,8 @@ func (d *deletion) journalItems(items []*engine.Item) error {
 	return sv.journaling.keepRecords()
 }
 
-// deleteLinks runs a statement that deletes the links to items after the items were deleted. p is the column that
-// contained their keys. It journals the change for the items that had the deleted items as members.
+// deleteLinks runs a statement that deletes the links to deleted items. p is the column that contained the keys of
+// these items. The items at the other end of the links have lost a member, which deleteLinks journals.
 func (d *deletion) deleteLinks(b *sqldb.Builder, p layout.Pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if d.store.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {

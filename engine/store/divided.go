@@ -9,9 +9,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// A property is divided if a descendant class declares it with a type of other storage, so that its values are in
-// several columns (see layout/naming.go). Each item is written as an item of its own class: a value that was given for
-// another class of the tree is converted to the type in the item's class.
+// A property is divided if a descendant class declares it with a type that is stored differently. Its values are then
+// in several columns (see layout/naming.go), and each item uses the column of its own class. A write may name another
+// class of the tree. It then gives values of that class, which are converted to the types of the item's own class.
 
 func (e *entry) setsDivided() bool {
 	return len(e.plan.Divided) > 0 && (e.plan.SetsDivided(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
@@ -46,7 +46,8 @@ func (e *entry) members() []memberChange {
 	return e.deep.members
 }
 
-// recastAll converts values of a class to values of a descendant. Its errors are those of a write to the descendant.
+// recastAll converts values of a class to values of a descendant class. It returns the errors that a write of the
+// descendant class with these values would return.
 func (sv *rows) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
 	cast := engine.NewValues(to)
 	for i, value := range v {
@@ -83,8 +84,8 @@ func recastValue(p, q *engine.Property, value any) (own any, ok bool) {
 	return own, err == nil
 }
 
-// isCastable reports whether values of a property are stored, and can be converted to values of another type by their
-// text.
+// isCastable reports whether values of a property can be converted to another type by way of their text. This excludes
+// properties without stored values.
 func isCastable(p *engine.Property) bool {
 	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
 }

@@ -11,8 +11,9 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// ownError hides data of other items: it replaces an error about a calculated attribute by one without details, if the
-// attribute belongs to an item that the account has not written and the account may not read all items of that class.
+// ownError hides data of items that the account has not written. The error of a calculated attribute of such an item
+// may contain values of the item. If the account may not read all items of its class, ownError replaces the error by
+// one without details.
 func (sv *permits) ownError(err error) error {
 	var e *engine.Error
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -32,9 +33,9 @@ func (sv *permits) ownError(err error) error {
 	return err
 }
 
-// checkDoubt sets e.doubtful: whether the entry refers to items that the account may not refer to or that do not exist.
-// It is called before defaults are computed from these items (see hideDoubtful). A doubtful entry is not an error yet,
-// because a later record may create the item.
+// checkDoubt sets e.doubtful. An entry is doubtful if it refers to an item that does not exist or that the account may
+// not refer to. Defaults may be computed from this item, so checkDoubt is called before that (see hideDoubtful). A
+// doubtful entry is not an error yet, because a later record may create the item.
 func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
 	if sv.guard == nil || !e.plan.Duties.Late || before != nil && e.plan.HoldsClass(before.Class) {
@@ -54,8 +55,8 @@ func (sv *permits) checkDoubt(e *entry, v engine.Values, before *engine.Item) er
 	return nil
 }
 
-// hideDoubtful replaces the error of an entry by Denied if it is Invalid and the entry is doubtful. The error may
-// depend on values of the item that the entry refers to.
+// hideDoubtful replaces an error of a doubtful entry by Denied if it is Invalid. Such an error may depend on values of
+// the item that the entry refers to, and would disclose them.
 func (e *entry) hideDoubtful(err error) error {
 	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
 		return engine.Denied()

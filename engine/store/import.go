@@ -12,12 +12,12 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Import stores items exactly as they are given, all or none: class, version, creator, editor and values. Passwords are
-// given as hashes. Absent values become null. Import does not apply defaults and does not check required values. An
-// existing item with the same id, of any class of the tree, is replaced. The value of a collection that is stored in a
-// table of links may be *engine.Links with ids. Counters are raised to the given numbers. Do not use Import for
-// requests of clients. It returns Invalid for an item without a key and, with reason duplicate, if a unique value
-// exists already.
+// Import stores items exactly as they are given, all or none. This includes class, version, creator, editor and values.
+// Passwords are given as hashes. Absent values become null. Import does not apply defaults and does not check required
+// values. If an item with the same id exists in any class of the tree, it is replaced. The value of a collection that
+// is stored in a table of links may be *engine.Links with ids. Counters are raised to the given numbers. It returns
+// Invalid for an item without a key. It returns Invalid with reason duplicate if another item has the same unique
+// value. Do not use Import for requests of clients.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
@@ -110,8 +110,8 @@ func (im *importing) writeItems(p *layout.Plan, items []*engine.Item) error {
 	return im.writeFiles(p, items)
 }
 
-// existingIDs returns the ids of those of the items that exist. It returns an error if an existing item has the id of
-// an item but another key.
+// existingIDs returns the ids of the given items that are already stored. It returns an error if a stored item has the
+// id of a given item but another key (see table.ErrSameID).
 func (im *importing) existingIDs(p *layout.Plan, items []*engine.Item) (map[string]bool, error) {
 	keys := table.KeysOf(items)
 	found := map[string]bool{}
@@ -227,8 +227,8 @@ func (im *importing) writeLinks(p *layout.Plan, items []*engine.Item) error {
 	return nil
 }
 
-// writeFiles updates the records of the items' files (FileClass). Records of files that the items still have stay
-// unchanged, because they may have been imported too.
+// writeFiles updates the records of FileClass, each of which stands for a file of an item. If an item still has a file,
+// the record of that file stays unchanged, because the record may have been imported too.
 func (im *importing) writeFiles(p *layout.Plan, items []*engine.Item) error {
 	if !p.Table.Filed {
 		return nil
@@ -263,8 +263,8 @@ func (im *importing) clearLinks(l *layout.Links, typ engine.PropertyType, owners
 	return err
 }
 
-// ImportLinks adds links to a collection that Linked has returned. Each pair consists of the ids of owner and member.
-// The order is kept, and existing links keep their position.
+// ImportLinks adds links to a collection, which must be one of those that Linked returns. Each pair consists of the ids
+// of owner and member. New links get the order of the pairs. Existing links keep their position.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
 	owner, err := s.layout.DeclaringClass(p)
 	if err != nil {
@@ -286,8 +286,8 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	})
 }
 
-// Generate returns the generator of values that the server supplies to a write that begins now. It does not include
-// values that can be generated only in the transaction.
+// Generate returns a generator for the values that the server supplies, such as times and ids, to a write that begins
+// now. It does not supply values that can be generated only in the transaction.
 func (s *Store) Generate(ctx context.Context) engine.Generate {
 	return s.newWrite(ctx, nil, 0).newGenerate()
 }

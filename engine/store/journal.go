@@ -73,8 +73,8 @@ func (sv *journaling) keepRecords() error {
 	return own.insertAll(entries)
 }
 
-// membership collects the keys of items that join or leave a collection, for the journal. It is nil if the change is
-// not journaled.
+// membership collects the keys of items that join or leave a collection, for the journal. A nil *membership means that
+// the change is not journaled.
 type membership struct {
 	joined, left []any // keys of members
 }
@@ -93,8 +93,8 @@ func (m *membership) leftKeys() *[]any {
 	return &m.left
 }
 
-// watchMembers returns a membership for a collection that will change, or nil if neither its class nor that of its
-// mirror is journaled.
+// watchMembers returns a membership for a collection that will change. It returns nil if the change need not be
+// journaled: neither the class of the owner nor the class of a mirror is journaled.
 func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *membership {
 	if owner.Class.Journaling || p.Mirror != nil && sv.store.layout.Plans[p.Target].Duties.Journaled {
 		return &membership{}
@@ -102,8 +102,8 @@ func (sv *journaling) watchMembers(owner *engine.Item, p *engine.Property) *memb
 	return nil
 }
 
-// journalMembers journals the change of a collection, both for the owner and for the members, if these have a mirror of
-// the collection.
+// journalMembers journals the change of a collection for its owner. If the collection has a mirror, it also journals
+// the change for the members.
 func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
@@ -128,7 +128,8 @@ func (sv *journaling) journalMembers(owner *engine.Item, p *engine.Property, m *
 	return nil
 }
 
-// journalMirror journals the change of a collection for the members: for each of them, its own collection has changed.
+// journalMirror journals the change of a collection for the members: the mirror, a collection of each member, has
+// changed too.
 func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.layout.Plans[p.Target].Duties.Journaled {
@@ -157,8 +158,7 @@ func (sv *journaling) journalMirror(c engine.Change, keys []any) error {
 	return nil
 }
 
-// journalUnseen calls journalMirror for members that did not exist when the collection changed, and were created later
-// in the transaction.
+// journalUnseen calls journalMirror for members that the transaction created only after the collection had changed.
 func (sv *journaling) journalUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
@@ -173,7 +173,7 @@ func (sv *journaling) journalUnseen() error {
 	return nil
 }
 
-// journaledClasses returns the classes of those of the items that belong to a journaled class, by id.
+// journaledClasses finds the items with these keys that belong to a journaled class. It returns their classes by id.
 func (sv *journaling) journaledClasses(t *layout.Table, keys []any) (map[string]*engine.Class, error) {
 	names, err := sv.references.classesOf(t, keys, "")
 	if err != nil {

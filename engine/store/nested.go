@@ -74,9 +74,9 @@ func (e *entry) ensureDeep() *deep {
 	return e.deep
 }
 
-// memberChange converts the given value of a collection, or of a reference that is stored in another class, to a
-// memberChange. changes is false if the value is absent, or if a collection is null: responses contain null for a
-// collection that was not loaded, and clients may send it back.
+// memberChange converts the given value to a memberChange. p is a collection, or a reference that is stored in another
+// class. changes is false if the value is absent. It is also false if a collection is null: responses contain null for
+// a collection that was not loaded, and clients may send this null back.
 func (sv *nesting) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
@@ -141,7 +141,8 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 // inMark begins an error message about a nested record, such as: in "town": ...
 const inMark = `in "`
 
-// withinAttribute adds to an error that it occurred within an attribute, which is a path for nested records.
+// withinAttribute adds to an error that it occurred within an attribute. For a nested record, name is a path of
+// attributes.
 func withinAttribute(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
@@ -228,8 +229,8 @@ func (sv *nesting) putItem(e *entry, v engine.Values, before *engine.Item) (it *
 	return it, sv.rows.afterWrite(e, v, it)
 }
 
-// resolveReferences saves the records in the references of e. It returns the values of e, in which the keys of the
-// saved items replace these records.
+// resolveReferences saves the records that are nested in references of e. It returns the values of e, in which each of
+// these records is replaced by the key of its saved item.
 func (sv *nesting) resolveReferences(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.Duties
 	if e.deep == nil && !d.HasTrackers() && !d.Late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
@@ -270,8 +271,8 @@ func pointedKey(p *engine.Property, it *engine.Item) []any {
 	return []any{it.Values[at.Index]}
 }
 
-// readBefore reads and locks the stored item of an entry, if the way in which the entry is saved depends on it. It
-// returns nil if it is not needed, or if there is no item that the entry could change.
+// readBefore reads and locks the stored item of an entry, if the save must know it. It returns nil if the save need not
+// know it, or if no stored item can be changed by this entry.
 func (sv *nesting) readBefore(e *entry) (*engine.Item, error) {
 	if e.key == nil || e.how == modify && !sv.mustInspect(e) {
 		return nil, nil

@@ -12,9 +12,9 @@ import (
 )
 
 // The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
-// after the other. Records of one class still share statements (see mustClose). There is one exception: a collection
-// may name a member that a later record creates (see awaited). The returned items have the values that are stored in
-// the end (refreshItems).
+// after the other. Records of one class still share statements where this makes no difference (see mustClose). There is
+// one exception from the order: a collection may name a member that a later record creates (see awaited). The returned
+// items have the values that are stored at the end of the save (see refreshItems).
 
 // moves lists the changes of item keys that one record makes, in order. There may be hundreds of thousands of them,
 // because records can be nested in its collections.
@@ -38,7 +38,8 @@ func (m *moves) add(t *layout.Table, from, to any) {
 	m.count++
 }
 
-// presentKey returns the present key of an item, given its key before the change with the given number.
+// presentKey returns the present key of an item. key is the key that the item had before the change with the given
+// number.
 func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
@@ -51,8 +52,8 @@ func (m *moves) presentKey(number int, t *layout.Table, key any) any {
 	return key
 }
 
-// currentKey returns the present key of the item to which the current record refers by key. If the record has changed
-// that key, the result is the new one.
+// currentKey returns the present key of the item that the current record names by key. If the record has already
+// changed that key, the result is the new key.
 func (sv *ordering) currentKey(t *layout.Table, key any) any { return sv.moves.presentKey(0, t, key) }
 
 // tableOf returns the table of a class, or nil if the store has none.
@@ -63,16 +64,16 @@ func (sv *ordering) tableOf(c *engine.Class) *layout.Table {
 	return nil
 }
 
-// enterRecord must be called when the writing of a record of the call begins. It forgets the key changes of other
-// records.
+// enterRecord must be called when the save begins to write the record with this index. It forgets the key changes that
+// were made for the record before it.
 func (sv *ordering) enterRecord(index int) {
 	if index != sv.record {
 		sv.record, sv.moves = index, moves{}
 	}
 }
 
-// applyRename updates the state of the save after the key of an item has changed: all keys and copies of the item in
-// it.
+// applyRename updates the state of the save after the key of an item has changed. The state contains the key, and
+// copies of the item, in several places.
 func (sv *ordering) applyRename(t *layout.Table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
@@ -161,9 +162,10 @@ func (sv *ordering) redirectReferences(p *layout.Plan, v engine.Values) {
 	}
 }
 
-// mustClose reports whether the collections of an entry must be written before the next record of its class. This is
-// necessary if they may change the item of the next record, or data on which its defaults and permissions depend.
-// Otherwise several records share a statement, and their collections are written afterwards.
+// mustClose reports whether the collections of an entry must be written before the row of the next record of its class.
+// This is necessary if the collections may change the next record's item, or data that determines its defaults or
+// permissions. Otherwise, one statement writes the rows of several records, and their collections are written
+// afterwards.
 func (sv *ordering) mustClose(e *entry) bool {
 	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.Duties.Computed || !sv.guard.SkipsRowChecks(e.plan) || sv.mayReach(e, e.plan.Table))
 }
@@ -189,9 +191,9 @@ func (sv *ordering) mayReach(e *entry, t *layout.Table) bool {
 	})
 }
 
-// awaited is a member that a collection names although it does not exist yet. The collection is stored as references of
-// its members. When a later record of the save creates the member, it is added to the collection, unless that record
-// sets the reference itself.
+// awaited is a member that a collection names although it does not exist yet. The collection is stored in its members,
+// as references to the owner, so nothing can be stored now. If a later record of the save creates the member, the
+// member is added to the collection, unless that record sets the reference itself.
 type awaited struct {
 	owner    pending
 	property *engine.Property
@@ -200,7 +202,8 @@ type awaited struct {
 	arrived  bool // the member was written
 }
 
-// place identifies an item by its table and id, or a collection by the table of its members and a text.
+// place identifies an item by its table and id. It can also identify a collection: then table is the table of the
+// members, and id is a text from collectionOf.
 type place struct {
 	table *layout.Table
 	id    string
@@ -230,8 +233,9 @@ func (sv *ordering) holdAwaited(a *awaited) {
 	sv.holding[at] = append(sv.holding[at], a)
 }
 
-// dropAwaited marks awaited members as removed from a collection, when a later record changes the collection. If the
-// record replaces the collection, all members except those in known are removed, otherwise those in remove.
+// dropAwaited marks awaited members as removed when a later record changes their collection. value is the value that
+// members store for this collection. If the record replaces the collection, it removes all members except those in
+// known. It also removes the members in remove.
 func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) {
 	if len(sv.awaited) == 0 {
 		return
@@ -244,8 +248,8 @@ func (sv *ordering) dropAwaited(value any, m memberChange, known, remove []any) 
 	}
 }
 
-// markArrived must be called for each written item. If collections await the item as a member, joinArrived will add it
-// to them.
+// markArrived must be called for each written item. If collections await this item as a member, they get it when
+// joinArrived is called.
 func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	at := place{e.plan.Table, it.ID}
 	var others []*awaited
@@ -263,7 +267,7 @@ func (sv *ordering) markArrived(e *entry, it *engine.Item) {
 	sv.awaiting[at] = others
 }
 
-// joinArrived adds the awaited members that were written to their collections.
+// joinArrived takes the awaited members that were written and adds each of them to its collection.
 func (sv *ordering) joinArrived() error {
 	for len(sv.arrived) > 0 {
 		first, n := sv.arrived[0], 1
@@ -283,8 +287,8 @@ func (sv *ordering) joinArrived() error {
 	return nil
 }
 
-// settleAwaited returns an error if an awaited member does not exist at the end. A member may exist although no record
-// has created it, because a record has given its key to an item.
+// settleAwaited returns an error if an awaited member does not exist at the end of the save. The member may exist
+// although no record has created it: a record may have changed the key of another item to this key.
 func (sv *ordering) settleAwaited() error {
 	for _, a := range sv.awaited {
 		if a.arrived {
@@ -305,7 +309,7 @@ func (sv *ordering) settleAwaited() error {
 	return sv.joinArrived()
 }
 
-// innerItem is the item of a nested record that the caller wants back, by calling saved.
+// innerItem is the item of a nested record. When it has its final state, saved is called with it.
 type innerItem struct {
 	item  *engine.Item
 	saved func(*engine.Item)

@@ -46,10 +46,9 @@ func (sv *rows) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 const duplicateAttempts = 3
 
 // duplicateError returns the error for a duplicate value in an item that was looked for and not found. Another
-// transaction may have stored the item in the meantime, so the write is repeated. If another unique attribute than the
-// key is still a duplicate after duplicateAttempts, the value belongs to another item, and the error is reported. A
-// duplicate key belongs to an item that the next attempt finds, unless its class is in another branch of the class
-// tree.
+// transaction may have stored the item in the meantime, so the write is repeated. If the duplicate value is not the
+// key, duplicateError reports it after duplicateAttempts: the value then belongs to another item. If it is the key, the
+// next attempt finds the item with that key, unless its class is in another branch of the class tree.
 func (sv *rows) duplicateError(err error) error {
 	var met *table.Conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.OfKey() {
@@ -58,8 +57,8 @@ func (sv *rows) duplicateError(err error) error {
 	return err
 }
 
-// changeItem updates the item of an entry with the values v. before is the stored item; it is nil if it was not needed,
-// and the statement itself then detects a missing item.
+// changeItem updates the item of an entry with the values v. before is the stored item. It is nil if the save does not
+// need the stored item; then the statement itself detects that the item is missing.
 func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.mayRename(v) {
@@ -131,9 +130,9 @@ func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	return nil
 }
 
-// reclassItem changes the class of an item to e's class: a descendant, or another class of the tree. The item keeps the
-// values of attributes that both classes have. The other values of the new class are completed as for a new item.
-// reclassItem returns an error if the item has a value for which the new class has no attribute.
+// reclassItem changes the class of an item to e's class, which may be a descendant or any other class of the tree. If
+// both classes have an attribute, the item keeps its value. The other values of the new class are completed as for a
+// new item. If the item has a value for which the new class has no attribute, reclassItem returns an error.
 func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
 	read, err := sv.permits.readableIDs(before)

@@ -15,10 +15,10 @@ import (
 // rekeyDepth limits the length of a chain of keys that contain references, along which a change of a key is followed.
 const rekeyDepth = 16
 
-// lockFollowers locks an item before its key changes, and the items that refer to it. Without these locks, two
-// transactions could wait for each other: this one has locked the item and waits for a referring item, while a write of
-// the referring item waits for the item in lockTargets. The lock on the item does not block lockTargets. It is taken
-// first, because a write of a collection also locks its owner before its members.
+// lockFollowers locks an item whose key will change, and then the items that refer to it. Without these locks, two
+// transactions could wait for each other. For example, this one has locked the item and waits for a referring item,
+// while a write of the referring item waits in lockTargets for the item. The item is locked first, because a write of a
+// collection also locks its owner before its members. This lock does not block lockTargets.
 func (sv *renaming) lockFollowers(t *layout.Table, key any, depth int) error {
 	if depth == 0 || !slices.ContainsFunc(t.Pointers, func(p layout.Pointer) bool { return p.Other == "" }) {
 		return nil
@@ -73,7 +73,7 @@ func (e *entry) mayRename(v engine.Values) bool {
 }
 
 // followMove updates all references to an item if the write of e has changed its key. It then reads the item again,
-// because the item may refer to itself.
+// because one of these references may be in the item itself.
 func (sv *renaming) followMove(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
@@ -119,9 +119,9 @@ func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to 
 	return err
 }
 
-// followTold does the work of followReference if the changes must be journaled, or if the reference shares an index
-// entry with other columns, so that sizes must be checked. A reference of the item to itself is journaled together with
-// its key.
+// followTold does the work of followReference for two cases: the changes must be journaled, or the reference shares an
+// index entry with other columns, so that the sizes of the entries must be checked. If the item refers to itself, that
+// change is not journaled here, but together with the change of its key.
 func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
@@ -160,8 +160,8 @@ func (sv *renaming) followStatement(p layout.Pointer, from, to any) *sqldb.Build
 	return b
 }
 
-// followLink updates the links in one column. If there is a link to the new key already, which no item had, the two
-// links become one.
+// followLink updates the links in one column. A link to the new key may exist already, although no item had that key.
+// The two links then become one.
 func (sv *renaming) followLink(p layout.Pointer, from, to any) error {
 	b := sqldb.NewBuilder(sv.store.traits)
 	b.Add("DELETE FROM ", p.Table, " WHERE ", p.Column, " = ")
@@ -216,8 +216,8 @@ func (sv *renaming) followKey(p layout.Pointer, from, to any, depth int) error {
 	return nil
 }
 
-// followOne changes a reference that is part of the key of one item, and follows the change of that key. It returns the
-// new key.
+// followOne changes a reference in an item whose key contains this reference. So the key of the item changes too:
+// followOne updates the references to the item and returns its new key.
 func (sv *renaming) followOne(p *layout.Plan, name string, key, to any, depth int) (any, error) {
 	t := p.Table
 	var before []*engine.Item

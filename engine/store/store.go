@@ -32,19 +32,19 @@ type Config struct {
 	// FileClass, one of Classes, records which item has which file. Its rows are updated when file attributes of items
 	// change. It is nil if this is not needed.
 	FileClass *engine.Class
-	// Unheld, if not nil, is called after a transaction with the hashes of files that items have lost: the transaction
-	// has deleted their rows of FileClass. Other items may have files with the same contents, and the transaction may
-	// have failed. It must not block.
+	// Unheld, if not nil, is called after a transaction with the hashes of files: the transaction has deleted rows of
+	// FileClass for them, because items have lost the files. The contents may still be needed: other items may have
+	// files with the same contents, and the transaction may have failed. Unheld must not block.
 	Unheld func(hashes []string)
 	// StageClass, one of Classes, records the stages that items of Staged classes have reached. Its rows are deleted
 	// and updated together with these items. It is nil if this is not needed.
 	StageClass *engine.Class
 	// PermissionClass and PolicyClass, two of Classes, are #permission and #policy of package acl. When an item is
-	// deleted or its key changes, the store deletes or updates the grants on it and updates the item of #policy. They
-	// are nil for a store without grants.
+	// deleted, the store deletes the grants on it. When its key changes, the store updates them. In both cases it
+	// updates the item of #policy. Both classes are nil for a store without grants.
 	PermissionClass, PolicyClass *engine.Class
-	// Regranted, if not nil, is called after a transaction that changed grants, even if it failed, before its caller
-	// gets the result. It must not block.
+	// Regranted, if not nil, is called after a transaction that changed grants, even if the transaction failed. The
+	// caller of the transaction gets its result only after this call. Regranted must not block.
 	Regranted func()
 	// Journal records the writes of items of classes with Journaling, in their transactions. Its class is one of
 	// Classes. It is nil if no journal is needed.
@@ -134,11 +134,11 @@ func (s *Store) newUpgrade() *schema.Upgrade {
 	return &schema.Upgrade{Db: s.db, Traits: s.traits, Log: s.cfg.Log, Layout: s.layout, Fresh: s.fresh}
 }
 
-// Seed saves the initial records of a new database. It does so once in the life of the database; done reports whether
-// this call did it. A database is new from the Open that creates its first table until a Seed succeeds, even if the
-// process ends in between. System classes, whose names begin with #, do not count, because the command line may have
-// created their tables first. The records are not journaled. Seed must be called before the store is shared. It returns
-// the errors of Save.
+// Seed saves the initial records of a new database. It does so only once in the life of the database; done reports
+// whether this call did it. A database is new from the Open that creates its first table until a Seed succeeds, even if
+// the process ends in between. Tables of system classes, whose names begin with #, do not count, because the command
+// line may create them before the first start of a server. The records are not journaled. Seed must be called before
+// other goroutines use the Store. It returns the errors of Save.
 func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, err error) {
 	if !s.fresh {
 		return false, nil
@@ -189,9 +189,9 @@ func dropFreshMark(s *conns.Session) (bool, error) {
 }
 
 // With returns a Store with other classes in the same database. It shares the connections and the queue of writes with
-// this Store. Upgrade of the new Store must change the tables before the new Store is used; then both can be used
-// together. The system classes of this Store must be among the classes. The error is a *layout.SchemaError if the
-// classes contradict each other. Close of any of these Stores closes all of them.
+// this Store. Before the new Store is used, its Upgrade must change the tables; then both Stores can be used at the
+// same time. classes must include the system classes of this Store. The error is a *layout.SchemaError if the classes
+// contradict each other. Close of any of these Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, pool: s.pool}
 	n.cfg.Classes = classes
@@ -201,10 +201,10 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	return n, nil
 }
 
-// Upgrade changes the tables as the classes of a Store require that was created by With. It does this in one
-// transaction, between the writes of all other Stores. If it returns an error, the database is unchanged. The error is
-// a *layout.SchemaError if the classes contradict the stored data, and Unavailable if other sessions of the database
-// use the tables for too long.
+// Upgrade changes the tables as the classes of the Store require. It is for a Store that With has created. It uses one
+// transaction, which runs between the writes of all other Stores. If it returns an error, the database is unchanged.
+// The error is a *layout.SchemaError if the classes contradict the stored data. It is Unavailable if other sessions of
+// the database use the tables for too long.
 func (s *Store) Upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {

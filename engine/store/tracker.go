@@ -31,7 +31,7 @@ func (sv *save) stampedUpdate(p *layout.Plan, given engine.Values) engine.Values
 	return v
 }
 
-// files returns the rows of files for this write.
+// files returns an owned.Files, which updates the records of files for this write.
 func (sv *save) files() *owned.Files { return sv.store.owned.FilesOf(sv.ctx, sv.w, sv.now) }
 
 // creatorID returns the value of the system column for the creator. It is "" if the class has an attribute for the

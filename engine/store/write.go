@@ -142,8 +142,8 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 }
 
 // loadMembers loads the members of saved items for the response, at the end of the transaction. It does so for records
-// with Members set, and for collections that are stored as links. An item that the account may not read gets no
-// members. If there are too many members to load, no item gets any.
+// with Members set, and only for collections that are stored as links. If the account may not read an item, that item
+// gets no members. If there are too many members to load, no item gets members.
 func (sv answering) loadMembers(records []engine.Record) error {
 	byClass := map[*engine.Class][]*engine.Item{}
 	for i, it := range sv.items {
@@ -176,10 +176,10 @@ func (sv answering) loadMembers(records []engine.Record) error {
 // maxMemberChecks is the number of attempts of a save after which checkMembers accepts the result as it is.
 const maxMemberChecks = 3
 
-// checkMembers returns an error that repeats the save if a replaced collection now contains an item that the save does
-// not name. This happens if a concurrent transaction has linked that item to an owner which the save creates, and
-// therefore could not lock. The response must not contain such a link: either the save has replaced it, or it was added
-// later.
+// checkMembers returns errRelinked, which repeats the save, if a replaced collection now contains an item that the save
+// does not name. This can happen for an owner that the save creates, since it could not lock that owner before: a
+// concurrent transaction may have linked the item to it. The response must not contain such a link. Either the save has
+// replaced it, or it was added after the save.
 func (sv answering) checkMembers(entries []entry) error {
 	if sv.store.traits.LockKey == "" || sv.attempts > maxMemberChecks {
 		return nil
@@ -205,9 +205,9 @@ func (sv answering) checkMembers(entries []entry) error {
 	return nil
 }
 
-// namedItems returns the ids in the entries: the written items and the members of their collections. If a collection
-// was given with nested records, it includes all members that were loaded, because the ids of the records may not be
-// known.
+// namedItems returns the ids that the entries name: the ids of the written items and of the members of their
+// collections. For a member that was given as a nested record, the id may not be known. In this case the result
+// includes all members of that collection that were loaded.
 func (sv answering) namedItems(entries []entry) map[string]bool {
 	named := map[string]bool{}
 	for i, it := range sv.items {

@@ -35,9 +35,9 @@ type Binding struct {
 // New returns the binding of a VM.
 func New(v *vm.VM) *Binding { return &Binding{VM: v} }
 
-// Register implements a method on(type, handler), where type may be an array. If it throws, the message begins with
-// the first argument, the name of the method. typeOf checks a type and returns its full form. Register throws if the
-// service has been loaded already.
+// Register implements a method on(type, handler), where type may be an array. The first parameter is the name of the
+// method, for use in error messages. call holds the arguments of the method. typeOf checks a type and returns its full
+// form. Register throws if the service has been loaded already.
 func (h *Binding) Register(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	if h.Load == nil {
 		panic(h.NewError(what+": handlers are registered while the service loads, not later", nil))

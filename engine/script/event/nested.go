@@ -14,7 +14,7 @@ type innerWrite struct {
 	item  *engine.Item  // the stored item; set by the repository during the write
 }
 
-// runNested calls the pre-save handlers of the records nested in the values, and of the records nested in these.
+// runNested calls the pre-save handlers of all records in the values, at any depth.
 func (w *writing) runNested() error {
 	for _, value := range w.values {
 		if err := w.nestedIn(value); err != nil {
@@ -96,7 +96,7 @@ func (w *writing) hasLinkListeners(given engine.Values) bool {
 	return false
 }
 
-// idsOf returns the ids of members: strings are ids, and records were created by the same write.
+// idsOf returns the ids of members of a collection. A member is an id, or a record that the same write has created.
 func (w *writing) idsOf(members []any) (ids []string) {
 	for _, m := range members {
 		switch m := m.(type) {

@@ -16,13 +16,13 @@ const (
 	writePause       = 10 * time.Millisecond
 )
 
-// transact calls the function write, which calls the handlers before a write and then the inner repository. If there
-// are such handlers, for the event or for nested records, transact first checks the permissions of the account. It
-// then runs everything in one transaction, so that a refused write also undoes the writes of the handlers. Without
-// such handlers, it only calls write.
+// transact runs a write together with the handlers before it. The function write calls both: first the handlers, then
+// the inner repository. If there are no such handlers, transact only calls write.
 //
-// write is called with the context of the transaction. If the transaction conflicts with another one, write is called
-// again. The time of the transaction is limited, because on SQLite no other write can run meanwhile.
+// Otherwise it first checks the permissions of the account. It then calls write in a transaction, so that a refused
+// write also undoes the writes of the handlers. write gets the context of this transaction. If the transaction
+// conflicts with another one, write is called again. The time of the transaction is limited, because on SQLite no other
+// write can run meanwhile.
 func (e *Events) transact(ctx context.Context, writes []*writing, what string, m *engine.Match, write func(ctx context.Context) error) error {
 	i := slices.IndexFunc(writes, func(w *writing) bool { return w != nil && w.heardBefore(what) })
 	if i < 0 {
@@ -82,8 +82,8 @@ func PauseWrite(ctx context.Context) bool {
 	}
 }
 
-// admissionOf describes the writes for the check of permissions. If an update changes only collections, the name of
-// the event is "".
+// admissionOf describes the writes for the check of permissions. It uses the name of the event before the write, which
+// is "" if an update changes only collections.
 func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admission {
 	a := engine.Admission{Match: m, May: engine.MayWrite}
 	switch what {
@@ -102,8 +102,8 @@ func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admissi
 	return a
 }
 
-// heardBefore reports whether handlers run before the write: handlers for the event, unless its name is "", or
-// handlers for nested records.
+// heardBefore reports whether handlers run before the write: handlers for the named event, or handlers for nested
+// records. If the name is "", only nested records count.
 func (w *writing) heardBefore(what string) bool {
 	return what != "" && w.table.hasAny(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
 }

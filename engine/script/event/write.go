@@ -30,13 +30,14 @@ type writing struct {
 	class  *engine.Class
 	id     string
 	values engine.Values                      // values to write; nil for a deletion
-	was    map[engine.Repository]*engine.Item // item to delete, as each repository with a handler returns it
+	was    map[engine.Repository]*engine.Item // the item to delete, by repository, since each may hide other parts
 	inner  map[*engine.Record]*innerWrite     // writes of the records that are nested in values
 	order  []*innerWrite                      // values of inner, in the order of the attributes
 }
 
-// newWriting returns a writing with a context for its handlers. The guard that ctx may contain for the write (see
-// engine.WithGuard) does not apply to handlers: the repository of a handler decides which permissions it has.
+// newWriting returns a writing with a context for its handlers. ctx may contain a guard for the write (see
+// engine.WithGuard). The guard does not apply to handlers: the permissions of a handler depend on the repository where
+// it was registered.
 func (e *Events) newWriting(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
@@ -59,8 +60,8 @@ func (w *writing) readVisible(l listener, c *engine.Class, id string) (*engine.I
 	return it, err
 }
 
-// readDeleted reads the item that is about to be deleted, if one of the events has handlers. When they run after the
-// write, the item cannot be read any more.
+// readDeleted reads the item that is about to be deleted, if one of the events has handlers. Handlers that run after
+// the write need it, because they cannot read the item any more.
 func (w *writing) readDeleted(what ...string) error {
 	w.was = map[engine.Repository]*engine.Item{}
 	for _, one := range what {
@@ -201,8 +202,8 @@ func (w *writing) runLinked(it *engine.Item, given engine.Values) {
 	}
 }
 
-// tellLinks calls the handlers for one such event. it is the item with the collection p. ids are the members that
-// were put into the collection or ejected from it.
+// tellLinks calls the handlers for one event, put or eject, of collection p of the item it. ids are the members that
+// were put into the collection or ejected from it. If there are no such members, tellLinks does nothing.
 func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, ids []string) {
 	if len(ids) == 0 {
 		return

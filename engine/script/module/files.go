@@ -67,8 +67,8 @@ func (f *Files) IsStale() bool {
 	return false
 }
 
-// OpenFile finds and compiles a file. want is its absolute path, with or without extension. For error messages, asked
-// is the name as written in the script, and from is the file that contains it.
+// OpenFile finds and compiles a file. want is its absolute path, with or without extension. The other parameters are
+// for error messages: asked is the name as the script has it, and from is the file that contains this name.
 func (f *Files) OpenFile(want, asked, from string) (*Source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -35,9 +35,9 @@ func isRelative(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
 }
 
-// FindModule returns the file that a call require(name) in the file from stands for. If it stands for a built-in
-// module, FindModule returns no file and the name of that module. This name differs from name if the imports of a
-// package.json map it.
+// FindModule returns the file that a call require(name) in the file from leads to. If the call leads to a built-in
+// module, FindModule returns no file but the name of that module. It can differ from the parameter name, because a
+// package.json can map names in its field imports.
 func (f *Files) FindModule(name string, from *Source) (*Source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

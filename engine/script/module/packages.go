@@ -14,8 +14,8 @@ const (
 )
 
 // conditions are the conditions in the exports of a package.json that restsrv accepts, in two rounds. Many packages
-// have one file for require and another one for import. The file for require is preferred, because it needs no
-// transformation.
+// have one file for require and another one for import. The first round ignores files for import, because files for
+// require need no transformation.
 var conditions = []map[string]bool{
 	{"require": true, "node": true, "default": true, "module-sync": true},
 	{"import": true, "node": true, "default": true, "module-sync": true},

@@ -7,10 +7,10 @@ import (
 )
 
 // goja reports positions by the source map of the text that it compiled, so they refer to the original file and line.
-// But for files that were not transformed, goja counts columns in bytes. This file converts positions to those that
-// users see: columns count UTF-16 units from 1, as in editors.
+// But in files that were not transformed, goja counts columns in bytes. This file converts these positions to those
+// that users see: their columns count UTF-16 units from 1, as in editors.
 
-// convertPosition converts a position that goja reports in the file s.
+// convertPosition converts a position in the file s from goja's columns to columns in UTF-16 units (see above).
 func (s *Source) convertPosition(line, column int) (int, int) {
 	if s.transformed || s.Text == nil {
 		return line, column
@@ -35,8 +35,9 @@ func (s *Source) fullLine(n int) string {
 	return line
 }
 
-// OriginOf converts a position that goja reports in the file with the given name. ok is false if the position is in
-// JavaScript that is part of restsrv, or in code of eval.
+// OriginOf converts a position in the file with the given name, as goja reports it, to a position for users: the path
+// of the file, a line, and a column in UTF-16 units. ok is false if the position is in JavaScript that is part of
+// restsrv, or in code of eval.
 func (f *Files) OriginOf(name string, line, column int) (file string, l, c int, ok bool) {
 	if name == "" || name == preludeFile || name == "<eval>" {
 		return "", 0, 0, false

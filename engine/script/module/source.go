@@ -185,9 +185,9 @@ func (s *Source) compile() error {
 	return err
 }
 
-// transform compiles a file that goja cannot compile: package transpile first transforms its text. refused is the
-// error with which goja rejected the file, or nil if goja has not parsed it. If goja rejects the result, too, the
-// text is transformed again to older syntax (see transpile.Input.Older).
+// transform compiles a file that goja cannot compile: package transpile first transforms its text. refused is the error
+// with which goja rejected the original text, or nil if goja has not parsed it. If goja also rejects the transformed
+// text, the original is transformed again to older syntax (see transpile.Input.Older).
 func (s *Source) transform(text string, refused *LoadError) error {
 	if line, column := sandbox.TooLong(text, true); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", sandbox.MaxSteep))
@@ -294,8 +294,8 @@ func (s *Source) decodeJSON() (err error) {
 
 const endsEarly = "the text ends too early"
 
-// syntaxFault converts an error of goja's parser, which has parsed text within the module wrapper. If the error is in
-// the end of the wrapper, the file ended too early.
+// syntaxFault converts an error of goja's parser, which parses a file together with its module wrapper. If the error is
+// in the end of the wrapper, the file ended too early.
 func (s *Source) syntaxFault(err error, text string) *LoadError {
 	var list parser.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {

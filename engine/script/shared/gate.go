@@ -61,7 +61,7 @@ func (s *Store) leave(name string, c *contender) bool {
 	return true
 }
 
-// giveUp removes c from those that wait at a gate. It returns false if c has passed already.
+// giveUp removes c from the queue of the gate. It returns false if c has passed already.
 func (s *Store) giveUp(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ func (g *gate) removeWaiting(c *contender) bool {
 	return false
 }
 
-// settleAll passes the result that c has computed to all contenders that wait, and removes the gate. It returns false
-// if c is no longer the holder, for example because its call has ended.
+// settleAll passes the result that c has computed to all contenders in the queue, and removes the gate. It returns
+// false, and does neither, if c is no longer the holder, for example because its call has ended.
 func (s *Store) settleAll(name string, c *contender, result any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -127,9 +127,9 @@ type computation struct {
 	pinned    bool // never evict the result
 }
 
-// computeShared returns a promise of the value under a key. If the store has no value, one call of the service
-// computes it with the function f, and other calls wait. If that call ends without a value, the next one computes it.
-// If f fails, the promises of all waiting calls are rejected, and the error is not stored.
+// computeShared returns a promise of the value under a key. If the store has no such value, one call computes it with
+// the function f while other calls wait. If the first call ends without a result, the next one calls its own f. If f
+// fails, the promises of all waiting calls are rejected. The error is not stored.
 func (h *Binding) computeShared(s *Store, what computation, f goja.Value) goja.Value {
 	call := h.ActiveCall(what.what)
 	run, ok := goja.AssertFunction(f)
@@ -237,9 +237,9 @@ func (f *sharedFailure) toError(h *Binding) goja.Value {
 	return o
 }
 
-// lockShared implements shared.lock. It runs f while the call holds the lock of the key, so f does not run in two
-// calls at the same time. It returns a promise of the result of f. If the call does not get the lock within patience,
-// the promise is rejected; 0 means no limit. The lock is released when f has ended or when the call ends.
+// lockShared implements shared.lock. It runs f while the call holds the lock of the key. Two calls never run f for the
+// same key at the same time. It returns a promise of the result of f. If the call does not get the lock within the time
+// patience, the promise is rejected; 0 means no limit. The lock is released when f has ended or when the call ends.
 func (h *Binding) lockShared(s *Store, key string, f goja.Value, patience time.Duration) goja.Value {
 	call := h.ActiveCall("shared.lock")
 	run, ok := goja.AssertFunction(f)

@@ -95,7 +95,8 @@ func (s *Store) drop(at *list.Element) {
 	s.bytes -= e.bytes
 }
 
-// errTooLarge is the reason why a value was not stored. limit is 0 if results of once fill the store.
+// errTooLarge is the reason why a value was not stored: it has more bytes than one entry may have (limit). If limit is
+// 0, the value has an allowed size, but results of once fill the store.
 type errTooLarge struct{ bytes, limit int }
 
 // put stores a value of the given size in bytes. The entry expires after ttl, or never if ttl is 0.
@@ -128,8 +129,8 @@ func (s *Store) set(key string, value any, bytes int, ttl time.Duration, pinned 
 	return nil
 }
 
-// evict removes the least recently used entries until the others fit. It does not remove pinned entries, except the
-// most recently used one, which was just added. The caller must hold s.mu.
+// evict removes the least recently used entries until the others fit. It keeps pinned entries. Only the most recently
+// used entry, which was just added, is removed even if it is pinned. The caller must hold s.mu.
 func (s *Store) evict() {
 	for at := s.used.Back(); at != nil && s.bytes > s.limit; {
 		before := at.Prev()

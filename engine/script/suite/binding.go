@@ -36,7 +36,8 @@ type Binding struct {
 // NewBinding returns the binding for a VM that runs the tests of s.
 func NewBinding(v *vm.VM, s *Suite) *Binding { return &Binding{VM: v, suite: s} }
 
-// AddGlobals adds the globals of test files to own, which maps names to functions that return the value.
+// AddGlobals adds the globals of test files to own. This map holds a function for the name of each global; the function
+// returns its value.
 func (h *Binding) AddGlobals(own map[string]func() goja.Value) {
 	h.exports = h.newExports()
 	for _, name := range testGlobals {

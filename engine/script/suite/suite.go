@@ -53,7 +53,7 @@ type Suite struct {
 // TestCase is one test, or the after hooks of a group of tests.
 type TestCase struct {
 	Names   []string // names of the groups that contain the test, then its own name
-	Mode    string   // only, skip or todo; after for after hooks; "" for other tests
+	Mode    string   // only, skip or todo; "after" if it is the after hooks of a group; "" for other tests
 	Timeout time.Duration
 	groups  []int // numbers of the groups that contain the test, outermost first
 }
@@ -61,7 +61,7 @@ type TestCase struct {
 // Name returns the names of the groups and of the test, separated by " > ".
 func (c *TestCase) Name() string { return strings.Join(c.Names, " > ") }
 
-// Within reports whether c, the hooks of a group, apply to test because the group contains it.
+// Within reports whether c, the after hooks of a group, belongs to test: the group contains the test.
 func (c *TestCase) Within(test *TestCase) bool {
 	return len(c.groups) <= len(test.groups) && slices.Equal(c.groups, test.groups[:len(c.groups)])
 }

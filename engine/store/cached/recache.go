@@ -1,5 +1,5 @@
-// Package cached computes attributes that are stored with their items although they are calculated: those of items that
-// a write changed, and those of other items that depend on the changed ones.
+// Package cached computes cached attributes: attributes that are calculated, but stored with their items. After a write
+// it computes those of the changed items, and those of other items that depend on the changed ones.
 package cached
 
 import (
@@ -29,17 +29,18 @@ func New(pool *conns.Pool, l *layout.Layout, queries *sqlquery.Queries, reader *
 	return &Writer{pool, l, queries, reader, rows}
 }
 
-// maxRounds limits how far a change of a cached attribute spreads: from an item to the items that depend on it, from
-// these to those that depend on them, and so on while values change.
+// maxRounds limits how far a change of a cached attribute spreads. In the first round, the items that depend on the
+// changed items are computed. If this changes values of some of them, the items that depend on these are computed in
+// the next round, and so on.
 const maxRounds = 8
 
 // recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
-// Update computes and stores the cached attributes of items that were written in the transaction of w, and of items
-// that depend on them. before contains items as they were before they were changed or deleted, because other items
-// depended on them. The written items get the new values. It returns Invalid if a formula does not accept a written
-// value, or if the result is a duplicate.
+// Update computes and stores the cached attributes of the items in written, and of all items that depend on them. The
+// items must have been written in the transaction of w. before contains items in their state before they were changed
+// or deleted, because other items depended on that state. The items in written get the new values. Update returns
+// Invalid if a formula does not accept a written value, or if the result is a duplicate.
 func (s *Writer) Update(w *conns.Session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
@@ -127,7 +128,7 @@ func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.It
 	return changed, nil
 }
 
-// updateWritten copies new values to the caller's item, if it is one of those that were written.
+// updateWritten copies the new values of it to the item of the caller, if it is one of the written items.
 func (r *recaching) updateWritten(it *engine.Item) {
 	mine := r.written[table.IdentityOf(it)]
 	if mine == nil || mine.Class != it.Class {

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Dumper reads the tables of a layout. If there are writes between two calls, the calls see different states of the
-// database; use engine.Snapshotter to see one state.
+// Dumper reads the tables of a layout. If another transaction writes between two calls, the second call sees the
+// change. Use engine.Snapshotter if all calls should read from one snapshot.
 type Dumper struct {
 	pool   *conns.Pool
 	layout *layout.Layout
@@ -54,8 +54,8 @@ func (d *Dumper) dumpPlan(ctx context.Context, p *layout.Plan, after int64, coun
 	return last, err
 }
 
-// Linked returns the collections that are stored in tables of links. Of two collections that mirror each other, which
-// share a table, it returns one.
+// Linked returns the collections that are stored in tables of links. If two collections mirror each other, they share a
+// table, and Linked returns only one of them.
 func (d *Dumper) Linked() []*engine.Property {
 	var all []*engine.Property
 	seen := map[string]bool{}
@@ -75,9 +75,9 @@ func (d *Dumper) Linked() []*engine.Property {
 	return all
 }
 
-// DumpLinks calls visit with the ids of owner and member for each link of a collection that Linked has returned. The
-// arguments after and count, and the result last, are like those of Dump. If the links are imported in the order of the
-// calls, the order of members is kept.
+// DumpLinks calls visit with the ids of owner and member for each link of a collection, which must be one of those that
+// Linked returns. It visits at most count links with numbers above after, and returns the number of the last one, as
+// Dump does for items. If the links are imported in the order of the calls, the members keep their order.
 func (d *Dumper) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
 	l := d.layout.LinkNames.Of(p)
 	from, to := d.linkTypes(p)
@@ -117,8 +117,8 @@ func (d *Dumper) Counters(ctx context.Context) (map[string]int64, error) {
 	return all, err
 }
 
-// dumpRows runs a statement and calls visit for each row. res describes the first columns of the statement; the columns
-// after them are stored in more.
+// dumpRows runs a statement and calls visit for each row. res describes the first columns of the statement. The values
+// of the columns after them are stored in the variables that more points to.
 func (d *Dumper) dumpRows(ctx context.Context, b *sqldb.Builder, res *sqldb.Result, more []any, visit func(r *conns.Session) error) error {
 	return d.pool.RunRead(ctx, func(r *conns.Session) error {
 		scan := r.NewScanner(res, more...)

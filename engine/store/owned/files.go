@@ -32,7 +32,8 @@ func (s *Rows) FilesOf(ctx context.Context, w *conns.Session, now engine.Instant
 	return &Files{s, ctx, w, now}
 }
 
-// Update updates the records of files for the file attributes that a write has given.
+// Update updates the records of an item's files after a write. It does so only for file attributes to which the write
+// has given a value.
 func (s *Files) Update(p *layout.Plan, given engine.Values, it *engine.Item) error {
 	if !p.Table.Filed {
 		return nil
@@ -68,7 +69,9 @@ func (s *Files) UpdateAll(it *engine.Item) error {
 	return s.syncFiles(t, all)
 }
 
-// syncFiles updates the records of files for some attributes of items in one table.
+// syncFiles makes the records of files agree with the attributes in all: it deletes the records of files that an
+// attribute no longer contains, and adds those of new files. The items are in table t. The records of other attributes
+// stay unchanged.
 func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	byAttribute := map[string][]Held{}
 	for _, h := range all {
@@ -82,7 +85,7 @@ func (s *Files) syncFiles(t *layout.Table, all []Held) error {
 	return s.Keep(all)
 }
 
-// Keep adds the records of the files that attributes contain, or updates them if they exist.
+// Keep adds a record for each file that the attributes contain. It updates records that exist.
 func (s *Files) Keep(all []Held) error {
 	var rows []*engine.Item
 	for _, h := range all {
@@ -93,8 +96,8 @@ func (s *Files) Keep(all []Held) error {
 	return s.insertFiles(rows)
 }
 
-// Drop deletes the records of files that an attribute of the items no longer contains. If attribute is "", it does so
-// for all attributes.
+// Drop deletes the records of files that the items in list no longer contain in an attribute. If attribute is "", it
+// does so for all attributes.
 func (s *Files) Drop(t *layout.Table, attribute string, list []Held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
@@ -180,8 +183,8 @@ func (s *Files) fileRow(h Held, f engine.StoredFile) *engine.Item {
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(table.NewRevision()), Values: v}
 }
 
-// insertFiles inserts records of files, or updates existing ones. The record of a file that belongs to another item or
-// another attribute stays unchanged, because naming a file does not make the item its owner.
+// insertFiles inserts records of files, or updates existing ones. A record that belongs to another item or another
+// attribute stays unchanged: a write that names a file does not take it from its owner.
 func (s *Files) insertFiles(rows []*engine.Item) error {
 	p := s.rows.layout.Plans[s.rows.cfg.Files]
 	tail := sqldb.NewBuilder(s.rows.traits)

@@ -13,13 +13,13 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Grants on single items are rows of Config.Permissions. The resource of such a row names the item by one of the
-// classes of its table and by its id (engine.ItemResource).
+// A grant on a single item is a row of Config.Permissions. Its resource names the item by a class and by its id
+// (engine.ItemResource). The class is any class of the item's table.
 //
-// A grant is deleted with its item and follows a change of the item's key. When several transactions write at the same
-// time, a transaction that deletes items or changes keys enters the table of grants, and a transaction that writes
-// grants excludes the others from it (see sqldb.Traits.EnterTable). So each grant is written either before a deletion,
-// which finds it, or after the deletion. Deletions do not wait for each other.
+// When an item is deleted, its grants are deleted too. When its key changes, they follow it. Several transactions may
+// write at the same time. Therefore a transaction that deletes items or changes keys enters the table of grants, and a
+// transaction that writes grants excludes the others from that table (see sqldb.Traits.EnterTable). So each grant is
+// written either before a deletion, which then finds it, or after the deletion. Deletions do not wait for each other.
 
 // itemResources returns the resources by which a grant can name an item, one for each class of its table.
 func (s *Rows) itemResources(t *layout.Table, key any) []any {
@@ -38,9 +38,9 @@ func itemResource(c *engine.Class, id string) string {
 	return engine.ItemResource + c.FullName + "@" + id
 }
 
-// meansOther reports whether the resource of an item of class c, which has no namespace, names an item of another
-// class. For example, note@a@b is the item b of class note@a if there is such a class, and not the item a@b of class
-// note.
+// meansOther reports whether the resource that names the item id of class c also names an item of another class. This
+// is possible if c has no namespace. For example, note@a@b could mean the item a@b of class note. If there is a class
+// note@a, however, it means the item b of that class.
 func (s *Rows) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
 	if !found {
@@ -66,9 +66,10 @@ func (s *Rows) enterGrants(w *conns.Session) error {
 	return w.Exec(fmt.Sprintf(s.traits.EnterTable, s.permissionTable()))
 }
 
-// ExcludeDeletions waits until transactions that delete items or change keys have ended. Other transactions that do so
-// then wait for this one. If it has to wait for more than a moment, it returns an error that repeats the write, because
-// new deletions wait behind it.
+// ExcludeDeletions waits until all transactions that delete items or change keys have ended. It also keeps new
+// transactions of this kind waiting until this transaction ends. Deletions that begin meanwhile queue up behind this
+// call. Therefore, if it would wait for more than a moment, it returns an error that makes the store repeat the write
+// (conns.MarkAgain).
 func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
@@ -162,8 +163,8 @@ func (s *Rows) forgetGrants(w *conns.Session, t *layout.Table, keys []any) error
 	return s.changePolicy(w)
 }
 
-// followGrants moves the grants on an item when its key changes. Grants that name the new key already stay, as they do
-// when an item is created with that key.
+// followGrants moves the grants on an item from its old key to its new key. Grants that already name the new key stay,
+// and then apply to the item too. The same happens when an item is created with that key.
 func (s *Rows) followGrants(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Granted {
 		return nil
@@ -246,7 +247,7 @@ func (s *Rows) changePolicy(w *conns.Session) error {
 	return nil
 }
 
-// reportRegranted calls Reports.Regranted if a transaction on w that has ended changed grants.
+// reportRegranted calls Reports.Regranted if a transaction on w has changed grants and has ended.
 func (s Reports) reportRegranted(w *conns.Session) {
 	if w.Regranted && s.Regranted != nil {
 		s.Regranted()

@@ -1,6 +1,6 @@
 // Package owned writes the rows of system classes that belong to items: the records of their files, the stages that
-// they have reached in workflows, and the grants on them. If an item is deleted, its rows are deleted too; if its key
-// changes, they follow it.
+// they have reached in workflows, and the grants on them. If an item is deleted, its rows are deleted too. If the key
+// of an item changes, its rows are updated.
 package owned
 
 import (
@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Config names the system classes. If a class is nil, the store does not use such rows, and the methods for them return
-// at once.
+// Config names the system classes. If a class is nil, the store does not have such rows, and the methods of Rows for
+// that class do nothing.
 type Config struct {
 	Files, Stages, Permissions, Policy *engine.Class
 	Log                                *slog.Logger

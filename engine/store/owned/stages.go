@@ -23,8 +23,9 @@ func (s *Rows) forgetStages(w *conns.Session, t *layout.Table, keys []any) error
 	})
 }
 
-// followStages updates the recorded stages of an item when its key changes. It deletes stages that are recorded for the
-// new key: they belong to another item, which had this key before classes had workflows.
+// followStages updates the recorded stages of an item when its key changes. First it deletes stages that are already
+// recorded for the new key. They belong to a deleted item that had this key: its stages were left behind because its
+// class had no workflows when it was deleted.
 func (s *Rows) followStages(w *conns.Session, t *layout.Table, from, to any) error {
 	if !t.Staged {
 		return nil
