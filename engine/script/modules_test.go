@@ -256,3 +256,10 @@ func TestWithNamespace(t *testing.T) {
 	expect(t, get(t, a.load(fmt.Sprintf(text, "two"))), jsonType+"7")
 	expect(t, get(t, a.load(fmt.Sprintf(text, "one"))), "error internal Internal server error")
 }
+
+// TestPromiseInAnswer: a promise inside an answer is logged with its member.
+func TestPromiseInAnswer(t *testing.T) {
+	a := newApp(t, limits.Limits{}, false)
+	get(t, a.load(`module.exports = {'GET /': async () => ({a: 1, list: [{p: Promise.resolve(1)}]})}`))
+	expectIn(t, a.log.String(), "an answer contains a promise, which is sent as {}: write await before the value", "member=p")
+}

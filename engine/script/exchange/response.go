@@ -102,6 +102,13 @@ func (h *Binding) toJSON(value goja.Value) ([]byte, bool) {
 	w.Reset(h.Limits.Response)
 	ok := w.WriteValue(value)
 	h.Tally.RawRows += w.Rows
+	if key := w.Pending; key != "" {
+		args := []any{"member", key}
+		if c := h.Call; c != nil {
+			args = append(args, "method", c.Req.Method, "path", c.Req.Path)
+		}
+		h.Service.WarnOf("promise "+key, "an answer contains a promise, which is sent as {}: write await before the value", args...)
+	}
 	buf := w.Bytes()
 	if cap(buf) > keptScratch {
 		return buf, ok

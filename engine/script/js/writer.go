@@ -23,8 +23,9 @@ type Writer struct {
 	depth int    // number of objects and arrays around the current value
 	Rows  uint64 // number of items written
 	Patience
-	size int // maximum number of bytes
-	deep int // maximum depth
+	Pending string // key of the first promise in the value; "" if there is none
+	size    int    // maximum number of bytes
+	deep    int    // maximum depth
 }
 
 // NewWriter returns a writer. size is the maximum number of bytes of the JSON, deep the maximum nesting depth.
@@ -255,6 +256,7 @@ func (w *Writer) writeArray(o *goja.Object) {
 }
 
 func (w *Writer) writeMembers(o *goja.Object) {
+	key := w.key
 	w.buf = append(w.buf, '{')
 	first := true
 	for _, k := range o.Keys() {
@@ -269,6 +271,11 @@ func (w *Writer) writeMembers(o *goja.Object) {
 			continue
 		}
 		first = false
+	}
+	if first && w.Pending == "" {
+		if _, ok := PromiseOf(o); ok { // has no members of its own, unless a script has added some
+			w.Pending = key
+		}
 	}
 	w.buf = append(w.buf, '}')
 }
