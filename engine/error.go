@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Code is the class of a failure. Each has exactly one HTTP status, in the
@@ -155,7 +156,8 @@ func Nearest(name string, known []string) string {
 	if len(wanted) > 100 {
 		return ""
 	}
-	best, limit := "", len(wanted)/3+1
+	stem, _, _ := strings.Cut(name, "@") // a namespace is usually right, so it does not count
+	best, limit := "", utf8.RuneCountInString(stem)/3+1
 	for _, k := range known {
 		if d := editDistance(wanted, []rune(strings.ToLower(k))); d < limit {
 			best, limit = k, d
