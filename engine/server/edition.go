@@ -187,9 +187,9 @@ func (e *edition) openRest(context.Context, *edition) error {
 // images returns the image storage with the thumbnails that the application configures.
 func (e *edition) images() *image.Storage { return e.db.Images.With(e.config.Images.Thumbnails) }
 
-// mount builds all services. If a script cannot be loaded, its service uses the last version that
-// could be loaded, or answers with status 503. If the options of a built-in service are invalid, it
-// answers with status 503. With -strict, both are errors instead.
+// mount builds all services. If a script cannot be loaded, its service uses the last version that could be loaded, or
+// answers with status 503 if there is none. A built-in service with invalid options answers with status 503. With
+// -strict, invalid options and scripts that cannot be loaded are errors instead.
 func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc service.Service) error { return e.rest.Mount(name, modes[name], svc) }
@@ -262,8 +262,8 @@ func (e *edition) reportRefused(before *edition) error {
 	return nil
 }
 
-// addConverters replaces options of the acceptor that are files of scripts by converters, which run
-// these scripts. A converter fails as long as its script cannot be loaded.
+// addConverters looks for options of the acceptor that name a script. It replaces each of them by a converter that
+// runs the script. As long as the script cannot be loaded, the converter fails.
 func (e *edition) addConverters(svc deploy.Service, env *service.Env, options service.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil

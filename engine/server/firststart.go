@@ -95,8 +95,8 @@ func (s *Server) logObjects(r *transfer.Report, took time.Duration) {
 	s.log.Info("objects taken", "count", r.Count(), "not taken", r.NotTaken(), "took", took.Round(time.Millisecond))
 }
 
-// showProgress shows the progress of the first start with Config.Progress or, if that is nil, in
-// the log.
+// showProgress begins to show the progress of work, with Config.Progress or, if that is nil, in the log. The caller
+// must call add with the number of objects done since the last call, and done at the end.
 func (s *Server) showProgress(what string, total int64) (add func(int64), done func()) {
 	if s.options.Progress != nil {
 		return s.options.Progress(what, total)

@@ -50,9 +50,9 @@ func pace(set int) {
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
-// pacedPercent returns GOGC for a live heap of live bytes. held of these are in bodies and answers
-// of requests; since they are large and live shortly, they do not increase the allowed garbage. Go
-// itself assumes at least 4 MiB of live bytes.
+// pacedPercent returns the value for GOGC after a collection. live is the size of the live heap in bytes. held of
+// these bytes are in bodies and answers of requests. They do not increase the allowed garbage, because they are large
+// and are soon released. As Go itself does, pacedPercent assumes at least 4 MiB of live bytes.
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)

@@ -17,8 +17,8 @@ type rights struct {
 	engine.Policy
 }
 
-// openGate creates the repositories of the services: the store, in front of it events that report
-// writes to scripts, and in front of these the permission checks.
+// openGate creates the repositories of the services in three layers. The innermost is the store. Around it is events,
+// which reports writes to scripts. The outermost is gate, which checks permissions.
 func (e *edition) openGate(context.Context, *edition) error {
 	e.rules, _ = appdata.ReadRules(e.config, e.meta, appdata.RuleData{Data: e.store, RolesOf: e.accounts.RolesOf, Log: e.log}) // its faults are reported when the application is read
 	e.events = event.NewEvents(e.store, e.log)
@@ -35,8 +35,8 @@ func (e *edition) openGate(context.Context, *edition) error {
 	return nil
 }
 
-// logEmptyList logs that a list may be empty because of permissions, and the command that
-// explains them.
+// logEmptyList logs that an account got an empty list of items of class c because of its permissions, and the command
+// that explains them. all is true if the account may not read any item of the class, and false if it may read some.
 func (e *edition) logEmptyList(ctx context.Context, c *engine.Class, all bool) {
 	a := engine.AccountFrom(ctx)
 	if a == nil {

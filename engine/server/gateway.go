@@ -10,10 +10,9 @@ import (
 	"restsrv/engine/gateway"
 )
 
-// openGateways creates the gateways of the application. If their settings have not changed, it
-// reuses those of the previous edition, since each gateway has a token and the number of tokens of
-// an account is limited. Because of that, gateways get the current edition from the server at each
-// request.
+// openGateways creates the gateways of the application. If their settings have not changed, it reuses those of the
+// previous edition: each gateway has fetched a token, and the number of tokens of an account is limited. A gateway
+// can therefore outlive its edition, so it asks the server for the current edition at each request.
 func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 	if len(e.config.Gateways) == 0 {
 		return nil

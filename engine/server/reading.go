@@ -15,10 +15,11 @@ import (
 	"restsrv/engine/server/appdata"
 )
 
-// reading records the state of the files of an application, so that a reload can find out whether
-// they have changed. By path, it holds hashes or, for files that are read on demand (see
-// meta.Presentation), sizes and times. If the script of a service is missing, it holds the path at
-// which the script would be found. It does not contain scripts, which are reloaded separately.
+// reading records the state of the files of an application, so that a reload can find out whether they have changed.
+// The key is the path of a file, and the value a hash of its content. There are two other kinds of entries. For files
+// that are read on demand (see meta.Presentation), the value is the size and the time of the last change. For a
+// service without a script file, the value is the path at which the script would be found. Scripts have no entries,
+// because they are reloaded separately.
 type reading map[string]string
 
 // loadedApp is an application with the state of its files when they were read.
@@ -88,7 +89,7 @@ func (r reading) addFile(path string) {
 	r[path] = string(sum[:])
 }
 
-// late is the prefix of entries for files that are read on demand.
+// late is the beginning of the keys for files that are read on demand.
 const late = "shown: "
 
 func (r reading) addPresentation(dir string) {

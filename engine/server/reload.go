@@ -47,10 +47,10 @@ func (s *Server) read(before *edition) (*loadedApp, error) {
 	}
 }
 
-// reload handles changes of files. If changed is nil, all files may have changed. If deploy.json,
-// classes or other files of the application differ, reload creates a new edition. Otherwise the
-// returned function reloads the changed scripts; since this can take long, it runs without the
-// lock, so another reload may start meanwhile. If a reload fails, the current edition stays.
+// reload handles changes of files. If changed is nil, all files may have changed. If deploy.json, classes or other
+// files of the application differ, reload creates a new edition, and rest does nothing. Otherwise the caller must
+// call rest, which reloads the changed scripts. This can take long, so rest does not hold the lock, and another
+// reload may start meanwhile. If a reload fails, the current edition stays.
 func (s *Server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

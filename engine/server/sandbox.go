@@ -128,8 +128,8 @@ func (b *Sandbox) Database() *appdata.Database { return b.server.db }
 // Handler returns a handler that answers requests.
 func (b *Sandbox) Handler() http.Handler { return b.server.Handler() }
 
-// Secret returns the password of all accounts. The secret with "." and the name of an account after
-// it is a token of that account.
+// Secret returns the password of all accounts. The token of an account is the secret, a dot and the name of the
+// account.
 func (b *Sandbox) Secret() string { return b.secret }
 
 // Scripts returns the scripts, or nil if Load has failed.
@@ -183,8 +183,8 @@ func copyDatabase(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// sandboxSignIn signs accounts in without their passwords. The secret of the sandbox is the
-// password of all accounts, and the secret with a dot and the name of an account is its token.
+// sandboxSignIn signs accounts in with the secret of the sandbox as their password or in their token (see
+// Sandbox.Secret), not with the stored passwords.
 type sandboxSignIn struct {
 	engine.Authenticator // checks other credentials; may be nil
 	b                    *Sandbox

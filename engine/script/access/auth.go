@@ -52,9 +52,9 @@ func (h *Binding) NewAuth(accounts service.Accounts) goja.Value {
 	return o
 }
 
-// withCallback adds a method with the given name to o. Error messages call it object.name. The method returns a
-// promise. If argument n of a call is a function, the method returns undefined instead and calls that function with
-// (error) or (null, value).
+// withCallback adds a method to o. The method returns a promise. Node style is supported too: if argument n of a call
+// is a function, the method returns undefined, and calls the function with (error) or (null, value) later. In error
+// messages, the method is called object.name.
 func (h *Binding) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (vm.Operation, error)) {
 	run := h.AsyncFunction(object+"."+name, prepare)
 	h.Method(o, name, func(call goja.FunctionCall) goja.Value {
@@ -128,7 +128,8 @@ func (a *jsAccounts) signIn(call goja.FunctionCall) (vm.Operation, error) {
 	return a.checkCredentials(engine.AuthPwd, c), nil
 }
 
-// checkCredentials returns an operation that authenticates the credentials. Its result is the account, or null.
+// checkCredentials returns an operation that authenticates the credentials. The result of the operation is the
+// account, or null if the credentials are not valid.
 func (a *jsAccounts) checkCredentials(mode engine.AuthMode, c engine.Credentials) vm.Operation {
 	return vm.Operation{Do: func(ctx context.Context) (func() goja.Value, error) {
 		proven, err := a.accounts.Authenticate(ctx, mode, c)

@@ -150,15 +150,15 @@ func (h *Realm) ToDecoded(v goja.Value) (any, error) {
 	return (&decoder{h: h}).decode(v)
 }
 
-// ToAttributes converts an object with the attributes of an item. It differs from ToDecoded if the object has a
-// member buffer: it then is not mistaken for a file.
+// ToAttributes converts an object with the attributes of an item. Unlike ToDecoded, it never takes the object itself
+// for a file, even if one of the attributes is called buffer and contains bytes.
 func (h *Realm) ToAttributes(v goja.Value) (any, error) {
 	return (&decoder{h: h, attributes: true}).decode(v)
 }
 
-// ToCondition converts the conditions of a query. An undefined member of a condition is an error, because dropping it
-// would return more objects than requested. outer is the number of levels around the conditions, which may have
-// undefined members; for example, it is 1 for {filter: condition}.
+// ToCondition converts the conditions of a query. An undefined member of a condition is an error: if it were dropped,
+// the query would return more objects than requested. The conditions may be nested in outer levels of other objects,
+// where undefined members are allowed. For {filter: condition}, outer is 1.
 func (h *Realm) ToCondition(v goja.Value, outer int) (any, error) {
 	return (&decoder{h: h, defined: outer + 1}).decode(v)
 }
@@ -267,8 +267,8 @@ func (c *decoder) decodeObject(o *goja.Object) any {
 	return c.decodeFields(o)
 }
 
-// standsFor returns the value that o is converted to as a whole: the id of an item, or a file. It returns nil for any
-// other object.
+// standsFor returns the single value that replaces the object o: its id if o is an item, or a file if o contains
+// bytes. It returns nil for any other object.
 func (c *decoder) standsFor(o *goja.Object) any {
 	if native, ok := nativeOf(o).(decodable); ok {
 		if v := native.Decoded(); v != nil {

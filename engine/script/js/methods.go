@@ -2,9 +2,10 @@ package js
 
 import "github.com/dop251/goja"
 
-// Methods contains the methods of an object that no script has read yet. A function of goja takes almost a kilobyte,
-// and most scripts use few of the methods. Therefore Methods is a dynamic object in the prototype chain of Owner.
-// When a script first reads a method, Methods creates the function and defines it as a property of Owner.
+// Methods creates the methods of the object Owner when they are first used. A function of goja takes almost a
+// kilobyte, and most scripts use few of the methods. Therefore Methods is a dynamic object in the prototype chain of
+// Owner, which goja asks for properties that Owner does not have. When a script first reads a method, Methods creates
+// the function and defines it as a property of Owner.
 type Methods struct {
 	h     *Realm
 	Owner *goja.Object

@@ -60,7 +60,8 @@ func (h *Realm) FindBuiltins() {
 	h.ThenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 }
 
-// Program compiles JavaScript source text that is part of restsrv. It uses the cache of the owner.
+// Program compiles JavaScript source text that is part of restsrv, such as a helper function. The owner caches the
+// program.
 func (h *Realm) Program(text string) *goja.Program {
 	program, err := h.owner.Compile(text)
 	Must(err)
@@ -111,7 +112,8 @@ func (Handle) Delete(string) bool { return true }
 // Keys implements goja.DynamicObject.
 func (Handle) Keys() []string { return nil }
 
-// AttachError attaches a Go error to o, so that AttachedError finds it when the script throws o.
+// AttachError attaches a Go error to the JavaScript object o, so that AttachedError finds the error after a script
+// has thrown o.
 func (h *Realm) AttachError(o *goja.Object, err error) {
 	carrier := h.JS.NewDynamicObject(&Handle{err})
 	_ = o.DefineDataPropertySymbol(h.Secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
@@ -201,7 +203,8 @@ func Must(err error) {
 	}
 }
 
-// Rethrow returns the value to panic with after goja has returned err, so that the script sees the same exception.
+// Rethrow returns a panic value for a Go function that got err from goja. If the function panics with it, the calling
+// script sees the original exception.
 func Rethrow(err error) any {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {

@@ -91,8 +91,8 @@ func indentOf(v goja.Value) string {
 	return ""
 }
 
-// replacer applies the second argument of JSON.stringify to a value. That argument is a function, which returns the
-// replacement of each member, or a list of the names of the members to keep.
+// replacer applies the second argument of JSON.stringify to a value. The argument is either a function, which returns
+// the replacement of each member, or a list with the names of the members that stay in the result.
 type replacer struct {
 	h     *Realm
 	f     goja.Callable   // the function; nil for a list
@@ -197,8 +197,8 @@ func (r *replacer) callFunction(f goja.Callable, this goja.Value, args ...goja.V
 	return v
 }
 
-// TooManyValues reports whether JSON text has more values than a limit, most. It only counts commas and opening
-// brackets outside of strings, so the count is approximate, and it does not validate the JSON.
+// TooManyValues reports whether JSON text has more than most values. The count is approximate: it is the number of
+// commas and opening brackets outside of strings. The JSON is not validated.
 func TooManyValues(json []byte, most int) bool {
 	n, quoted := 0, false
 	for i := 0; i < len(json); i++ {

@@ -209,8 +209,8 @@ func (w *Writer) WriteItem(it *engine.Item) {
 	w.checkSize()
 }
 
-// writePlain appends an object without calling its method toJSON, or any other value. It returns false if the value
-// has no JSON.
+// writePlain appends any value. If it is an object, its method toJSON is not called. writePlain returns false if the
+// value has no JSON.
 func (w *Writer) writePlain(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {

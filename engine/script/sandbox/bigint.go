@@ -24,15 +24,15 @@ const (
 
 var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
 
-// bigintGrowth matches the operators in source text that cannot be rewritten, such as code compiled at run time.
+// bigintGrowth matches operators that can make a BigInt grow. It is used for source text that is compiled at run
+// time.
 var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
 
 // bigintOperators are the operators that can return a BigInt much longer than their operands. Each has a guard: a
 // global function with the operator as its name, such as "**". No variable of a script can have such a name.
 var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>", token.MULTIPLY: "*"}
 
-// preludeOperators is a JavaScript expression for a list of the operators, each with a function that applies the
-// operator.
+// preludeOperators is a JavaScript expression: a list of pairs of an operator and a function that applies it.
 const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b], ['*', (a, b) => a * b]]"
 
 // operatorRewriter replaces the operators in a program by calls of their guards: a ** b becomes a call of "**" with a

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/wire"
 )
 
-// limiter has methods that check the arguments of built-in functions against the limits of a realm. Other methods
-// replace a built-in function by one that checks its arguments first.
+// limiter has methods that implement guards. Some check the arguments of a built-in function against the limits
+// of a realm. Others replace the built-in function by one that makes this check first.
 type limiter struct{ *js.Realm }
 
 // Guards limits the built-in functions of one VM. See the package comment for the reasons.
@@ -90,8 +90,9 @@ func FindNeeds(text string) Needs {
 // matching lists words. A text that contains none of them uses no regular expression.
 var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
-// containsMatch reports whether text matches expression. expression must match only texts with one of the words.
-// containsMatch searches for the words first: that is much faster, and most texts do not contain any of them.
+// containsMatch reports whether text matches expression. It searches for words first, because that is much faster,
+// and most texts do not contain any of them. So words must be chosen such that every match of expression contains one
+// of them.
 func containsMatch(text string, expression *regexp.Regexp, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -193,8 +194,8 @@ func (h limiter) checkJoin(call goja.FunctionCall, name string) {
 	h.TooMuch(float64(total), h.Limits.Text, name)
 }
 
-// limitNesting limits the recursion depth of a built-in that calls itself for the elements of a value. Several
-// built-ins that can call each other share one counter, depth. check is called before each call.
+// limitNesting limits the recursion depth of a built-in such as join, which calls itself for nested arrays. Built-ins
+// that can call each other must share one counter, depth. check is called with the arguments before each call.
 func (h limiter) limitNesting(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.Limits.CallStack
@@ -268,8 +269,8 @@ func (h *Guards) guardCode() {
 // functionKeywords contains the keywords before a function that each constructor in preludeFunctions creates.
 var functionKeywords = []string{"function", "async function", "function*"}
 
-// growsBigints reports whether texts that are compiled at run time may contain BigInts together with the operators **
-// or shifts. Such operators need a guard.
+// growsBigints reports whether texts that a script compiles at run time may use the operator ** or a shift on
+// BigInts. Such operators need a guard.
 func growsBigints(texts []goja.Value) bool {
 	names, growth := false, false
 	for _, v := range texts {
@@ -281,8 +282,8 @@ func growsBigints(texts []goja.Value) bool {
 	return names && growth
 }
 
-// makeFunction implements new Function(parameter..., body) for source text with operators on BigInts that need
-// guards. keyword is one of functionKeywords.
+// makeFunction implements new Function(parameter..., body) for texts in which operators on BigInts need a guard (see
+// growsBigints): it inserts the guards and compiles the function. keyword is one of functionKeywords.
 func (h *Guards) makeFunction(keyword string, args []goja.Value) (*goja.Object, error) {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -422,8 +423,8 @@ func (h *Guards) guardJSON() {
 	})
 }
 
-// reviveValue calls the function reviver, the second argument of JSON.parse, for the member key of holder, and before
-// that for the members of this value.
+// reviveValue calls reviver, the function that is the second argument of JSON.parse, for the member key of holder. If
+// the value of the member is an object or an array, it first does the same for each member of that value.
 func (h limiter) reviveValue(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {

@@ -37,8 +37,8 @@ const MaxChain = 10_000
 // compiler cannot be interrupted.
 const maxMade = 64 << 10
 
-// MaxSteep is the maximum number of steep operators in a chain: =>, < and the dot. The time of the compiler for
-// TypeScript and ES modules grows at least with the square of their number.
+// MaxSteep is the maximum number of =>, < and dots in a chain. These are called steep: the time that the compiler for
+// TypeScript and ES modules takes for a chain grows at least with the square of their number.
 const MaxSteep = 500
 
 // TooLong returns the position in source text at which a chain exceeds its limit, or 0. It checks MaxChain, and

@@ -59,14 +59,14 @@ func RewritePatterns(prg *ast.Program, text string) (patterns map[string]string,
 // property source returns the rewritten text.
 const maxPatterns = 1000
 
-// patterns contains the original texts of the regular expressions that were rewritten in one VM.
+// patterns maps rewritten regular expressions of one VM back to the texts that the scripts contain.
 type patterns struct {
 	written map[string]string // original text by rewritten text
 	shown   bool              // the getter of the property source has been replaced
 }
 
-// rememberPattern stores the original text (written) of a rewritten pattern (turned), so that the property source of
-// the expression returns the original text.
+// rememberPattern stores the original text of a regular expression that was rewritten. written is the original text,
+// and turned is the rewritten one. The property source of the regular expression then returns the original text.
 func (h *Guards) rememberPattern(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return

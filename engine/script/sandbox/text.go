@@ -42,8 +42,9 @@ func (h *Guards) guardTest(name string) {
 	h.guardMethod(h.PrototypeOf("RegExp"), name, func(call goja.FunctionCall) { h.checkMatch(call.Argument(0), call.This, name) })
 }
 
-// guardSearch limits the text and the pattern for methods of strings such as match. If the argument is a string, it
-// is limited too, because these methods compile it to a regular expression.
+// guardSearch limits the text that a method such as match searches. The argument of the method is a regular
+// expression, or a string that the method compiles to one. In the second case, the string is limited like the source
+// text of a regular expression.
 func (h *Guards) guardSearch(name string) {
 	h.guardMethod(h.PrototypeOf("String"), name, func(call goja.FunctionCall) {
 		h.checkMatch(call.This, call.Argument(0), name)

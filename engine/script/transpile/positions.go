@@ -13,8 +13,9 @@ import (
 // Map is a source map. It translates positions in compiled text, which goja reports, to positions in the source file.
 type Map struct{ *sourcemap.Consumer }
 
-// Origin translates a position that goja does not translate itself, such as that of a syntax error. It returns 0, 0
-// for code that the compiler or restsrv has added; ours is the file name of such code in the map.
+// Origin translates a position in compiled text that goja reports untranslated, such as that of a syntax error. ours
+// is the file name that the map uses for code which is not in the source file, because the compiler or restsrv has
+// added it. Origin returns 0, 0 for a position in such code.
 func (m Map) Origin(ours string, line, column int) (int, int) {
 	source, _, line, column, ok := m.Source(line, column)
 	if !ok || source == ours {
@@ -49,8 +50,9 @@ func mapOf(text []byte, in Input) (Map, error) {
 }
 
 // shiftColumns adds 1 to the columns of one line of mappings, because goja counts columns from 1 and source maps
-// count from 0. The first mapping of a file must also select the second source: mappings are relative to the previous
-// one, and firstOfOurs selects the first source.
+// count from 0. first is true for the first line that has mappings. Its first mapping must also switch to the second
+// source: mappings are relative to the previous one, and the mapping before it is firstOfOurs, which selects the
+// first source.
 func shiftColumns(line string, first bool) string {
 	column, rest := cutVLQ(line)
 	b := appendVLQ(nil, column+1)

@@ -53,10 +53,10 @@ func typeScript(file string) bool {
 	return false
 }
 
-// lowered lists syntax that is an exception from the target ES2022. If the value is false, the compiler rewrites the
-// syntax, because goja does not have it. If the value is true, the syntax stays as it is. That is the case for
-// regular expressions that goja does not support. goja reports them with their position, but the compiler would
-// replace them by a call that fails at run time.
+// lowered lists syntax for which the compiler does not follow the target ES2022. If the value is false, the compiler
+// rewrites the syntax, because goja does not have it. If the value is true, the syntax stays as it is. That is the
+// case for kinds of regular expressions that goja does not support: goja reports an error with their position, but
+// the compiler would replace them by a call that fails at run time.
 var lowered = map[string]bool{
 	"async-generator": false, "for-await": false, "using": false, "decorators": false, "dynamic-import": false,
 	"import-attributes": false, "hashbang": false,

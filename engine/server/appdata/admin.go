@@ -40,9 +40,9 @@ func (d *Database) EnsureAdmin(ctx context.Context, given string, show func(acco
 	return nil
 }
 
-// writePassword writes a password to a new file beside the database and returns its path. The file
-// is called admin-password. If that exists, it is kept, since it may belong to another database,
-// and the name of the database and a number are added.
+// writePassword writes a password to a new file beside the database and returns its path. It never replaces a file,
+// because an existing one may belong to another database. It tries the name admin-password, then admin-password-NAME
+// with the name of the database, then that name with a number.
 func writePassword(database, password string) (string, error) {
 	base := filepath.Base(database)
 	stem := filepath.Join(filepath.Dir(database), "admin-password")

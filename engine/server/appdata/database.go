@@ -72,8 +72,8 @@ type System struct {
 	Leases   *engine.Class
 }
 
-// NewSystem returns new classes. A database needs its own, except that a copy shares those of the
-// original.
+// NewSystem returns new system classes. Each open database needs its own. There is one exception: a command that
+// copies a database opens both with the same classes.
 func NewSystem() *System {
 	return &System{
 		Accounts: account.Classes(),
@@ -99,7 +99,7 @@ func (s *System) Classes() []*engine.Class {
 // Options holds the options of Open.
 type Options struct {
 	Classes   []*engine.Class // classes of the application; empty if the command does not use them
-	System    *System         // if nil, a new one is created; to copy a database, both must have the same
+	System    *System         // if nil, new classes are created; to copy a database, pass those of the original for the copy
 	MustExist bool            // the database must exist: a missing SQLite file is not created
 	Server    bool            // a server opens it: it locks a SQLite file against other servers, but not against commands
 	Log       *slog.Logger

@@ -19,10 +19,10 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// Filling loads the data of an application directory into a database: accounts and roles of the
-// folder acl if they are new, objects of the folder data and, if the database is new, the objects
-// in deploy.json. The objects in deploy.json come last, and with them the database stops being new.
-// So if a filling is interrupted, the next start repeats it.
+// Filling loads the data of an application directory into a database: accounts and roles of the folder acl if they
+// are new, objects of the folder data and, if the database is new, the objects in deploy.json. The database counts as
+// new until the objects in deploy.json are stored, and these come last. So if a filling is interrupted, the next
+// start repeats it.
 type Filling struct {
 	App      *App
 	Database *Database

@@ -84,8 +84,8 @@ func (r Rules) Enrich(ctx context.Context, a *engine.Account) error {
 // SetRules replaces the rules that apply to accounts.
 func (d *Database) SetRules(r *Rules) { d.rules.Store(r) }
 
-// enrich adds identities and properties as the rules of the current application say. It has no
-// effect before the rules are read, and in commands.
+// enrich adds identities and properties to an account (see Rules.Enrich). It uses the rules of the current
+// application. While there are no rules, as in commands and before the application is read, it has no effect.
 func (d *Database) enrich(ctx context.Context, a *engine.Account) error {
 	if r := d.rules.Load(); r != nil {
 		return r.Enrich(ctx, a)

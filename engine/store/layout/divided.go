@@ -12,7 +12,8 @@ func StorageDiffers(p, q *engine.Property) bool {
 	return p.ValueType().Storage() != q.ValueType().Storage()
 }
 
-// findDivided sets p.Divided: the properties of the class of p that a descendant stores in another column.
+// findDivided sets p.Divided: the properties of the plan's class that a descendant declares with another storage, and
+// so keeps in another column.
 func (p *Plan) findDivided() {
 	c := p.Class
 	for _, d := range c.Descendants {
@@ -29,7 +30,8 @@ func (p *Plan) findDivided() {
 	}
 }
 
-// SetsDivided reports whether a write of v sets divided properties of the class of p (see Divided).
+// SetsDivided reports whether a write of the values v sets one of p.Divided. A write always sets the trackers, such
+// as the time of the last change.
 func (p *Plan) SetsDivided(v engine.Values) bool {
 	return p.stampsDivided || slices.ContainsFunc(p.Divided, func(i int) bool { return v[i] != engine.Absent })
 }

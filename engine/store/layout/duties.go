@@ -40,8 +40,9 @@ type Pointer struct {
 	Plan    *Plan  // plan of the root class of Table, if the pointer is a reference
 	Key     bool   // the reference is part of the key of its class
 
-	// If Table is a table of links, Holders is the table of the items that have the collection. Collection is that
-	// collection, or nil if the class does not declare one, because only the other side has a collection.
+	// If Table is a table of links, the ids in the column Other belong to items of the table Holders. Collection is
+	// the collection of those items that the rows describe: its members are the items to which Column refers. It is
+	// nil if only the items of Column have a collection, and their collection has no mirror.
 	Holders    *Table
 	Collection *engine.Property
 }
@@ -146,9 +147,9 @@ func (t *Table) addPointer(p Pointer) {
 	}
 }
 
-// sharingCondition returns a condition that selects the rows of t in which the column of reference p refers to items of
-// target. In other classes of t, the column may belong to a reference to another table. The condition is "" if it would
-// select all rows.
+// sharingCondition returns a condition on rows of t, for a pointer to items of target. Classes of t that declare the
+// property of p differently can share its column, and there the ids may belong to another table. The condition
+// selects the rows of those classes in which the column refers to target. It is "" if these are all classes of t.
 func (s *Layout) sharingCondition(t *Table, p *engine.Property, target *Table) string {
 	var names []string
 	for _, c := range t.Classes {
@@ -197,8 +198,8 @@ func (t *Table) JournaledClass(name string) *engine.Class {
 	return nil
 }
 
-// OwnedBy returns the condition, with WHERE, that selects the rows of another table that belong to items of t. That
-// table has a column "class" with the class of the item.
+// OwnedBy returns a WHERE clause for another table that stores data of items, such as their files. It selects the
+// rows that belong to items of t, by the column "class", which holds the class of the item.
 func (t *Table) OwnedBy() string {
 	names := make([]string, len(t.Classes))
 	for i, c := range t.Classes {

@@ -9,20 +9,22 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// Extra is an additional table or index of a table: a table of links, or an index that does not belong to one column.
-// It is created if the memory has no row for it (see Memory), and created again if its form has changed.
+// Extra is a table or an index that belongs to a Table but not to the column of one property: a table of links, an
+// index over several columns, or the index of the class column. It is created if the memory has no row for it (see
+// Memory), and created again if its form has changed.
+// changed.
 type Extra struct {
 	Name   string
 	Form   string // if it changes, the extra is created again
 	Rows   bool   // the extra is a table; its rows must not be lost
-	Twice  string // for a unique index: a text to follow SELECT count(*) FROM, which counts duplicate values
+	Twice  string // for a unique index: completes a statement SELECT count(*) FROM that counts duplicate values
 	Create []string
 	Drop   string
 }
 
-// Links is the table of an n:m collection, as it is used for one of its sides: two collections that mirror each other
-// share a table and exchange Owner and Item. The table stores the members of each owner in the order in which they were
-// added.
+// Links is the table of an n:m collection, as seen from the items that have the collection (the owners). If two
+// collections mirror each other, both use the same table: the Owner column of one is the Item column of the other.
+// The table stores the members of each owner in the order in which they were added.
 type Links struct {
 	Name   string
 	Quoted string
@@ -189,7 +191,8 @@ func (t *Table) compositeIndex(index composite) (e Extra) {
 // ExtraMark is the class name in the rows of the memory (see Memory) that describe extras. No class has this name.
 const ExtraMark = "##extra"
 
-// ExtraRows is the value of Kept.Indexes for an Extra that is a table.
+// ExtraRows is the value of Kept.Indexes in the row of an extra that is a table. In the row of an index, Kept.Indexes
+// is "".
 const ExtraRows = "rows"
 
 // Kept returns the row of the memory (see Memory) that describes an extra of table t.

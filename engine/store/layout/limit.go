@@ -20,7 +20,7 @@ const (
 	fixedText   = 25     // maximum size of a value of fixed length within an id, as text with a separator
 )
 
-// bound limits the size of the entries of one index.
+// bound limits the text in the entries of one index.
 type bound struct {
 	columns []*Column // the columns of variable length
 	most    int       // maximum number of bytes of all these columns together
@@ -99,7 +99,7 @@ func (t *Table) compositeBound(index composite) (b bound, ok bool) {
 	return b, len(b.columns) > 0
 }
 
-// limit is a bound for the items of one class, which may have only some of the columns.
+// limit is a bound, applied to the items of one class. The class may lack some of the columns.
 type limit struct {
 	bound
 	at []int // indexes of its properties that are columns of the bound
@@ -136,9 +136,9 @@ func (p *Plan) CheckSizes(v engine.Values) error {
 	return nil
 }
 
-// CheckSharedSizes checks an item after a write that gave only some of its values. An index entry can consist of a
-// given value and of a value that the item had before; CheckSizes saw only the given one. p is the plan of the class
-// with which the values were given, and it is the item with all values.
+// CheckSharedSizes checks the index entries of an item after a write that gave only some of its values. An entry can
+// contain a given value together with a value that the item had before, and CheckSizes saw only the given one. given
+// holds the given values, for the class of plan p. it is the written item with all its values.
 func (s *Layout) CheckSharedSizes(p *Plan, given engine.Values, it *engine.Item) error {
 	own := s.Plans[it.Class]
 	if own == nil || !own.Shares {

@@ -52,7 +52,8 @@ func (k Kept) propertyName() string {
 	return k.Property
 }
 
-// LeftRow returns the row that records the property's column when no property uses the column any more.
+// LeftRow returns the row to store when the last property that uses a column is removed. k is the row of that
+// property.
 func (k Kept) LeftRow() Kept {
 	column := k.ColumnName()
 	return Kept{Class: LeftMark, Property: k.Root + " " + column, Root: k.Root, Kind: k.Kind,

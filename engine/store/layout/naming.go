@@ -18,16 +18,17 @@ import (
 //
 // Existing tables and columns keep their names.
 
-// named is a table, a column or a link table that needs a name.
-type named struct { // its present name in the database; "" if it does not exist there
+// named is a table, a column or a table of links that needs a name.
+type named struct {
 	stored string // name in the database, "" if the thing does not exist there
 	plain  string // the name that it should have
 	second string // used instead of plain if another table or column has exactly this name
 }
 
-// giveNames chooses a name for each of things; a thing that exists keeps its name. database lists the names in the
-// database. No two of the chosen names differ in letter case only, and neither do a chosen name and a name in the
-// database. A new thing can get a name that exists in the database if it is its plain name.
+// giveNames chooses a name for each of things. A thing that exists keeps its name. database lists the names in the
+// database. A new name must differ in more than letter case from all other chosen names, and from all names in the
+// database. There is one exception: a new thing gets its plain name even if the database has exactly this name,
+// unless another of the things has it.
 func giveNames(things []named, database iter.Seq[string]) []string {
 	names, missing := make([]string, len(things)), 0
 	for i, thing := range things {

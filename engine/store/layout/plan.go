@@ -134,8 +134,8 @@ func New(d sqldb.Dialect, cfg Config) (*Layout, error) {
 	return s, s.LayOut(NewMemory(nil))
 }
 
-// LayOut sets the tables and plans for the classes. It does not access the database: m is its memory, and things that
-// exist according to m keep their names.
+// LayOut sets the tables and plans for the classes. m records what exists in the database: tables and columns that
+// exist keep their names. LayOut itself does not access the database.
 func (s *Layout) LayOut(m *Memory) error {
 	classes := s.cfg.Classes
 	s.Plans, s.Tables = make(map[*engine.Class]*Plan), nil
@@ -170,7 +170,8 @@ func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// NamedBy reports whether LayOut(m) would give the tables, columns and links the names that they have now.
+// NamedBy reports whether s already uses the names that it would get from LayOut(m): the names of tables, columns and
+// tables of links.
 func (s *Layout) NamedBy(m *Memory) bool {
 	var roots []*engine.Class
 	var names []string

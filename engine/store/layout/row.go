@@ -230,8 +230,8 @@ func (p *Plan) PropertyIn(column string) *engine.Property {
 	return nil
 }
 
-// HasKey reports whether a stored item has the key that is given. stored returns a part of the stored key by its
-// position. If a part of the given key is missing, the result is true.
+// HasKey reports whether a stored item has the key that is given. stored returns a part of the stored key, by its
+// position. A key with a missing part is not compared: the result is then true.
 func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
 	if p.Class.ID(given) == "" {
 		return true
@@ -244,8 +244,8 @@ func (p *Plan) HasKey(given engine.Values, stored func(part int) any) bool {
 	return true
 }
 
-// IDOf returns the id of an item as the values of an index, if the key has several properties. value returns the value
-// of a property of the key. The result is nil if one of these values is missing.
+// IDOf returns a list with the id of an item, for a search in the index on ids. It is used if the key has several
+// properties. value returns the value of a property of the key. The result is nil if one of these values is missing.
 func (p *Plan) IDOf(value func(property string) any) []any {
 	v := engine.NewValues(p.Class)
 	for _, key := range p.Class.KeyProperties() {
@@ -262,6 +262,7 @@ func (p *Plan) HoldsClass(c *engine.Class) bool {
 	return c == p.Class || slices.Contains(p.Class.Descendants, c)
 }
 
-// InParts reports whether a change of many items is made in parts, which limits the memory for previous values. It is
-// made in parts if the journal needs the previous values of each item and no cached attribute needs those of all items.
+// InParts reports whether a change of many items is made in parts, to limit the memory for their previous values.
+// That helps only if the journal needs these values. It is not possible if cached attributes must be computed again,
+// because that needs the previous values of all items.
 func (p *Plan) InParts() bool { return p.Duties.Journaled && !p.Caching.Any }

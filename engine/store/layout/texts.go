@@ -14,7 +14,7 @@ type Texts struct {
 	Name     string        // unique name for cached bulk statements, even among classes of the same name
 	foreign  bool          // value of Table.Foreign when the texts were made
 	Selected *sqldb.Result // system columns and properties
-	Listed   *sqldb.Result // the same without the revision, each with the name of the table
+	Listed   *sqldb.Result // like Selected, but without the revision, and with the name of the table before each column
 	Stamps   *sqldb.Result // only revision, creator and editor
 
 	Get, Lock, List, Count, Insert, Find string // Lock is Get for a transaction that changes the row; Find returns only the revision

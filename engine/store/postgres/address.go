@@ -146,8 +146,9 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// setEncryption sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS unless
-// they go to sockets or loopback addresses. The driver uses no TLS for any host if the first host is a socket.
+// setEncryption sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS,
+// unless all hosts are sockets or loopback addresses. setEncryption also turns TLS on again if the driver has turned
+// it off: it does so for all hosts if the first one is a socket.
 func setEncryption(cfg *pq.Config, q url.Values) {
 	given := q.Get("sslmode")
 	if given == "" {

@@ -190,11 +190,12 @@ func classifyError(e *pq.Error) sqldb.Failure {
 // before its statement.
 const cancelAgain = 500 * time.Millisecond
 
-// Interrupt implements sqldb.Dialect. When the context of a statement ends while its rows are open, the driver cancels
-// whatever the server executes on the connection. To watch a context, the driver starts a goroutine for each statement.
-// This would be too expensive, so each connection has two empty statements that stay open, each with a context of its
-// own. To end any other statement, one of these contexts is cancelled: the first one, and the second one after
-// cancelAgain.
+// Interrupt implements sqldb.Dialect. When the context of a statement ends while its rows are open, the driver
+// cancels the statement that the server executes on the connection at that moment, which may be another one.
+// Interrupt makes use of this. It opens two empty statements on each connection, each with its own context, and keeps
+// them open. To end the running statement, it cancels the first context, and the second one after cancelAgain. The
+// alternative is to run each statement with a context that can end. That would be too expensive, because the driver
+// starts a goroutine for each such statement.
 func (d dialect) Interrupt(ctx context.Context, driverConn any) (sqldb.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {

@@ -159,8 +159,9 @@ func WriteIn(d Dialect, b *Builder, column string, t engine.PropertyType, values
 	b.Add(d.In(column, t, encoded, b.Placeholder))
 }
 
-// Unnest writes a call of unnest(), which returns rows as a table. It binds one array for each column; types are the
-// types of the columns. values holds the values of all rows, row by row. If values is empty, the arrays are empty.
+// Unnest writes a call of the SQL function unnest(), which turns arrays into a table. values holds the values of all
+// rows, row by row. Unnest binds them as one array for each column, so there are as many arrays as types, the types
+// of the columns. If values is empty, the arrays are empty.
 func (b *Builder) Unnest(d Dialect, types []engine.PropertyType, values []any) {
 	column := make([]any, 0, len(values)/len(types))
 	b.Add("unnest(")

@@ -94,11 +94,11 @@ type Traits struct {
 	FullText     FullText
 	Clauses      *Clauses
 
-	// EnterTable and ExcludeTable are statements that lock a table until the transaction ends; %s stands for its name.
-	// Transactions that enter a table do not wait for each other. A transaction that excludes others waits for all
-	// transactions that have entered or excluded, and the others then wait for it. Statements that write to the table
-	// or lock its rows enter it by themselves, before they take their snapshot. Both are empty if there is only one
-	// writer.
+	// EnterTable and ExcludeTable lock a table until the transaction ends; %s stands for its name. Transactions enter
+	// a table to use it together. They do not wait for each other. A transaction excludes others to have the table
+	// alone: it waits until all transactions that have entered the table or excluded others have ended, and until it
+	// ends itself, the others wait. Statements that write to the table or lock its rows enter it by themselves,
+	// before they take their snapshot. Both are empty if there is only one writer.
 	//
 	// LockKey ends a SELECT: it prevents other transactions from deleting the selected rows and from changing their
 	// keys.
@@ -106,12 +106,12 @@ type Traits struct {
 	ExcludeTable []string // several statements; they fail as Locked if the lock is not available soon
 	LockKey      string
 
-	// LockWaits is a query that returns, for a list of connections, those that wait for a lock on a table: the number
-	// of the connection (Interrupt.Number) and the name of the table. EndWaits ends the statements of a list of
-	// connections, and returns when they have ended. LockedTables is a query for tables on which a session holds a lock
-	// that blocks writes: the name of the table and a text that identifies the lock. Patient lets later statements of a
-	// transaction wait for locks without a limit. All of them are empty if requests do not wait for locks of other
-	// sessions.
+	// The next four are statements about locks. LockWaits is a query with a list of connections as its argument. It
+	// returns those that wait for a lock on a table: the number of the connection (Interrupt.Number) and the name of
+	// the table. EndWaits ends the statements of a list of connections, and returns when they have ended.
+	// LockedTables is a query for tables on which a session holds a lock that blocks writes: the name of the table,
+	// and a text that identifies the lock. After Patient, a transaction waits for locks without a time limit. All
+	// four are empty if requests do not wait for locks of other sessions.
 	LockWaits, EndWaits, LockedTables, Patient string
 
 	// Hurry limits how long later statements of a transaction wait for a lock, so that other

@@ -9,9 +9,9 @@ import (
 // Result describes the columns that a statement returns, and how a row is read from them. A row has one slot for each
 // Field.
 //
-// In SQLite, which runs in this process, every returned column costs extra time. Therefore text columns are packed into
-// one column: each value is empty for null, otherwise a mark followed by the text, and ends with U+0000. Stored texts
-// never contain U+0000.
+// In SQLite, which runs in this process, every returned column costs extra time. Therefore all text columns are
+// packed into one column, one value after the other. A value that is not null is written as a mark followed by the
+// text; null is written as nothing. Each value ends with U+0000, which stored texts never contain.
 type Result struct {
 	List   string // the columns, for SELECT or RETURNING
 	Slots  int

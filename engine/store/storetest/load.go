@@ -26,8 +26,8 @@ func Link(classes ...*engine.Class) {
 	}
 }
 
-// BackProperty returns a virtual property, which is the other side of a reference: it contains the items of class of
-// that refer to the item by the named reference.
+// BackProperty returns a virtual property for the target of a reference. of is the class that has the reference. The
+// value of the property consists of the items of that class that refer to the item.
 func BackProperty(typ engine.PropertyType, name string, of *engine.Class, reference string) *engine.Property {
 	p := Prop(name, typ)
 	p.Target, p.Back = of, of.Property(reference)
@@ -85,7 +85,7 @@ func NewLoad(c *engine.Class, names ...string) *engine.Load {
 	return l
 }
 
-// ListLoaded returns the items that a query finds, with the items loaded with them, by id.
+// ListLoaded returns the items that a query finds, by id. They include the items that the query loads with them.
 func ListLoaded(t *testing.T, r engine.Repository, q *engine.Query) map[string]*engine.Item {
 	t.Helper()
 	found := map[string]*engine.Item{}

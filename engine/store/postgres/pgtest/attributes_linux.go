@@ -15,8 +15,8 @@ func childAttributes(as *credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
 }
 
-// killAll kills a process and its children, and waits until the children are gone. It leaves them no time to react to
-// the death of another.
+// killAll kills a process and its children, and waits until the children are gone. All die at once: no process has
+// time to react to the death of another one.
 func killAll(p *os.Process) {
 	_ = p.Signal(syscall.SIGSTOP) // a stopped process cannot start more children
 	children := childrenOf(p.Pid)

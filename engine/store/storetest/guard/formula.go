@@ -142,7 +142,9 @@ func guardCached(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "created", teamValues(storetest.Create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
-// guardCachedConditions uses cached attributes in all parts of a query that work on stored values.
+// guardCachedConditions uses cached attributes in filters, sort orders, aggregations and searches, which work on the
+// stored values. The account may not read all items from which these values were computed, so the query should be
+// refused. A search should ignore them.
 func guardCachedConditions(t *testing.T, open storetest.Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -203,8 +205,8 @@ func guardCachedChain(t *testing.T, open storetest.Open) {
 	storetest.CheckError(t, tryList(t, r, filter), engine.Invalid, "calculated")
 }
 
-// guardCachedErrors writes items with cached attributes that cannot be stored because of items that the account may not
-// read. The error should not disclose these items.
+// guardCachedErrors writes items with cached attributes that are computed from items which the account may not read.
+// The computed value cannot be stored. The error should not disclose anything about these items.
 func guardCachedErrors(t *testing.T, open storetest.Open) {
 	person := storetest.NewClass("person", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Ref("who", person), storetest.Prop("text", engine.String, storetest.Cached, storetest.Unique))

@@ -47,8 +47,8 @@ func (g *granting) grant(grants ...string) {
 	}
 }
 
-// want runs change and compares the grants that are stored afterwards. concerned reports whether change should give the
-// policy a new revision, because it changes grants.
+// want runs change, and compares the grants that are stored afterwards with grants. If concerned is true, change is
+// expected to change grants, and so to give the policy a new revision.
 func (g *granting) want(what string, concerned bool, change func() error, grants ...string) {
 	g.t.Helper()
 	before := storetest.Get(g.t, g, g.policy, "policy").Revision

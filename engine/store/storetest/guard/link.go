@@ -101,7 +101,8 @@ func guardLinks(t *testing.T, open storetest.Open) {
 	labels("y")
 }
 
-// guardBack changes the members of a collection that is stored as references from the members to the owner.
+// guardBack changes the members of a collection that is not stored itself: an item is a member if it refers to the
+// owner of the collection. So the write changes the members.
 func guardBack(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	pages := func(id string, want ...string) {

@@ -54,8 +54,8 @@ func guardComputedDefault(t *testing.T, open storetest.Open) {
 	allowed(t, "at an item of the same save", storetest.TrySave(t, r, storetest.NewRecord(house, "3", "place", "here", "code", "x", "town", "new"), storetest.NewRecord(town, "new", "owner", "ann")))
 }
 
-// guardUnreadPointing writes references in items that the account may not read, to guess their values. The answer
-// should not disclose that a guess is right.
+// guardUnreadPointing tries to guess the value of a reference in an item that the account may not read. It writes the
+// guess into the reference. The answer should not disclose whether the guess is right.
 func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	for _, read := range []*engine.Filter{engine.Never(), storetest.ParseFilter(t, o.page, `{"owner":"bob"}`)} {
@@ -70,8 +70,9 @@ func guardUnreadPointing(t *testing.T, open storetest.Open) {
 	}
 }
 
-// guardReclass saves items as items of a descendant class, which requires the permission to create items of that class.
-// A record of an ancestor class only changes the item.
+// guardReclass saves existing items with records of a descendant class, which makes them items of that class. The
+// account needs the permission to create items of that class. A record of an ancestor class changes only values, not
+// the class.
 func guardReclass(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	use := storetest.WithGuard(o, new(storetest.Rules).Only(engine.Never(), o.lawsuit, engine.MayUse))
@@ -85,8 +86,9 @@ func guardReclass(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "class", storetest.Get(t, o, o.matter, "3").Class.Name, "lawsuit")
 }
 
-// guardReclassUnread changes the class of items to one that lacks an attribute, which the account may not read. The
-// answer should not disclose whether the item has a value for it.
+// guardReclassUnread tries to change the class of items to a class that lacks one of their attributes. The change is
+// possible only if the item has no value for the attribute, and the account may not read that value. The answer
+// should not disclose whether there is one.
 func guardReclassUnread(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	car, house := storetest.Extend(thing, "car", storetest.Prop("wheels", engine.Int)), storetest.Extend(thing, "house", storetest.Prop("floors", engine.Int))
@@ -240,9 +242,9 @@ func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", len(storetest.ListIDs(t, o, storetest.All(c))), 6)
 }
 
-// guardTakenRenamed updates an item with a unique value that a hidden item has. The update also changes the key of the
-// item, by a nested record. To check whether the account may make the change, the store repeats the update without the
-// hidden item, and that should be the same update.
+// guardTakenRenamed updates an item with a unique value that a hidden item has already. The same update changes the
+// key of the item, by a nested record. To find out whether the account may make the change at all, the store repeats
+// the update as if the hidden item did not exist. It should repeat the whole update, including the new key.
 func guardTakenRenamed(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.AddProperties(c, storetest.Ref("twin", c))

@@ -181,8 +181,8 @@ func guardAfter(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "renamed", storetest.Get(t, o, o.matter, "zero").Get("owner"), "ann")
 }
 
-// guardRenamed saves a new owner of an item, and then a new key of another item. The key of the first item is a
-// reference to the second, so it changes too.
+// guardRenamed saves two records together: one changes the owner of a part, and the other changes the key of a thing.
+// The key of the part is a reference to the thing, so it changes too. The guard should still check the part.
 func guardRenamed(t *testing.T, open storetest.Open) {
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
 	part := storetest.NewClass("part", storetest.Ref("thing", thing), storetest.Prop("owner", engine.String))
@@ -315,7 +315,8 @@ func guardErrors(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "left", storetest.ListIDs(t, o, storetest.All(c)), []string{"1", "other"})
 }
 
-// guardDependent makes a change because of which a calculated attribute of a hidden item would violate a rule.
+// guardDependent changes an item from which a calculated attribute of a hidden item is computed. The new value of the
+// attribute would violate a rule. The error should not name the hidden item.
 func guardDependent(t *testing.T, open storetest.Open) {
 	parent := storetest.NewClass("parent", storetest.Prop("id", engine.String), storetest.Prop("name", engine.String))
 	child := storetest.NewClass("child", storetest.Prop("id", engine.String), storetest.Ref("parent", parent), storetest.Prop("code", engine.String, storetest.Cached, storetest.Unique))
