@@ -12,7 +12,6 @@ import (
 // Extra is a table or an index that belongs to a Table but not to the column of one property: a table of links, an
 // index over several columns, or the index of the class column. It is created if the memory has no row for it (see
 // Memory), and created again if its form has changed.
-// changed.
 type Extra struct {
 	Name   string
 	Form   string // if it changes, the extra is created again

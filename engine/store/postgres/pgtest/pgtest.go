@@ -109,8 +109,8 @@ func Create(base string) (address string, drop func() error, err error) {
 }
 
 // Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names. If
-// the variable names none, it starts a cluster, and end stops that cluster. Each setting of the cluster has the form
-// name=value.
+// the variable contains no address, it starts a cluster, and end stops that cluster. Each setting of the cluster has
+// the form name=value.
 func Use(settings ...string) (address string, end func(), err error) {
 	if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
 		return dsn, func() {}, nil
