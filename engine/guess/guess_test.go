@@ -348,6 +348,8 @@ func TestAttackIsCheap(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Errorf("%d rows after the attack, %v", n, err)
 	}
+	k.mu.Lock() // the keeper also writes in the background
+	defer k.mu.Unlock()
 	if len(k.pairs.counters)+len(k.networks.counters)+len(k.accounts.counters) != 3 || len(k.pending) != 0 {
 		t.Errorf("%d, %d and %d counters and %d events stay", len(k.pairs.counters), len(k.networks.counters), len(k.accounts.counters), len(k.pending))
 	}
