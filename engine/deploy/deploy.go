@@ -313,8 +313,8 @@ func (l *loader) load(top jsonfile.Object) {
 	}
 }
 
-// childOf returns the object in a field of o. A value of another type is reported as a mistake, not
-// as a fatal fault, and counts as absent. The child is lenient if o is.
+// childOf returns the object in a field of o. If the value has another type, childOf reports a
+// mistake, not a fatal fault, and treats the field as absent. The child is lenient if o is.
 func childOf(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
 	lenient := o.Lenient
 	o.Lenient = true

@@ -41,10 +41,10 @@ func (c *Config) Locate(faults engine.Faults) engine.Faults {
 // malformed matches messages about malformed JSON and YAML that contain a position.
 var malformed = regexp.MustCompile(`^(malformed (?:JSON|YAML)) at line (\d+), column (\d+)`)
 
-// arrangeFaults sets the line and column of faults that do not have them, and sorts the faults by
-// file and position. The files are in the order of their first fault. A fault of a whole file gets
-// the position of the top-level value. open returns the placer of a file, or nil to leave its
-// faults without a position.
+// arrangeFaults sets the line and column of faults that do not have them. A fault of a whole file
+// gets the position of the top-level value. It then sorts the faults of each file by position; the
+// files stay in the order of their first fault. open returns the placer of a file. If it returns
+// nil, the faults of that file get no positions.
 func arrangeFaults(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
 	lacking := make(map[string][]string)

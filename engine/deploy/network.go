@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// publicURL reads the address by which clients reach the server. It must not have a path, since
-// cookies, redirects and links to files assume that the server is at the root.
+// publicURL reads the address by which clients reach the server. The address must not have a path:
+// cookies, redirects and links to files only work if the server is at the root.
 func (l *loader) publicURL(o jsonfile.Object) {
 	text := o.Text("publicURL")
 	if text == "" {

@@ -25,9 +25,9 @@ type parameters struct {
 }
 
 // replacePlaceholders replaces all placeholders of the configuration. The value of [[db.host]] is
-// the environment variable db.host or else DB_HOST, or else the value in the *.ini files beside
-// deploy.json. If the whole text is one placeholder, the value becomes a number or a boolean if it
-// looks like one; without a value, the text is removed.
+// the environment variable db.host. If it is not set, the variable DB_HOST counts, and after that
+// the value in the *.ini files beside deploy.json. If the whole text is one placeholder, a value
+// that looks like a number or a boolean becomes one; without a value, the text is removed.
 func (l *loader) replacePlaceholders(top *jsonfile.Object) {
 	env := l.known.Env
 	if env == nil {

@@ -154,8 +154,8 @@ func pluginName(e jsonfile.Object) string {
 }
 
 // readAccounts reads the options of the plug-in accounts: whether letter case in names matters, and
-// the list of profiles. As in IONDV, a profile has no effect if it is not in this list. profiles
-// holds all profiles of the file by name.
+// the list of profiles. profiles holds all profiles of the file by name. As in IONDV, only those in
+// the list have an effect.
 func (l *loader) readAccounts(entries jsonfile.Object, profiles map[string]Plugin) {
 	options := optionsOf(entries, "accounts")
 	l.markRead(options.Path)
@@ -288,8 +288,8 @@ func (l *loader) warnUnsecured(top jsonfile.Object) {
 	}
 }
 
-// findUnsecured finds the first reference to dataRepo in v or below. dataRepo is the repository
-// without permission checks. at is the JSON path of the reference, and path that of v.
+// findUnsecured finds the first reference to dataRepo, the repository without permission checks, in
+// v or in a value within v. path is the JSON path of v, and at is that of the reference.
 func (l *loader) findUnsecured(path string, v any) (at, written string) {
 	switch v := v.(type) {
 	case string:

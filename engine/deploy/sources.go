@@ -96,8 +96,8 @@ func IsSource(file string) bool {
 		(stemOf(file) == "deploy" || len(parts) > 1 && parts[0] == "deploy" || len(parts) == 1 && isOverride(file))
 }
 
-// isOverride reports whether the file overrides values of a parametrised configuration. In contrast
-// to other files, its arrays replace earlier ones.
+// isOverride reports whether the file overrides values of a parametrised configuration. Its arrays
+// replace earlier ones, whereas arrays of other files are joined with them.
 func isOverride(name string) bool { return strings.HasSuffix(name, ".override.json") }
 
 // readSource reads one file of a configuration.

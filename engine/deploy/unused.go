@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Unused is a part of the configuration that has no effect here, but is not a mistake, since IONDV
-// or one of its modules uses it.
+// Unused is a part of the configuration that has no effect in restsrv. It is not a mistake, since
+// IONDV or one of its modules uses it.
 type Unused struct {
 	engine.Fault
 	Setting string // name by which scripts can read the setting, "" if they cannot

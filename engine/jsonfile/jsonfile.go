@@ -81,8 +81,9 @@ func (o Object) Text(name string) string {
 	return s
 }
 
-// Flag reads true or false. It returns def if the field is absent. It also returns def if the field
-// has another type, but a lenient Object then converts the value to a boolean as JavaScript does.
+// Flag reads true or false. It returns def if the field is absent or has another type. There is one
+// difference for a lenient Object: it converts a value of another type to a boolean as JavaScript
+// does.
 func (o Object) Flag(name string, def bool) bool {
 	v := o.Value(name)
 	if v == nil {

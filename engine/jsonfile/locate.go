@@ -9,9 +9,9 @@ import (
 // maxDepth is the maximum nesting depth of a document. engine/wire has the same limit.
 const maxDepth = 512
 
-// Locate returns the places of the given JSON paths, and of the objects and arrays around these
-// values. It returns nil if the document is malformed. For a path that does not exist in the
-// document, use Places.Of, which returns the nearest place.
+// Locate returns the places of the given JSON paths, and of the objects and arrays that contain
+// these values. It returns nil if the document is malformed. A path that does not exist in the
+// document has no place; Places.Of then returns the nearest place.
 func Locate(data []byte, paths []string) Places {
 	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(Places), line: 1}
 	for _, path := range paths {

@@ -29,7 +29,8 @@ func Member(path, name string) string {
 func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Around returns a path without its last step, or "" if it has only one step. It cuts at the last
-// dot or bracket, so for a step with a quoted name, several calls may be necessary.
+// dot or bracket. A step with a quoted name can contain dots and brackets, so several calls may be
+// necessary to remove it.
 func Around(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
 // Describe describes a decoded JSON value for messages. It shortens long numbers.

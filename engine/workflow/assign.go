@@ -33,8 +33,8 @@ var (
 // variables are the names of account and time variables.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// targetClass returns the class that the assignment changes, as the workflow declares it. It is nil
-// if the assignment changes the item itself.
+// targetClass returns the class of the object that the assignment changes, as the workflow declares
+// it. It is nil if the assignment changes the item itself.
 func (a *assignment) targetClass() *engine.Class {
 	if len(a.path) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func (a *assignment) targetClass() *engine.Class {
 }
 
 // targetOf resolves the key of an assignment, a dotted path that starts at class c. p is the
-// property to set, and path the references that lead to its object. p is nil if the path does not
-// exist.
+// property to set. path contains the references that lead from the item to the object with this
+// property. p is nil if the path does not exist.
 func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.Property) {
 	for {
 		if p := c.Property(key); p != nil {
@@ -72,8 +72,8 @@ func extendName(name, rest string) (string, string, bool) {
 	return name + "." + part, rest, ok
 }
 
-// readAssignment reads an assignment. If it has a mistake, a is nil. ok is then true if the
-// transition can be used without the assignment.
+// readAssignment reads an assignment. If the assignment has a mistake, a is nil. ok then reports
+// whether the transition can be used without it.
 func (r reader) readAssignment() (a *assignment, ok bool) {
 	key := r.Text("key")
 	path, p := targetOf(r.class, key)
@@ -131,8 +131,8 @@ func (r reader) readAssigned(a *assignment) *assignment {
 	return a
 }
 
-// isAccountProperty reports whether a value stands for a property of the account that customProfile
-// adds. Such a value is $$name, or $name if the class has no attribute of that name.
+// isAccountProperty reports whether a value names a property of the account that customProfile
+// adds. The notation is $$name. It may also be $name, if the class has no attribute of that name.
 func (r reader) isAccountProperty(text string) bool {
 	name, ok := strings.CutPrefix(text, "$")
 	if name, double := strings.CutPrefix(name, "$"); double {
@@ -161,8 +161,8 @@ func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// computeValue returns the value to set, for an object of class c. Formulas use the values of it.
-// The property may be hidden from the account.
+// computeValue returns the value that the assignment sets. c is the class of the changed object. A
+// formula uses the values of the item it. The changed property may be hidden from the account.
 func (a *assignment) computeValue(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {

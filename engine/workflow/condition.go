@@ -13,13 +13,13 @@ import (
 type condition struct {
 	filter *engine.Filter // the filter if the condition uses no account variables; nil means always
 	class  *engine.Class
-	said   any  // the condition as written if it uses account variables, and otherwise nil
+	said   any  // the condition as written, if it uses account variables; otherwise nil
 	broken bool // the condition cannot be evaluated
 }
 
 // filterFor returns the filter for account a. ok is false if the condition cannot be evaluated for
-// the account. If the account lacks a property, a comparison with that property has the value
-// unset.
+// the account. If the condition compares with a property that the account does not have, the
+// comparison has the result unset.
 func (c condition) filterFor(a *engine.Account, unset bool) (f *engine.Filter, ok bool) {
 	if c.said == nil {
 		return c.filter, !c.broken
@@ -41,8 +41,8 @@ func (c condition) permittingFilter(a *engine.Account) *engine.Filter {
 	return f
 }
 
-// restrictingFilter returns the filter of a condition that forbids something. nil means always. If
-// the condition cannot be evaluated, the filter matches all items.
+// restrictingFilter returns the filter of a condition that forbids something. A nil filter matches
+// all items. If the condition cannot be evaluated, the filter matches all items too.
 func (c condition) restrictingFilter(a *engine.Account) *engine.Filter {
 	f, _ := c.filterFor(a, true)
 	return f

@@ -60,9 +60,9 @@ type selection struct {
 	said     engine.Fields // the list as written
 }
 
-// role is a group of accounts. If attribute is false, it consists of the accounts with the role or
-// the id name. If it is true, it depends on the item: it consists of the accounts in its attribute
-// name.
+// role is a group of accounts. If attribute is false, it consists of the account with the id name,
+// or of the accounts that have the role name. If attribute is true, the group depends on the item:
+// it consists of the accounts that the item's attribute name contains.
 type role struct {
 	class     *engine.Class
 	name      string
@@ -79,8 +79,9 @@ type transition struct {
 	shown         engine.Fields // description for clients
 }
 
-// memberFilter returns the condition on items under which an account has the role. subjects are the
-// account's id and roles (see engine.Account.Names). nil means for all items.
+// memberFilter returns a condition on items: an account with these subjects has the role for the
+// items that match. subjects are the account's id and roles (see engine.Account.Names). A nil
+// condition matches all items.
 func (r role) memberFilter(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
@@ -148,9 +149,9 @@ func classNames(meta engine.MetaRepository) (names []string) {
 	return names
 }
 
-// inheritedFlows returns the workflows of class c: its own, followed by those of its ancestors. A
-// workflow hides inherited ones with the same name. own holds the workflows by the class that
-// declares them.
+// inheritedFlows returns the workflows of class c: its own, then those of its ancestors. If an
+// ancestor has a workflow with the same name, it is left out. own holds the workflows by the class
+// that declares them.
 func inheritedFlows(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {

@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// maxAttempts limits how often a move is tried if concurrent transactions prevent it. Before it
-// tries again, it waits for a random time from retryPause to twice retryPause, since the same
-// transactions would probably prevent an immediate attempt too.
+// maxAttempts limits how often a move is tried if concurrent transactions prevent it. Before each
+// new attempt, the move waits for a random time between retryPause and twice retryPause. Without
+// this pause, the same transactions would probably prevent the attempt again.
 const (
 	maxAttempts = 5
 	retryPause  = 10 * time.Millisecond
@@ -80,7 +80,7 @@ func (s *Set) moveItem(ctx context.Context, r engine.Repository, m engine.Move) 
 }
 
 // refuseMove returns the error for a refused move. reason is a code such as engine.NoState, and why
-// a text; params are added to both.
+// is its text for people. params are added to both.
 func refuseMove(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params
@@ -91,8 +91,8 @@ func refuseMove(reason, why string, params ...engine.Field) error {
 	return e
 }
 
-// refuse is refuseMove for a move in an existing workflow. It adds the workflow to the parameters,
-// and if params is empty, also the transition or the state.
+// refuse returns the error for a refused move in an existing workflow. It calls refuseMove and adds
+// the workflow to the parameters. If params is empty, it also adds the transition or the state.
 func (g *moving) refuse(reason, why string, params ...engine.Field) error {
 	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
 	if len(params) > 0 {
@@ -178,8 +178,8 @@ func (g *moving) passTransition(ctx context.Context) error {
 	return g.set.putStage(ctx, g.item, g.flow, g.to)
 }
 
-// mayWrite reports whether the access token of the request permits writes. Tokens without a scope
-// do.
+// mayWrite reports whether the access token of the request permits writes. A token without a scope
+// permits them.
 func mayWrite(ctx context.Context) bool {
 	a := engine.AccountFrom(ctx)
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
@@ -277,8 +277,8 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// readItem reads the item for a formula, with loads. Attributes and links that are hidden from the
-// account are left out.
+// readItem reads the item for a formula, together with the items that loads name. It leaves out
+// attributes and links that are hidden from the account.
 func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
@@ -294,8 +294,8 @@ func (l lookups) readItem(ctx context.Context, c *engine.Class, id string, loads
 	return own, nil
 }
 
-// knownLoads returns the loads without properties that are hidden in view, the class as the account
-// sees it.
+// knownLoads returns the loads that the account may make. view is the class without the properties
+// that are hidden from the account; loads of hidden properties are left out.
 func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Hides(l.Property) {
@@ -308,8 +308,8 @@ func knownLoads(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	return all
 }
 
-// ignoreHidden returns nil if err is caused by an attribute that is hidden from the account; the
-// result of the lookup is then empty. It returns other errors unchanged.
+// ignoreHidden returns nil if err says that an attribute is hidden from the account. The lookup
+// that failed with err then counts as empty. Other errors are returned unchanged.
 func ignoreHidden(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {

@@ -15,9 +15,9 @@ type other struct {
 	values engine.Values
 }
 
-// findOther returns the object that the assignment changes. If an earlier assignment changes the
-// same object, it returns that element of all. Otherwise it adds an element. values are the values
-// that the transition has assigned to the item so far.
+// findOther returns the object that the assignment changes. all contains the objects that earlier
+// assignments change. If the object is among them, findOther returns that element. Otherwise it
+// adds an element. values are the values that the transition has assigned to the item so far.
 func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
 	same := func(o *other) bool {
 		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
@@ -33,8 +33,8 @@ func (g *moving) findOther(ctx context.Context, all *[]*other, a *assignment, va
 	return o, nil
 }
 
-// findReferenced finds the object at the end of a path of references that starts at the item. If
-// values sets the first reference, it uses the new value.
+// findReferenced follows a path of references that starts at the item, and returns the object at
+// its end. If values contains a new value of the first reference, it follows the new value.
 func (g *moving) findReferenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
 	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
 	c := g.item.Class.Base()

@@ -79,8 +79,8 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways replaces nil, which means all items, by a filter that is always true. In the results of
-// Rows and Keeps, nil means no items.
+// orAlways prepares a filter for the results of Rows and Keeps, in which nil means no items. A nil
+// filter, which means all items, becomes a filter that is always true.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}

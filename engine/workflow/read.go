@@ -86,7 +86,7 @@ func (r reader) captionOr(name string) string {
 }
 
 // readStateName returns the state that a field names. If the field is empty, s is nil and ok is
-// true. If the state does not exist, it reports the mistake, and ok is false.
+// true. If the state does not exist, it reports the mistake, s is nil and ok is false.
 func (r reader) readStateName(f *flow, field string) (s *state, ok bool) {
 	name := r.Text(field)
 	if name == "" {
@@ -182,7 +182,7 @@ func (r reader) readPermission(all []permission) []permission {
 }
 
 // resolveRole returns the role with a name. If the class has an attribute with this name that can
-// hold accounts, the accounts in the attribute have the role (see role).
+// hold accounts, the role depends on the item: it is given to the accounts in this attribute.
 func (r reader) resolveRole(name string) role {
 	_, err := query.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}

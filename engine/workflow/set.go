@@ -62,7 +62,8 @@ type reached struct {
 	since time.Time // zero if the item was never moved
 }
 
-// readReached reads the states of an item in the given workflows, with one SQL statement.
+// readReached returns the states that an item has reached in the given workflows. It uses one SQL
+// statement.
 func (s *Set) readReached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
 	ids := make([]any, len(flows))
 	for i, f := range flows {
@@ -111,8 +112,8 @@ func (s *Set) putStage(ctx context.Context, it *engine.Item, f *flow, to *state)
 // maxAsked limits the number of conditions in one SQL statement, since each can add joins.
 const maxAsked = 8
 
-// evaluateConditions returns whether each condition is true for an item. A nil condition is true.
-// Constant conditions do not need a SQL statement.
+// evaluateConditions returns for each condition whether it is true for an item. A nil condition is
+// true. Conditions with a fixed result need no SQL statement.
 func (s *Set) evaluateConditions(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
 	holds := make([]bool, len(conditions))
 	var asked []int

@@ -28,8 +28,8 @@ func subjectsOf(ctx context.Context) []string {
 	return nil
 }
 
-// permissionLimit returns the permissions in states that the access token of the request allows. If
-// the token has no scope, it allows all. MayUse is left out, since it does not apply to items.
+// permissionLimit returns the permissions in states that the access token of the request allows. A
+// token without a scope allows all of them. MayUse is left out, since states do not restrict it.
 func permissionLimit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
@@ -80,9 +80,9 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 // maxInquiries limits how often inquire starts again because the item was moved.
 const maxInquiries = 10
 
-// inquire reads the states of an item and evaluates what the account may do in them. If the item is
-// moved between these two steps, inquire starts again, so that all results refer to the same
-// states. It gives up after maxInquiries attempts and returns the last results.
+// inquire reads the states of an item, and then evaluates what the account may do in these states.
+// If the item is moved between the two steps, inquire starts again, so that all results refer to
+// the same states. After maxInquiries attempts, it returns the last results as they are.
 func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
 	for attempt := 1; ; attempt++ {
 		if all, err = s.readReached(ctx, it, flows); err != nil {
@@ -115,8 +115,8 @@ type asking struct {
 	selections  []int
 }
 
-// askState adds conditions to q that determine what the account may do with an item of c in the
-// state. r is the repository of the account.
+// askState adds conditions to q. They determine what the account may do with an item of class c in
+// the state. r is the repository of the account.
 func (at reached) askState(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
 	a.at = at
 	if at.state == nil {
@@ -160,10 +160,11 @@ type changer interface {
 	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
 }
 
-// openFilter returns the condition on items under which the account may use the transition. r is
-// the repository of the account. The account always needs permission to change the objects other
-// than the item. For the item, it needs one of the roles of the transition. If the transition has
-// no roles, it needs permission for the changes of the item instead.
+// openFilter returns a condition on items: the account may use the transition for the items that
+// match. r is the repository of the account. A transition can change the item and objects that the
+// item references. For the referenced objects, the account always needs permission for the changes.
+// For the item, it needs one of the roles of the transition or, if the transition has no roles,
+// permission for the changes.
 func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
 	guarded, ok := r.(changer)
 	switch {
@@ -190,8 +191,8 @@ func (t *transition) openFilter(ctx context.Context, r engine.Repository, c *eng
 	return guarded.Changes(ctx, c, names)
 }
 
-// allowedFilter returns the condition on items under which an account with these subjects has a
-// role of the transition. nil means for all items.
+// allowedFilter returns a condition on items: an account with these subjects has a role of the
+// transition for the items that match. A nil condition matches all items.
 func (t *transition) allowedFilter(subjects []string) *engine.Filter {
 	if len(t.roles) == 0 {
 		return nil
@@ -215,8 +216,8 @@ func (a asking) nextTransitions(q *questions) engine.Fields {
 	return next
 }
 
-// grantedPermissions returns the permissions in the list that apply to the item. asked holds the
-// index in q of the condition of each permission.
+// grantedPermissions returns the union of those permissions in the list all that apply to the item.
+// For each of them, asked contains the index of its condition in q.
 func grantedPermissions(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {

@@ -38,8 +38,8 @@ func stageID(c *engine.Class, item, workflow string) string {
 	return c.Root().FullName + "\t" + item + "\t" + workflow
 }
 
-// FullName adds the namespace to the name of a workflow of class c if it has none. ok is false if
-// the class has no such workflow or the workflow has no state named stage.
+// FullName adds a namespace to the name of a workflow of class c if the name has none. ok is false
+// if the class has no such workflow, or if the workflow has no state with the name stage.
 func (d *Definitions) FullName(c *engine.Class, workflow, stage string) (name string, ok bool) {
 	f := d.findFlow(c, workflow)
 	if f == nil || f.findState(stage) == nil {

@@ -17,15 +17,16 @@ type Check struct {
 	May  engine.Permission
 }
 
-// Wish is a list of permissions for items of a class, of which the account needs one (see FindAdmitted).
+// Wish is a list of permissions for items of a class. FindAdmitted finds the items for which the account has at least
+// one of them.
 type Wish struct {
 	Plan *layout.Plan
 	Of   []engine.Permission
 	Lock string // appended to the statement, to lock items that will be changed; "" for no lock
 }
 
-// FindAdmitted returns those of the keys, as text, for which there is an item, if the account has one of the wanted
-// permissions for that item.
+// FindAdmitted looks up the items with these keys. It returns the keys, as text, of the items that exist and for which
+// the account has at least one of the wanted permissions.
 func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys []any) (found map[string]bool, err error) {
 	p := want.Plan
 	found = make(map[string]bool, len(keys))
@@ -46,8 +47,8 @@ func (s *Writer) FindAdmitted(w *conns.Session, g *rights.Guard, want Wish, keys
 	return found, nil
 }
 
-// AdmitKeys returns Denied unless the account has the permission for all items with these keys, in their present state.
-// It locks the items that it checks.
+// AdmitKeys returns Denied unless the account has the permission for all items with these keys. It checks the present
+// state of the items, and locks them.
 func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []any) error {
 	if g.RowFilter(c.May, c.Plan.Class) == nil || len(keys) == 0 {
 		return nil
@@ -77,7 +78,8 @@ func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []an
 	return engine.Denied()
 }
 
-// LockClause returns the end of a SELECT that locks items for a write that needs the permission.
+// LockClause returns the end of a SELECT that locks items. The lock is strong enough for a write that needs the
+// permission may.
 func (s *Writer) LockClause(may engine.Permission) string {
 	if may&engine.MayDelete != 0 {
 		return s.traits.LockGone
@@ -85,8 +87,8 @@ func (s *Writer) LockClause(may engine.Permission) string {
 	return s.traits.Lock
 }
 
-// AdmitNamed is like AdmitKeys, for one item that the caller names and that may not exist: if it is missing and the
-// account may know this, the error is that for a missing item.
+// AdmitNamed checks one item as AdmitKeys does. The caller has named this item, so it may be missing. If it is missing
+// and the account may know this, the error is NotFound, otherwise Denied.
 func (s *Writer) AdmitNamed(w *conns.Session, g *rights.Guard, c Check, key []any) error {
 	err := s.AdmitKeys(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {

@@ -18,7 +18,7 @@ type Conflict struct {
 	Values []any // nil if they are not known
 }
 
-// OfKey reports whether the violated index is that of the key, so that another item has the key.
+// OfKey reports whether the violated index is that of the key, that is, whether another item has the key.
 func (c *Conflict) OfKey() bool {
 	return len(c.Index.Columns) == 1 && c.Index.Columns[0] == c.Plan.Table.ID.Name
 }
@@ -29,8 +29,8 @@ func (c *Conflict) Unwrap() error { return c.error }
 // RootPlan returns the plan of the root class of p's table.
 func (s *Writer) RootPlan(p *layout.Plan) *layout.Plan { return s.layout.Plans[p.Table.Classes[0]] }
 
-// WriteError returns the error of a failed write. If a unique index was violated, it is the error for a duplicate
-// value, otherwise err.
+// WriteError converts the error of a failed write. If err reports a violated unique index, the result is the error for
+// a duplicate value, otherwise err itself. For value see DuplicateError.
 func (s *Writer) WriteError(p *layout.Plan, err error, value func(property string) any) error {
 	if d := s.DuplicateError(p, err, value); d != nil {
 		return d
@@ -78,8 +78,8 @@ func (s *Writer) DuplicateError(p *layout.Plan, err error, value func(property s
 	return e
 }
 
-// ErrSameID is the cause of an error: the item with the id of the written values has another key. The ids of different
-// keys of several properties can be equal, for example of (a_b, c) and (a, b_c).
+// ErrSameID is the cause of an error: the item with the id of the written values has another key. If a key has several
+// properties, different keys can have the same id. For example, (a_b, c) and (a, b_c) both have the id a_b_c.
 var ErrSameID = errors.New("the object with that id has another key")
 
 // OtherKey returns the error for values with the id of an item that has another key (see ErrSameID).

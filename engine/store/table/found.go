@@ -12,9 +12,9 @@ import (
 	"restsrv/engine/store/sqlquery"
 )
 
-// WriteFound writes the condition that an item is one of those that q finds. The condition locks the items, so that an
-// item that a concurrent transaction changes is checked in its new state. All statements lock items in the order of
-// their keys.
+// WriteFound writes the condition that an item is one of those that q finds. The condition also locks these items: if a
+// concurrent transaction is changing one of them, the condition is checked again with its new state. All statements
+// lock items in the order of their keys.
 func (s *Writer) WriteFound(b *sqlquery.Builder, p *layout.Plan, q *engine.Query) error {
 	b.Add(" WHERE ", layout.SeqColumn, " IN (")
 	b.WriteFind(p, p.Table.Quoted+"."+layout.SeqColumn, q)
@@ -26,8 +26,8 @@ func (s *Writer) WriteFound(b *sqlquery.Builder, p *layout.Plan, q *engine.Query
 	return b.Finish(s.traits)
 }
 
-// ReadAffected returns the items that q finds and that the account may change, as they are before the change, because
-// cached attributes of other items may depend on them. It locks the rows, as ReadLocked does.
+// ReadAffected returns the items that q finds and that the account may change. It is called before the change, because
+// cached attributes of other items may depend on these values. It locks the rows, as ReadLocked does.
 func (s *Writer) ReadAffected(w *conns.Session, g *rights.Guard, p *layout.Plan, q *engine.Query) ([]*engine.Item, error) {
 	b := s.queries.GuardedBuilder(g)
 	b.May = engine.MayRead | engine.MayWrite
@@ -53,8 +53,8 @@ func (s *Writer) RowNumbers(w *conns.Session, g *rights.Guard, may engine.Permis
 	return all, err
 }
 
-// InEach divides the items with these row numbers into parts, calls do for each part, and adds up the results. among
-// writes the condition that an item belongs to the part.
+// InEach divides the items with these row numbers into parts, calls do for each part, and returns the sum of the
+// results. do calls among to write the condition that an item belongs to the part.
 func (s *Writer) InEach(all []any, do func(among func(*sqldb.Builder)) (int64, error)) (n int64, err error) {
 	for part := range slices.Chunk(all, BulkRows) {
 		done, err := do(func(b *sqldb.Builder) {

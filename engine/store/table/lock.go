@@ -15,8 +15,9 @@ type ItemKey struct {
 	Key   string
 }
 
-// LockItems locks the items with these keys, in the order of tables and keys. lock is the lock clause. If it is "",
-// LockItems returns at once. If found is not nil, LockItems adds the keys of the items that exist to it.
+// LockItems locks the items with these keys, in the order of tables and keys. lock is the end of the SELECT that locks
+// them, such as FOR UPDATE; if it is "", LockItems does nothing. If found is not nil, the keys of the existing items
+// are added to it.
 func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock string, found map[ItemKey]bool) error {
 	for _, t := range s.layout.Tables {
 		if len(keys[t]) == 0 || lock == "" {
@@ -38,8 +39,8 @@ func (s *Writer) LockItems(w *conns.Session, keys map[*layout.Table][]any, lock 
 	return nil
 }
 
-// RereadLocked reads items again and locks them, so that no other transaction changes them or their cached attributes
-// until this transaction ends. Values that are computed from the result then include all earlier changes of other
+// RereadLocked reads items again and locks them. Until this transaction ends, no other transaction can change them or
+// their cached attributes. Values that are computed from the result therefore include all earlier changes of other
 // transactions.
 func (s *Writer) RereadLocked(w *conns.Session, items []*engine.Item) ([]*engine.Item, error) {
 	keys := map[*layout.Table][]any{}

@@ -59,9 +59,9 @@ func (s *Writer) AssignNumbers(w *conns.Session, p *layout.Plan, rows []engine.V
 	return nil
 }
 
-// takeNumbers reserves the next n numbers of a property and returns the first of them. Up to schema.Farthest, a counter
-// is greater than all given numbers. Beyond it, numbers that clients gave may be in the way: if the property must be
-// unique, takeNumbers skips numbers that are in use.
+// takeNumbers reserves the next n numbers of a property and returns the first of them. Usually a counter is greater
+// than all numbers in use, because each number that a client gives raises it. Numbers above schema.Farthest do not
+// raise it. Beyond schema.Farthest, takeNumbers therefore skips numbers in use if the property must be unique.
 func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := schema.CounterName(p.Table, property)
 	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
@@ -96,8 +96,8 @@ func (s *Writer) takeNumbers(w *conns.Session, p *layout.Plan, property *engine.
 	}
 }
 
-// restartCounter makes a counter that has reached its end continue after the greatest stored number that is at most
-// schema.Farthest. Earlier versions let clients move counters to the end.
+// restartCounter handles a counter that has reached its end. Earlier versions let clients move a counter there. The
+// counter continues after the greatest stored number that is at most schema.Farthest.
 func (s *Writer) restartCounter(w *conns.Session, p *layout.Plan, property *engine.Property, rows []engine.Values) error {
 	_, highest, err := s.takenRange(w, p, property, 1, schema.Farthest)
 	if err != nil {

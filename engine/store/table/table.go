@@ -1,5 +1,6 @@
-// Package table reads, locks and changes rows in the transaction of a write. Its functions do one thing to the rows of
-// one table, in one statement where possible; package store decides which of them a write needs, and in which order.
+// Package table reads, locks and changes rows in the transaction of a write. Each of its functions does one thing to
+// rows of one table, in one statement where possible. Package store decides which functions a write needs, and calls
+// them in the right order.
 package table
 
 import (
@@ -29,8 +30,8 @@ func New(reader *read.Reader, l *layout.Layout, queries *sqlquery.Queries) *Writ
 	return &Writer{reader: reader, layout: l, queries: queries, dialect: l.Dialect, traits: l.Traits}
 }
 
-// BulkRows is the maximum number of rows of one statement. Larger groups of rows are divided into parts with a power of
-// two as their number, so that few different statements are needed.
+// BulkRows is the maximum number of rows of one statement. A larger group of rows is divided into parts whose sizes are
+// powers of two, so that few different statements are needed.
 const BulkRows = 512
 
 // PowerOfTwo returns the greatest power of two that is at most n. n must be positive.
@@ -47,8 +48,8 @@ func Distinct(members []any) []any {
 	})
 }
 
-// KeyOf returns the value that references to an item contain. This is the value of the key or, if the key has several
-// properties, the id.
+// KeyOf returns the key of an item as references to the item contain it: the value of the only key property or, if
+// there are several, the id.
 func KeyOf(it *engine.Item) any {
 	if key := it.Class.KeyProperties(); len(key) == 1 {
 		return it.Values[key[0].Index]
@@ -78,8 +79,8 @@ func IdentityOf(it *engine.Item) Identity { return Identity{it.Class.Root(), it.
 // certainty.
 func NewRevision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
-// StoredRevision converts a revision to its database form. The result is 0, which no item has, if the number cannot be
-// a revision of this store.
+// StoredRevision converts a revision to its database form. A number that no revision of this store can have becomes 0,
+// which no item has either.
 func StoredRevision(revision uint64) int64 {
 	if revision > math.MaxInt64 {
 		return 0

@@ -90,9 +90,9 @@ func newID(w *conns.Session, p *layout.Plan, c Change) (string, error) {
 }
 
 // MissingError returns the error of a write that found no item with the key and a revision that m allows. It is
-// NotFound if there is no item with the key, otherwise Unmatched. If m allows any revision but there is an item now,
-// the write must be repeated: it has waited for a transaction that deleted the item, and another item has received the
-// key since.
+// NotFound if there is no item with the key. It is Unmatched if the item has another revision. If m allows any revision
+// and there is an item now, the write must be repeated: the write has waited for a transaction that deleted the item,
+// and since then another item has received the key.
 func (s *Writer) MissingError(w *conns.Session, p *layout.Plan, id string, m *engine.Match) error {
 	key, _ := p.Class.KeyValues(id)
 	found, err := existsKey(w, p, key)
@@ -125,8 +125,8 @@ func UnmatchedError(c *engine.Class, id string) *engine.Error {
 	return e
 }
 
-// InStatement reports whether the condition m can be part of the statement of a write: it allows at most one revision,
-// or all.
+// InStatement reports whether the condition m can be a part of the SQL statement of a write. This is possible if m
+// allows one revision at most, or all revisions.
 func InStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
 // Overwrite replaces all columns of the row with the key by the values of an item.

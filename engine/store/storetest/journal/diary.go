@@ -16,8 +16,8 @@ import (
 )
 
 // Journaled returns a function that opens repositories in which all classes have a journal. At the end of a test, it
-// checks that the journal agrees with the stored items: each record should continue from the state that the records
-// before it describe.
+// checks that the journal agrees with the stored items. The journal agrees if each record begins with the state to
+// which the records before it lead, and the last state is the stored one.
 func Journaled(open storetest.Open) storetest.Open {
 	return func(t *testing.T, classes []*engine.Class) engine.Repository {
 		if storetest.Journal(classes) != nil {
@@ -83,9 +83,9 @@ func (d *diary) checkAgreement(t *testing.T, classes []*engine.Class) {
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
 
-// stateOf decodes the field base or data of a record: the values before or after the change. A null becomes "". The
-// attributes with the time and the account of the last change are left out: if only they differ, the item has not
-// changed.
+// stateOf decodes the field base or data of a record, which hold the values before and after the change. A null becomes
+// "". It leaves out the attributes that contain the time and the account of the last change: if only they differ, the
+// item counts as unchanged.
 func stateOf(t *testing.T, c *engine.Class, json any) state {
 	t.Helper()
 	has := state{}
@@ -106,8 +106,8 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	return has
 }
 
-// applyRecord changes the state as a record of the journal describes. It returns an error if the record does not
-// continue from the state.
+// applyRecord changes the state as a record of the journal describes. It returns an error if the record begins with
+// another state than h contains.
 func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	c := h.classes[record.Text("className")]
 	base, data := stateOf(t, c, record.Get("base")), stateOf(t, c, record.Get("data"))
@@ -141,8 +141,8 @@ func (h history) applyRecord(t *testing.T, record *engine.Item) error {
 	return nil
 }
 
-// changeValues replaces the values in base, the ones before a change, by those in data. It returns an error if s does
-// not have the values of base.
+// changeValues replaces values in s. base contains the values before a change, and data those after it. It returns an
+// error if s does not contain the values of base.
 func (s state) changeValues(base, data state) error {
 	for name, was := range base {
 		if s[name] != was {
@@ -164,9 +164,9 @@ func (s state) changeValues(base, data state) error {
 	return nil
 }
 
-// idBefore returns the id that an item had before a change of its key from the values in base to those in data. The
-// parts of a key may contain the separator of the id. So an unchanged part is found by removing the other parts from
-// the id.
+// idBefore returns the id that an item had before its key changed. id is the present id; base and data contain the key
+// properties that changed, before and after the change. The parts of a key may contain the separator of the id, so the
+// id cannot be split. An unchanged part is found by removing the other parts from the id.
 func idBefore(c *engine.Class, id string, base, data state) string {
 	value := func(s state, name string) string {
 		v, _ := wire.Decode([]byte(s[name]))

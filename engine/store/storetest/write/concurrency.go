@@ -193,7 +193,7 @@ func lostUpdates(t *testing.T, open storetest.Open) {
 // slowNotes is the number of items that the query of slowQuery reads.
 const slowNotes = 20000
 
-// slowQuery returns a query that takes minutes and finds one item.
+// slowQuery returns a query that takes minutes, although it finds only one item.
 func slowQuery(t *testing.T, r engine.Repository, c *engine.Class) *engine.Query {
 	t.Helper()
 	var records []engine.Record

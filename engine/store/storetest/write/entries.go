@@ -136,7 +136,8 @@ func randomEntries(t *testing.T, open storetest.Open) {
 	}
 }
 
-// duplicate reports whether another object than id has the texts b and c of after, which have a unique index.
+// duplicate reports whether after has the same texts b and c as an object other than id. These two attributes have a
+// unique index.
 func duplicate(held map[string]map[string]any, id string, after map[string]any) bool {
 	for other, v := range held {
 		if other != id && v["b"] != nil && v["c"] != nil && v["b"] == after["b"] && v["c"] == after["c"] {
@@ -199,8 +200,8 @@ func linkEntries(t *testing.T, open storetest.Open) {
 	storetest.Update(t, r, c, long, "id", storetest.NoiseText(1299))
 }
 
-// otherEntries checks that values of types which no index limits are stored at any length, even if the class declares
-// an index for them.
+// otherEntries checks types whose values have no length limit in indexes. Their values should be stored at any length,
+// even if the class declares an index for them.
 func otherEntries(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("other", storetest.Prop("id", engine.String), storetest.Prop("custom", engine.Custom, storetest.Indexed), storetest.Prop("geo", engine.Geo, storetest.Indexed), storetest.Prop("d", engine.DecimalNum, storetest.Indexed))
 	r := open(t, []*engine.Class{c})

@@ -142,7 +142,7 @@ func farthestGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "objects", storetest.Count(t, r, c), int64(7+1+1+1+3+2000))
 }
 
-// counterEnded checks counters that have reached their last number, which clients could cause in earlier versions. The
+// counterEnded checks counters that have reached their last number. In earlier versions, clients could cause this. The
 // counter of a property should begin again; a named counter should return an error.
 func counterEnded(t *testing.T, open storetest.Open) {
 	c := numbered()

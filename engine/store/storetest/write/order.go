@@ -31,8 +31,8 @@ var orderTests = []storetest.Test{
 	{Name: "random batches", Run: randomBatches},
 }
 
-// shire has towns that belong to regions. Towns also refer to other towns (twin, friends), and regions to towns
-// (visited).
+// shire has the classes region and town. A town belongs to a region. It also refers to other towns (twin, friends). A
+// region refers to towns that were visited.
 type shire struct {
 	engine.Repository
 	region, town *engine.Class
@@ -56,8 +56,8 @@ func openShire(t *testing.T, open storetest.Open) *shire {
 	return s
 }
 
-// recordAfterCollection saves two records that both determine the region of a town: the collection of a region, and the
-// reference of the town, in both orders. The later record should win.
+// recordAfterCollection saves two records that both determine the region of a town, in both orders. One record is the
+// region, with its collection of towns. The other one is the town, with its reference. The later record should win.
 func recordAfterCollection(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	region := func() any { return storetest.Get(t, s, s.town, "t7").Get("region") }
@@ -564,10 +564,11 @@ func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 
 var errTakenBack = errors.New("taken back")
 
-// randomBatches saves random batches of records: in one database all records of a batch at once, and in another
-// database one by one, in a transaction. Both databases should then have the same contents, and the returned items
-// should equal the stored ones. One difference is allowed: a batch may succeed because a later record creates a member
-// that is missing before. RESTSRV_RANDOM is the duration of the test, RESTSRV_SEED the first seed.
+// randomBatches saves each random batch of records twice: in one database all records in one save, and in another
+// database one record after the other in a transaction. Both databases should then have the same contents, and the
+// returned items should equal the stored ones. One difference is allowed: the single save may succeed where the other
+// one fails, because a later record creates a missing member. RESTSRV_RANDOM is the duration of the test, RESTSRV_SEED
+// the first seed.
 func randomBatches(t *testing.T, open storetest.Open) {
 	w := newBatchWriter()
 	together, apart := open(t, w.classes()), open(t, w.classes())

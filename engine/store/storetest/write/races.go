@@ -27,9 +27,9 @@ var raceTests = []storetest.Test{
 	{Name: "members of an item that another write creates", Run: membersOfCreated},
 }
 
-// Races runs pairs of writes at the same time, and checks that the outcome is that of running one after the other, in
-// either order. The outcome consists of both answers and the stored data, including links to missing items. Races finds
-// the possible outcomes by running the same writes one after the other. open returns two repositories on the same
+// Races runs pairs of writes at the same time. The outcome of a pair must be the same as if one write ran after the
+// other, in either order. It consists of both answers and the stored data, including links to missing items. Races
+// finds the allowed outcomes by running the same writes one after the other. open returns two repositories on the same
 // database, one for each write. The environment variable RESTSRV_RACES is the number of races for each pair of writes.
 func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]engine.Repository) {
 	w := newRaces()
@@ -58,8 +58,8 @@ func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]eng
 	}
 }
 
-// races contains the classes and repositories of Races. count is the number of the race, with which the ids of its
-// items begin.
+// races contains the classes and repositories of Races. count is the number of races so far; the ids of the items of a
+// race begin with it.
 type races struct {
 	repos               [2]engine.Repository
 	random              *rand.Rand
@@ -205,8 +205,8 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	}
 }
 
-// inOrder returns the outcome of the writes in order, one after the other: "ab" runs a, then b. A write that is not in
-// order does not run, and its answer is that other writes were in its way.
+// inOrder returns the outcome of running the writes one after the other. The order "ab" means a, then b. If order
+// leaves a write out, it does not run, and its answer is "busy", as if other writes were in its way.
 func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 	return w.outcome(t, func(id func(string) string) [2]string {
 		answers := [2]string{raceBusy, raceBusy}

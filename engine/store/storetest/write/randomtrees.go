@@ -111,10 +111,11 @@ func (g *grove) unique() map[string]bool {
 	return all
 }
 
-// column identifies the column of an attribute. Attributes of the same name and kind share a column.
+// column identifies the column of an attribute. Two attributes share a column if they have the same name and the same
+// kind (see kindOf).
 func column(p *engine.Property) string { return p.Name + " " + kindOf(p.ValueType()) }
 
-// differ reports whether unique values would still be unique if the objects in changed had the values there.
+// differ reports whether all unique values still differ if the objects in changed replace those with the same ids.
 func (g *grove) differ(changed map[string]*leaf) bool {
 	unique, seen := g.unique(), map[string]bool{}
 	count := func(o *leaf) bool {
@@ -179,8 +180,8 @@ func (g *grove) given(c *engine.Class) engine.Values {
 	return v
 }
 
-// asOwn returns the values that the object has after v was written to it as an object of the ancestor class c. It
-// returns false if a value does not fit the object's own class.
+// asOwn returns the values of the object after a write of v. The write names the ancestor class c instead of the
+// object's own class. asOwn returns false if a value does not fit the object's own class.
 func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 	after := map[string]any{}
 	for name, value := range o.values {
@@ -377,7 +378,8 @@ func (g *grove) rekey() {
 	}
 }
 
-// unsettle deletes or creates an object of one of the target classes. References with its key should stay.
+// unsettle deletes or creates an object of one of the target classes. References that contain its key should stay as
+// they are.
 func (g *grove) unsettle() {
 	c := g.targets[g.IntN(2)]
 	key := g.value(c.Properties[0])
@@ -488,8 +490,8 @@ func (g *grove) compare() {
 	}
 }
 
-// load checks the objects that are loaded for a reference of a class. Objects of a descendant that declares the
-// attribute as another type have no such reference.
+// load checks the objects that are loaded for reference p of class c. If a descendant class declares the attribute with
+// another type, nothing should be loaded for its objects.
 func (g *grove) load(c *engine.Class, p *engine.Property) {
 	q := storetest.All(c)
 	q.Load = []*engine.Load{{Property: p, Shown: true}}

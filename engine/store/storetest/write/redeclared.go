@@ -226,7 +226,8 @@ func redeclaredUnique(t *testing.T, open storetest.Open) {
 	}
 }
 
-// crew has people that refer to a ship. In the classes below person, ship is a string (guest) or a collection (number).
+// crew has people that refer to a ship. Two descendants of person declare the attribute ship again: as a string (guest)
+// and as a collection (number).
 type crew struct {
 	engine.Repository
 	ship, person, guest, number *engine.Class

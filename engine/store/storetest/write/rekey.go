@@ -46,8 +46,9 @@ func linksFollow(t *testing.T, open storetest.Open) {
 		[]any{[]string{"5"}, []string{"t"}, []string{"eve"}})
 }
 
-// treeFollow changes the keys of items of two classes. Attributes of the same name in one table refer to them, in one
-// class to the first and in another class to the second.
+// treeFollow changes the keys of items of two classes. Two attributes with the same name refer to these items. They
+// belong to different classes of one tree, so they are in the same table: one refers to the first class, the other to
+// the second.
 func treeFollow(t *testing.T, open storetest.Open) {
 	a, b := storetest.NewClass("a", storetest.Prop("id", engine.String)), storetest.NewClass("b", storetest.Prop("id", engine.String))
 	base := storetest.NewClass("base", storetest.Prop("id", engine.String))
