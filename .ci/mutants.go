@@ -36,11 +36,11 @@ const least = 95
 // target is a package, the files to mutate, and the tests to run.
 type target struct {
 	dir   string
-	files []string // nil for all
+	files []string // names of the mutated files; nil for all files of dir
 	tests []string // packages; nil for dir alone
 	skip  string   // tests to leave out
 	split string   // a test with independent subtests: not the test itself but each subtest two levels down is selected
-	part  bool     // the arguments name some of the files: the share of killed mutants is not checked
+	part  bool     // only some files of the target are mutated, so the share of killed mutants is not checked
 }
 
 // The conformance suite shows that all databases behave alike, so these tests use SQLite alone. The store runs this
@@ -131,8 +131,8 @@ func chosen(args []string, since string) (some []target) {
 	return some
 }
 
-// plan is the input of asGo. It is stored as JSON in the file that the environment
-// variable MUTANTS_PLAN names.
+// plan is the input of asGo. main stores it as JSON in a file. The environment variable MUTANTS_PLAN contains the name
+// of this file.
 type plan struct {
 	Go       string // the real go command
 	Root     string // the sources without a mutation
@@ -258,8 +258,8 @@ func reached(profile, dir string, functions map[string][]function) map[string]bo
 	return all
 }
 
-// asGo is the go command of gremlins. It returns the exit code: 1 if a test kills
-// the mutant, 2 if the mutant does not compile.
+// asGo runs when gremlins calls the go command. It returns the exit code: 1 if a test kills the mutant, 2 if the mutant
+// does not compile.
 func asGo(args []string) int {
 	b, err := os.ReadFile(os.Getenv("MUTANTS_PLAN"))
 	check(err)
@@ -282,10 +282,10 @@ func asGo(args []string) int {
 	return testMutant(p)
 }
 
-// pretendCoverage reports all lines as covered, because a profile has no blocks
-// for conditions of switch cases, and gremlins tests no mutant outside of a block.
-// A mutant that no test reaches survives. Gremlins derives its time limit per mutant
-// from the duration of this call; testMutant has limits of its own.
+// pretendCoverage writes a coverage profile in which all lines are covered. Gremlins tests only the mutants in covered
+// blocks, and a real profile has no blocks for conditions of switch cases. A mutant that no test reaches then counts as
+// a survivor. Gremlins derives its time limit per mutant from the duration of this call; testMutant has limits of its
+// own.
 func pretendCoverage(p plan, profile string) int {
 	text := "mode: set\n"
 	names, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
@@ -512,9 +512,8 @@ func mutates(t target, file string) bool {
 	return filepath.Dir(file) == t.dir && (t.files == nil || slices.Contains(t.files, filepath.Base(file)))
 }
 
-// readAccepted reads lines of file, mutation, text and reason, separated by tabs.
-// Each accepts one mutant: of equal lines in a file, as many may survive as are
-// listed.
+// readAccepted reads lines of file, mutation, text and reason, separated by tabs. Each line accepts one mutant. If a
+// source file contains equal lines, each mutant that may survive needs a line of its own here.
 func readAccepted(name string) map[survivor]int {
 	f, err := os.Open(name)
 	check(err)

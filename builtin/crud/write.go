@@ -42,9 +42,9 @@ func (s *crud) update(ctx context.Context, r *service.Request) (*service.Respons
 	return s.answerWritten(ctx, r, it, in), nil
 }
 
-// answerWritten returns the response to a write: the object, and the objects that _eager requests.
-// Since the write is already committed, an error in reading the latter is only logged, and the
-// object is returned without them.
+// answerWritten returns the response to a write: the object, together with the objects that _eager
+// requests. If reading the requested objects fails, the error is only logged, because the write is
+// already committed. The response then contains the object alone.
 func (s *crud) answerWritten(ctx context.Context, r *service.Request, it *engine.Item, in *input) *service.Response {
 	shown := it
 	if len(in.shape.load) > 0 {

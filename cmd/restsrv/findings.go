@@ -137,7 +137,7 @@ func (f *findings) addFilling(c *deploy.Config, done appdata.Filled) {
 	}
 }
 
-// fits contains the expected value in findings, for each rule about data files.
+// fits maps each rule about data files to the text of the expected value in findings.
 var fits = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a JSON object in a file named class@namespace@id.json",
 	mistake.ObjectClass:      "an object of a class that can have objects",
@@ -152,8 +152,8 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// foundIn contains the found value in findings, by rule about data files. For a rule that is not
-// listed, the found value is an object, or the value of an attribute.
+// foundIn maps rules about data files to the text of the found value in findings. For other rules,
+// the text is "a value" if the finding is about an attribute, and otherwise "an object".
 var foundIn = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a file",
 	mistake.ValueFile:        "an object",

@@ -72,7 +72,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return c.importAll(ctx, d, from, source)
 }
 
-// importFrom describes the source of an import.
+// importFrom is the source of an import: the files and folders that it consists of.
 type importFrom struct {
 	name   string
 	config string // deploy.json that belongs to the source; may be ""

@@ -1,18 +1,17 @@
-// Package access is the permission gate: a Repository that wraps another one and
-// allows only what the account of the context may do. Every service gets its
-// repository from here, so all access to the data is checked. The package also
-// checks and explains permissions on any resource (Checker), and reads the
-// further subjects and the properties of accounts from the data (CoactorFinder,
-// Profiles). It does not authenticate accounts, which package engine/account
-// does, and it does not store grants.
+// Package access is the permission gate: a Repository that wraps another one and allows only what
+// the account of the context may do. Every service gets its repository from here, so all access to
+// the data is checked. The package also checks and explains permissions on any resource (Checker).
+// It finds further subjects of an account and properties of accounts in the data (CoactorFinder,
+// Profiles). It does not authenticate accounts, which package engine/account does, and it does not
+// store grants.
 //
-// The permissions are computed once for all accounts with the same subjects (a
-// profile): from grants on classes and items, from the roles that items give
-// (RoleMap) and from the stages of workflows (Stages). The profile travels in the
-// context as an engine.Guard, and the store adds its conditions to the SQL
-// statements. The gate itself rejects a call at once when it can decide without
-// reading data, returns the same error for hidden and for missing items, and
-// removes hidden values from the results (see redaction).
+// Accounts with the same subjects, such as the same roles, share a profile with their permissions.
+// A profile is computed once, from grants on classes and items, from the roles that items give
+// (RoleMap) and from the stages of workflows (Stages). It travels in the context as an
+// engine.Guard, and the store adds its conditions to the SQL statements. The gate itself does three
+// things. It rejects a call at once if it can decide without reading data. It returns the same
+// error for hidden and for missing items. It removes hidden values from the results (see
+// redaction).
 package access
 
 import (

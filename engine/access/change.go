@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// change is the guard of one write. A permission that an item gives (by its stage
-// or by a role) may depend on the properties that the write changes.
+// change is the guard of one write. An item can give a permission, by its stage or by a role. Such
+// a permission may depend on the properties that the write changes.
 type change struct {
 	*profile
 	properties map[*engine.Class][]string // names of the changed properties, by root class

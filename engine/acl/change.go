@@ -204,8 +204,8 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	return nil
 }
 
-// Touch makes all processes read the grants again. Use it when roles, resources or
-// grants were written without this package, as an import of an export does.
+// Touch makes all processes read the grants again. Use it if roles, resources or grants were
+// written without this package, for example when an export is imported.
 func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
 
 // Forget makes this process read the grants again before their next use. It must be

@@ -176,8 +176,9 @@ func unquote(s string) string {
 // without a value only at such paths.
 func (l *loader) markRead(path string) { l.effective = append(l.effective, path) }
 
-// warnLacking reports placeholders without a value in parts of the file that the server uses. In a
-// setting of the server that is fatal, since the default could mean another database.
+// warnLacking reports placeholders without a value in parts of the file that the server uses. The
+// fault is fatal if the placeholder is in a setting of the server, since the default could mean
+// another database.
 func (l *loader) warnLacking(top, globals jsonfile.Object) {
 	l.markRead("namespace")
 	l.markRead("classes")

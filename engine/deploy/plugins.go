@@ -74,7 +74,7 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 }
 
 // readPlugins reads globals.plugins. If restsrv does not have the module of an entry, it adds a
-// warning and skips the entry. A component of the server is then not replaced.
+// warning and skips the entry. The server then keeps its own component of that name.
 func (l *loader) readPlugins(globals jsonfile.Object) {
 	entries, _ := childOf(globals, "plugins")
 	entries.WarnRepeated()

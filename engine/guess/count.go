@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Failures are counted in slices of time. A failure must count while it is
-// younger than Window and must stop counting at that age. A slice can contain
-// failures on both sides of that limit, so a slice counts until its last
-// failure reaches the age of Window.
+// Failures are counted in slices of time. A failure must count for exactly the time Window. But a
+// slice can contain older and younger failures. Therefore a whole slice counts until its last
+// failure is older than Window.
 const (
 	sliceTime  = 5 * time.Second
 	slicesKept = int64(Window/sliceTime) + 1

@@ -47,8 +47,8 @@ type choice struct {
 	known func() []string
 }
 
-// reportChoice reports that name is not among the known names, which the fault lists. path and
-// found are as in engine.Fault.
+// reportChoice reports a name that is not valid. The text of the fault lists the valid names, which
+// known returns. path and found are as in engine.Fault.
 func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found, name string, known func() []string) {
 	before := len(*l.faults)
 	if l.report(o, rule, path, found, jsonfile.Choice(name, known())); len(*l.faults) > before {
@@ -56,7 +56,7 @@ func (l *linker) reportChoice(o jsonfile.Object, rule *mistake.Rule, path, found
 	}
 }
 
-// updateChoices updates the names that the faults of the choices list.
+// updateChoices writes the lists of valid names in the texts of all choices again.
 func (l *linker) updateChoices() {
 	for _, c := range l.choices {
 		(*l.faults)[c.fault].Expected = jsonfile.Choice(c.name, c.known())

@@ -131,7 +131,8 @@ func (r *presentationReader) reportUnreadable(dir, folder string, err error) {
 }
 
 // readObject reads a file that holds one object. what describes the object in messages. If reading
-// fails, ok is false and the fault gets the rule. If rule is nil, the fault is fatal.
+// fails, ok is false, and the mistake is reported by the rule. If rule is nil, it is reported as a
+// fatal fault.
 func (r *presentationReader) readObject(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
 	if fault == nil {

@@ -96,8 +96,8 @@ func attributesThatCount(list []any) map[string]int {
 	return counts
 }
 
-// parseProperty reads the attribute at a position of properties. ok is false if it is left out.
-// counts is the result of attributesThatCount.
+// parseProperty reads the attribute at a position of the array properties. ok is false if the
+// attribute is left out. counts is the result of attributesThatCount.
 func (d *draft) parseProperty(position int, v any, counts map[string]int, types userTypes) (ok bool) {
 	path := jsonfile.Element(d.At("properties"), position)
 	fields, ok := v.(engine.Fields)

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// findTargets finds the target classes of references and collections. If the target of an attribute
-// does not exist, the attribute holds plain values or is left out, as the rule of the mistake says.
+// findTargets finds the target classes of references and collections. If a target does not exist,
+// the rule of the mistake determines whether the attribute holds plain values or is left out.
 func (l *linker) findTargets() {
 	left := map[*attribute]bool{}
 	for _, d := range l.drafts {

@@ -49,8 +49,9 @@ func (l *linker) expandStructures(d *draft, chain []string) {
 	}
 }
 
-// partNamed returns the part of a structure that replaces the attribute at i, or nil. A part
-// replaces another attribute of the same name that is not a part, and also an earlier part.
+// partNamed returns the part of a structure that replaces the attribute at index i, or nil if no
+// part does. A part replaces every other attribute of the same name that is not a part. It also
+// replaces parts of that name before it.
 func partNamed(all []*attribute, i int) *attribute {
 	for j, b := range all {
 		if b.prefix != "" && b.property.Name == all[i].property.Name && (all[i].prefix == "" || j > i) {

@@ -145,8 +145,8 @@ func (g *Generation) newLoadedVM() (*host, error) {
 	return h, nil
 }
 
-// anotherVM creates another VM of this generation. It returns an error if the script registers other routes or event
-// handlers in it than in the first VM.
+// anotherVM creates another VM of this generation. The script must register the same routes and event handlers in it as
+// in the first VM; otherwise anotherVM returns an error.
 func (g *Generation) anotherVM() (*vm.VM, error) {
 	h, err := g.newLoadedVM()
 	if err == nil && !sameRoutes(g.routes, h.Routes) {

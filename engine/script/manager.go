@@ -154,8 +154,8 @@ func (m *Manager) Reload(changed []string) {
 	m.reportReload(changed, started, loaded)
 }
 
-// concernedServices returns the services that have read or looked for one of the changed files, or all services if
-// changed is nil. It does not check whether the content of the files has changed.
+// concernedServices returns the services that have read or looked for one of the changed files. If changed is nil, it
+// returns all services. It does not compare the content of the files with the content that was read.
 func (m *Manager) concernedServices(changed []string, touched pathSet) []*managed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -254,7 +254,7 @@ func (m *Manager) Close() {
 	}
 }
 
-// pathSet contains changed paths, as given and with symbolic links resolved.
+// pathSet contains changed paths. A path with symbolic links is in it twice, as given and with the links resolved.
 type pathSet map[string]bool
 
 func newPathSet(paths []string) pathSet {

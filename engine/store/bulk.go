@@ -91,9 +91,9 @@ func (sv *save) writeOne(e *entry) error {
 	return nil
 }
 
-// groupLength returns the number of entries from the first one that can be written together. Two entries with the same
-// key do not share a group, because the later one must see the result of the earlier one. An entry for which mustClose
-// is true is the last of its group.
+// groupLength returns the number of entries at the beginning of the list that can be written together. Two entries with
+// the same key are never in one group, because the later one must see the result of the earlier one. An entry for which
+// mustClose is true is the last of its group.
 func (sv *save) groupLength(entries []entry) int {
 	first := &entries[0]
 	if first.alone {
@@ -198,9 +198,9 @@ func (sv *save) afterAll(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// blameRecord finds the entry that made a statement for several entries fail with err. The failed statement has no
-// effect, so blameRecord writes the rows one by one. If a row fails again, it returns the error with the index of the
-// record, and the whole transaction is rolled back. If none fails, the cause is gone and the write goes on.
+// blameRecord finds the record that caused err, the error of a statement for several entries. The failed statement has
+// no effect, so blameRecord writes the rows one by one. If a row fails, it returns the error with the index of the
+// record, and the whole transaction is rolled back. If no row fails, the cause is gone and the write goes on.
 func (sv *save) blameRecord(p *layout.Plan, group []entry, err error) error {
 	if kind := sv.store.pool.FailureKind(err); kind != sqldb.Other && kind != sqldb.TooLong || sv.w.Ctx.Err() != nil {
 		return err // the error is not caused by a record

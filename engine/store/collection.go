@@ -344,7 +344,8 @@ func (sv *relations) unlinkMembers(l *layout.Links, owner any, p *engine.Propert
 	return n, nil
 }
 
-// linkMembers adds members to a collection of an owner, in order. Items that are members already keep their position.
+// linkMembers adds members to a collection of an owner, in the given order. A member that is in the collection already
+// keeps its position.
 func (sv *relations) linkMembers(l *layout.Links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := layout.LinksFit(p, owner, members); err != nil {
 		return err

@@ -119,8 +119,8 @@ func (d *deletion) readWatched(key []any) ([]*engine.Item, error) {
 	return []*engine.Item{it}, nil
 }
 
-// isWatched reports whether the deletion of an item of p needs its previous values: for the journal, or because cached
-// attributes of other items depend on it.
+// isWatched reports whether the deletion of an item of p needs the values of the item: for the journal, or because
+// cached attributes of other items depend on them.
 func isWatched(p *layout.Plan) bool { return p.Caching.Watched || p.Duties.Journaled }
 
 // checkMatch returns an error if m does not allow the revision of the stored item, or if there is no item.

@@ -13,9 +13,9 @@ import (
 // journalRows is the number of journal records that are collected before they are stored together.
 const journalRows = table.BulkRows
 
-// journalWrite journals the write of an item. was is the item before the write, or nil if it is new; is is the item
-// after the write, or nil if it was deleted. It must be called for every written item if its class, or another class of
-// its tree, is journaled.
+// journalWrite journals the write of an item. The parameter was is the item before the write, or nil if it is new. The
+// parameter is is the item after the write, or nil if it was deleted. If a class of the tree is journaled, journalWrite
+// must be called for every written item of the tree.
 func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
 		return sv.recordChange(engine.Change{Was: was, Is: is})
@@ -23,8 +23,8 @@ func (sv *journaling) journalWrite(was, is *engine.Item) error {
 	return nil
 }
 
-// journalWrites journals the writes of items that have kept their keys. was contains the items before the write, and is
-// the items after it.
+// journalWrites journals the writes of items that have kept their keys. The first list contains the items before the
+// write, the second list the same items after it.
 func (sv *journaling) journalWrites(was, is []*engine.Item) error {
 	before := make(map[string]*engine.Item, len(was))
 	for _, it := range was {

@@ -35,7 +35,7 @@ type memberChange struct {
 	remove   []string
 }
 
-// unfold moves the values of an entry that do not belong to its row from e.given to e.deep.
+// unfold splits the values of an entry: values that do not belong to the row of the item move from e.given to e.deep.
 func (sv *nesting) unfold(e *entry) error {
 	d := &e.plan.Duties
 	for _, p := range d.Derived {

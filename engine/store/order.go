@@ -16,8 +16,8 @@ import (
 // one exception from the order: a collection may name a member that a later record creates (see awaited). The returned
 // items have the values that are stored at the end of the save (see refreshItems).
 
-// moves lists the changes of item keys that one record makes, in order. There may be hundreds of thousands of them,
-// because records can be nested in its collections.
+// moves lists the changes of keys that one record causes, in order. There may be hundreds of thousands of them, because
+// many records can be nested in the collections of that record.
 type moves struct {
 	count int
 	from  map[place][]move // by the table of the item and the key before the change
@@ -315,7 +315,7 @@ type innerItem struct {
 	saved func(*engine.Item)
 }
 
-// touchItems records that the items may have changed after the records of the call wrote them.
+// touchItems records items that may have changed after the save wrote their records.
 func (sv *ordering) touchItems(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[table.Identity]bool{}
@@ -330,8 +330,8 @@ func (sv *ordering) isDisturbed(it *engine.Item) bool {
 	return sv.moves.count > 0 || sv.touched[table.IdentityOf(it)]
 }
 
-// touchRepeated records the items that several records of the call have written, because only the last result is
-// current.
+// touchRepeated records the items that several records of the call have written. Only the result of the last of these
+// writes is current.
 func (sv *ordering) touchRepeated() {
 	seen := make(map[table.Identity]bool, len(sv.items))
 	for _, it := range sv.items {
@@ -346,8 +346,8 @@ func (sv *ordering) touchRepeated() {
 	}
 }
 
-// rereadWritten reads the items in sv.written again if they may have changed since they were written. Their cached
-// attributes are computed next.
+// rereadWritten reads the items in sv.written again if they may have changed since they were written. It is called
+// before their cached attributes are computed.
 func (sv *ordering) rereadWritten() error {
 	seen := make(map[table.Identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
@@ -387,7 +387,7 @@ func (sv *ordering) refreshItems() error {
 	return nil
 }
 
-// rereadStale reads those items of the result again that may have changed since they were written.
+// rereadStale replaces the items of the result that may have changed since they were written: it reads them again.
 func (sv *ordering) rereadStale() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {

@@ -100,8 +100,8 @@ func (sv *rows) changeItem(e *entry, v engine.Values, before *engine.Item) (*eng
 	return nil, engine.NoItem(e.plan.Class, e.plan.Class.ID(v))
 }
 
-// checkPermitted returns an error if the stored item does not satisfy the condition of the call, or if a read-only
-// attribute would change.
+// checkPermitted returns an error if the stored item has another revision than the call expects. In strict handling, it
+// also returns an error if the write would change a read-only attribute.
 func (sv *rows) checkPermitted(e *entry, stored *engine.Item) error {
 	c := e.plan.Class
 	if !sv.match.Allows(stored.Revision) {
@@ -180,8 +180,8 @@ func (sv *rows) reclassItem(e *entry, v engine.Values, before *engine.Item) (*en
 	return it, sv.files().UpdateAll(it)
 }
 
-// findLoss returns the first attribute whose value or members the item would lose if it became an item of class to with
-// the values v. It returns nil if there is none.
+// findLoss checks whether a stored item can become an item of the class to. v contains the values that it gets.
+// findLoss returns the first attribute whose value or members the item would lose, or nil if there is none.
 func (sv *rows) findLoss(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {

@@ -12,7 +12,8 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// rekeyDepth limits the length of a chain of keys that contain references, along which a change of a key is followed.
+// rekeyDepth limits how far a change of a key spreads: a key can contain a reference to an item, whose key contains a
+// reference, and so on.
 const rekeyDepth = 16
 
 // lockFollowers locks an item whose key will change, and then the items that refer to it. Without these locks, two

@@ -52,7 +52,8 @@ func tableOf(entries []entry) *layout.Table {
 	return entries[0].plan.Table
 }
 
-// saveLast saves the last record of a call, which is computed from the items saved before it (engine.Record.Make).
+// saveLast saves the last record of a call if it is computed from the items that were saved before it
+// (engine.Record.Make).
 func (sv *save) saveLast(w *conns.Session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
@@ -420,8 +421,8 @@ func atRecord(i int, err error) error {
 }
 
 // computeDefault computes a default value of a new item by a formula. v contains the values that are known so far. The
-// caller must cast the result. The writing account may read the result, so the formula uses only data that the account
-// may read: hidden items count as missing, and hidden attributes as null.
+// caller must cast the result. The account can read the result, because it creates the item. The formula therefore uses
+// only data that the account may read: hidden items count as missing, and hidden attributes as null.
 func (sv *save) computeDefault(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
 	w.Guard = sv.guard

@@ -146,8 +146,8 @@ func (e *Events) listenersFor(ctx context.Context) *listeners {
 	return t
 }
 
-// of returns the listeners for an event of an item of class c. Listeners of c come first, then those of its
-// ancestors. In the result, listener.typ is the type that the listener was registered with.
+// of returns the listeners for an event of an item of class c: first those of c, then those of its ancestors. In the
+// result, typ is the type with which the listener was registered, so it can name an ancestor.
 func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	for ; c != nil; c = c.Ancestor {
 		typ := c.FullName + "." + what

@@ -65,8 +65,8 @@ func (w *writing) runNestedRecord(r *engine.Record) error {
 	return nil
 }
 
-// runNestedSaved calls the save handlers of the nested records, innermost records first, and the handlers for members
-// that were put into their collections.
+// runNestedSaved calls the save handlers of the nested records, innermost records first. If a record changes the
+// members of a collection, it also calls the handlers for put and eject.
 func (w *writing) runNestedSaved() {
 	for i := len(w.order) - 1; i >= 0; i-- {
 		in := w.order[i]

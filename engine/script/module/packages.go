@@ -76,8 +76,8 @@ func (f *Files) foldersAbove(dir string) []string {
 	return all
 }
 
-// inPackage finds a file of the package in the folder dir; sub is the path of the file within the package. name is
-// the name of the module that is being resolved. inPackage returns nil if there is no such file.
+// inPackage finds a file of the package in the folder dir; sub is the path of the file within the package. name is the
+// module name in the script, for error messages. inPackage returns nil if there is no such file.
 func (f *Files) inPackage(dir, sub, name string, from *Source) (*Source, error) {
 	fields, err := f.readManifest(dir, from)
 	if err != nil {
@@ -173,8 +173,8 @@ func (f *Files) ownImport(name string, from *Source) (*Source, string, error) {
 	return nil, "", &LoadError{File: from.File, Message: "no package.json above says what " + strconv.Quote(name) + " is"}
 }
 
-// exportsOf is the field exports or imports of the package.json in dir. name is the name of the module that is being
-// resolved, for error messages.
+// exportsOf is the field exports or imports of the package.json in dir. name is the module name in the script, for
+// error messages.
 type exportsOf struct {
 	dir   string
 	field any

@@ -100,8 +100,8 @@ func (s *Store) settleAll(name string, c *contender, result any) bool {
 	return true
 }
 
-// postTurn queues f as a turn of c's VM. f does not run inside the current turn, which may belong to another VM. If
-// the VM of c has been discarded, f does not run; the end of the call then makes c leave the gate.
+// postTurn queues f as a turn of c's VM. f never runs inside the current turn, because that turn may belong to another
+// VM. If the VM of c has been discarded, f does not run. In this case c leaves the gate when its call ends.
 func (c *contender) postTurn(f func() error) {
 	go c.vm.Do(vm.Task{Call: c.call, Run: func() error {
 		if c.call.Over.Load() {

@@ -89,8 +89,8 @@ type recaching struct {
 	written map[table.Identity]*engine.Item // the items of the caller, which get the new values
 }
 
-// computeItems computes and stores the cached attributes of items, and returns the items that have changed. fresh is
-// true if the items have just been written; they then keep their revision, because the change belongs to that write.
+// computeItems computes and stores the cached attributes of items, and returns the items with changed values. If fresh
+// is true, the items have just been written. They then keep their revision, because the change belongs to that write.
 func (r *recaching) computeItems(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {

@@ -13,9 +13,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// DumpForgotten calls visit for the items of classes that the database contains but the layout does not have, for
-// example because a mistake in a class file leaves a class out. The items have the values of their columns, as in Dump.
-// Their classes are rebuilt from the records of the database and must not be used otherwise.
+// DumpForgotten calls visit for the items of classes that the database contains but the layout does not have. For
+// example, a mistake in a class file leaves a class out. The items have the values of their columns, as in Dump. Their
+// classes are rebuilt from records of the database. The caller must not use these classes for anything else.
 func (d *Dumper) DumpForgotten(ctx context.Context, visit func(*engine.Item) error) error {
 	m, err := d.readMemory(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (d *Dumper) forgottenClasses(m *layout.Memory) (names []string) {
 	return names
 }
 
-// readMemory reads the records of the database about the stored classes and properties, which remain if a class is
-// missing.
+// readMemory reads what the database has recorded about the stored classes and properties. These records remain if a
+// class is missing from the layout.
 func (d *Dumper) readMemory(ctx context.Context) (*layout.Memory, error) {
 	b := sqldb.NewBuilder(d.layout.Traits)
 	b.Add(`SELECT "class", "property", "root", "kind", "indexes", CASE WHEN "gone" THEN 1 ELSE 0 END FROM `, schema.MemoryTable)

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// Held is the list of files that an attribute of an item contains after a write.
+// Held is an attribute of an item together with the files that it contains after a write.
 type Held struct {
 	Item      *engine.Item
 	Attribute string
@@ -52,8 +52,8 @@ func HeldBy(it *engine.Item, attribute string) Held {
 	return Held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
 }
 
-// UpdateAll updates the records of all files of an item. It also deletes the records of attributes that the item's
-// class no longer has.
+// UpdateAll updates the records of all files of an item. If the item's class has lost a file attribute, it also deletes
+// the records of that attribute.
 func (s *Files) UpdateAll(it *engine.Item) error {
 	t := s.rows.layout.Plans[it.Class].Table
 	if !t.Filed {

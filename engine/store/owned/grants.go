@@ -57,8 +57,8 @@ func (s *Rows) meansOther(c *engine.Class, id string) bool {
 // permissionTable returns the quoted name of the table of grants.
 func (s *Rows) permissionTable() string { return s.layout.Plans[s.cfg.Permissions].Table.Quoted }
 
-// enterGrants waits until transactions that write grants have ended. Other transactions that write grants then wait for
-// this one.
+// enterGrants waits until transactions that write grants have ended. New transactions of this kind then wait until this
+// transaction ends.
 func (s *Rows) enterGrants(w *conns.Session) error {
 	if s.traits.EnterTable == "" {
 		return nil
@@ -85,9 +85,9 @@ func (s *Rows) ExcludeDeletions(w *conns.Session) error {
 	return nil
 }
 
-// DeletesSingly reports whether an item without grants may be deleted by one statement. The statement locks the grants
-// that it finds. It must not be used in a transaction of several calls, because two transactions with such locks could
-// wait for each other.
+// DeletesSingly reports whether one statement may delete an item and check that it has no grants. Such a statement
+// locks the grants that it finds. In a transaction of several calls, it must not be used: two transactions with such
+// locks could wait for each other.
 func (s *Rows) DeletesSingly(ctx context.Context, p *layout.Plan) bool {
 	return !p.Table.Granted || s.traits.LockKey == "" || s.pool.TransactionOf(ctx) == nil
 }

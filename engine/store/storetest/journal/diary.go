@@ -35,8 +35,8 @@ func Journaled(open storetest.Open) storetest.Open {
 	}
 }
 
-// unjournaledTests lists tests for which the journal is not checked: their items are imported, which is not journaled,
-// or cannot be listed.
+// unjournaledTests lists tests for which the journal is not checked. Either these tests import items, and imports are
+// not journaled, or their items cannot be listed.
 var unjournaledTests = []string{"in_an_import", "kept_values_of_formulas", "kept_values_of_formulas_in_conditions",
 	"kept_values_of_formulas_after_writes", "calculated_anew", "a_formula_that_fails"}
 
