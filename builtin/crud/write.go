@@ -84,8 +84,9 @@ type input struct {
 	unknown []string
 }
 
-// bindInput reads the class in the path and the values in the body, and stores the files in these
-// values. It first checks that the account has permission p for some object of the class.
+// bindInput reads the class in the path and the values in the body. If the values contain files, it
+// stores these files. It first checks that the account has permission p for some object of the
+// class.
 func (s *crud) bindInput(ctx context.Context, r *service.Request, p engine.Permission) (*input, error) {
 	c, err := s.pathClass(ctx, r, p)
 	if err != nil {
@@ -116,8 +117,8 @@ func (s *crud) bindInput(ctx context.Context, r *service.Request, p engine.Permi
 	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
 }
 
-// checkUpdate checks that the account may change the object, by an update without values. It is
-// called before files are stored.
+// checkUpdate makes an update without values, to check that the account may change the object. It
+// is called before files are stored.
 func (s *crud) checkUpdate(ctx context.Context, c *engine.Class, r *service.Request) error {
 	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
 	return err

@@ -70,8 +70,8 @@ func measureFootprints(ctx context.Context, s *settings, dir string, programs []
 	return lines, nil
 }
 
-// larger returns a function that measures a program with more classes or services. On SQLite, lines
-// with the same application share its database.
+// larger returns a function that calls measure for a program with the additional classes or
+// services in more. On SQLite, all lines of the table with the same application share its database.
 func larger(dir string, more further, measure func(context.Context, *program) (string, error)) func(context.Context, *program) (string, error) {
 	return func(ctx context.Context, g *program) (string, error) {
 		other, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, fmt.Sprint("larger-", more)), path: g.path, db: g.db, numbers: g.numbers}, more)

@@ -23,8 +23,8 @@ type row struct {
 	full     *pair // nil if the scenario only reads
 }
 
-// printRows prints the main table and the problems below it. If beside is set, the table has
-// columns for the database's own processes instead of synchronous=FULL.
+// printRows prints the main table and the problems below it. If beside is set, the table shows the
+// processor time of the database's own processes. Otherwise it has columns for synchronous=FULL.
 func printRows(w io.Writer, rows []row, beside bool) {
 	head := []string{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
 		"floor p99", "restsrv p99", "failed"}

@@ -96,8 +96,8 @@ func serviceConfig() object {
 }
 
 // classConfig returns a class with the columns of the floor's table: a key and three texts, of
-// which group is indexed. It adds a reference to each of the given classes, with the name of the
-// class.
+// which group is indexed. The class also gets a reference to each class in references, named after
+// that class.
 func classConfig(name string, references ...string) object {
 	properties := []object{
 		{"name": "id", "type": 12, "caption": "Identifier"},

@@ -46,8 +46,8 @@ type scenario struct {
 
 	connections int // number of connections; 0 means the number on the command line
 
-	// find returns the request that is used as right, if that depends on data of the server.
-	// Otherwise it is nil.
+	// find returns the request to restsrv, if it depends on data of the server. It is then used
+	// instead of the field right. Otherwise find is nil.
 	find func(ctx context.Context, p *process) (*template, error)
 }
 

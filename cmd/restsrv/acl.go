@@ -223,8 +223,8 @@ func aclGrant(ctx context.Context, r *aclRun, args []string) error {
 	return nil
 }
 
-// protectionWarning returns the warning for the first declaration or grant that concerns an
-// attribute.
+// protectionWarning returns the warning for an attribute that is declared or granted for the first
+// time.
 func protectionWarning(resource string) string {
 	return tableCell(resource) + " is protected from now on: it is hidden from accounts without a grant on it or on *"
 }

@@ -102,8 +102,8 @@ func appendChange(b []byte, r journal.Record) []byte {
 	}, "  ")...)
 }
 
-// quoteHidden returns text that comes from a request for output. If the text contains characters
-// that a terminal does not show as they are, it is quoted.
+// quoteHidden prepares a text for output. The text comes from a request, so it may contain
+// characters that a terminal does not show as they are. In this case it is quoted.
 func quoteHidden(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsGraphic(c) || c == '"' || unicode.Is(unicode.Cf, c) }) {
 		return strconv.Quote(s)

@@ -277,8 +277,8 @@ func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Cont
 
 var _ engine.Recacher = (*Repository)(nil)
 
-// Recache implements engine.Recacher. Reading the item is permission enough,
-// because its computed values follow from stored data.
+// Recache implements engine.Recacher. The account only needs permission to read the item, because
+// its computed values depend on stored data alone.
 func (r *Repository) Recache(ctx context.Context, c *engine.Class, id string) error {
 	if _, err := r.Get(ctx, c, id); err != nil {
 		return err

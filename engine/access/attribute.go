@@ -226,8 +226,9 @@ func (s *schema) findAttributes(resource string) (c *engine.Class, all []*attrib
 	return nil, nil
 }
 
-// protectedAttributes returns the attributes that have resources in the grants, each with
-// these resources. It calls warn when a resource has no effect.
+// protectedAttributes returns the attributes that resources in the grants name, each with these
+// resources. It leaves out attributes of a key, since ids show them. It calls warn for each
+// resource without effect.
 func (s *schema) protectedAttributes(g *engine.Grants, warn func(resource, why string)) map[*attribute][]string {
 	all := map[*attribute][]string{}
 	g.Resources(func(resource string) {

@@ -75,9 +75,9 @@ func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return g.rowsCondition(may, c.Base(), changed)
 }
 
-// grantedOnClasses reports whether grants on classes give the account the permission on all
-// items of c. Roles do not count, even if they apply to all items: stages can
-// revoke their permissions.
+// grantedOnClasses reports whether grants on classes give the account the permission on all items
+// of c. Roles that items give (RoleMap) do not count, even if all items give them, because stages
+// can revoke their permissions.
 func (p *profile) grantedOnClasses(may engine.Permission, c *engine.Class) bool {
 	for _, d := range withDescendants(c) {
 		if !d.Abstract && !p.onClass(d).Has(may) {
@@ -87,8 +87,8 @@ func (p *profile) grantedOnClasses(may engine.Permission, c *engine.Class) bool 
 	return true
 }
 
-// Changes returns the condition on items of c under which the account of ctx may
-// change the named properties together; nil means always.
+// Changes returns a condition on items of c: the account of ctx may change the named properties in
+// one write if the item matches. A nil condition matches all items.
 func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error) {
 	p, err := r.currentProfile(ctx)
 	if err != nil || p == nil {

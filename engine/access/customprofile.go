@@ -235,8 +235,9 @@ func (r *profileReading) readItems(ctx context.Context, which *engine.Filter, mo
 	})
 }
 
-// takeValue stores a value of a property. The first item sets it. The value of a further
-// item is appended if the stored value is a list, and replaces it if it is null or false.
+// takeValue stores a value of a property. If first is set, the value comes from the first item. A
+// value from a later item is appended if the stored value is a list. It replaces a stored value
+// that is null or false.
 func (r *profileReading) takeValue(name string, v any, first bool) {
 	old, ok := r.values[name]
 	list, isList := old.([]any)

@@ -49,8 +49,8 @@ func (r *role) permissionsOn(g *engine.Grants, c *engine.Class) engine.Permissio
 	return g.On(r.grantResource(c), r.name) | g.On(engine.Everything, r.name)
 }
 
-// holderFilter returns the condition on items under which an account with the subjects has
-// the role.
+// holderFilter returns a condition on items: an account with the subjects has the role for the
+// items that match.
 func (r *role) holderFilter(subjects []string) *engine.Filter {
 	return engine.Both(r.who.filter(r.class, subjects), r.when)
 }
@@ -75,8 +75,8 @@ func ParseRoleMap(meta engine.MetaRepository, o jsonfile.Object) *RoleMap {
 			if r.Value == nil {
 				continue
 			}
-			// A value that is not an object makes a role that no account has. Roles
-			// of the same name in ancestors do not replace it.
+			// If the value is not an object, the class gets a role that no account has. It hides
+			// roles of the same name in ancestors.
 			child, _ := roles.Child(r.Name)
 			own[c] = append(own[c], parseRole(c, r.Name, child))
 		}
@@ -218,8 +218,8 @@ func parsePath(c *engine.Class, path string, at place) term {
 	return term{op: engine.OpPath, text: path}
 }
 
-// filter returns the condition on items under which the term holds for an account
-// with the subjects.
+// filter returns a condition on items: the term holds for an account with the subjects if the item
+// matches.
 func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 	switch t.op {
 	case engine.OpEq:

@@ -60,8 +60,8 @@ func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return f.(*engine.Filter)
 }
 
-// rowsCondition computes the condition for Rows. changed holds the names of the
-// properties that a write changes.
+// rowsCondition computes the result of Rows. changed holds the names of the properties that a write
+// changes.
 func (p *profile) rowsCondition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	switch {
 	case may == 0 || p.everything.Has(may&^fullBit):

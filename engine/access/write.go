@@ -82,9 +82,9 @@ func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, err
 	return r.inner.DeleteAll(ctx, baseQuery(q))
 }
 
-// Save implements engine.Repository. It rejects records that the account may
-// neither create nor change; the inner repository finds out which of the two a
-// record does.
+// Save implements engine.Repository. It rejects records that the account may neither create nor
+// change. It does not know whether a record creates or changes an item; the inner repository checks
+// the permission for that.
 func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	ctx, p, err := r.guardContext(ctx)
 	if err != nil {

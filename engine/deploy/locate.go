@@ -17,9 +17,9 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // objects and arrays around these values.
 type placer func(paths []string) jsonfile.Places
 
-// Locate adds line and column to faults and sorts the faults of each file by position. If faults of
-// a file have only JSON paths, it reads the file below Dir again. If that fails, they stay without
-// a position.
+// Locate adds line and column to faults, and sorts the faults of each file by position. If faults
+// of a file have only JSON paths, Locate reads the file below Dir again. If the file cannot be
+// read, these faults stay without a position.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
 	c.traceFaults(located)

@@ -72,8 +72,8 @@ func (l *loader) readSettings(globals, inner jsonfile.Object) {
 	l.readShares(in("shares"))
 }
 
-// inBytes reads {"all": bytes, "perAccount": bytes} into b. most is the maximum of both. A
-// perAccount above all is a fault.
+// inBytes reads {"all": bytes, "perAccount": bytes} into b. Neither number may exceed most. It is a
+// fault if perAccount is greater than all.
 func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	o, ok := o.Child(name)
 	if !ok {

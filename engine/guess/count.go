@@ -52,10 +52,10 @@ type table[K comparable] struct{ counters map[K]*counter }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*counter{}} }
 
-// get returns the counter of k, or nil if there is none. If the counter is ahead of
-// now, by more than the clocks of processes can differ, the system clock was set
-// back. get then removes the counter, because it would block its key until the clock
-// reaches that time again, and would not count new failures.
+// get returns the counter of k, or nil if there is none. If the counter is further ahead of now
+// than the clocks of processes can differ, the system clock was set back. get then removes the
+// counter. It would otherwise block its key until the clock reaches that time again, and would not
+// count new failures.
 func (t table[K]) get(k K, now time.Time) *counter {
 	c := t.counters[k]
 	if c != nil && c.last > sliceOf(now)+slicesKept {

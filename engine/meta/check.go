@@ -131,9 +131,9 @@ func (d *draft) checkDependencies() {
 	c.Dependencies = kept
 }
 
-// followPath follows a path of references and collections. If a step is not a reference or
-// a collection, it returns the name of the step and the class in which it was looked
-// up. Otherwise at is nil.
+// followPath follows a path of references and collections. If a step is not a reference or a
+// collection, it returns the name of this step, and at is the class that should have it. If the
+// whole path exists, at is nil.
 func followPath(c *engine.Class, path []string) (name string, at *engine.Class) {
 	for _, name := range path {
 		p := c.Property(name)

@@ -131,9 +131,9 @@ func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine
 	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
 }
 
-// translateContains translates the operation contains for the attribute with this name. If it is a
-// collection, the condition gives either nested conditions on the members or the ids of members.
-// For other attributes, the operation searches in the text.
+// translateContains translates the operation contains for the attribute with this name. If the
+// attribute is a collection, nested contains conditions on its members, or values contains the ids
+// of members. For other attributes, the operation searches in the text.
 func translateContains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
 	p := c.Property(name)
 	if p == nil || p.Type != engine.Collection || p.Target == nil {

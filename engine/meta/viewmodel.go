@@ -159,9 +159,9 @@ func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 	return o.Fields
 }
 
-// shownBy returns the class that has the attributes of nested parts. If the part shows a reference
-// or a collection, this is the target class, and otherwise class. If class does not have the
-// attribute, shownBy adds a warning and returns nil.
+// shownBy returns the class that has the attributes of the parts within a part. If the part shows a
+// reference or a collection, this is the target class. Otherwise it is the parameter class. If
+// class does not have the attribute that the part shows, shownBy adds a warning and returns nil.
 func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
 	name := part.Text("property")
 	if name == "" || class == nil {

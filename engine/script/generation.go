@@ -37,8 +37,8 @@ var _ service.Service = (*Generation)(nil)
 // routes. The error is a *LoadError.
 func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
 
-// loadFrom is Load with the files that another generation of the service has read. If read is nil, it reads the
-// files.
+// loadFrom loads a service as Load does. If read is not nil, it uses these files, which another generation of the
+// service has read. Otherwise it reads the files.
 func (r *Runtime) loadFrom(s Service, read *module.Files) (*Generation, error) {
 	g := newGeneration(r, s)
 	if read != nil {

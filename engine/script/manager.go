@@ -120,8 +120,8 @@ func (m *Manager) addServices(services ...*managed) {
 }
 
 // Lost returns an error that lists the services that were active in the previous Manager but are not active in this
-// one. This happens if neither the current files of a service nor the content of its last good version can be loaded.
-// If no service is lost, it returns nil.
+// one. A service is lost if neither its current files nor the content of its last good version can be loaded. If no
+// service is lost, Lost returns nil.
 func (m *Manager) Lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -197,9 +197,8 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	return nil, false
 }
 
-// sameOrigin rejects a request that may change data and that a page of another
-// site sends. A request without origin headers does not come from a browser and
-// is accepted.
+// sameOrigin rejects a request if it may change data and a page of another site has sent it. A
+// request without origin headers does not come from a browser and is accepted.
 func (s *Sessions) sameOrigin(r *http.Request) error {
 	if s.origin.Check(r) != nil {
 		return engine.Errorf(engine.Forbidden, "cross-origin", "the request comes from another site")

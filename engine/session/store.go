@@ -93,9 +93,8 @@ func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error 
 	return err
 }
 
-// CommitCtx implements scs.CtxStore. It stores a new session, because existing
-// sessions never get new data. It ignores the end that scs passes, which is
-// based on another clock.
+// CommitCtx implements scs.CtxStore. It is called only for new sessions, because existing sessions
+// never get new data. It ignores the end that scs passes, which is based on another clock.
 func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Time) error {
 	s.sweeper.Begin()
 	var in values

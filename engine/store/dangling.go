@@ -166,9 +166,9 @@ func (sv *references) lockTargets(t *layout.Table, keys []any) (map[string]strin
 		if err != nil || len(found) == len(keys) {
 			return all, err
 		}
-		// The statement may have waited for a transaction that deleted an item, or changed its key,
-		// and gave the old key to another item. The statement does not find that item. The next one
-		// finds it and does not wait.
+		// The statement may have waited for another transaction. That transaction may have deleted an item or changed
+		// its key, and then given the old key to another item. The statement does not find the other item. The next
+		// statement finds it, and does not wait.
 		missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
 		if found, err = sv.classesOf(t, missing, ""); err != nil || len(found) == 0 {
 			return all, err

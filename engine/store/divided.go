@@ -132,8 +132,8 @@ func (sv *filtered) updateDivided(p *layout.Plan, q *engine.Query, v engine.Valu
 	return n, nil
 }
 
-// refuseDivided returns an error if one of the items cannot become a member of collection p, because its class stores
-// the reference to the owner in another column.
+// refuseDivided returns an error if one of the items cannot become a member of collection p. This is the case if the
+// class of the item stores the reference to the owner in another column.
 func (sv *relations) refuseDivided(p *engine.Property, keys []any) error {
 	target := sv.store.layout.Plans[p.Target]
 	var others []string

@@ -59,8 +59,8 @@ func (sv *save) divideGroup(group []entry, existing map[string]string) error {
 	return sv.insertAll(group[from:])
 }
 
-// completeAll adds the missing values of entries that will be inserted, as far as this is possible only in the
-// transaction.
+// completeAll adds missing values of entries that will be inserted. These are the values that can be determined only in
+// the transaction.
 func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	var rows []engine.Values
 	for i := range group {
@@ -83,8 +83,8 @@ func (sv *save) completeAll(p *layout.Plan, group []entry) error {
 	return nil
 }
 
-// existingClasses returns the class names of those items of a group of entries that exist, by id. It locks the items.
-// It returns an error if an item has the id of an entry but another key.
+// existingClasses looks up the items of a group of entries, and locks the existing ones. It returns their class names
+// by id. It returns an error if an item has the id of an entry but another key.
 func (sv *save) existingClasses(p *layout.Plan, group []entry) (map[string]string, error) {
 	b := sqldb.NewBuilder(sv.store.traits)
 	id := p.Table.ID

@@ -27,8 +27,8 @@ func (sv *permits) meetExisting(p *layout.Plan, group []entry, existing map[stri
 	return sv.recallItems(p, group, keys)
 }
 
-// recallItems reads the items with these keys, and sets the stored item of each entry (entry.was) and whether the
-// account may read it.
+// recallItems reads the items with these keys. For each entry it sets the stored item (entry.was) and whether the
+// account may read this item (entry.unread).
 func (sv *permits) recallItems(p *layout.Plan, group []entry, keys []any) error {
 	items, err := sv.store.table.ReadLocked(sv.w, p.Table, keys)
 	if err != nil {

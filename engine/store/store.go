@@ -46,8 +46,8 @@ type Config struct {
 	// Regranted, if not nil, is called after a transaction that changed grants, even if the transaction failed. The
 	// caller of the transaction gets its result only after this call. Regranted must not block.
 	Regranted func()
-	// Journal records the writes of items of classes with Journaling, in their transactions. Its class is one of
-	// Classes. It is nil if no journal is needed.
+	// Journal records the writes of items of classes with Journaling, in their transactions. The class of its records
+	// is one of Classes. Journal is nil if no journal is needed.
 	Journal engine.Journal
 	// ReadTime limits the duration of a read, including the wait for a connection; 0 means no limit. Longer reads would
 	// block other requests.
@@ -279,8 +279,8 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	return s.cached.Recalculate(ctx, c)
 }
 
-// Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns
-// nil.
+// Ping returns Unavailable if the database is not available. If the database is only busy, Ping waits until ctx ends
+// and returns nil.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.pool.RunRead(ctx, func(r *conns.Session) error {
 		_, err := r.QueryNumber(ctx, "SELECT 1", nil)

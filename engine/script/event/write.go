@@ -269,8 +269,8 @@ func (r *eventRun) callHandler(ctx context.Context) (engine.Fields, error) {
 	return given, nil
 }
 
-// handlerError returns err with the reason "event" in place of "converter" or "script", which the error of a script
-// has by default.
+// handlerError returns err with the reason "event". By default, an error of a script has the reason "converter" or
+// "script".
 func (r *eventRun) handlerError(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {

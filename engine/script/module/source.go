@@ -85,8 +85,9 @@ func (c *Cache) NeedsOf(text string) sandbox.Needs {
 	return n
 }
 
-// loadFile reads and compiles the file with the absolute path path and the relative path file. If the content has not
-// changed since the last call, it returns the cached result. The error is a *LoadError.
+// loadFile reads and compiles a file. path is its absolute path, and file the path relative to the application
+// directory. If the content has not changed since the last call, loadFile returns the cached result. The error is a
+// *LoadError.
 func (c *Cache) loadFile(path, file string, limit int) (*Source, error) {
 	text, size, err := readRegular(path, limit)
 	if err != nil {
