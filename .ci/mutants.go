@@ -240,7 +240,7 @@ func find(functions []function, line int) string {
 	return ""
 }
 
-// reached returns the functions of which a coverage profile counts a line as executed.
+// reached returns the functions that have been executed, at least in part, according to a coverage profile.
 func reached(profile, dir string, functions map[string][]function) map[string]bool {
 	b, err := os.ReadFile(profile)
 	check(err)

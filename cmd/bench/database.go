@@ -21,7 +21,7 @@ type database struct {
 	name     string
 	settings string                           // its settings, for the heading of the table
 	columns  string                           // explanation of the additional columns of the table
-	fresh    func(dir string) (string, error) // creates an empty database and returns its address, as the floor takes it
+	fresh    func(dir string) (string, error) // creates an empty database; the address is for the flag -db of the floor
 	settle   func(address string) error       // runs maintenance that would otherwise start during the measurement
 	cpu      func() (time.Duration, error)    // processor time of the database's own processes; nil if unknown
 	bulk     float64                          // goal of the ratio for the bulk save

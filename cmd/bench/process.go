@@ -27,7 +27,7 @@ type program struct {
 	command func(addr, sync string) (args, env []string, err error)
 	numbers *counters // shared by all processes of the program, since they use one database
 	db      *database
-	address string // address of its database, as the floor takes it
+	address string // address of its database, for the flag -db of the floor
 	classes bool   // set if it has the classes with references (see entries)
 
 	// prepare creates accounts and grants when the database is new. It may be nil.

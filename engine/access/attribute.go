@@ -93,7 +93,7 @@ func (s *schema) inheritedAttribute(c *engine.Class, name string) *attribute {
 	return nil
 }
 
-// relateParts records the parts from which the parts of an attribute are computed.
+// relateParts records for each part of an attribute from which other parts it is computed.
 func (s *schema) relateParts(a *attribute) {
 	a.value.addUser(a.shown)
 	a.label.addUser(a.shown)

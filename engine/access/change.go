@@ -48,7 +48,7 @@ func (g *change) collectProperties(c *engine.Class, v engine.Values) {
 			if value == nil {
 				continue
 			}
-			if p := c.Properties[i]; p.Back != nil { // changes in members that are added and removed
+			if p := c.Properties[i]; p.Back != nil { // the members that are added and removed change too
 				g.noteProperty(p.Target, p.Back.Name)
 			}
 			for _, m := range value.Add {

@@ -298,7 +298,7 @@ func (s *Store) changeGrants(ctx context.Context, records func(context.Context) 
 	return true, nil
 }
 
-// deleteRevoked deletes the items of revoked permissions, which have no effect any more.
+// deleteRevoked deletes the items that store revoked permissions. These items have no effect any more.
 func (s *Store) deleteRevoked(ctx context.Context, items []*engine.Item) {
 	for _, it := range items {
 		if it.Class != s.classes.permission || it.Get("permission") != nil {

@@ -67,7 +67,8 @@ func (h *host) optionValue(name string, value any) goja.Value {
 	return goja.Undefined()
 }
 
-// lacking is the Go value behind a component that restsrv does not have. If a script uses it, it throws an error.
+// lacking is the Go value behind a component that restsrv does not have. An error is thrown if a script uses the
+// component.
 type lacking struct {
 	h    *host
 	name string

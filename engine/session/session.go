@@ -1,11 +1,10 @@
-// Package session signs users in with a browser. It provides the pages under
-// /auth, and sessions that are stored in the database, so that all processes on
-// it share them and the browser has only a random token. The library scs creates
-// and renews the tokens. Passwords belong to engine/account, permissions to
-// engine/access.
+// Package session signs users in with a browser. It provides the pages under /auth. Sessions are
+// stored in the database, so all processes that use the database share them. The browser has only a
+// random token, which the library scs creates and renews. Passwords belong to engine/account,
+// permissions to engine/access.
 //
-// Other packages use Account, or Require for pages, to find the account of a
-// session. Both reject a request that changes data and comes from another site.
+// Other packages use Account, or Require for pages, to find the account of a session. Both reject a
+// request that changes data and comes from another site.
 package session
 
 import (

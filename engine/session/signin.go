@@ -52,8 +52,8 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 
 // signIn handles POST /auth with a form, or with a JSON object with the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
-	// A site that signs visitors in with its own account could see their
-	// activity.
+	// Without this check, another site could sign its visitors in with an account of its own, and
+	// then see their activity.
 	if err := s.sameOrigin(r); err != nil {
 		service.Fail(w, err)
 		return

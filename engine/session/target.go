@@ -41,8 +41,8 @@ func localPath(target string) string {
 	return target
 }
 
-// isDangerous reports whether r is a control character, which browsers drop or which
-// ends a header, or a backslash, which browsers treat as a slash.
+// isDangerous reports whether r is a control character or a backslash. Browsers drop some control
+// characters, and others end a header. Browsers treat a backslash as a slash.
 func isDangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
 // redirect sends the browser to a local path.

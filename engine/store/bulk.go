@@ -265,7 +265,7 @@ func (sv *save) writeChunk(p *layout.Plan, group []entry) error {
 	for _, it := range sv.newItems(p, group) {
 		args = p.RowArgs(args, it)
 		if first.how == upsert && returned == nil {
-			it.Creator = "" // it may be an update
+			it.Creator = "" // unknown, because the row may exist and then keeps its creator
 		}
 	}
 	sv.args = args

@@ -7,18 +7,19 @@ import (
 	"restsrv/engine/store/table"
 )
 
-// These tables choose how a write is done. The first path that fits is taken, so the conditions of a path imply that those
-// before it do not hold. They depend on the shape of the write: the duties of the class, the permissions of the account,
-// and the keys and nested records that are given.
+// Each of these tables lists the paths by which a write can be done. The first path that fits is taken, so each path
+// can assume that the paths before it do not fit. Whether a path fits depends on the duties of the class, the
+// permissions of the account, and the keys and nested records that are given.
 
-// lonePath is a way to run the work of a Create or an Update.
+// lonePath is a way to run the work of a Create or an Update: the function work writes the record on the session w.
 type lonePath struct {
 	name string
 	fits func(sv *save, e *entry) bool
 	run  func(sv *save, t *layout.Table, work func(w *conns.Session) error) error
 }
 
-// lonePaths do not include the fastest one, which needs no save: see isPlainInsert.
+// lonePaths are the ways to run a Create or an Update with a save. A Create of a plain row needs no save and is faster:
+// see isPlainInsert.
 var lonePaths = [...]lonePath{
 	{"one statement, without a transaction", (*save).isSingle,
 		func(sv *save, t *layout.Table, work func(w *conns.Session) error) error {
@@ -86,12 +87,12 @@ var rowPaths = [...]rowPath{
 		(*save).writeChunk},
 }
 
-// isPlainInsert reports whether a Create only writes one row, all values of which are known before the write.
+// isPlainInsert reports whether a Create writes only one row, with values that are all known before the write.
 func isPlainInsert(p *layout.Plan, g *rights.Guard) bool {
 	return p.Duties.IsPlain() && g.SkipsRowChecks(p) && !p.Table.Grants
 }
 
-// runLone runs the work that writes e, which is not part of a Save.
+// runLone runs the work of a Create or an Update by the first lonePath that fits. The work writes e.
 func (sv *save) runLone(e *entry, work func(w *conns.Session) error) error {
 	for i := range lonePaths {
 		if lonePaths[i].fits(sv, e) {
@@ -101,7 +102,7 @@ func (sv *save) runLone(e *entry, work func(w *conns.Session) error) error {
 	return nil
 }
 
-// writeGroup writes a group of records of a Save.
+// writeGroup writes a group of records of a Save by the first groupPath that fits.
 func (sv *save) writeGroup(group []entry) error {
 	for i := range groupPaths {
 		if groupPaths[i].fits(sv, group) {
@@ -111,7 +112,7 @@ func (sv *save) writeGroup(group []entry) error {
 	return nil
 }
 
-// writeRows writes rows of the first entries, and returns how many.
+// writeRows writes the rows of the first entries by the first rowPath that fits, and returns their number.
 func (sv *save) writeRows(p *layout.Plan, group []entry) (n int, err error) {
 	for i := range rowPaths {
 		if !rowPaths[i].fits(sv, group) {

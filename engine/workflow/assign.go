@@ -151,8 +151,8 @@ func keepsObjects(t engine.PropertyType) bool {
 	return false
 }
 
-// bindConstant converts the constant to an input value for class c. Call it again for each write,
-// because a write may change the value.
+// bindConstant converts the constant to an input value for class c. Each write needs a result of
+// its own, because it may modify the value.
 func (a *assignment) bindConstant(c *engine.Class) (any, error) {
 	v, _, err := c.Bind(engine.Fields{{Name: a.property.Name, Value: a.plain}}, engine.Lenient)
 	if err != nil {

@@ -93,8 +93,8 @@ func (r role) memberFilter(subjects []string) *engine.Filter {
 	return engine.Never()
 }
 
-// anyOf returns the condition on items under which an account with these subjects has at least one
-// of the roles.
+// anyOf returns a condition on items: an account with these subjects has at least one of the roles
+// for the items that match.
 func anyOf(roles []role, subjects []string) *engine.Filter {
 	all := make([]*engine.Filter, len(roles))
 	for i, r := range roles {

@@ -5,8 +5,8 @@ import "restsrv/engine"
 // Any reports whether the application has workflows.
 func (d *Definitions) Any() bool { return d != nil && len(d.of) > 0 }
 
-// Rows implements access.Stages: it returns the condition on items of exactly class c that are in a
-// state which gives the account the permission. Permission to create items has no effect in states,
+// Rows implements access.Stages. It returns a condition on items of exactly class c: the item is in
+// a state that gives the account the permission. States cannot give permission to create items,
 // because an item that does not exist has no state.
 func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter {
 	if may == engine.MayUse {
@@ -89,7 +89,7 @@ func orAlways(f *engine.Filter) *engine.Filter {
 }
 
 // inState returns the condition that an item is in state s. An item is in the start state if no
-// other state is stored for it.
+// other state of the workflow is stored for it.
 func (f *flow) inState(s *state) *engine.Filter {
 	if s != f.start {
 		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}

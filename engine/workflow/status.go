@@ -38,8 +38,9 @@ func permissionLimit(ctx context.Context) engine.Permission {
 	return may
 }
 
-// Status implements engine.Workflows. It uses one SQL statement for the item, and two for all
-// workflows. It uses more if there are more than maxAsked conditions.
+// Status implements engine.Workflows. It uses one SQL statement for the item, one for its states in
+// all workflows, and one for the conditions. If there are more than maxAsked conditions, these take
+// several statements.
 func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
 	it, err := r.Get(ctx, c, id)
 	if err != nil {

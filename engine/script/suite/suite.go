@@ -121,5 +121,5 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	return &TestFailure{Failure: &vm.Failure{Message: text, Cause: err}}
 }
 
-// testFunction is the vm.Route.Method of a test, which other routes use for the HTTP method.
+// testFunction is the value of vm.Route.Method for a test. For other routes, this field contains the HTTP method.
 const testFunction = "test"

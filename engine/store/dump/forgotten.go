@@ -93,7 +93,7 @@ func (d *Dumper) DumpForgottenLinks(ctx context.Context, visit func(class, colle
 			continue
 		}
 		class, collection, _ := strings.Cut(name, "#")
-		collection, _, _ = strings.Cut(collection, "#") // of a table with a number
+		collection, _, _ = strings.Cut(collection, "#") // the name of the table may end with # and a number
 		from, to, _ := strings.Cut(k.Kind, " ")
 		b := sqldb.NewBuilder(d.layout.Traits)
 		b.Add("SELECT ", layout.OwnerColumn, ", ", layout.ItemColumn, " FROM ", layout.Short.Quote(name), " ORDER BY ", layout.SeqColumn)

@@ -66,8 +66,8 @@ func (s *Writer) AdmitKeys(w *conns.Session, g *rights.Guard, c Check, keys []an
 		if locking.Lock == "" {
 			break
 		}
-		// The statement may have waited for a transaction that deleted an item and created it
-		// again. It does not find the new item. The next statement finds it and does not wait.
+		// The statement may have waited for a transaction that deleted an item and created it again. In this case the
+		// statement does not find the new item. The next statement finds it and does not wait.
 		if found, err = s.FindAdmitted(w, g, Wish{Plan: c.Plan, Of: locking.Of}, keys); err != nil {
 			return err
 		}

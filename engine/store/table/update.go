@@ -73,8 +73,8 @@ func (s *Writer) Update(w *conns.Session, p *layout.Plan, it *engine.Item, c Cha
 	return found, err
 }
 
-// newID returns the id that an item will have after c has changed some properties of its key. It returns "" if there is
-// no such item.
+// newID returns the id that an item will have after c has changed some properties of its key. It returns "" if the item
+// does not exist.
 func newID(w *conns.Session, p *layout.Plan, c Change) (string, error) {
 	before := &engine.Item{}
 	found, err := read.One(w, w.Ctx, p.SQL().Lock, p, before, append([]any(nil), c.Key...))

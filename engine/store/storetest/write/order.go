@@ -191,8 +191,8 @@ func engineRecord(c *engine.Class, id string, pairs ...any) *engine.Record {
 	return &r
 }
 
-// oldKeyInSave uses the old key of an item in a record after the one that changes the key. As in separate saves, the
-// item should count as missing.
+// oldKeyInSave saves a record that changes the key of an item, and then a record that uses the old key. The second
+// record should not find the item, as in separate saves.
 func oldKeyInSave(t *testing.T, open storetest.Open) {
 	s := openShire(t, open)
 	for _, strict := range []engine.Record{storetest.NewRecord(s.town, "t2", "friends", storetest.AddLinks("t1")), storetest.NewRecord(s.town, "t2", "twin", "t1"), storetest.NewRecord(s.town, "t5", "twin", "t1")} {

@@ -358,8 +358,8 @@ func alwaysThere(t *testing.T, open storetest.Open) {
 	wg.Wait()
 }
 
-// membersOfCreated runs several writes at the same time: two saves of the same two new persons, each with its groups,
-// and writes that add both persons to further groups. In half of the rounds, the latter wait until the persons are
+// membersOfCreated runs several writes at the same time. Two of them save the same two new persons, each with its
+// groups. The other writes add both persons to further groups; in half of the rounds, they wait until the persons are
 // stored. The answer of a write should contain exactly the groups that the write gave.
 func membersOfCreated(t *testing.T, open storetest.Open) {
 	w := newRaces()
