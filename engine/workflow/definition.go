@@ -60,9 +60,9 @@ type selection struct {
 	said     engine.Fields // the list as written
 }
 
-// role is a group of accounts. If attribute is false, it consists of the account with the id name,
-// or of the accounts that have the role name. If attribute is true, the group depends on the item:
-// it consists of the accounts that the item's attribute name contains.
+// role is a group of accounts. If attribute is false, name is a role or the id of an account: the
+// group consists of the accounts with this role or id. If attribute is true, name is an attribute
+// of the item: the group consists of the accounts in this attribute, so it depends on the item.
 type role struct {
 	class     *engine.Class
 	name      string

@@ -29,7 +29,7 @@ func subjectsOf(ctx context.Context) []string {
 }
 
 // permissionLimit returns the permissions in states that the access token of the request allows. A
-// token without a scope allows all of them. MayUse is left out, since states do not restrict it.
+// token without a scope allows all of them. MayUse is left out, since it does not apply to items.
 func permissionLimit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {

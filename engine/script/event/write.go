@@ -36,8 +36,8 @@ type writing struct {
 }
 
 // newWriting returns a writing with a context for its handlers. ctx may contain a guard for the write (see
-// engine.WithGuard). The guard does not apply to handlers: the permissions of a handler depend on the repository where
-// it was registered.
+// engine.WithGuard). The guard does not apply to handlers, because a handler has the permissions that the account has
+// on the repository where the handler was registered.
 func (e *Events) newWriting(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)

@@ -38,9 +38,9 @@ func itemResource(c *engine.Class, id string) string {
 	return engine.ItemResource + c.FullName + "@" + id
 }
 
-// meansOther reports whether the resource that names the item id of class c also names an item of another class. This
-// is possible if c has no namespace. For example, note@a@b could mean the item a@b of class note. If there is a class
-// note@a, however, it means the item b of that class.
+// meansOther reports whether the resource for the item id of class c names an item of another class instead. This is
+// possible if c has no namespace. For example, note@a@b names the item a@b of class note. If there is a class note@a,
+// however, it names the item b of that class.
 func (s *Rows) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
 	if !found {
