@@ -163,7 +163,8 @@ type place struct {
 }
 
 // term is a condition on an account. A simple term holds for the named subject, or for the accounts
-// that an attribute of the item names. A compound term holds if any or all of its terms hold.
+// that an attribute of the item names. A compound term holds if one of its terms holds (OpOr), or
+// if all of them hold (OpAnd).
 type term struct {
 	op    engine.Op // OpOr, OpAnd; OpEq means a subject; OpPath means an attribute
 	text  string

@@ -52,8 +52,8 @@ func HeldBy(it *engine.Item, attribute string) Held {
 	return Held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
 }
 
-// UpdateAll updates the records of all files of an item. If the item's class has lost a file attribute, it also deletes
-// the records of that attribute.
+// UpdateAll updates the records of all files of an item. It also deletes records of attributes that the item's class
+// does not have, for example after the class of the item has changed.
 func (s *Files) UpdateAll(it *engine.Item) error {
 	t := s.rows.layout.Plans[it.Class].Table
 	if !t.Filed {

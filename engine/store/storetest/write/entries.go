@@ -200,8 +200,8 @@ func linkEntries(t *testing.T, open storetest.Open) {
 	storetest.Update(t, r, c, long, "id", storetest.NoiseText(1299))
 }
 
-// otherEntries checks types whose values have no length limit in indexes. Their values should be stored at any length,
-// even if the class declares an index for them.
+// otherEntries checks types without a length limit in indexes. Their values should be stored at any length, even if the
+// class declares an index for them.
 func otherEntries(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("other", storetest.Prop("id", engine.String), storetest.Prop("custom", engine.Custom, storetest.Indexed), storetest.Prop("geo", engine.Geo, storetest.Indexed), storetest.Prop("d", engine.DecimalNum, storetest.Indexed))
 	r := open(t, []*engine.Class{c})
