@@ -9,13 +9,13 @@ import (
 	"restsrv/engine/service"
 )
 
-// pathClass returns the class in the path, as the account sees it.
+// pathClass returns the class that the path of the request names, as the account sees it.
 func (s *meta) pathClass(ctx context.Context, r *service.Request, q url.Values) (*engine.Class, error) {
 	return s.findClass(ctx, r.Param("class"), q)
 }
 
-// findClass returns the class name, as the account sees it. If the name has no namespace, the
-// parameter namespace is used.
+// findClass returns the class with the given name, as the account sees it. If the name has no
+// namespace, the parameter namespace is used.
 func (s *meta) findClass(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, q.Get("namespace"))

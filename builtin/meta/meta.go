@@ -21,7 +21,7 @@ type meta struct {
 	meta      engine.MetaRepository
 	data      engine.Repository // determines which attributes are hidden from an account
 	shown     service.Presentation
-	described sync.Map // descriptions as engine.JSONText by *engine.Class; not of views
+	described sync.Map // descriptions of classes but not of views: engine.JSONText by *engine.Class
 }
 
 // known are the names of the options. The service accepts auth, log and workflow as IONDV does,
@@ -29,9 +29,9 @@ type meta struct {
 var known = []string{"metaRepo", "dataRepo", "auth", "log", "workflow"}
 
 // New returns the module "builtin/meta". It has the options metaRepo and dataRepo, which may be
-// omitted. dataRepo determines which attributes are hidden from an account. By default these are
-// the attributes that the account may not read. If it is ion://dataRepo, which checks no
-// permissions, no attributes are hidden.
+// omitted. The repository in dataRepo determines which attributes are hidden from an account: by
+// default, those that the account may not read. The repository ion://dataRepo checks no
+// permissions, so with it no attributes are hidden.
 func New(env *service.Env, o service.Options) (service.Service, error) {
 	s := &meta{shown: env.Presentation}
 	if s.shown == nil {

@@ -43,10 +43,10 @@ type Config struct {
 	// Removing is called before an account is removed, to delete its grants and
 	// consents. If it fails, the account stays. It may be nil.
 	Removing func(ctx context.Context, id string) error
-	// Enrich adds the coactors and properties of an account that come from
-	// elsewhere. It is called when a caller is authenticated, and later again if
-	// half a second has passed since the last call. If it fails, the authentication
-	// fails. It may be nil.
+	// Enrich adds the coactors and properties of an account that come from elsewhere. It is
+	// called when a credential is checked. While the credential is cached, it is called again by
+	// a request if the last call was more than half a second ago. If it fails, the
+	// authentication fails. It may be nil.
 	Enrich func(ctx context.Context, a *engine.Account) error
 }
 

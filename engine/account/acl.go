@@ -16,8 +16,8 @@ type ACL struct {
 	Accounts []ACLAccount
 }
 
-// ACLAccount is an account of an acl file. Its password is plain text, or a
-// hash in our format or that of IONDV, or missing.
+// ACLAccount is an account of an acl file. Its password may be missing, plain
+// text, a hash in our format, or a hash in the format of IONDV.
 type ACLAccount struct {
 	Where string // file and JSON path
 	Account
@@ -117,10 +117,10 @@ type Refused struct {
 	Err   error
 }
 
-// Import stores the accounts that were not imported before. It also stores their
-// names, so that a later import neither changes such an account nor creates a
-// deleted one again. An error is returned only if the database is not available or
-// ctx ends.
+// Import stores the accounts that do not exist and that no earlier import has
+// stored. It records their names, so that a later import does not create them
+// again after they were deleted. An error is returned only if the database is
+// not available or ctx ends.
 func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 	var done Imported
 	for _, a := range acl.Accounts {

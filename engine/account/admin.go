@@ -46,10 +46,11 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 }
 
 // AdminPasswordDiffers reports whether the administrator has another password
-// than the given one. If so, a start with RESTSRV_ADMIN_PASSWORD logs a warning,
-// because the variable has no effect (use restsrv user passwd). It computes a
-// hash, so call it when the server already answers. Errors: NotFound if there is
-// no such account.
+// than the given one. If so, a start with RESTSRV_ADMIN_PASSWORD logs a
+// warning: the variable has no effect, and restsrv user passwd should be used
+// instead. AdminPasswordDiffers computes a hash, which takes time, so call it
+// after the server has begun to answer. Errors: NotFound if there is no such
+// account.
 func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool, error) {
 	if password == "" {
 		return false, nil

@@ -44,8 +44,8 @@ func (s *directory) lookupAccount(ctx context.Context, id string) (*engine.Item,
 func (s *directory) storedSpelling(ctx context.Context, id string) (string, error) {
 	c := s.classes.account
 	column := c.Property("folded")
-	// Accounts of older versions have no folded name yet; it is added when they
-	// are read.
+	// Accounts of older versions may have null as their folded name, so these accounts are read
+	// too. The folded name is added below.
 	filter, err := query.AnyOf(column, []any{foldName(id), nil})
 	if err != nil {
 		return "", err

@@ -24,9 +24,10 @@ const tidyAfter = time.Second
 
 // HasherConfig sets the limits of a Hasher.
 type HasherConfig struct {
-	// Parallel is the number of hashes that are computed concurrently. 0 means one
-	// less than the number of cores, but at least one: a flood of sign-ins should
-	// leave one core to other requests. Each hash takes 19 MiB while it runs.
+	// Parallel is the number of hashes that are computed concurrently. 0 means
+	// all cores but one, so that a flood of sign-ins leaves one core to other
+	// requests. On a machine with one core, 0 means 1. Each hash takes 19 MiB
+	// while it runs.
 	Parallel int
 	// Queue is the maximum number of checks that wait. 0 means 64 for each hash
 	// in Parallel. If Queue is negative, a check fails instead of waiting.
@@ -109,8 +110,8 @@ func timeoutError(cause error) error {
 	return e
 }
 
-// Matches reports whether a stored hash is that of the password. It waits for its
-// turn as Hash does. Errors: Unavailable, Timeout.
+// Matches reports whether plain is the password from which the stored hash was
+// computed. It waits for its turn, like Hash. Errors: Unavailable, Timeout.
 func (h *Hasher) Matches(ctx context.Context, hash, plain string) (bool, error) {
 	if plain == "" || len(plain) > MaxPassword {
 		return false, nil

@@ -168,7 +168,7 @@ func (s *Store) Disable(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	ended := max(engine.InstantOf(s.clock()), validFrom(item)+1) // also if the clock was set back
+	ended := max(engine.InstantOf(s.clock()), validFrom(item)+1) // later than validFrom, even if the clock was set back
 	if err := s.changeAccount(ctx, id, "disabled", engine.Named("disabled", true), engine.Named("ended", ended)); err != nil {
 		return err
 	}

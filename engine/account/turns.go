@@ -9,11 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// turns limits the number of concurrent computations, and queues the others as long
-// as there is room. Each network has a queue of its own, its line, and the lines are
-// served in turn. If there is no room, the longest line loses its last request. So a
-// flood from one network can neither fill the queue nor delay the single request of
-// another.
+// turns limits the number of concurrent computations, and queues the others as long as there is
+// room. Each network has a queue of its own, its line, and the lines are served in turn. If
+// there is no room, the longest line loses its last request. So a flood from one network cannot
+// fill the queue, and it cannot delay a single request from another network.
 type turns struct {
 	mu     sync.Mutex
 	slots  int // the total

@@ -89,9 +89,9 @@ type entry struct {
 	engine.Event
 }
 
-// Audit implements engine.Auditor. Events that clients can cause are recorded one
-// by one while there are few of them. Further ones are counted and reported once
-// a minute.
+// Audit implements engine.Auditor. If clients cause many events in a minute,
+// only the first ones are recorded one by one. The other ones are counted, and
+// their number is reported once a minute.
 func (j *Journal) Audit(_ context.Context, e engine.Event) {
 	one := entry{j.cfg.Now(), cleanEvent(e)}
 	if !j.floods.admitEvent(one) {

@@ -12,9 +12,9 @@ import (
 	"restsrv/engine/query"
 )
 
-// Several items can hold files with equal content, which is stored only once. Therefore a content may be removed only
-// if no row contains its hash, and if no request of any process that uses the directory is about to commit such a
-// row.
+// Several items can hold files with equal content, which is stored only once. Therefore a content may be removed
+// only if two conditions are met: no row contains its hash, and no request is about to commit such a row. The
+// request may run in any process that uses the directory.
 //
 // A request announces that it needs a content with a marker: an empty file staged/<hash>/<random>. It creates the
 // marker before it checks that the content exists, and removes the marker after its transaction has ended. A process

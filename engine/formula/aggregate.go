@@ -105,9 +105,9 @@ func argumentAt(args []any, i int) any {
 	return nil
 }
 
-// elementValue compiles the second argument of an aggregate: the value to take of each element of
-// list. It is an attribute or a path, with or without "$", or a call. member is the attribute or
-// path.
+// elementValue compiles the second argument of an aggregate, which selects a value of each
+// element of list. It is an attribute or a path, with or without "$", or a call. The result of
+// type string is the attribute or path.
 func (b *compiler) elementValue(function string, source any, list node, depth int) (judge, string, error) {
 	if q, ok := source.(quoted); ok {
 		source = string(q)

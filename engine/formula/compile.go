@@ -236,8 +236,8 @@ func prefixName(name string, err error) error {
 	return err
 }
 
-// commonItems returns the scope of the items that args return. It is nil if an argument does not
-// return items, or if the classes differ.
+// commonItems returns the scope of the items that args return. It returns nil if an argument
+// does not return items, or if the arguments return items of different classes.
 func commonItems(args []node) *scope {
 	var all *scope
 	for _, a := range args {

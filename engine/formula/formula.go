@@ -50,9 +50,9 @@ type Notes struct {
 	Skipped []string // surplus closing brackets, and text after the end of the formula
 }
 
-// CompileLenient does the work of Compile and Check, but accepts the mistakes that IONDV accepts.
-// Do not use it for conditions that grant access: a missing attribute counts as null, and null may
-// satisfy the condition.
+// CompileLenient compiles a formula and checks it, like Compile and Check. It accepts the
+// mistakes that IONDV accepts, and returns them as Notes. Do not use it for conditions that
+// grant access: a missing attribute counts as null, and null may satisfy the condition.
 func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
 	b := &compiler{class: c, missing: &[]error{}}
 	f, skipped, err := b.compileFormula(source)
@@ -218,8 +218,8 @@ func (e *env) countStep() error {
 	return nil
 }
 
-// chargeValue counts one step for a value that functions will read, and for a text one more step
-// for every 16 bytes.
+// chargeValue counts the steps for a value that functions will read: one step for each value,
+// and one more for every 16 bytes of a text.
 func (e *env) chargeValue(v any) error {
 	if s, ok := v.(string); ok {
 		e.steps += len(s) / 16

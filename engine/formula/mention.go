@@ -110,8 +110,8 @@ type use struct {
 	top  bool // the value of the expression is the value of the whole formula
 }
 
-// mentionUnknown adds the names of a path that starts at items of a class that is not known at
-// compilation.
+// mentionUnknown adds the names of a path as inputs. It is used if the class of the items at
+// which the path starts is not known at compilation.
 func mentionUnknown(m *engine.Mentions, names []string) {
 	for i, name := range names {
 		m.Name(name)

@@ -131,8 +131,8 @@ func dateToken(t time.Time, token string, l *locale, afterDay bool) (string, boo
 	return "", false
 }
 
-// sundayWeek returns the week of a time, if weeks begin on Sunday and week 1 contains January 1st,
-// and the year of that week.
+// sundayWeek returns the week of a time and the year to which that week belongs. Weeks begin on
+// Sunday, and week 1 contains January 1st.
 func sundayWeek(t time.Time) (year, week int) {
 	saturday := t.AddDate(0, 0, 6-int(t.Weekday()))
 	return saturday.Year(), (saturday.YearDay()-1)/7 + 1

@@ -152,8 +152,9 @@ func unknownAttribute(c *engine.Class, name string) error {
 	return e
 }
 
-// pathToLoad returns the part of the path that must be loaded. A reference contains the key of its
-// target. So for $town.code, where code is the key, the town need not be loaded.
+// pathToLoad returns the part of the path that must be loaded. Often this is not the whole path,
+// because a reference contains the key of its target. For example, for $town.code, where code is
+// the key of a town, the town need not be loaded.
 func (p *path) pathToLoad() []*engine.Property {
 	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
 		return p.props[:n-2]

@@ -12,8 +12,8 @@ import (
 // engine.Fields. Functions convert and compare them as JavaScript does, because class files are
 // written for that.
 
-// formulaValue converts a stored value to a value of a formula. A JSON array becomes a list. Values
-// of other types, which occur only in inputs, are replaced by null.
+// formulaValue converts a value of an item to a value of a formula. A JSON array becomes a list.
+// Values of types that formulas do not have are replaced by null.
 func formulaValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:

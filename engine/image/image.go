@@ -39,7 +39,7 @@ type Shelf interface {
 type Config struct {
 	Files   Shelf
 	Memory  int64         // memory in bytes that all images together may take while they are decoded; 0 for the default
-	Waiting int           // images of one account that may be decoded or wait, four times as many for all; 0 for the default
+	Waiting int           // images of one account that are decoded or wait, four times as many of all; 0: the default
 	Time    time.Duration // time limit for one image, including the time in the queue; 0 for the default
 }
 
@@ -181,7 +181,7 @@ func (s *Storage) readFailure(f engine.StoredFile) error {
 	return unusable{string(why)}
 }
 
-// unusable is the error for a content of which no thumbnail can be made.
+// unusable is the error for a content from which no thumbnail can be made.
 type unusable struct{ why string }
 
 func (u unusable) Error() string { return u.why }

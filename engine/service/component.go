@@ -6,10 +6,10 @@ import (
 	"restsrv/engine"
 )
 
-// The components of the server that an option can name, such as "ion://auth". Other
-// components are repositories, metadata, storages and engine.Access. Each component
-// here has a type of its own, so that the script runtime offers only the functions of
-// that component, even if the value behind it can do more.
+// The components of the server that an option can name, such as "ion://auth". Each has a type of
+// its own, and the script runtime offers only the functions of that type, even if the value in
+// it can do more. There are further components without such a type: repositories, metadata,
+// storages and engine.Access.
 type (
 	Auth        struct{ Accounts }  // auth: the current account, and registration of accounts
 	ServiceAuth struct{ Accounts }  // wsAuth: checking passwords and tokens, and issuing tokens

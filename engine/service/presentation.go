@@ -38,13 +38,14 @@ type Presentation interface {
 	// name of the workflow is name@namespace, or name if it is in the namespace
 	// of the class.
 	StateViewModel(c *engine.Class, workflow, state string) (*ViewModel, error)
-	// Workflows returns the workflows of a class, ordered by name, followed by
-	// those of its ancestors.
+	// Workflows returns the workflows of a class, ordered by name, and then the workflows of its
+	// ancestors.
 	Workflows(c *engine.Class) ([]*Workflow, error)
 	// Mask returns the input mask with that name, or {} if it does not exist.
 	Mask(name string) (engine.Fields, error)
-	// Validators returns the validators of input, ordered by name: the built-in
-	// ones and those of the application, which may replace them.
+	// Validators returns the validators of input, ordered by name. These are the built-in
+	// validators and the validators of the application. A validator of the application replaces
+	// a built-in one of the same name.
 	Validators() ([]engine.Fields, error)
 }
 

@@ -10,11 +10,11 @@ import (
 // that lost an answer can repeat the request without repeating its effect. Package
 // engine/replay stores them in the database.
 type Replays interface {
-	// Begin claims a key in a scope, such as an account and a service. request is a
-	// text that is the same if a client repeats the request. Errors: Invalid if the
-	// key is not 1 to 255 printable characters, Unprocessable if another request used
-	// the key before, Conflict if the first request is still running, TooMany or
-	// Unavailable if too much is stored for the account of ctx or in total.
+	// Begin claims a key in a scope, such as an account and a service. request is a text that is
+	// the same if a client repeats the request. Errors: Invalid if the key is not 1 to 255
+	// printable characters. Unprocessable if another request used the key before. Conflict if
+	// the first request with the key is still running. TooMany or Unavailable if too much is
+	// stored, for the account of ctx or in total.
 	Begin(ctx context.Context, scope, key string, request []byte) (Attempt, error)
 }
 
@@ -26,9 +26,9 @@ type Attempt interface {
 	Answer() *Response
 	// Rights returns the rights that Finish stored with the answer.
 	Rights() string
-	// Saved returns the items that the first request saved, or nil if there was no
-	// such request. If they exist without an answer, the process of the first
-	// request ended early, or the answer was too long to be stored.
+	// Saved returns the items that the first request has saved, or nil if this is the first
+	// request. There may be saved items without an Answer: then the process of the first request
+	// has ended early, or the answer was too long to be stored.
 	Saved() []SavedItem
 	// Record returns a record that must be saved after all other records of the
 	// request, in the same transaction. When it is saved, the request counts as done.

@@ -157,8 +157,8 @@ func (r *Request) admitBytes(n int) error {
 	return nil
 }
 
-// Stream returns the body for a caller that reads it in parts. The body can be read only
-// once, unless ReadBody has read it. Errors are those of ReadBody.
+// Stream returns the body for a caller that reads it in parts. The body can be read only once,
+// unless ReadBody has read it before. The reader returns the same errors as ReadBody.
 func (r *Request) Stream() io.Reader {
 	if r.done || r.Body == nil {
 		return bytes.NewReader(r.read)
@@ -222,8 +222,9 @@ func (r *Request) MediaType() string {
 	return t
 }
 
-// Handling returns the handling that the client prefers (Prefer: handling=strict or
-// lenient, RFC 7240 section 4.4), or else def.
+// Handling returns the handling that the client prefers: the header Prefer contains
+// handling=strict or handling=lenient (RFC 7240 section 4.4). If there is no such header, it
+// returns def.
 func (r *Request) Handling(def engine.Handling) engine.Handling {
 	for _, line := range r.Header["Prefer"] {
 		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {

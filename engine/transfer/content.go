@@ -20,9 +20,9 @@ import (
 const fileKind = "$$FILE$$"
 
 // prepareFields converts the fields of an object of class c to the form that requests have:
-// exported files become uploads, and empty passwords become null. For the fields of a structure,
-// prefix is the part of the property names before them, such as "passport$". at is the JSON path of
-// the fields.
+// exported files become uploads, and empty passwords become null. The object may be the value of
+// a structure. Then prefix is the name of the structure with a $, such as "passport$", and
+// otherwise "". at is the JSON path of the object.
 func (r *reader) prepareFields(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
 	out := make(engine.Fields, 0, len(in))
 	for _, f := range in {

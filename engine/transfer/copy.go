@@ -11,8 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// Sum is the count and the hash of the items of one class, or of the links of one collection. The
-// hash depends on the order of insertion.
+// Sum is the number of the items of one class, or of the links of one collection, with a hash of
+// them. The hash depends on the order of insertion.
 type Sum struct {
 	Name  string // full name of the class, or class.collection
 	Count int64

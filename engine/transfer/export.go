@@ -27,8 +27,8 @@ type ExportConfig struct {
 	// of a file before the export ends.
 	Files   *engine.Class
 	Content Content
-	// Lost, if not nil, is called for each content that is missing in Content, with its hash and the
-	// id of a file record that names it.
+	// Lost, if not nil, is called for each content that is missing in Content. Its arguments are
+	// the hash of the content and the id of a file record with this hash.
 	Lost func(hash, file string)
 	// Read, if not nil, is called after the last read from Data.
 	Read func()

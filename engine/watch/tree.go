@@ -80,9 +80,9 @@ func (t *tree) handleEvent(real string, changed map[string]bool) bool {
 	return found
 }
 
-// lookTouched compares a path that had an event with its known state, as lookAt and
-// lookExtra do. It adds the path of a file even if the file looks the same. It returns
-// false if nothing was added.
+// lookTouched compares a path that had an event with its known state, like lookAt and lookExtra.
+// If the path is a file, it is added to changed even if the file looks the same. lookTouched
+// returns false if it has added no path.
 func (t *tree) lookTouched(path string, changed map[string]bool) bool {
 	before := len(changed)
 	if t.extra[path] != nil {

@@ -14,7 +14,8 @@ import (
 // {town: {region: {}}}.
 type tree map[string]tree
 
-// loading is a position in a path of _eager: the attributes to load there, and their class.
+// loading is a position in a path of _eager: the class at this position, and the attributes to
+// load there.
 type loading struct {
 	tree  tree
 	class *engine.Class

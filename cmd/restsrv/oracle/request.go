@@ -187,7 +187,7 @@ func (s *saving) bindRecord(c *engine.Class, in Fields, strict bool) *record {
 			refuse(400, "unknown-attribute")
 		case p == nil, p.Formula != nil:
 		case p.Type == engine.Collection:
-			if f.Value != nil { // null is how answers show a collection that is not loaded
+			if f.Value != nil { // answers show null for a collection that is not loaded, and a client may send it back
 				r.changes = append(r.changes, s.bindChange(p, f.Value, strict))
 			}
 		case p.Type == engine.Reference:

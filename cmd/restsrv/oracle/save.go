@@ -14,7 +14,7 @@ type record struct {
 	id      string // from "_id"; "" if not given
 	version string
 	strict  bool
-	place   func(values map[string]any) // sets the reference of a collection's member to its owner; nil for other records
+	place   func(values map[string]any) // for a member of a collection: sets its reference to the owner; otherwise nil
 	// values holds the given values of stored attributes. The value of a reference may be a *record.
 	values  map[string]any
 	changes []change // changes of collections
@@ -182,9 +182,9 @@ func completeKey(r *record) {
 	}
 }
 
-// findObject returns the object that a record changes, or nil if the object is new. It finds the
-// object by _id, or else by the key attributes. It compares the attributes of a composite key one
-// by one. All classes of a tree share their keys.
+// findObject returns the object that a record changes, or nil if the object is new. If the
+// record has an _id, findObject searches for it; otherwise it searches for the key attributes.
+// It compares each attribute of a composite key. All classes of a tree share their keys.
 func (s *saving) findObject(r *record, m mode) *Object {
 	switch {
 	case m == creating:
@@ -270,9 +270,9 @@ func (w *World) Next(counter string) int64 {
 	return w.counters[counter]
 }
 
-// checkObject refuses an object without a required value. It also refuses an object if another
-// object has the same key or the same value of a unique attribute. except is the stored object
-// itself if it is changed, and nil if o is new.
+// checkObject refuses o if a required value is missing, or if another object has the same key or
+// the same value of a unique attribute. If o is a changed object, except is its stored state,
+// which does not count as another object. If o is new, except is nil.
 func (s *saving) checkObject(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
 		if isStored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {

@@ -146,8 +146,8 @@ func (a *association) loadMembers(ctx context.Context, repo engine.Repository, w
 	return it.Link(a.collection).Items, nil
 }
 
-// queryByIDs returns a query for the given members, with the order and page of wanted. It is used to let the database
-// sort members that were found without a query.
+// queryByIDs returns a query for the given members, with the order and page of wanted. If members were found without
+// a query, the database can sort them with this one.
 func queryByIDs(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	q := *wanted
 	q.Filter = engine.Never()

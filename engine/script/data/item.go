@@ -332,8 +332,9 @@ func (it *jsItem) computeValues() error {
 }
 
 // attributeValue returns the value of an attribute for item.name, the short form of item.get("name"). It returns nil
-// if the class has no such attribute, if the attribute is hidden or a password, or if items have a built-in member
-// with this name, which takes precedence. These names are not enumerable and not part of the JSON of an item.
+// if the class has no such attribute, or if the attribute is hidden or a password. It also returns nil if items have
+// a built-in member with this name, because that member takes precedence. These names are not enumerable and not
+// part of the JSON of an item.
 func (it *jsItem) attributeValue(name string) goja.Value {
 	p := it.item.Class.Property(name)
 	if p == nil || p.Type == engine.Password || it.item.Class.Hides(p) || it.h.itemProto.Get(name) != nil {

@@ -153,8 +153,8 @@ func (p *presenter) addNavigation(add func(string, method)) {
 	})
 }
 
-// anyView returns the view of an arbitrary class. It serves as a key for objects that do not belong to one class:
-// when the permissions of an account change, all its views change together.
+// anyView returns the view of an arbitrary class. It serves as a key for objects that do not belong to one class.
+// When the permissions of an account change, all its views change, so this key changes too.
 func (p *presenter) anyView() *engine.Class {
 	if all := p.Service.Env.Meta.Classes(); len(all) > 0 {
 		return p.viewFor(all[0])

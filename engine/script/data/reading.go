@@ -305,7 +305,7 @@ func (it *iterator) fetchPage(ctx context.Context) error {
 }
 
 // advanceStart makes the query start after the last item that was found. It uses the position of this item in the
-// order, not its id, so the item may change or be deleted before the next page is read.
+// order, not its id. So the item may change or be deleted before the next page is read.
 func (it *iterator) advanceStart(found []*engine.Item) {
 	if len(found) == 0 {
 		return

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/script/vm"
 )
 
-// claims contains the files that a call has stored and that do not belong to an item yet. If the call later writes an
-// item and gives the id of such a file as the value of an attribute, the file is attached to the item.
+// claims contains the files that a call has stored and that do not belong to an item yet. If the call later writes
+// the id of such a file into a file attribute of an item, the file is attached to the item.
 type claims struct {
 	mu    sync.Mutex
 	files map[string]engine.StoredFile

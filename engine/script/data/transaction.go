@@ -72,7 +72,7 @@ func (r *jsRepository) joinTransaction(prepare func(goja.FunctionCall) (vm.Opera
 		case op.Writes && r.h.Scope.IsOpen():
 			err = outsideWriteError()
 		case r.h.Scope.IsOpen() && engine.WithinTransaction(r.h.Call.Context()):
-			op.Context = r.h.Scope.Ctx // in the outer transaction of the call, the operation would wait for the inner one
+			op.Context = r.h.Scope.Ctx // in the outer transaction of the call, it would wait for the inner one
 		default:
 			op.Context = r.h.Call.Context() // the operation runs outside of transactions, so it reads committed data
 			op.Prompt = !op.Writes

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/script/js"
 )
 
-// propertyValue returns the result of getValue for an attribute. For a reference it is the id of the target, for a
-// file its description, and for a collection the array of its items, or null if they are not loaded.
+// propertyValue returns the result of getValue for an attribute. For a reference, this is the id of the target; for
+// a file, its description. For a collection, it is the array of its items, or null if they are not loaded.
 func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	v := it.item.Values[p.Index]
 	switch {

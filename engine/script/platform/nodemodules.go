@@ -6,10 +6,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The modules of Node.js are written for this package. The npm packages of these names behave like older versions, or do
-// not run in goja: util, assert and url contain an async generator, and path, events, querystring and string_decoder
-// give other results than Node.js 20 in 21 rows of the tables of TestNode. If you replace a module, use these tables to
-// compare the results.
+// The modules of Node.js are written for this package, because the npm packages of these names cannot replace them.
+// The packages util, assert and url contain an async generator, which goja cannot run. The packages path, events,
+// querystring and string_decoder behave like older versions: in 21 rows of the tables of TestNode, they give other
+// results than Node.js 20. If you replace a module, use these tables to compare the results.
 
 // nodeModules returns the modules of Node.js that restsrv supports.
 func nodeModules() map[string]module {

@@ -87,7 +87,8 @@ func (p *urlParser) parseRelative(s string, base *webURL) bool {
 	return p.resolvePath(s, base)
 }
 
-// resolvePath parses a path and a query, which may be relative to those of the base.
+// resolvePath parses a path and a query. A relative path is resolved against the path of the base. If the text has
+// no path, the path of the base is used. If it also has no query, the query of the base is used.
 func (p *urlParser) resolvePath(s string, base *webURL) bool {
 	u := p.u
 	switch {

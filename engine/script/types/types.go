@@ -101,8 +101,8 @@ func (w *writer) writeApplication(classes []*engine.Class) {
 	w.writeLine("}")
 }
 
-// writeEntry writes the member for a class in the interface Classes. The generic declarations, such as that of
-// getList, look classes up there by name.
+// writeEntry writes the member for a class in the interface Classes. The generic declarations, such as the
+// declaration of getList, use this interface to look up a class by its name.
 func (w *writer) writeEntry(c *engine.Class) {
 	var links, collections []string
 	for _, p := range c.Properties {

@@ -331,8 +331,8 @@ func (c *Call) Context() context.Context {
 	return c.inner
 }
 
-// runHandler is the first turn of the call. It calls Work.Start and answers the call at once, or when the returned
-// promise settles.
+// runHandler is the first turn of the call. It calls Work.Start. If Start returns a promise, the call is answered
+// when the promise settles, and otherwise at once.
 func (c *Call) runHandler() error {
 	if c.Over.Load() {
 		return nil

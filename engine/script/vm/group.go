@@ -73,9 +73,9 @@ func (g *group) takeSlot(v *VM) {
 	g.inflight++
 }
 
-// acquire takes a slot and returns its VM: an idle VM if there is one, otherwise a new VM, otherwise the VM with the
-// fewest calls. Waiting calls are served in order. It returns Unavailable if too many calls wait, Timeout if ctx ends
-// first, or the error of creating a VM.
+// acquire takes a slot and returns its VM. It prefers an idle VM. If there is none, it creates a VM; if that is not
+// possible, it takes the VM with the fewest calls. Waiting calls are served in order. It returns Unavailable if too
+// many calls wait, Timeout if ctx ends first, or the error of creating a VM.
 func (g *group) acquire(ctx context.Context) (*VM, error) {
 	w := &waiter{slot: make(chan *VM, 1)}
 	if !g.joinQueue(w) {

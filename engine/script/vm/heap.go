@@ -34,8 +34,8 @@ func (e errMemory) Error() string {
 }
 
 // heap compares the size of the Go heap with a limit. The bodies of requests and responses have their own limits and
-// are not counted. It is not known which script allocated which part of the heap, nor how much of the heap is garbage
-// before a collection has ended.
+// are not counted. It cannot know which script has allocated a part of the heap. It also does not know how much of
+// the heap is garbage until a collection has ended.
 type heap struct {
 	limit     uint64
 	held      func() int64 // returns the bytes of bodies and responses; may be nil
@@ -55,14 +55,14 @@ func NewHeap(limit uint64, held func() int64) *heap {
 	return &heap{limit: limit, held: held, gc: runtime.GC, samples: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
-// skipCheck is called instead of exceedsLimit while no script runs. The growth until the next check is then not
-// attributed to a script.
+// skipCheck is called instead of exceedsLimit while no script runs. The next check of exceedsLimit then does not
+// attribute the growth of the heap since the last check to a script.
 func (h *heap) skipCheck() { h.last = 0 }
 
-// exceedsLimit reports whether a turn must be interrupted now. This is the case if the heap is still over the limit
-// after a collection and after relieve, or if it grows too fast to wait for these. For example, a string that is
-// doubled repeatedly grows while it is copied, and no check can run during a copy. If ending is true, an interrupted
-// turn is still running, so its memory cannot be collected yet.
+// exceedsLimit reports whether a turn must be interrupted now. Normally this is the case if the heap is still over
+// the limit after a collection and after relieve. If the heap grows too fast, exceedsLimit does not wait for these.
+// For example, a string that is doubled repeatedly grows while it is copied, and no check can run during a copy. The
+// parameter ending reports that an interrupted turn is still running, so its memory cannot be collected yet.
 func (h *heap) exceedsLimit(ending bool) bool {
 	metrics.Read(h.samples)
 	return h.judgeBytes(h.withoutHeld(h.samples[0].Value.Uint64()), ending)

@@ -97,8 +97,8 @@ func BindingOf[T any](v *VM) (b T) {
 	return b
 }
 
-// Scope is a part of a call, such as a transaction, in which operations use a context of their own instead of the
-// context of the call.
+// Scope is a part of a call in which operations use a context of their own, for example a transaction. Outside of
+// scopes, operations use the context of the call.
 type Scope struct {
 	Call *Call
 	Ctx  context.Context
@@ -108,7 +108,8 @@ type Scope struct {
 // IsOpen reports whether operations may still use the scope. The scope may be nil.
 func (s *Scope) IsOpen() bool { return s != nil && !s.Over }
 
-// currentContext returns the context for an operation: that of the current scope if one is open, otherwise that of c.
+// currentContext returns the context for an operation. If a scope is open, this is the context of the scope,
+// otherwise that of c.
 func (v *VM) currentContext(c *Call) context.Context {
 	if v.Scope.IsOpen() {
 		return v.Scope.Ctx
@@ -277,9 +278,10 @@ func IsUncatchable(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(js.Stopped))
 }
 
-// handleAbort handles a turn that was aborted with err. stopped is the reason that the watchdog gave, or nil. culprit
-// is the call that was running; it fails. goja loses its queue of promise callbacks in an abort, so v accepts no new
-// calls. After an interrupt or a panic, the current calls of v cannot continue either and v is condemned.
+// handleAbort handles a turn that was aborted with err. stopped is the reason that the watchdog gave, or nil.
+// culprit is the call that was running; it fails. In an abort, goja loses its queue of promise callbacks, so v
+// accepts no new calls. After an interrupt or a panic, the other current calls of v cannot continue either, so
+// handleAbort condemns v.
 func (v *VM) handleAbort(err, stopped error, culprit *Call) {
 	cause := v.describeAbort(err, stopped)
 	switch {

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// idleTrust is how long an idle connection is assumed to be usable. After that time a write opens a
-// transaction even if one statement would do. If the connection turns out to be broken, the write
-// has not begun and can be retried.
+// idleTrust is the time for which an idle connection is assumed to be usable. After that time, a write opens a
+// transaction even if it needs only one statement. If the connection is broken, opening the transaction fails before
+// the write has begun, so the write can be retried.
 const idleTrust = time.Second
 
 // runAlone runs j in a transaction of its own. It retries if another transaction was in the way, or if
@@ -53,7 +53,7 @@ func (s *Pool) LoseConnection(r *Session) {
 	r.disconnect()
 }
 
-// runOnce runs j once. redo reports that the attempt certainly changed no data.
+// runOnce runs j once. If redo is true, the attempt has certainly changed no data, so j may run again.
 func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
 	if j.single && s.Conn != nil && w.pool.trustsConnection(s) {
 		err := w.attemptWatched(s, j)
@@ -85,10 +85,10 @@ func (w *writer) runOnce(s *Session, j *job) (err error, redo bool) {
 	return w.unknownOutcome(err), w.pool.FailureKind(err) == sqldb.Lost
 }
 
-// begin opens a transaction of the driver. If the database has aborted the transaction, the driver's commit returns an
-// error, while a COMMIT statement would succeed without an effect. begin does not use sql.Tx, because the prepared
-// statements of the connection cannot run in one. If such a statement lost the connection, closing the connection would
-// also wait for the end of the sql.Tx.
+// begin opens a transaction of the driver. Its commit returns an error if the database has aborted the transaction;
+// a COMMIT statement would succeed without an effect. begin does not use sql.Tx for two reasons. The prepared
+// statements of the connection cannot run in a sql.Tx. And if such a statement lost the connection, closing the
+// connection would wait for the end of the sql.Tx.
 func (s *Session) begin() (tx driver.Tx, err error) {
 	err = s.Conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
@@ -103,7 +103,7 @@ func (s *Session) begin() (tx driver.Tx, err error) {
 	return tx, err
 }
 
-// end commits or rolls back the transaction that begin opened, by calling how.
+// end ends the transaction that begin opened. how is the method Commit or Rollback of the transaction.
 func (s *Session) end(how func() error) error {
 	if s.Conn == nil {
 		return driver.ErrBadConn

@@ -37,7 +37,7 @@ func (c *crowd) noteLength(length int) {
 	}
 }
 
-// gather waits for further writes on behalf of a batch that has one write.
+// gather waits for further writes, on behalf of a batch that consists of one write so far.
 func (c *crowd) gather(jobs *queue) {
 	seen := jobs.Len()
 	if seen+1 >= c.expected {

@@ -159,9 +159,9 @@ func (q *queue) wait() {
 	q.waiters--
 }
 
-// joinBatch takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they
-// have several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is
-// present. joinBatch returns nil if there is no such job.
+// joinBatch takes a job that may share the commit of a batch. If all jobs of the batch have the same key, only
+// points to this key; otherwise it is nil. A heavy job shares a commit only with jobs of its own key, and only if no
+// other account is present. joinBatch returns nil if there is no such job.
 func (q *queue) joinBatch(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
@@ -181,8 +181,8 @@ func (q *queue) joinBatch(only *string) *job {
 	}
 }
 
-// firstLine returns the line whose first job is next, considering only lines for which may returns true. It returns nil
-// if there is none.
+// firstLine returns the line whose first job is next. It considers only lines for which may returns true. It returns
+// nil if there is no such line.
 func (q *queue) firstLine(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {

@@ -98,7 +98,7 @@ func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
 	return r, nil
 }
 
-// extraSession returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller
+// extraSession returns a session that the quick lane does not count, or nil if the readers are closed. The caller
 // must return it, or a session that it replaces, by GiveBack.
 func (rs *readers) extraSession() *Session {
 	rs.mu.Lock()
@@ -215,8 +215,8 @@ func (s *Pool) RunRead(ctx context.Context, work func(r *Session) error) error {
 	return s.ReadFrom(ctx, nil, work)
 }
 
-// ReadFrom is like RunRead, for work that reads items of table t. If another session of the database has locked the
-// table, the request waits without a connection (tablelocks.go).
+// ReadFrom does the same as RunRead. In addition, if another session of the database has locked the table t, the
+// request waits without a connection (tablelocks.go). Use it for work that reads items of table t.
 func (s *Pool) ReadFrom(ctx context.Context, t *layout.Table, work func(r *Session) error) error {
 	if whole, n := s.joinedIn(ctx); whole != nil || n != nil {
 		var joined *Session

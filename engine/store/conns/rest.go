@@ -63,7 +63,7 @@ func (o *others) Note(key string) bool {
 	return now-o.other.Load() < int64(o.Stay)
 }
 
-// present reports whether an account other than that of key is present.
+// present reports whether other accounts than the account of key are present.
 func (o *others) present(key string) bool {
 	last := &o.at
 	if o.last.Load() == nameOf(key) {

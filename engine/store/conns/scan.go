@@ -17,9 +17,10 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the steps
-// decide, because they do not depend on the load of the machine; the time limit is then for steps that are expensive by
-// themselves, such as a regular expression on a long text. For other databases, the time decides.
+// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the
+// number of steps decides, because it does not depend on the load of the machine. There is also a time limit for
+// steps that are expensive by themselves, such as a regular expression on a long text. For other databases, only the
+// time decides.
 const (
 	stepsPerTick   = 200                    // number of steps between two calls of Session.tick
 	quickTicks     = 150000 / stepsPerTick  // budget in ticks, about 5 ms
@@ -29,8 +30,9 @@ const (
 	quickDelivered = 2 * time.Second        // time limit of a read that cannot be repeated, because its caller has received an item
 )
 
-// With SQLite, a long read runs in a goroutine of this process. It yields often to other goroutines, so that they need
-// not wait until the scheduler preempts it after 10 ms, and to other accounts after every slice.
+// With SQLite, a long read runs in a goroutine of this process. It yields to other goroutines after each yieldAfter;
+// otherwise they would have to wait until the scheduler preempts it after 10 ms. It yields to other accounts after
+// each scanSlice.
 const (
 	yieldAfter = 100 * time.Microsecond
 	scanSlice  = 10 * time.Millisecond
@@ -89,8 +91,9 @@ const maxReadings = 4096
 // errSlow ends a read that must continue in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// ReadMetered is like ReadFrom, for work that may take long: if work exceeds the budget of the quick lane, it continues
-// or runs again in the scan lane (see scans). name identifies the statement of the work (see NameStatement).
+// ReadMetered does the same as ReadFrom, for work that may take long. If work exceeds the budget of the quick lane,
+// it continues or runs again in the scan lane (see scans). name identifies the statement of the work (see
+// NameStatement).
 func (s *Pool) ReadMetered(ctx context.Context, t *layout.Table, name uint64, work func(r *Session) error) error {
 	sc := s.Readers.Scans
 	if sc == nil || t.Name[0] == '#' || s.isJoined(ctx) {

@@ -32,8 +32,8 @@ const lookEvery = 50 * time.Millisecond
 // same work.
 const askEvery = 10
 
-// maxLockedTables limits the number of locked tables for which one read and one write each may wait. Requests for more
-// tables are refused.
+// maxLockedTables limits the number of locked tables. For each of them, one read and one write may wait in the
+// database. Requests for further locked tables are refused.
 const maxLockedTables = 3
 
 // tableLocks records which tables are locked. It is shared by all Stores of the database.
@@ -270,9 +270,9 @@ var errEvicted = errors.New("the transaction was ended")
 
 func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.Table }
 
-// passLocks calls run, which does the work of a request that uses table t; t is nil if the table is not known. If the
-// session of the request is evicted, passLocks waits for the table and calls run again. The argument of run is nil if
-// no table is locked.
+// passLocks calls run, which does the work of a request for items of table t. t is nil if the table is not known. If
+// the session of the request is evicted, passLocks waits for the table and calls run again. If no table is locked,
+// the argument of run is nil.
 func (l *tableLocks) passLocks(ctx context.Context, t *layout.Table, write bool, run func(p *passage) error) error {
 	if l == nil {
 		return run(nil)
@@ -460,8 +460,8 @@ func (s *Session) evictTurn(turn uint64, use TableUse) bool {
 	return false
 }
 
-// keepWaiting gives a turn the place that permits it to wait for a lock in the database. The turn can then no longer be
-// evicted. If the turn has ended already, the place is released.
+// keepWaiting gives a turn the place with which it may wait for a lock in the database. From then on, the turn
+// cannot be evicted. If the turn has ended already, keepWaiting releases the place.
 func (s *Session) keepWaiting(turn uint64, place share.Grant) {
 	s.ending.Lock()
 	defer s.ending.Unlock()

@@ -74,13 +74,13 @@ func (w *writer) Do(ctx context.Context, work func(w *Session) error) error {
 	return w.DoTo(ctx, nil, work)
 }
 
-// DoTo is like Do, for work that writes items of table t. If another session of the database has locked the table, the
-// request waits without a connection (tablelocks.go).
+// DoTo does the same as Do. In addition, if another session of the database has locked the table t, the request
+// waits without a connection (tablelocks.go). Use it for work that writes items of table t.
 func (w *writer) DoTo(ctx context.Context, t *layout.Table, work func(w *Session) error) error {
 	return w.submitWork(ctx, t, false, work)
 }
 
-// DoStatement is like DoTo, for work in which only one statement writes.
+// DoStatement does the same as DoTo. Use it for work in which only one statement writes.
 func (w *writer) DoStatement(ctx context.Context, t *layout.Table, work func(w *Session) error) error {
 	return w.submitWork(ctx, t, true, work)
 }

@@ -61,7 +61,7 @@ func (s *Reader) EnrichItems(ctx context.Context, items []*engine.Item, load []*
 	})
 }
 
-// enrichRead does the work of EnrichItems on the session of a read. It limits the size of the loaded data.
+// enrichRead implements EnrichItems on the session of a read. It limits the size of the loaded data.
 func (s *Reader) enrichRead(ctx context.Context, r *conns.Session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.maxLoaded
 	r.Loadable = &loadable
@@ -116,8 +116,8 @@ func (s *Reader) LoadAll(ctx context.Context, r *conns.Session, items []*engine.
 	return nil
 }
 
-// mergeLoad adds a load to others and returns all of them. If one of the others loads the same property, the two are
-// merged, because one statement is then enough.
+// mergeLoad adds a load to loads and returns all of them. If one of the loads has the same property and the same
+// filter, mergeLoad merges the two into one, because one statement is then enough.
 func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	for i, l := range loads {
 		if sameProperty(l.Property, add.Property) && l.Filter == add.Filter {
@@ -179,8 +179,8 @@ type owners struct {
 	filter   *engine.Filter // an additional condition on the items loaded for these owners
 }
 
-// collectOwners returns those of the items that have the property and a value for it. It marks the property as loaded
-// in all of the items.
+// collectOwners returns the items that have a value for the property of l. It marks the property as loaded in all
+// items that have the property, even without a value.
 func collectOwners(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
@@ -444,8 +444,8 @@ func visitMembers(r *conns.Session, ctx context.Context, p *layout.Plan, st sele
 	})
 }
 
-// neededTable returns the table for which a read of items of p may have to wait. This is a table of items loaded with
-// them if other requests wait for its lock, otherwise the table of p.
+// neededTable returns the table for which a read of items of p may have to wait. If other requests wait for the lock
+// of a table whose items are loaded with them, it is this table. Otherwise it is the table of p.
 func (s *Reader) neededTable(p *layout.Plan, load []*engine.Load) *layout.Table {
 	l := s.pool.Readers.Locks
 	if l == nil || !l.Some.Load() {

@@ -254,9 +254,9 @@ type countedList struct {
 	several bool // several statements are needed
 }
 
-// listCounted reads a list and sets Query.Total. The statement of the list also counts the items. A second statement
-// counts them if the first one would have too many values, or if it returned no row because the page is behind the last
-// item.
+// listCounted reads a list and sets Query.Total. Normally the statement of the list also counts the items. A second
+// statement counts them in two cases: the first one would have too many values, or it returned no row, because the
+// page is behind the last item.
 func (s *Reader) listCounted(ctx context.Context, p *layout.Plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.Total == nil

@@ -182,9 +182,9 @@ func (g *Guard) exprMentionsHidden(e *engine.Expr) bool {
 	return false
 }
 
-// MemberConditions returns the condition that selects the members of collection p. If the condition uses an attribute
-// that the account cannot use (see IsUnusable), the account must not see its effect: no item satisfies the returned
-// condition.
+// MemberConditions returns the condition that selects the members of collection p. If the condition uses an
+// attribute that the account cannot use (see IsUnusable), the members would disclose its values. MemberConditions
+// then returns a condition that no item satisfies.
 func (g *Guard) MemberConditions(p *engine.Property) *engine.Filter {
 	if g.mentionsHidden(p.Conditions) || g.withholds(p) {
 		return engine.Never()

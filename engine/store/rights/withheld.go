@@ -46,8 +46,8 @@ func (g *Guard) WithheldIn(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// ComputesFor reports whether an attribute of the plan's class or of a descendant is withheld from the account, so that
-// it is computed again for the account.
+// ComputesFor reports whether the plan's class or a descendant has an attribute that is withheld from the account.
+// Such an attribute is computed again for the account.
 func (g *Guard) ComputesFor(p *layout.Plan) bool {
 	if g == nil || !p.CachedBelow {
 		return false

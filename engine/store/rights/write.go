@@ -22,9 +22,9 @@ func (g *Guard) checkValues(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// CheckWrite returns Denied if the account has none of the listed permissions for any item of class c, or if v has a
-// value for an attribute that the account may not change. In the list, MayUse stands for the permission to create an
-// item.
+// CheckWrite returns Denied in two cases. The first is that the account has none of the listed permissions for any
+// item of class c; in the list, MayUse stands for the permission to create an item. The second is that v has a value
+// for an attribute that the account may not change.
 func (g *Guard) CheckWrite(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
 		return nil

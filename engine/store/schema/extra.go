@@ -9,8 +9,9 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// updateExtras creates the missing extras of a table (see layout.Extra) and drops those that it no longer has. It adds
-// a problem if a removed collection still has links, unless its class was removed too.
+// updateExtras creates the missing extras of a table (see layout.Extra). It drops the extras that the table no
+// longer has. If a removed collection still has links, it adds a problem, unless the class of the collection was
+// removed too.
 func (u *upgrader) updateExtras(t *layout.Table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.Extras {
@@ -127,7 +128,8 @@ func (u *upgrader) updateExtra(t *layout.Table, e layout.Extra) error {
 	return nil
 }
 
-// dropExtras drops the indexes among the extras of a table. If rows is true, it drops the tables among them too.
+// dropExtras drops the indexes among the extras of a table. If rows is true, it also drops the tables among the
+// extras.
 func (u *upgrader) dropExtras(root string, rows bool) error {
 	for _, name := range u.memory.Extras[root] {
 		old, known := u.memory.Classes[layout.ExtraMark][name]

@@ -94,8 +94,9 @@ const (
 	guardLock  = `SELECT "id" FROM ` + guardTable
 )
 
-// makeGuard creates the guard if it does not exist. If several processes do so at the same time, all but one may fail
-// with errors that differ between databases, so makeGuard retries.
+// makeGuard creates the guard if it does not exist. If several processes create it at the same time, only one may
+// succeed. The errors of the others differ between databases, so makeGuard tries again after any error, unless the
+// database is unavailable.
 func (s *Upgrade) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.Traits.Lock == "" {
 		return nil
@@ -183,7 +184,7 @@ func (u *upgrader) adaptAll() error {
 			missing = append(missing, t)
 		}
 	}
-	if len(u.problems.Problems) == 0 { // otherwise a table may exist under a similar name
+	if len(u.problems.Problems) == 0 { // if there are problems, a table may already exist under a similar name
 		if err := u.createAll(missing); err != nil {
 			return err
 		}
@@ -263,8 +264,8 @@ func (u *upgrader) findKnown(t *layout.Table) (bool, error) {
 	return len(classes) > 0, nil
 }
 
-// checkMoved adds a problem if a class of t still has objects in the table where it was stored before. k is its row of
-// the memory.
+// checkMoved adds a problem if a class of t still has objects in another table, in which it was stored before. k is
+// the row of MemoryTable for the class.
 func (u *upgrader) checkMoved(t *layout.Table, k layout.Kept) error {
 	n, err := u.countRows(u.traits.Quote(k.Root) + " WHERE " + layout.ClassColumn + " = " + sqldb.QuoteText(k.Class))
 	if err != nil {

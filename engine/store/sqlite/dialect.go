@@ -146,7 +146,7 @@ func (dialect) Classify(err error) sqldb.Failure {
 	return sqldb.Other
 }
 
-// away lists the error codes of failures that a client can neither cause nor correct.
+// away lists the error codes of failures that are independent of the request, so that a client cannot avoid them.
 var away = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
 	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,

@@ -64,8 +64,8 @@ func compareDecimals(a, b string) int {
 	x, y := strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")
 	order := compareLengths(x, y)
 	if order == 0 {
-		// If the whole parts have equal length and there are no trailing zeros, the order of the text is the order of
-		// the numbers, and a prefix is the smaller number.
+		// If the whole parts have equal length, the order of the texts is the order of the numbers. If one text is a
+		// prefix of the other, it is the smaller number, because there are no trailing zeros.
 		order = strings.Compare(x, y)
 	}
 	if negative {

@@ -224,9 +224,9 @@ func createFile(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// holdServer takes a lock which shows that a server uses the file. It is a lock of SQLite on an empty database beside
-// the file, so it works wherever SQLite does and ends with the process, even after a crash. release releases the lock.
-// giveUp also removes the lock file if holdServer created it; Open calls it when it fails.
+// holdServer takes a lock which shows that a server uses the file. It is a lock of SQLite on an empty database
+// beside the file. So it works wherever SQLite works, and it ends with the process, even after a crash. release
+// releases the lock. giveUp also removes the lock file if holdServer created it; Open calls it when it fails.
 func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
 	made, err := createFile(lock)

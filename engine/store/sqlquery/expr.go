@@ -143,8 +143,8 @@ func (b *Builder) formatDate(src *Source, date *engine.Expr, pieces []engine.For
 	return "(SELECT CASE WHEN " + at + " IS NOT NULL THEN " + text + " END FROM (SELECT " + b.expr(src, date) + " AS " + sqldb.QuoteName("at") + ") AS " + alias + ")"
 }
 
-// comparableExpr is like expr, but values of the expression compare and sort as its type requires: decimals by number,
-// texts by bytes.
+// comparableExpr returns the text of an expression, like expr. In addition, its values compare and sort as their
+// type requires: decimals by number, texts by bytes.
 func (b *Builder) comparableExpr(src *Source, e *engine.Expr) string {
 	text := b.expr(src, e)
 	switch {

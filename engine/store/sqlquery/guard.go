@@ -67,9 +67,10 @@ func (b *Builder) unguardedFilter(src *Source, f *engine.Filter) string {
 	return "(" + text + ")"
 }
 
-// StandaloneFilter is like unguardedFilter, but does not add joins to src: the joins of f are in a subquery. The text
-// has a form that the database cannot use to find rows. If it could, PostgreSQL would try all ids of a long list or
-// read the whole table when other conditions are on the id too.
+// StandaloneFilter returns the text of f, like unguardedFilter. In contrast to that, it does not add joins to src,
+// but writes the joins of f in a subquery. The text has a form that the database cannot use to find rows. If it
+// could, PostgreSQL would try all ids of a long list or read the whole table when other conditions are on the id
+// too.
 func (b *Builder) StandaloneFilter(src *Source, f *engine.Filter) string {
 	apart := &Source{Plan: src.Plan, Alias: src.Alias, From: &From{}}
 	text := b.unguardedFilter(apart, f)

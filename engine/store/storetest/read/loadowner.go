@@ -52,8 +52,8 @@ func above(thing, box *engine.Item, more int64) bool {
 	return given && also && weight > low+more
 }
 
-// loadOwners loads the members of collections with conditions that use values of the owner, for one owner and for many
-// at once.
+// loadOwners loads collections whose conditions use values of the owner. It loads them for one owner, and for many
+// owners at once.
 func loadOwners(t *testing.T, open storetest.Open) {
 	const n = 90
 	b := storetest.OpenBoxes(t, open)
