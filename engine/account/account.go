@@ -1,9 +1,8 @@
-// Package account manages accounts, their passwords and their tokens: it
-// authenticates callers, issues and revokes tokens, and creates the first
-// administrator. It stores them as items of system classes through an
-// engine.Repository, so it contains no SQL. It does not read HTTP headers,
-// which package engine/rest does, and it does not decide which data an account
-// may use (engine/access).
+// Package account manages accounts, their passwords and their tokens: it authenticates callers,
+// issues and revokes tokens, and creates the first administrator. It stores them as items of
+// system classes through an engine.Repository, so it contains no SQL. Two tasks belong to other
+// packages: engine/rest reads the HTTP headers, and engine/access decides which data an account
+// may use.
 package account
 
 import (

@@ -6,10 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// Current returns the stored account of that name, and a text that changes when
-// the account gets another password or is disabled. Sessions and grants store
-// the text and are void if it differs. Each call reads the database. Errors:
-// Unauthenticated if the account is gone or disabled.
+// Current returns the stored account with the given name. basis is a text that
+// changes when the account gets another password or is disabled. Sessions and
+// grants store this text, and are void if it differs. Each call reads the
+// database. Errors: Unauthenticated if the account does not exist or is
+// disabled.
 func (s *directory) Current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err != nil {

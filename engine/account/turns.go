@@ -48,9 +48,9 @@ func networkOf(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// enter waits for a slot; the caller must call leave when it has computed. Set
-// ahead if a flood must not delay the caller. Errors: Unavailable if the queue
-// is full, Timeout when ctx ends.
+// enter waits for a slot. The caller must call leave after the computation. If ahead is true, a
+// flood of other callers cannot delay this one. Errors: Unavailable if the queue is full,
+// Timeout when ctx ends.
 func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) error {
 	if err := ctx.Err(); err != nil {
 		return timeoutError(err)

@@ -87,8 +87,9 @@ func foldLeft(op arithmetic, args []any) any {
 	return op.fold(first, args[1:])
 }
 
-// integerArgument returns argument i as a whole number, truncated and limited to -limit to limit.
-// If the argument is missing, null or not a number, it returns otherwise.
+// integerArgument returns argument i as a whole number: truncated, and limited to the range from
+// -limit to limit. If the argument is missing, null or not a number, the result is the parameter
+// otherwise.
 func integerArgument(args []any, i, otherwise, limit int) int {
 	if i >= len(args) || args[i] == nil {
 		return otherwise

@@ -13,8 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// Layouts of times are those of the moment library: tokens such as YYYY-MM-DD HH:mm:ss, literal
-// text in brackets, and tokens such as L and LT, which stand for a layout of the language.
+// Layouts of times have the syntax of the moment library: tokens such as YYYY-MM-DD HH:mm:ss,
+// literal text in brackets, and tokens such as L and LT, which stand for a layout of the
+// language.
 
 // maxLayout is the maximum length of a layout in bytes.
 const maxLayout = 1000

@@ -8,9 +8,9 @@ import (
 	"restsrv/engine"
 )
 
-// The values in a formula are those of engine.Values, and also *engine.Item, []any and
-// engine.Fields. Functions convert and compare them as JavaScript does, because class files are
-// written for that.
+// A value in a formula has one of the types of engine.Values, or is an *engine.Item, an []any or
+// engine.Fields. Functions convert and compare values as JavaScript does, because the formulas
+// in class files were written for JavaScript.
 
 // formulaValue converts a value of an item to a value of a formula. A JSON array becomes a list.
 // Values of types that formulas do not have are replaced by null.

@@ -82,11 +82,11 @@ func timeFilter(c *engine.Class, op string, t time.Time) (*engine.Filter, error)
 	return query.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
-// List calls visit for stored records in the order in which they were stored. The
-// records of an object are in the order of its writes, even if the clocks of the
-// servers differ. The records of a write follow those of every write that was
-// answered before it began. c must be the class that data was opened with. If
-// visit returns an error, List stops and returns it.
+// List calls visit for stored records in the order in which they were stored.
+// The records of an object are in the order of its writes, even if the clocks
+// of the servers differ. If a write was answered before another one began, its
+// records come first. c must be the class that data was opened with. If visit
+// returns an error, List stops and returns it.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Record) error) error {
 	f, err := s.filter(c)
 	if err != nil {

@@ -25,9 +25,9 @@ type (
 type Accounts interface {
 	engine.Authenticator
 	engine.TokenIssuer
-	// Register creates an account without roles. The error is Invalid for a bad
-	// name or password. Its reason is duplicate if the name is taken; a name in
-	// another letter case is also taken if letter case does not matter.
+	// Register creates an account without roles. The error is Invalid for a bad name or
+	// password, and also if the name is taken; then its reason is duplicate. If the letter case
+	// of names does not matter, a name is also taken by a name in another letter case.
 	Register(ctx context.Context, r Registration) (*engine.Account, error)
 	// Profile returns an account with the same content that Authenticate returns after a
 	// sign-in. The error is NotFound if the account does not exist or is disabled.
@@ -47,8 +47,9 @@ type Registration struct {
 type Sequences interface {
 	// NextNumber increments a counter and returns it; the first is 1.
 	NextNumber(ctx context.Context, name string) (int64, error)
-	// LastNumbers returns the last number of a counter by name, or of all
-	// counters if name is "". A counter that has not been used is not included.
+	// LastNumbers returns the last numbers of counters, by the names of the counters: of the
+	// counter with the given name, or of all counters if name is "". It does not include
+	// counters that have not been used.
 	LastNumbers(ctx context.Context, name string) (map[string]int64, error)
 	// SetNumber sets the last number of a counter. NextNumber then returns last + 1.
 	SetNumber(ctx context.Context, name string, last int64) error

@@ -19,10 +19,10 @@ type Presentation interface {
 	Sections() ([]*NavigationSection, error)
 	// Section returns the section with that code.
 	Section(code string) (*NavigationSection, error)
-	// Nodes returns the top-level nodes of a section or, if parent is not "",
-	// the nodes below the node with that code, in their order. If section is "",
-	// it covers all sections. The result is empty if the section or the parent
-	// does not exist.
+	// Nodes returns nodes in their order. If parent is "", these are the top-level nodes of a
+	// section. Otherwise they are the nodes below the node with the code parent, which must be in
+	// the section. If section is "", nodes of all sections are returned. The result is empty if
+	// the section or the parent does not exist.
 	Nodes(section, parent string) ([]*NavigationNode, error)
 	// Node returns the node with that code.
 	Node(code string) (*NavigationNode, error)

@@ -44,9 +44,9 @@ const (
 
 // ReadBody reads the whole body. It returns these errors:
 //
-//   - TooLarge if the body exceeds the limit.
-//   - Invalid if the body is not valid JSON or not a valid form, although its media type declares it as such, or if
-//     the JSON is nested too deeply or is not an object or array.
+//   - TooLarge if the body exceeds the limit, or if its JSON has too many values.
+//   - Invalid if the media type declares JSON or a form, but the body is not valid JSON or not a valid form.
+//   - Invalid if the JSON is nested too deeply, or is not an object or array.
 //   - Unavailable if too many requests with large bodies are being processed.
 //
 // The caller must close the body, even after an error.

@@ -290,9 +290,9 @@ const (
 var regexpBound sync.Once
 
 // BoundRegexps sets the timeout of regular expressions to the CPU limit of the longest turn plus regexpSlack. goja
-// treats a timeout as "no match". Therefore the timeout must be longer than any turn may last: when such an
-// expression returns, the time of its turn is over, and the wrong result is discarded. BoundRegexps has an effect
-// once per process. It returns the limit in force, which an earlier Runtime may have set.
+// treats a timeout as "no match". Therefore the timeout must be longer than any turn may last: when an expression
+// times out, the time of its turn is over too, and the wrong result is discarded. Only the first call in a process
+// has an effect. BoundRegexps returns the limit in force, which an earlier Runtime may have set.
 func BoundRegexps(limit time.Duration) time.Duration {
 	regexpBound.Do(func() {
 		regexp2.SetTimeoutCheckPeriod(regexpTick)

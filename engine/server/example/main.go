@@ -1,6 +1,6 @@
-// Command example embeds the server in another Go program: it serves a class
-// as a REST API, a service in JavaScript and a service in Go, beside a page of
-// its own. It is a module of its own, as such a program would be.
+// Command example embeds the server in another Go program. It serves a class as
+// a REST API, a service in JavaScript, a service in Go, and a page of its own.
+// Like a program of a user, it is a Go module of its own.
 //
 //	ADMIN_PASSWORD=secret go run .
 //	curl -u admin@local:secret localhost:8080/rest/count

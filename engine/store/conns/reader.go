@@ -98,8 +98,8 @@ func (rs *readers) borrowScan(ctx context.Context) (*Session, error) {
 	return r, nil
 }
 
-// extraSession returns a session that the quick lane does not count, or nil if the readers are closed. The caller
-// must return it, or a session that it replaces, by GiveBack.
+// extraSession returns a further session, beside the sessions of the quick lane. It returns nil if the readers are
+// closed. The caller must return the session, or a session that it replaces, by GiveBack.
 func (rs *readers) extraSession() *Session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

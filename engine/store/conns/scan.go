@@ -48,8 +48,8 @@ const maxKnown = 1024
 // read exceeds the budget of the quick lane, one of these happens:
 //   - If a place is free, the read leaves the quick lane and continues.
 //   - Otherwise, if the database can suspend the read (SQLite), the read leaves the quick lane and waits for a place in
-//     the middle of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one
-//     account.
+//     the middle of its statement. It keeps its session, so only Database.Parked reads may do that. At most half of
+//     these reads may be of one account.
 //   - Otherwise, if the caller has not received an item yet, the read is ended. It waits for a place without a session
 //     and runs again from the start.
 //   - Otherwise the read may use the quick lane for quickDelivered before it is refused, because it cannot run again
@@ -123,8 +123,8 @@ func (s *Pool) readMeteredPast(ctx context.Context, pass *passage, name uint64, 
 	}
 }
 
-// readMeteredOnce runs work in the scan lane if grant is a place there, otherwise in the quick lane. again is true if
-// the work must run again in the scan lane.
+// readMeteredOnce runs work in the scan lane if grant is a place in that lane, and otherwise in the quick lane.
+// again is true if the work must run again in the scan lane.
 func (s *Pool) readMeteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *Session) error) (again bool, err error) {
 	rs := s.Readers
 	var r *Session

@@ -20,12 +20,12 @@ import (
 // TABLE of an operator. This must not affect requests for other tables, so requests that wait for such a lock must not
 // hold connections.
 //
-// A goroutine looks at the sessions every lookEvery. If a session has been busy with the same work since the last look,
-// the goroutine asks the database which sessions wait for a lock on a table. For each such table, one read and one
-// write may continue to wait there, and a few transactions and snapshots of several calls, because these cannot be
-// repeated. All other requests are evicted: their statement is ended, and they wait for their turn without a
-// connection, for at most Config.LockTime. If the table has been locked for longer than that, they are refused
-// immediately. When a request succeeds in using the table, the table counts as unlocked.
+// A goroutine looks at the sessions every lookEvery. If a session has been busy with the same work since the last
+// look, the goroutine asks the database which sessions wait for a lock on a table. For each such table, one read and
+// one write may continue to wait in the database. So may a few transactions and snapshots of several calls, because
+// these cannot be repeated. All other requests are evicted: their statement is ended, and they wait for their turn
+// without a connection, for at most Config.LockTime. If the table has been locked for longer than that, they are
+// refused immediately. When a request succeeds in using the table, the table counts as unlocked.
 const lookEvery = 50 * time.Millisecond
 
 // askEvery is the number of looks after which the database is asked again about a session that is still busy with the

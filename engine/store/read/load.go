@@ -213,8 +213,9 @@ func (o *owners) add(value any, it *engine.Item) {
 	o.byValue[key] = append(o.byValue[key], it)
 }
 
-// leadingValue returns the value of an item by which the items of property p are found. For a reference, it is the
-// value of the reference. For a collection, it is the value that the members or links store for the item.
+// leadingValue returns the value of item it with which the database finds the items of its property p. For a
+// reference, it is the value of the reference. For a collection, it is the value that the members or links store for
+// the item.
 func leadingValue(it *engine.Item, p *engine.Property) any {
 	switch {
 	case p.Type == engine.Reference && p.Back == nil:

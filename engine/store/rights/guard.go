@@ -113,8 +113,8 @@ func (g *Guard) HideLoaded(it *engine.Item) {
 }
 
 // CheckPath returns an error if a path contains an attribute that is hidden from the account or withheld (see
-// withholds). It is called for every path of a filter, an order, a position or an aggregation before the path is
-// written.
+// withholds). Call it for every path of a filter, an order, a position or an aggregation before the path is written
+// into a statement.
 func (g *Guard) CheckPath(c *engine.Class, path []*engine.Property) error {
 	if g == nil {
 		return nil

@@ -44,8 +44,8 @@ func (u *upgrader) updateExtras(t *layout.Table) error {
 	return nil
 }
 
-// hiddenLinks adds a problem if class c declares an inherited collection again as another type while its objects have
-// members in the collection.
+// hiddenLinks adds a problem if class c declares an inherited collection again, but as another type, and objects of
+// c have members in the collection.
 func (u *upgrader) hiddenLinks(t *layout.Table, c *engine.Class) error {
 	if c.Ancestor == nil {
 		return nil

@@ -262,8 +262,8 @@ func snapshotWrites(t *testing.T, open storetest.Open) {
 	}
 }
 
-// snapshotFails opens more snapshots than there are connections; each ends with an error. Each should release its
-// connection.
+// snapshotFails opens more snapshots than there are connections. The work of each snapshot returns an error, and the
+// snapshot should release its connection.
 func snapshotFails(t *testing.T, open storetest.Open) {
 	r, s, c := openSnapshots(t, open)
 	var late context.Context
