@@ -27,8 +27,9 @@ func (s *meta) findClass(ctx context.Context, name string, q url.Values) (*engin
 	return engine.ViewOf(ctx, s.data, c)
 }
 
-// describeClass returns the description of a class as JSON. It caches the description unless c is a
-// view, in which attributes are hidden from the account.
+// describeClass returns the description of a class as JSON. It caches the description, except
+// for views. A view is a class without the attributes that are hidden from the account, so it
+// changes with the account.
 func (s *meta) describeClass(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made

@@ -2,9 +2,9 @@ package formula
 
 import "restsrv/engine"
 
-// mention lists the inputs of a formula that are known at compilation. They serve to hide the value
-// from accounts that cannot read an input. Attributes of classes that the formula looks up by name
-// are in program.lookups instead.
+// mention lists the inputs of a formula that are known at compilation. If an account cannot read
+// one of them, the value of the formula is hidden from this account. The attributes of classes
+// that the formula looks up by name are not listed here, but in program.lookups.
 type mention struct {
 	engine.Mentions
 	displays []string // classes looked up by name, if the display strings of their items may be inputs

@@ -115,9 +115,9 @@ func (p *textParser) cutArgument(function, source string) (one, rest string, mor
 	return source[:end], rest, more, nil
 }
 
-// scanBrackets calls visit for each bracket and comma outside of quotes, until visit returns false.
-// i is the index of that character c, and open the number of open brackets after it. If a quoted
-// text is not closed, scanBrackets returns it.
+// scanBrackets calls visit for each bracket and comma outside of quotes, until visit returns
+// false. visit gets the character c, its index i, and the number open of brackets that are open
+// after it. If a quoted text is not closed, scanBrackets returns it.
 func scanBrackets(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
 	open, start := 0, true // start is true where an argument may begin; a quote elsewhere is an ordinary character
 	for i := 0; i < len(source); i++ {

@@ -106,8 +106,9 @@ func (r *Request) Query() (url.Values, error) {
 	return r.query, nil
 }
 
-// ReadBody returns the whole body. The error is TooLarge, or Invalid if the client sent
-// less than it announced or declares that its JSON is not UTF-8.
+// ReadBody returns the whole body. The error is TooLarge if the body exceeds the limit of the
+// route. It is Invalid if the client sent fewer bytes than it announced, or if it declares a
+// charset other than UTF-8 for JSON. It is Unavailable if there is no memory for the body.
 func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
@@ -301,8 +302,8 @@ type Cursors interface {
 	Decode(q *engine.Query, cursor string) (*engine.Position, error)
 }
 
-// Module creates a service from its options in deploy.json. The error describes in one
-// line the mistake in the options or the script.
+// Module creates a service from its options in deploy.json. The error describes the mistake in
+// one line; the mistake may be in the options or in the script.
 type Module func(env *Env, options Options) (Service, error)
 
 // Env has the parts of the server that a module can use.

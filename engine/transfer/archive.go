@@ -110,8 +110,9 @@ const (
 	archivedOther
 )
 
-// kindOf returns the kind of a file in a zip file, determined by its name. Some programs separate
-// folders with backslashes, and macOS adds files of its own in __MACOSX.
+// kindOf returns the kind of a file in a zip file, which it determines by the name of the file.
+// It accepts backslashes between folders, which some programs write. Files in __MACOSX, which
+// macOS adds, are not objects.
 func kindOf(name string) archived {
 	name = strings.ReplaceAll(name, `\`, "/")
 	folder := strings.HasSuffix(name, "/")

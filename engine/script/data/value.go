@@ -162,8 +162,8 @@ func (h *Binding) envelopeObject(it *engine.Item, up *path) *goja.Object {
 	return o
 }
 
-// answerValue returns the value of an attribute as responses contain it. References and collections that belong to
-// the response become objects. Any other reference becomes an id.
+// answerValue returns the value of an attribute as responses contain it. References and collections that the
+// response shows (engine.Link.Shown) become objects. Any other reference becomes an id.
 func (h *Binding) answerValue(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {

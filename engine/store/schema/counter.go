@@ -9,8 +9,8 @@ import (
 	"restsrv/engine/store/sqldb"
 )
 
-// CounterTable stores numbers that only grow: the counters of autoassigned ints, and the named
-// counters of formulas.
+// CounterTable stores the last number of each counter. There are counters of autoassigned ints, and named counters
+// of formulas.
 const CounterTable = `"##counter"`
 
 const counterDDL = `CREATE TABLE IF NOT EXISTS ` + CounterTable + ` ("name" TEXT NOT NULL PRIMARY KEY, "value" BIGINT NOT NULL)`

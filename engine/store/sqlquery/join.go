@@ -84,8 +84,8 @@ func (s *Source) Column(p *engine.Property) string {
 // ID returns the column with the ids of the items, which references and links contain.
 func (s *Source) ID() string { return s.Alias + "." + s.Plan.Table.ID.Quoted }
 
-// boundColumn returns the column of s whose values the back reference of p contains: the id, unless Binding names
-// another.
+// boundColumn returns the column of s that the back reference of p refers to: the column of p.Binding if it is set,
+// otherwise the id.
 func (s *Source) boundColumn(p *engine.Property) string {
 	if p.Binding != nil {
 		return s.Column(p.Binding)
