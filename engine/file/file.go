@@ -146,7 +146,7 @@ func (s *Storage) Ready() error {
 	if err == nil {
 		err = errors.Join(out.Close(), os.Remove(out.Name()))
 	}
-	if isNew { // Remove fails if a folder is not empty, as intended
+	if isNew { // Remove keeps a folder that is not empty
 		_ = os.Remove(filepath.Join(s.cfg.Dir, incoming))
 		_ = os.Remove(s.cfg.Dir)
 	}

@@ -53,7 +53,7 @@ type Presentation interface {
 type NavigationSection struct {
 	Name      string
 	Namespace string
-	Said      engine.Fields // as written, with namespace and itemType added
+	Said      engine.Fields // as written in the file; namespace and itemType are added
 	Roots     []*NavigationNode
 }
 
@@ -63,7 +63,7 @@ type NavigationNode struct {
 	Namespace string
 	Section   string        // namespace@name
 	Class     string        // full name of the class of the listed items; "" if there is none
-	Said      engine.Fields // as written, with itemType, section and namespace added
+	Said      engine.Fields // as written in the file; itemType, section and namespace are added
 	Children  []*NavigationNode
 }
 
@@ -94,7 +94,7 @@ type Workflow struct {
 	Class     string        // full name
 	File      string        // file that defines it
 	Written   engine.Fields // the content of the file
-	Said      engine.Fields // the same for clients: with namespace and name, without entries that have no name
+	Said      engine.Fields // the same for clients: namespace and name are added, entries without a name are left out
 }
 
 // NodeCode adds the namespace to the code of a section or a node if the code has

@@ -186,7 +186,7 @@ func (it *jsItem) setValue(name string, v goja.Value) error {
 		return e
 	}
 	if values[p.Index] == engine.Absent {
-		return nil // a calculated attribute, or null for a collection
+		return nil // no effect: a calculated attribute, or null for a collection
 	}
 	changed := it.item.Clone()
 	changed.Values[p.Index] = values[p.Index]

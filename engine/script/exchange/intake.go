@@ -57,7 +57,7 @@ func (in *Intake) Enter(ctx context.Context, bytes int) (leave func(), err error
 	case <-ctx.Done():
 	}
 	if !in.giveUp(e) {
-		leave() // it was admitted at the same time
+		leave() // e was admitted at the same time, so its place is released
 	}
 	return nil, errCrowded()
 }

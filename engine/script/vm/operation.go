@@ -26,7 +26,7 @@ func (h *VM) ActiveCall(what string) *Call {
 // was interrupted returns "no match", and the script continues with this wrong result.
 func (h *VM) InTime() {
 	if why := h.Clock.expired(); why != nil {
-		h.JS.Interrupt(why) // the script cannot catch an interrupt, unlike the error
+		h.JS.Interrupt(why) // a script can catch an error, but not an interrupt
 		panic(h.NewError(why.Error(), nil))
 	}
 }

@@ -51,7 +51,7 @@ type line struct {
 	running  int
 	used     time.Duration // writer time of all jobs
 	cost     time.Duration // average writer time of a job
-	answered time.Time     // when the last job ended; zero if the queue no longer waits for the next one
+	answered time.Time     // when the last job ended; zero after the queue has stopped waiting for the next job
 	rests    time.Time     // earliest start of the next heavy job while other accounts are present
 }
 
