@@ -23,11 +23,10 @@ const (
 	maxNested  = 10000 // nested objects in one input
 )
 
-// Bind casts an input object to values of the class. An object that is given for a
-// reference or in a collection becomes a *Record of the target class. The name
-// "reference.attribute" gives such a record too: it changes the object that the reference
-// points at now. The parts of a struct attribute may be given as an object.
-//
+// Bind casts an input object to values of the class. The value of a reference, or a member of a collection, may be
+// given as an object: it becomes a *Record of the target class. A name with a dot, such as "town.name", also gives a
+// *Record for the reference town. It changes the object that the reference points at now. The parts of a struct
+// attribute may be given as an object.
 // In lenient handling, unknown names are returned in input order with the path to them;
 // in strict handling they are an error. System names and calculated attributes are
 // ignored, so that a client can send an answer back. The error is Invalid and names the
@@ -283,8 +282,8 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	return c.TargetOf(p), nil
 }
 
-// bindOther binds a value that does not have the name of a property: its name is that of a
-// struct attribute, a dotted name, a name to ignore or an unknown name.
+// bindOther binds a value with a name that no property has. That is the name of a struct attribute, a name with a
+// dot, a system name, which is ignored, or an unknown name.
 func (s *scope) bindOther(f Field) error {
 	if s.class.hasStruct(f.Name) {
 		return s.bindStruct(f.Name, f.Value)
@@ -316,8 +315,8 @@ func (s *scope) unknownName(name string) error {
 	return nil
 }
 
-// bindVirtual handles a value for a virtual reference, which is stored on the other side of
-// the relation. Lenient handling ignores it, strict handling refuses it.
+// bindVirtual handles a value for a virtual reference, which is stored on the other side of the relation. In lenient
+// handling, the value is ignored and its name is reported as unknown. In strict handling, the value is an error.
 func (s *scope) bindVirtual(p *Property) error {
 	if s.handling == Lenient {
 		s.unknown = append(s.unknown, s.path+p.Name)

@@ -18,10 +18,9 @@ type Generate struct {
 	Next    func(p *Property) (int64, error) // returns the next number of a counter
 }
 
-// Complete fills the values that an insert omits with defaults and generated
-// values, and turns the remaining Absent values into null. If a property must
-// have a value and has none, the error is Invalid with reason "required",
-// unless the property is Optional.
+// Complete prepares the values of an insert. If a property is Absent, Complete sets its default or its generated
+// value, or null if it has neither. If a property must have a value and has none, the error is Invalid with reason
+// "required", unless the property is Optional.
 func (c *Class) Complete(v Values, g Generate) error {
 	for i, p := range c.Properties {
 		if v[i] != Absent {

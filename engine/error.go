@@ -71,8 +71,8 @@ func Wrap(err error, doing string) *Error {
 	return &Error{Reason: "internal", Message: doing, Err: err}
 }
 
-// AtRecord sets in an Error that record i of a bulk request has caused it; i counts from
-// 0. It returns other errors unchanged.
+// AtRecord marks err as the error of record i of a bulk request; i counts from 0. If err is not an *Error, AtRecord
+// returns it unchanged.
 func AtRecord(err error, i int) error {
 	var e *Error
 	if !errors.As(err, &e) {

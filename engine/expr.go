@@ -10,7 +10,7 @@ import "time"
 type Expr struct {
 	Op    Op
 	Type  PropertyType // of the value; Collection means the ids of the members
-	Path  []*Property  // OpPath: references and collections, followed by the attribute
+	Path  []*Property  // OpPath: the references and collections that lead to the attribute, then the attribute
 	Value any          // OpValue: the constant. Other operators: a constant parameter, such as the Span of OpSubstr
 	Args  []*Expr
 	Conds []*Filter // OpCase: one for each of Args except the last

@@ -265,12 +265,11 @@ func noFile(id string) *Error {
 	return Errorf(NotFound, "unknown-file", "there is no file %s", Quote(id))
 }
 
-// Accept stores the uploads in v and in the records nested in it, and replaces
-// them by their descriptions. v are the new values of the item of class c with
-// that id; id is "" for a new item. An upload that names a stored file refers
-// to that file, or to a copy if another attribute holds the file. No file is
-// stored if the account may not write objects of the class of a nested record.
-// Errors: Invalid, TooLarge, Forbidden, and those of the content.
+// Accept stores the uploads of an item, and replaces each upload by the description of the stored file. v has the new
+// values of the item, which may contain nested records with further uploads. c is its class; id is its id, or "" for
+// a new item. If an upload names a stored file, the item refers to that file, or to a copy of it if another attribute
+// holds the file. Accept stores no file if v contains a nested record of a class in which the account may not save
+// any item. Errors: Invalid, TooLarge, Forbidden, and the errors of reading the content.
 func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
 	if err := fs.checkRecords(ctx, v); err != nil {
 		return err

@@ -168,9 +168,8 @@ func (f *Filter) OwnerProperties() []*Property {
 	return all
 }
 
-// ForOwner returns the filter on the members for the given owner: the values of the owner
-// replace its variables. A value that cannot be cast to the type of a property is not
-// equal to the property.
+// ForOwner returns the filter to use for the collection of item it: values of the item replace the variables of the
+// filter. If a value cannot be cast to the type of the property that it is compared with, the two are not equal.
 func (f *Filter) ForOwner(it *Item) *Filter {
 	if !f.Owned() {
 		return f
@@ -187,7 +186,7 @@ func (f *Filter) ForOwner(it *Item) *Filter {
 	return &filled
 }
 
-// ForOwner returns the expression for the given owner, with its values as constants.
+// ForOwner returns the expression to use for the collection of item it: constants replace the values of the owner.
 func (e *Expr) ForOwner(it *Item) *Expr {
 	if !e.isOwned() {
 		return e

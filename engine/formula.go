@@ -70,8 +70,8 @@ type FormulaData interface {
 	Now() Instant
 }
 
-// Mentions collects the inputs of a value, so that the value can be hidden from
-// an account from which one of them is hidden. The zero value is ready for use.
+// Mentions collects the inputs of a value. If one of the inputs is hidden from an account, the value must be hidden
+// too. The zero value is ready for use.
 type Mentions struct {
 	Values  map[*Property]bool // properties whose stored values are inputs
 	Shown   map[*Property]bool // properties whose displayed values (Item.Display) are inputs

@@ -131,11 +131,10 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// ComputeAgain computes the attributes in cached as a write would. It is used if
-// the account may not read their stored values, which the caller must have set to
-// nil before. An attribute that cannot be computed is null. Attributes that are not
-// cached are computed too, because others may depend on them. The caller must call
-// Compute afterwards, when all values are known.
+// ComputeAgain computes the given cached attributes from the data that the account may read. It is used if the
+// account may not see the stored values, because they were computed from other data. The caller must have set these
+// values to nil. An attribute that cannot be computed stays null. Attributes that are not cached are computed too,
+// because others may depend on them. The caller must call Compute afterwards, when all values are known.
 func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {

@@ -152,8 +152,8 @@ func (g *Grants) Resources(visit func(resource string)) {
 	}
 }
 
-// On returns the permissions of the subjects together on the resource itself. It
-// does not include permissions on Everything.
+// On returns all permissions on the resource that at least one of the subjects has. Permissions on Everything are not
+// included.
 func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 	for _, s := range subjects {
 		p |= g.subjects[s][resource]
@@ -165,8 +165,8 @@ func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 // not change it.
 func (g *Grants) Held(subject string) map[string]Permission { return g.subjects[subject] }
 
-// Digest returns a hash of the grants of the subjects, in their order, and of the
-// known attributes. Grants of other subjects do not change it.
+// Digest returns a hash of the grants of the subjects, in the given order. It also depends on which attributes are
+// known resources (see Known). Grants of other subjects do not change it.
 func (g *Grants) Digest(subjects ...string) []byte {
 	h := sha256.New()
 	for _, s := range subjects {

@@ -47,8 +47,8 @@ type Landmark struct {
 	Ahead    bool   // the position is directly before the item, not after it
 }
 
-// Load requests the target or the members of a property of an item. Next are the loads
-// for these items in turn.
+// Load requests that the target of a reference, or the members of a collection, are loaded with an item. Next lists
+// the loads for each of the loaded items.
 type Load struct {
 	Property *Property // of the item's class or one of its relatives
 	Shown    bool      // part of the answer; otherwise loaded only for computations

@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// RowsRead returns, for each cached attribute, the classes whose items its stored
-// value was computed from, in addition to the item itself. An account that may not
-// read all of these items must not see the value. RowsRead follows formulas,
-// display strings and collections to other attributes. The result does not include
-// attributes that are computed from the item alone. It also has entries for
-// collections and virtual references that have a cached attribute as Back or Binding,
-// because their members depend on its value. classes are all classes of the
-// application.
+// RowsRead returns from which other items the stored values of cached attributes were computed. For each cached
+// attribute, the result has the classes of these items. An account that may not read all of them must not see the
+// value. RowsRead follows formulas, display strings and collections to other attributes. An attribute that is
+// computed from its own item alone is not in the result. Collections and virtual references are in the result if a
+// cached attribute is their Back or Binding, because their members depend on its value. classes are all classes of
+// the application.
 func RowsRead(classes []*Class) map[*Property][]*Class {
 	isCached := func(p *Property) bool { return p.Formula != nil && p.Cached }
 	if !slices.ContainsFunc(classes, func(c *Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {

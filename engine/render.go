@@ -92,12 +92,11 @@ func (t *trail) holds(it *Item) bool {
 // because each is written in full wherever it occurs.
 const MaxAnswer = 64 << 20
 
-// AppendJSON appends the item with the members and in the order of the service crud:
-// _creator and _editor if they are known, _id, __string, __class, __classTitle, then
-// the properties, without passwords and hidden attributes. An item that is loaded
-// with Shown is written in full, except inside itself; other references are written
-// as ids. After MaxAnswer bytes, items are no longer written in full: if b is longer
-// than that, the caller must not send it.
+// AppendJSON appends the item with the members and in the order of the service crud: _creator and _editor if they are
+// known, _id, __string, __class, __classTitle, then the properties, without passwords and hidden attributes. A
+// reference is written as an id, unless its item is loaded with Shown: then the item is written in full. An item is
+// never written inside itself. When b has more than
+// MaxAnswer bytes, items are no longer written in full, so the caller must not send the result.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
 // AppendFields appends the item like AppendJSON, with only the attributes of a projection.

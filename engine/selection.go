@@ -17,8 +17,8 @@ func (s *Selection) isConditional() bool {
 	return false
 }
 
-// offeredValues returns the values of the rows with a condition that holds for the
-// item.
+// offeredValues returns the values that are allowed for the item: those in rows without a condition, and in rows with
+// a condition that holds.
 func (s *Selection) offeredValues(ctx context.Context, it *Item, data FormulaData) ([]SelectionValue, error) {
 	var list []SelectionValue
 	for _, row := range s.Rows {

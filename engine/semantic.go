@@ -89,9 +89,8 @@ func (c *Class) Nowhere(dotted string) bool {
 	return false
 }
 
-// collectNeeds returns the list for Class.Needs. The paths that the display strings of
-// loaded items need are added when these items are loaded, so this function follows
-// only paths of c itself.
+// collectNeeds returns the list for Class.Needs. It follows only paths of c itself. A path can lead to items that
+// have display strings, which need further items. Those are added when the items are loaded.
 func collectNeeds(c *Class) []*Load {
 	var all []*Load
 	if c.semantic != nil {

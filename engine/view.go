@@ -30,9 +30,9 @@ func NewViews(hides func(*Property) bool) *Views {
 	return &Views{hides: hides, made: map[*Class]*Class{}, names: map[*Class]map[string]bool{}}
 }
 
-// Hides reports whether the property does not exist in the views: because it is hidden
-// itself, or because its members would reveal the value of a hidden property (its Back,
-// Binding or Mirror). Keys exist in every view, because ids contain them.
+// Hides reports whether the property does not exist in the views. That is the case if it is hidden, or if its Back,
+// Binding or Mirror is hidden, because its members would reveal the value of that property. Keys exist in every view,
+// because ids contain them.
 func (v *Views) Hides(p *Property) bool {
 	if v == nil {
 		return false

@@ -117,8 +117,8 @@ func (p *Provider) findClientAndRedirect(ctx context.Context, f form) (*asked, e
 	return &asked{client: c, redirect: uri, form: f}, nil
 }
 
-// decideGrant returns the redirect that answers the request, or "" if the account
-// must be asked. Errors are sent to the client.
+// decideGrant returns the URL to which the browser is redirected with a code, or "" if the account must be asked for
+// its consent. If it returns an error, the caller redirects the browser to the client with that error.
 func (p *Provider) decideGrant(r *http.Request, a *asked) (location string, err error) {
 	if err := a.checkRequest(); err != nil {
 		return "", err

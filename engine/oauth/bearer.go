@@ -78,7 +78,8 @@ func (p *Provider) firstLookUp(ctx context.Context, key remember.Key) (*engine.A
 	return a, nil
 }
 
-// repeatLookUp looks up a cached token, once for all requests that wait for it.
+// repeatLookUp compares a cached token with the database again. If several requests do this for one token, they wait
+// for each other, and only the first one reads the database.
 func (p *Provider) repeatLookUp(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
 	select {
 	case b.busy <- struct{}{}:

@@ -198,8 +198,8 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 	return ti
 }
 
-// infoIfValid returns ti if the account of the grant may still sign in and its
-// client may still have the scope. Otherwise the token is not valid.
+// infoIfValid returns ti, the description of a token, if the token is valid: the account of the grant may still sign
+// in, and the client may still have the scope. Otherwise it returns an error.
 func (f *flows) infoIfValid(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
 	a, err := f.grantAccount(ctx, it)
 	if err != nil {

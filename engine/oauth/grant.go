@@ -84,9 +84,9 @@ type given struct {
 	lifetime        time.Duration
 }
 
-// issueTokens creates an access token, and a refresh token of the family if that is not
-// "". It returns the values to store in the grant. granted is the scope of the grant, scope
-// that of the access token.
+// issueTokens creates an access token. It also creates a refresh token if family is not ""; the token belongs to that
+// family. The second result has the values to store in the grant. granted is the scope of the grant, and scope the
+// scope of the access token, which may be smaller.
 func (p *grantStore) issueTokens(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: firstPositive(c.AccessLifetime, p.cfg.Options.AccessLifetime)}

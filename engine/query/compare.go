@@ -23,8 +23,8 @@ func AnyOf(p *engine.Property, values []any) (*engine.Filter, error) {
 	return anyOf(operand{expr: engine.Attribute(p)}, values)
 }
 
-// checkFilterable refuses conditions on attributes that are not stored, and
-// conditions that would allow a client to guess values it cannot read.
+// checkFilterable refuses attributes that conditions and sort orders cannot use: passwords, because a client could
+// guess them by their conditions, attributes that are not stored, and structs.
 func checkFilterable(p *engine.Property) error {
 	var e *engine.Error
 	switch {
@@ -97,8 +97,8 @@ func (o operand) cast(v any) (value any, ok bool, err error) {
 	return value, err == nil, err
 }
 
-// compareValue compares an operand with a literal. If no item can have the value, eq is
-// false, ne is true, and a comparison of order is refused.
+// compareValue returns a filter that compares an operand with a literal. If no item can have the value, such as an id of
+// another form, eq matches no item, ne matches all items, and a comparison of order is refused.
 func compareValue(op engine.Op, left operand, v any) (*engine.Filter, error) {
 	t := left.expr.Type
 	equality := op == engine.OpEq || op == engine.OpNe

@@ -322,8 +322,8 @@ func (p functionParser) unifyArguments(name string, values []any, depth int) (*e
 	return e, nil
 }
 
-// plainType returns the type to which all values comparable with t are
-// converted.
+// plainType returns the type to which values are converted before they are compared with a value of type t: String
+// for all textual types, DecimalNum for all numbers, otherwise t.
 func plainType(t engine.PropertyType) engine.PropertyType {
 	switch {
 	case t.Textual():

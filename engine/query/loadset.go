@@ -83,9 +83,9 @@ func propertiesNamed(c *engine.Class, name string) (all []*engine.Property) {
 // be of any type.
 type loadPath []*engine.Property
 
-// continuePath returns the paths that extend from by an attribute with that name. If from
-// is empty, the paths begin at the class. There are several paths if descendants have
-// different attributes of that name.
+// continuePath appends an attribute to the path from, and returns the new paths. If from is empty, the attribute
+// belongs to the class of the set. There are several paths if descendants have different attributes with that name,
+// and none if no class has one.
 func (l *LoadSet) continuePath(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {

@@ -72,8 +72,8 @@ func (p conditionParser) parseOperator(o operand, op engine.Field, ops engine.Fi
 	return nil, unknownOperator(op.Name, valueOperators)
 }
 
-// mongoValue compares an operand with a value. Text is never a path here, and
-// an object is a function such as {"date":["today"]}.
+// mongoValue compares an operand with a value in a condition in Mongo style. There, a text such as "$name" is never a
+// path, and an object is a function such as {"date":["today"]}.
 func (p conditionParser) mongoValue(op engine.Op, o operand, v any, depth int) (*engine.Filter, error) {
 	if _, isObject := v.(engine.Fields); isObject && !o.expr.Type.JSON() {
 		right, err := p.parseOperand(v, depth)

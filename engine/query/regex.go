@@ -18,12 +18,10 @@ const (
 	maxRegexRepeat = 255   // the maximum that PostgreSQL accepts in braces
 )
 
-// TranslateRegexp translates an expression in RE2 syntax to an advanced regular
-// expression of PostgreSQL that matches the same texts with any collation.
-// Classes and letters of either case become explicit code points. The position
-// of a match and its groups may differ, so use it only to test whether a text
-// matches. Texts must not contain U+0000. The error is Invalid if the
-// expression is not RE2 syntax or too large.
+// TranslateRegexp translates an expression in RE2 syntax to an advanced regular expression of PostgreSQL. Both match
+// the same texts, with any collation: classes, and letters with the flag i, become lists of code points. The position
+// of a match and its groups may differ, so use the result only to test whether a text matches. Texts must not contain
+// U+0000. The error is Invalid if the expression is not RE2 syntax or too large.
 func TranslateRegexp(pattern string) (string, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

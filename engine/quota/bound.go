@@ -139,8 +139,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *engine.Filter) (int, erro
 	return int(n), err
 }
 
-// removeOldest deletes items of an account that has more than left: the expired ones, and
-// then at most oldestAtOnce old ones, so that about left items remain.
+// removeOldest deletes items of an account that has too many. It deletes the expired items, and then the oldest ones,
+// at most oldestAtOnce. About left items remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := query.Equal(c.Property("account"), account)

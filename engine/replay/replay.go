@@ -261,8 +261,7 @@ func (a *attempt) findRows(ctx context.Context) (map[string]*engine.Item, error)
 	return rows, err
 }
 
-// removeRow removes an expired row. It ignores that another process may have
-// removed it.
+// removeRow removes an expired row. If another process has removed it already, that is no error.
 func (a *attempt) removeRow(ctx context.Context, it *engine.Item) error {
 	err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, it.ID, nil)
 	if engine.CodeOf(err) == engine.NotFound {
@@ -337,8 +336,8 @@ func (a *attempt) Record() engine.Record {
 	}}
 }
 
-// ending is the time limit for the end of an attempt after its request has
-// ended.
+// ending is the time limit for storing the answer and deleting the claim. These writes are made even if the request
+// has ended.
 const ending = 5 * time.Second
 
 // Finish implements service.Attempt.

@@ -77,10 +77,10 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	}
 }
 
-// findClient returns the address and scheme of the client. The list hops begins with the client and ends with the
-// proxy that connected to peer. findClient goes back from the end as long as the hops are trusted proxies. If a hop
-// has no valid address, such as "unknown", it stops at the hop after that one, because the rest of the list cannot be
-// trusted.
+// findClient returns the address and scheme of the client. peer is the proxy that sent the request. The list hops
+// begins with the client, and its last entry was added by peer. findClient goes through the list from its end, as
+// long as the addresses are trusted proxies, and returns the first one that is not. If an entry has no valid address,
+// such as "unknown", the entries before it cannot be trusted: findClient returns the one after it.
 func (s *Server) findClient(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
 	at = peer
 	for i := len(hops) - 1; i >= 0; i-- {

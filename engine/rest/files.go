@@ -77,8 +77,8 @@ func thumbnailName(name, mimeType string) string {
 	return strings.TrimSuffix(name, path.Ext(name)) + extension
 }
 
-// serveStored sends stored content. name is the first element of the path. open receives the rest of the path and
-// returns the content.
+// serveStored sends stored content. name is the first element of the URL path, such as files. open gets the rest of
+// the path and returns the content.
 func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
 	x := s.newExchange(w, r)
 	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)

@@ -103,8 +103,7 @@ func (s *Server) useEdition(e *edition) {
 	}
 }
 
-// retire releases the resources of an edition that the other edition does not use. Running requests
-// continue.
+// retire releases the resources of edition e, except those that edition other uses too. Running requests continue.
 func (e *edition) retire(other *edition) {
 	if other == nil {
 		other = &edition{}

@@ -18,9 +18,9 @@ const GCPercent = 200
 // processor time on that.
 const leastGarbage = 16
 
-// If the live heap exceeds manyLive MiB, slowPercent applies to the part above it instead of
-// GCPercent. A large heap often contains temporary data, such as objects of large answers; it
-// should not cause even more garbage.
+// If the live heap is larger than manyLive MiB, the part above that limit allows less garbage: slowPercent of its
+// size instead of GCPercent. A large heap often contains temporary data, such as objects of large answers; it should
+// not cause even more garbage.
 const (
 	manyLive    = 32
 	slowPercent = 50

@@ -24,9 +24,9 @@ func loadApp(file string, modules map[string]service.Module, strict bool) (*appd
 	return a, a.Report(err, wrongOptions(a))
 }
 
-// wrongOptions returns a fault for each built-in service that rejects its options. The
-// services are created without a database, and are not used. Services of an embedding
-// program are left out, because creating them may have effects.
+// wrongOptions returns a fault for each built-in service that rejects its options. To find out, it creates the
+// services without a database, and does not use them. It leaves out the services that an embedding program has added
+// (Config.Services), because creating them may have effects.
 func wrongOptions(a *appdata.App) (faults engine.Faults) {
 	e := &edition{Server: &Server{db: &appdata.Database{Images: image.New(image.Config{})}}, config: a.Config, meta: a.Meta, shown: a.Presentation}
 	components := e.components()
@@ -48,8 +48,8 @@ func wrongOptions(a *appdata.App) (faults engine.Faults) {
 	return faults
 }
 
-// optionsMistake returns the fault of a built-in service with invalid options. Its place is the
-// unknown option if there is one, and otherwise the service.
+// optionsMistake returns the fault of a built-in service with invalid options. If an option is unknown, the fault has
+// the place of that option in the file, otherwise the place of the service.
 func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Fault {
 	rule := mistake.ServiceOptions
 	f := engine.Fault{File: c.File, Path: svc.Path, Found: "options of " + svc.Builtin + " (" + err.Error() + ")", Expected: "options that the service has",

@@ -252,9 +252,8 @@ func (g *Grant) Grow(units int64) bool {
 	return true
 }
 
-// Charge grants units that are in use already, even if the key or all keys then
-// hold more than they may. Until enough of them are released no other request is
-// granted any.
+// Charge grants units without waiting, for something that is in use already. The key, or all keys together, may then
+// hold more than they may. In that case no other request is granted units until enough of them are released.
 func (p *Pool) Charge(key string, units int64) Grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -379,8 +378,8 @@ func before(a, b *holder) bool {
 	return a.used < b.used
 }
 
-// goesFirst reports whether a key without a queue goes before all waiting keys that may
-// be granted units.
+// goesFirst reports whether key h would be served before all waiting keys. It does not count keys that could not be
+// granted units now because of their own limit.
 func (p *Pool) goesFirst(h *holder) bool {
 	for _, other := range p.keys {
 		if other != h && len(other.queue) > 0 && other.withinLimit() && !before(h, other) {

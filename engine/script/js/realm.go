@@ -50,7 +50,8 @@ func New(limits *limits.Limits, owner Owner) *Realm {
 	return &Realm{JS: goja.New(), Limits: limits, owner: owner, Secret: goja.NewSymbol("restsrv")}
 }
 
-// FindBuiltins looks up Error, Date and Promise. It must be called in the first turn, before scripts can change them.
+// FindBuiltins stores the built-in Error, Date and Promise of the runtime. It must be called in the first turn,
+// before scripts can replace them.
 func (h *Realm) FindBuiltins() {
 	h.errorNew, _ = goja.AssertConstructor(h.JS.Get("Error"))
 	h.DateNew, _ = goja.AssertConstructor(h.JS.Get("Date"))
@@ -322,7 +323,8 @@ func BytesOf(o *goja.Object) ([]byte, bool) {
 	return b.Bytes()[start : start+n], true
 }
 
-// Overlay contains the properties that a script has added to an object that is backed by a Go value.
+// Overlay contains the properties that a script has added to an object. The object is backed by a Go value, which has
+// the other properties.
 type Overlay struct {
 	Names  []string
 	Values map[string]goja.Value

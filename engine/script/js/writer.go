@@ -153,8 +153,8 @@ func (w *Writer) writeObject(o *goja.Object) bool {
 	return w.writePlain(o)
 }
 
-// writeDate appends a date in the format of toISOString. It returns false if the year is negative or has more than
-// four digits.
+// writeDate appends a date in the format of toISOString. For a year that is negative or has more than four digits, it
+// writes nothing and returns false.
 func (w *Writer) writeDate(t time.Time) bool {
 	i := engine.InstantOf(t)
 	if y := i.Time().Year(); y < 0 || y > 9999 {

@@ -204,8 +204,8 @@ func (c *chain) skipTo(end string) {
 	c.at = len(c.text) + 1
 }
 
-// skipWord skips a name, a number or a keyword. If the last token was a word too, it counts an operator, because one
-// of the words may be an operator such as in, or may start a nested statement.
+// skipWord skips a name, a number or a keyword. Two words in a row count as an operator: one of them may be an
+// operator such as in, or may begin a nested statement.
 func (c *chain) skipWord() {
 	for c.at < len(c.text) && wordByte(c.text[c.at]) {
 		c.at++

@@ -31,9 +31,9 @@ type rawMap struct {
 	Mappings string   `json:"mappings"`
 }
 
-// mapOf converts text, the source map of the compiler, to the map for Output.Text. Output.Text has one line more at
-// its beginning: the head. Before the first position in the source map, there may also be code that the compiler
-// added. The result places this code in the file in.Ours.
+// mapOf converts text, the source map that the compiler returns, to the map for Output.Text. Output.Text begins with
+// the line in.Head, which the source map does not know. The compiler may also have added code at the beginning. In
+// the result, that code belongs to the file in.Ours.
 func mapOf(text []byte, in Input) (Map, error) {
 	var m rawMap
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -96,8 +96,8 @@ func inWord(c byte) bool {
 // first line.
 const firstOfOurs = "AAAC"
 
-// newMap returns a map with two sources: ours and file. mappings must be relative to firstOfOurs, which newMap adds
-// before them.
+// newMap returns a map with two sources: ours and file. It puts firstOfOurs before mappings, so the first of the
+// mappings must be relative to firstOfOurs.
 func newMap(ours, file, mappings string) (Map, error) {
 	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: firstOfOurs + mappings})
 	if err != nil {

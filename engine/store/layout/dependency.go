@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// caching lists the cached attributes that must be computed again after an item of a class was written: those of the
-// item itself, and those of other items, which are found by following paths from the item.
+// caching lists the cached attributes that must be computed again after a write of an item. Cached are attributes of
+// the item itself. Dependencies lead to other items with such attributes.
 type caching struct {
 	Cached       []*engine.Property // cached attributes of the class
 	Dependencies []dependency
@@ -30,7 +30,7 @@ func (p *Plan) NeedsRecache() bool { return len(p.Caching.Cached) > 0 || p.Affec
 // the values that the item had before.
 func (p *Plan) AffectsOthers() bool { return len(p.Caching.Dependencies) > 0 }
 
-// layOutCaching sets the fields of all plans that concern calculated attributes. It ignores a path that does not exist,
+// layOutCaching sets the fields for calculated attributes in all plans. It ignores a path that does not exist,
 // because the reader of the class files has reported it.
 func (s *Layout) layOutCaching() {
 	s.RowsRead = engine.RowsRead(s.cfg.Classes)

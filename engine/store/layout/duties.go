@@ -118,8 +118,8 @@ func (s *Layout) layOutDuties() {
 	}
 }
 
-// layOutPointers records the references of class c in the tables of their targets, and the collections of c in the
-// tables of both sides.
+// layOutPointers records the references and the collections of class c as pointers. A reference becomes a pointer of
+// the target's table. A collection in a table of links becomes a pointer of the tables of both sides.
 func (s *Layout) layOutPointers(t *Table, c *engine.Class, bound map[string]bool) {
 	for _, p := range c.Properties {
 		if p.Target == nil || s.Plans[p.Target] == nil {

@@ -60,8 +60,9 @@ func (n LinkNames) Of(p *engine.Property) *Links {
 	return l
 }
 
-// plainLinks returns the plain name of the table of an n:m collection (see named). mirrored is true if the table is
-// named after the collection of the other side.
+// plainLinks returns the name that the table of an n:m collection should have (see named). If two collections mirror
+// each other, the table is named after one of them; mirrored is true if that is not p but the collection of the other
+// side.
 func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	name = declarationName(p)
 	if m := p.Mirror; m != nil && declarationName(m) < name {

@@ -188,10 +188,11 @@ func (m *Memory) ForgetTable(table string) {
 	delete(m.tables, table)
 }
 
-// SearchMemory is the class name in rows that list the properties of a table with stored words for the search.
+// SearchMemory is the class name in rows about the search: there is a row for each table, and it lists the properties
+// with search words that are stored.
 const SearchMemory = "##search"
 
-// WordsRow returns the row that lists the properties of t with stored words for the search.
+// WordsRow returns the row with class name SearchMemory for table t.
 func (t *Table) WordsRow() Kept {
 	var names []string
 	for _, c := range t.Classes {

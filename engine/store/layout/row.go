@@ -77,9 +77,9 @@ func (p *Plan) InsertArrays(tr sqldb.Traits, d sqldb.Dialect, tail string) strin
 	return b.Text()
 }
 
-// UpsertTail returns the tail of an INSERT of rows, which makes it update a row whose id exists already. mask has one
-// character for each stored property: 1 if the property is updated. returned lists the columns that the statement
-// returns; nil for none.
+// UpsertTail returns the tail of an INSERT that inserts or updates rows: a row with an id that exists already is
+// updated. mask has one character for each stored property: 1 if the property is updated. returned lists the columns
+// that the statement returns; nil for none.
 func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqldb.Result) string {
 	b := sqldb.NewBuilder(tr)
 	b.Args = make([]any, rows*p.RowVariables())
@@ -120,8 +120,8 @@ func (p *Plan) RowArgs(args []any, it *engine.Item) []any {
 	return args
 }
 
-// OrNull returns nil for an empty system column, because reading an empty text costs more than
-// reading a null.
+// OrNull returns nil for the value "" of a system column, and s for any other value. An empty text is stored as null,
+// because a null is faster to read.
 func OrNull(s string) any {
 	if s == "" {
 		return nil

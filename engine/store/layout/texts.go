@@ -76,7 +76,7 @@ func (st *Texts) setResults(p *Plan, tr sqldb.Traits) {
 	st.Listed = sqldb.NewResult(tr, fields)
 }
 
-// withKey appends the condition that finds one item by its key.
+// withKey returns a statement that begins with head and finds one item by its key.
 func (p *Plan) withKey(tr sqldb.Traits, head string) string {
 	b := sqldb.NewBuilder(tr)
 	b.Add(head)

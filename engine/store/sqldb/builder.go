@@ -100,8 +100,8 @@ func Encode(v any) any {
 	return v
 }
 
-// IsConverted reports whether the database returns values of type t as another Go type than engine.Values holds. Decode
-// must then convert them.
+// IsConverted reports whether the database returns values of type t as another Go type than engine.Values should
+// have. If so, Decode must convert the values.
 func IsConverted(t engine.PropertyType) bool {
 	switch t {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:

@@ -83,11 +83,11 @@ type Traits struct {
 	Flushes      bool   // if Batch is above 1: each commit waits for the disk, so it pays to wait for a large batch
 	Copy         int    // minimum number of new rows of one class for which COPY is used, because it is faster than INSERT; 0 if there is no COPY
 	MaxName      int    // maximum number of bytes in the name of a table, column or index; 0 for no limit
-	Lock         string // ends a SELECT of rows that the transaction will change without changing their keys; other transactions may refer to these rows meanwhile (see LockKey)
+	Lock         string // ends a SELECT of rows that the transaction will change, but not their keys; others may still lock these rows with LockKey
 	LockGone     string // ends a SELECT of rows that the transaction will delete or give other keys
 	TimeLimit    string // if a number of milliseconds is appended, this statement limits the duration of each later statement of the connection; "" if not supported
 	Savepoint    bool   // a failed statement makes the whole transaction fail, unless a savepoint was set before it
-	Label        string // format of a result column with an alias that makes the column cheap to describe, or ""
+	Label        string // format that gives a result column an alias, which makes the column cheap to describe; or ""
 	Pack         string // format that joins text columns, each formatted with PackText, into one result column (see Result), or ""
 	PackText     string // format of a column as an argument of Pack
 	RowNumber    string // follows the placeholder of a row number in a comparison such as (a, "#seq") > (?, ?), so that an index can serve the comparison

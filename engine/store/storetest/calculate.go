@@ -24,7 +24,7 @@ func SetFormulas(c *engine.Class, pairs ...string) {
 	}
 }
 
-// Cached declares that the values of a calculated property are stored. Pass it to Prop.
+// Cached makes a calculated property cached: its values are stored. Pass it to Prop.
 func Cached(p *engine.Property) { p.Cached = true }
 
 // lands has countries with cities, which have districts. Cached attributes of a country are computed from its cities,

@@ -38,7 +38,7 @@ func (r *Rules) Hides(may engine.Permission, p *engine.Property) bool {
 	return r.hidden[p.Definition+"."+p.Name].Has(may)
 }
 
-// Only restricts permissions: the account has them only for items of class c that satisfy f.
+// Only restricts the permissions may: the account has them only for those items of class c that satisfy f.
 func (r *Rules) Only(f *engine.Filter, c *engine.Class, may ...engine.Permission) *Rules {
 	if r.rows == nil {
 		r.rows = map[rule]*engine.Filter{}

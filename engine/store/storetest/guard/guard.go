@@ -96,8 +96,8 @@ func openOffice(t *testing.T, open storetest.Open) *office {
 	return o
 }
 
-// guardRules lists conditions of different kinds that restrict the matters that an account may read, and the ids of the
-// matters that satisfy them.
+// guardRules lists different kinds of conditions. Each restricts the matters that an account may read; want has the
+// ids of the matters that satisfy it.
 var guardRules = []struct {
 	name, want string
 	rule       func(t *testing.T, o *office) *engine.Filter

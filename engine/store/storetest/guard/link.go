@@ -32,7 +32,8 @@ func guardNested(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "matters", storetest.ListIDs(t, o, storetest.All(o.matter)), []string{"0", "1", "2", "3", "4", "5", "new"})
 }
 
-// guardPointing writes references to items that the account may not read, and to missing items.
+// guardPointing writes references. Their values are ids of items that the account may not read, and ids that no item
+// has.
 func guardPointing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	own := storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`)

@@ -192,7 +192,8 @@ func guardTakenIDs(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "items", storetest.ListIDs(t, o, storetest.All(c)), []string{"new", "hidden"})
 }
 
-// guardTakenValues tries to give items the unique values of items that the account may not read, like guardTakenIDs.
+// guardTakenValues is like guardTakenIDs, for unique values instead of ids: it tries to give items values that items
+// have which the account may not read.
 func guardTakenValues(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("code", engine.String, storetest.Unique))
 	storetest.Link(c)
