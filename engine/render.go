@@ -95,8 +95,8 @@ const MaxAnswer = 64 << 20
 // AppendJSON appends the item with the members and in the order of the service crud: _creator and _editor if they are
 // known, _id, __string, __class, __classTitle, then the properties, without passwords and hidden attributes. A
 // reference is written as an id, unless its item is loaded with Shown: then the item is written in full. An item is
-// never written inside itself. When b has more than
-// MaxAnswer bytes, items are no longer written in full, so the caller must not send the result.
+// never written inside itself. When b has more than MaxAnswer bytes, items are no longer written in full, so the
+// caller must not send the result.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
 // AppendFields appends the item like AppendJSON, with only the attributes of a projection.

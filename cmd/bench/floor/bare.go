@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// addBare adds handlers that do in Go what the scripts do, so that the benchmark can compare both.
+// addBare adds handlers in Go with the same answers as the scripts, so that the benchmark can compare both.
 func addBare(ctx context.Context, r *mux.Router, n *notes) {
 	r.HandleFunc("/rest/bare/hello", func(w http.ResponseWriter, q *http.Request) {
 		writeAnswer(w, map[string]string{"message": "hello, " + q.URL.Query().Get("name")}, nil)
