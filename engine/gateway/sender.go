@@ -41,8 +41,7 @@ type sender struct {
 	until   time.Time // time of the next attempt after failed, protected by turn
 }
 
-// token is a fetched token. It may be replaced when the target rejects it, if
-// it is not younger than wait.
+// token is a fetched token. When the target rejects it, it may be replaced only if its age is at least wait.
 type token struct {
 	secret string
 	at     time.Time

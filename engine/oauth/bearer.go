@@ -24,8 +24,8 @@ type bearer struct {
 	busy                   chan struct{} // held during a comparison
 }
 
-// Forget removes an account from the cache. Call it when the account changes:
-// the next request reads its grants again.
+// Forget removes access tokens from the cache: the tokens that stand for the account, and the tokens that it got as a
+// client. Call it when the account changes. The next request with such a token reads its grant again.
 func (p *Provider) Forget(account string) {
 	p.bearers.Forget(func(b *bearer) bool { return b.account == account || b.client == account })
 }

@@ -1,7 +1,7 @@
-// Package oauth is the OAuth2 provider: the pages and endpoints of authorization (RFC 6749 with
-// PKCE, revocation, introspection and metadata), its clients, and mode oauth of services. It
-// stores grants as items of system classes through an engine.Repository. It uses accounts,
-// passwords and sessions through the interfaces of Config.
+// Package oauth is the OAuth2 provider. It serves the pages and endpoints of authorization (RFC 6749 with PKCE,
+// revocation, introspection and metadata), manages the clients, and checks access tokens for services with the mode
+// oauth. It stores grants as items of system classes through an engine.Repository. It uses accounts, passwords and
+// sessions through the interfaces of Config.
 //
 // Reading order: oauth.go (Provider), client.go and configured.go (clients), authorize.go and
 // consent.go (the consent of a user), token.go and exchange.go (tokens for codes and refresh

@@ -19,13 +19,15 @@ const (
 	maxPatterns    = 32   // regular expressions of a filter: each of them reads the whole text
 )
 
-// ParseFilter reads a condition in either filter language; both can be mixed: function
-// style {"eq":["$name",1]}, Mongo style {"name":{"$eq":1}}, or a list of conditions as in
-// class files (see conditionList). A key that names a condition and holds an array is
-// function style. Keys that begin with $ are Mongo operators. Any other key must be a
-// path. Several keys are joined by and. Literals are cast to the type of the value that
-// they are compared with. now is the value of "now" and "today"; if it is zero, they mean
-// the time of each query. The error is Invalid.
+// ParseFilter reads a condition of a client. There are three forms, which can be mixed:
+//   - function style: {"eq":["$name",1]}
+//   - Mongo style: {"name":{"$eq":1}}
+//   - a list of conditions as in class files (see conditionList)
+//
+// In an object, a key that names a condition and holds an array is function style, a key that begins with $ is a
+// Mongo operator, and any other key must be a path. Several keys are joined by and. Literals are cast to the type of
+// the value that they are compared with. now is the value of "now" and "today"; if it is zero, they mean the time of
+// each query. The error is Invalid.
 func ParseFilter(c *engine.Class, v any, now time.Time) (*engine.Filter, error) {
 	return parser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
 }
@@ -49,10 +51,10 @@ func ParseAccountFilter(c *engine.Class, v any, variable func(name string) (valu
 	return parser{class: c, own: c, variable: variable, unset: unset, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
-// ParseMemberFilter reads the conditions of a class file on the members of a collection
-// that class owner has. c is the class of the members. In a list of conditions, $name
-// stands for an attribute of the owner, and the filter is Owned. Attributes that do not
-// exist or cannot be compared count as null; missing lists them.
+// ParseMemberFilter reads the conditions with which a class file selects the members of a collection. owner is the
+// class that has the collection, and c the class of the members. In a list of conditions, $name stands for an
+// attribute of the owner, and the filter is then Owned. Attributes that do not exist or cannot be compared count as
+// null; missing lists the errors about them.
 func ParseMemberFilter(c, owner *engine.Class, v any) (f *engine.Filter, missing []error, err error) {
 	p := parser{class: c, owner: owner, missing: &missing, nodes: new(int), patterns: new(int)}
 	f, err = p.parse(v)

@@ -10,9 +10,9 @@ import (
 // MaxNames is the maximum number of subjects in one condition.
 const MaxNames = 500
 
-// NamesOneOf returns the filter for items of c in which the attribute at the end of
-// path is one of the subjects, or refers to an item with such an id. The path may
-// lead through references and collections. The error is Invalid.
+// NamesOneOf returns a filter for items of c by an attribute that names subjects, such as accounts. path leads to the
+// attribute, maybe through references and collections. The filter matches items if the value of the attribute is one
+// of the subjects or, for a reference, if the id of its target is. The error is Invalid.
 func NamesOneOf(c *engine.Class, path string, subjects []any) (*engine.Filter, error) {
 	return ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
 }

@@ -29,8 +29,8 @@ func (p operandParser) findAttribute(c *engine.Class, dotted string) (operand, e
 	return o, err
 }
 
-// noteMissing adds err, which says that an attribute does not exist, to p.missing once. It
-// returns null as the value of the attribute.
+// noteMissing adds err to p.missing, unless the same error is there already. err is the error for an attribute that
+// does not exist. The result is null, as which the attribute counts.
 func (p operandParser) noteMissing(err error) operand {
 	known := func(e error) bool { return e.Error() == err.Error() }
 	if !slices.ContainsFunc(*p.missing, known) {

@@ -119,8 +119,8 @@ func (e *edition) retire(other *edition) {
 	}
 }
 
-// openStore uses the store that was opened with the database. For a later edition, it opens another
-// store on the same database, for the new classes.
+// openStore sets the store of the edition. The first edition uses the store that was opened with the database. A
+// later edition opens another store on the same database, for its own classes.
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	e.store = e.db.Store
 	if before != nil {

@@ -40,8 +40,8 @@ func listenOn(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// waitForBytes is the maximum time for which a request waits for memory. It does not hold a
-// database connection while it waits.
+// waitForBytes is the maximum time for which a request waits for memory. While it waits, it holds no database
+// connection.
 const waitForBytes = 10 * time.Second
 
 func newBytes(name string, b deploy.Bytes) *share.Pool {

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/service"
 )
 
-// loadApp reads an application and checks the options of its built-in services. So mistakes in them
-// are reported with all other mistakes, before the database is created.
+// loadApp reads an application and checks the options of its built-in services. The options are checked here, before
+// the database is created, so that mistakes in them are reported together with all other mistakes.
 func loadApp(file string, modules map[string]service.Module, strict bool) (*appdata.App, error) {
 	a, err := appdata.Load(file, knownNames(modules), strict)
 	if a.Meta == nil {

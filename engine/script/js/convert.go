@@ -363,8 +363,8 @@ func DescribeValue(v goja.Value) string {
 }
 
 // indexesFirst returns fields in the order in which JavaScript lists properties: first the names that are array
-// indexes, in ascending order, then the others in the given order. Otherwise, goja would sort the properties when a
-// script first lists them. That takes quadratic time and cannot be interrupted.
+// indexes, in ascending order, then the others in the given order. If an object had another order, goja would sort
+// its properties when a script first lists them. That takes quadratic time and cannot be interrupted.
 func indexesFirst(fields engine.Fields) engine.Fields {
 	n := 0
 	for _, f := range fields {

@@ -11,8 +11,8 @@ type LazyArray struct {
 	made    *uint64              // counts the elements that were made
 }
 
-// NewLazyArray returns an array of size elements. build makes the element i; *made is incremented for each element
-// that is made. Scripts can extend the array up to limit elements.
+// NewLazyArray returns an array of size elements. build makes the element i, and each call of build adds 1 to *made.
+// Scripts can extend the array up to limit elements.
 func NewLazyArray(size, limit int, made *uint64, build func(int) goja.Value) LazyArray {
 	return LazyArray{size: size, build: build, limit: limit, made: made}
 }

@@ -14,7 +14,7 @@ type Limits struct {
 	Wall        time.Duration // duration of one call, default 30 s; if it is exceeded, the service answers 504
 	Load        time.Duration // CPU time for loading, default 1 s; an async _route may wait five times as long
 	CallStack   int           // nested calls, default 1000
-	VMs         int           // VMs of the service, default twice the number of processors and at least 4; 64 if each VM takes one call at a time
+	VMs         int           // VMs of the service, default twice the number of processors and at least 4; default 64 if each VM takes one call at a time
 	InFlight    int           // calls that share a VM, default 128
 	Queue       int           // calls that wait for a VM, default 1024; if there are more, they get 503
 	Transaction time.Duration // duration of dataRepo.transaction without the time in the queue, default 5 s

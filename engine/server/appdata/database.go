@@ -213,8 +213,7 @@ func HasEnrichment(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Pro
 const SchemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
 then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
-// commandWait is the maximum time for which a command waits if a server is writing to the SQLite
-// file.
+// commandWait is how long a command waits at most while a server is writing to the SQLite file.
 const commandWait = time.Minute
 
 // Connect opens a SQLite or PostgreSQL database. file is the SQLite file. For PostgreSQL it is a

@@ -32,8 +32,8 @@ func (col *Column) isVariable() bool {
 	return col.Type.Textual() || col.Type.JSON() || col.Type == engine.DecimalNum
 }
 
-// isBounded reports whether col has an index of its own that limits the length of its texts. A text of several lines
-// has an index only if it is unique.
+// isBounded reports whether the column has an index of its own, so that its texts must be short enough for an index
+// entry. A column with texts of several lines (Text, HTML or JSON) has such an index only if it is unique.
 func (col *Column) isBounded() bool {
 	if !col.Type.Textual() && !col.Type.JSON() {
 		return false

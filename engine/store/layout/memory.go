@@ -169,8 +169,8 @@ func (m *Memory) FindTable(name string) remembered {
 	return remembered{}
 }
 
-// FindColumn returns the type and the kind of index of a column that exists in a table. indexes is "?" if all
-// properties of the column were removed. there is false if the column does not exist.
+// FindColumn returns what the memory records about a column of a table: its type and the kind of its index. If all
+// properties that used the column were removed, indexes is "?". If the column does not exist, there is false.
 func (m *Memory) FindColumn(table, name string) (kind, indexes string, there bool) {
 	k, there := m.FindTable(table).columns[name]
 	if k.Gone {

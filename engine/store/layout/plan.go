@@ -28,8 +28,8 @@ const (
 	IDColumn      = "#id" // only in tables with a key of several properties
 )
 
-// Positions of the system columns in the result of a statement. The properties follow. The class is present only if the
-// class of the plan has descendants.
+// Positions of the system columns in the rows that a statement returns. The columns of the properties follow. The
+// class is in the row only if the class of the plan has descendants; otherwise the properties begin at its position.
 const (
 	AtRev = iota
 	atVersion

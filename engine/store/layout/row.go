@@ -102,7 +102,8 @@ func (p *Plan) UpsertTail(tr sqldb.Traits, rows int, mask string, returned *sqld
 	return b.Text()
 }
 
-// CanUpsert reports whether one statement can save an item of the class, no matter if the item exists.
+// CanUpsert reports whether a single statement can save an item of the class, as an insert if the item is new and as
+// an update if it exists.
 func (p *Plan) CanUpsert() bool {
 	d := &p.Duties
 	return p.Shapes == nil && p.ClassCondition() == "" && !p.Caching.Watched && !d.Late && d.change == nil && d.Creator == nil && d.Editor == nil

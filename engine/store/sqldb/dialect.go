@@ -79,7 +79,7 @@ type Traits struct {
 	Begin        string // begins a transaction that will write
 	Snapshot     string // begins a read-only transaction: all its statements see the state that its first statement sees
 	Writers      int    // number of concurrent connections that write
-	Batch        int    // maximum number of transactions in one commit; if it is 1, each has its own commit and ends with its context
+	Batch        int    // maximum number of transactions that are committed together; if it is 1, each is committed by itself, and its statements end with its context
 	Flushes      bool   // if Batch is above 1: each commit waits for the disk, so it pays to wait for a large batch
 	Copy         int    // minimum number of new rows of one class for which COPY is used, because it is faster than INSERT; 0 if there is no COPY
 	MaxName      int    // maximum number of bytes in the name of a table, column or index; 0 for no limit

@@ -224,8 +224,9 @@ func guardCachedErrors(t *testing.T, open storetest.Open) {
 	storetest.CheckDenied(t, "in a save", storetest.TrySave(t, r, storetest.NewRecord(card, "2", "who", "2")))
 }
 
-// guardCachedOwn writes items with a cached attribute that cannot be computed from the item itself. The error should
-// name the item and the attribute even if the account may not read the class.
+// guardCachedOwn writes items with values from which a cached attribute cannot be computed, although the formula
+// reads only the item itself. The error should name the item and the attribute, even if the account may not read the
+// class.
 func guardCachedOwn(t *testing.T, open storetest.Open) {
 	card := storetest.NewClass("card", storetest.Prop("id", engine.String), storetest.Prop("pattern", engine.String), storetest.Prop("fits", engine.Boolean, storetest.Cached))
 	storetest.SetFormulas(card, "fits", `like($id, $pattern)`)

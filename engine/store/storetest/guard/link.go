@@ -145,7 +145,7 @@ func guardBack(t *testing.T, open storetest.Open) {
 	pages("4", "2a", "4a", "4b")
 }
 
-// guardComposite writes references and links to items with keys of several properties.
+// guardComposite writes references and links to items that have keys of several properties.
 func guardComposite(t *testing.T, open storetest.Open) {
 	seat := storetest.NewClass("seat", storetest.Prop("row", engine.Int), storetest.Prop("no", engine.String), storetest.Prop("owner", engine.String))
 	seat.Key = []string{"row", "no"}

@@ -218,7 +218,7 @@ func guardTakenValues(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "code", storetest.Get(t, o, c, "hidden").Get("code"), "taken")
 }
 
-// guardTakenSeveral violates several unique indexes at once.
+// guardTakenSeveral makes writes that violate several unique indexes, so that several hidden items are in the way.
 func guardTakenSeveral(t *testing.T, open storetest.Open) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String), storetest.Prop("x", engine.Int, storetest.Unique), storetest.Prop("y", engine.Int, storetest.Unique))
 	storetest.Link(c)

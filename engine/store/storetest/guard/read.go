@@ -144,7 +144,8 @@ func guardLoads(t *testing.T, open storetest.Open) {
 	})
 }
 
-// guardComputed reads display strings and calculated attributes that depend on hidden items.
+// guardComputed reads display strings and calculated attributes that depend on hidden items. They should be computed
+// as if the hidden items did not exist.
 func guardComputed(t *testing.T, open storetest.Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r storetest.Guarded, may func(string) bool) {
 		err := r.List(t.Context(), storetest.All(o.page), func(it *engine.Item) error {
@@ -286,7 +287,7 @@ func guardSearch(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "contained in another", len(storetest.ListIDs(t, pages, &engine.Query{Class: o.page, Search: "PAG", Count: -1})), 11)
 }
 
-// guardBlank checks that attributes are not computed from hidden values.
+// guardBlank checks that hidden values count as null when attributes are computed from them.
 func guardBlank(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	storetest.CheckSame(t, "shown", storetest.Get(t, o, o.dept, "d1").Get("all"), "hush0?")
@@ -308,7 +309,8 @@ func guardBlank(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "first attribute of a class without references", storetest.Get(t, r, card, "secret").Get("text"), "/Ann")
 }
 
-// guardLookups reads attributes that are computed from items which the formula finds by a query, not by a path.
+// guardLookups reads attributes with formulas that find items by a query, not by a path. Items that the account may
+// not read should not be found.
 func guardLookups(t *testing.T, open storetest.Open) {
 	l := storetest.OpenLands(t, open)
 	for id := range int64(3) {
@@ -331,7 +333,8 @@ func guardLookups(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "counted for all", storetest.Get(t, l, l.City, "1").Get("count"), int64(4))
 }
 
-// guardOrdered loads a collection with a condition and a sort order that use a hidden attribute.
+// guardOrdered loads collections with a condition or a sort order that uses a hidden attribute. The attribute should
+// count as null.
 func guardOrdered(t *testing.T, open storetest.Open) {
 	w := storetest.NewWorld()
 	staff := w.Person.Property("staff")
@@ -351,7 +354,8 @@ func guardOrdered(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as added", storetest.ListMembers(t, r, w.Town, "t1", "people"), []string{"Ann", "Bob", "Cid", "Dan"})
 }
 
-// guardMissing reads items that the account may not read, and missing items.
+// guardMissing reads items that the account may not read, and items that do not exist. The error should be the same,
+// so that the account cannot distinguish them.
 func guardMissing(t *testing.T, open storetest.Open) {
 	o := openOffice(t, open)
 	r := storetest.WithGuard(o, new(storetest.Rules).Only(storetest.ParseFilter(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayRead))

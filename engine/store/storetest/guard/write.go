@@ -300,7 +300,7 @@ func guardGiven(t *testing.T, open storetest.Open) {
 	storetest.CheckSame(t, "as before", storetest.Get(t, o, o.matter, "0").Get("secret"), "hush0")
 }
 
-// guardErrors writes values that violate a rule together with hidden data.
+// guardErrors writes unique values that hidden items have already. The error should not disclose these items.
 func guardErrors(t *testing.T, open storetest.Open) {
 	c := storetest.NoteClass()
 	o := open(t, []*engine.Class{c})
