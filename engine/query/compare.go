@@ -97,8 +97,8 @@ func (o operand) cast(v any) (value any, ok bool, err error) {
 	return value, err == nil, err
 }
 
-// compareValue returns a filter that compares an operand with a literal. If no item can have the value, such as an id of
-// another form, eq matches no item, ne matches all items, and a comparison of order is refused.
+// compareValue returns a filter that compares an operand with a literal. If no item can have the value, such as an id
+// of another form, eq matches no item, ne matches all items, and a comparison of order is refused.
 func compareValue(op engine.Op, left operand, v any) (*engine.Filter, error) {
 	t := left.expr.Type
 	equality := op == engine.OpEq || op == engine.OpNe

@@ -19,7 +19,7 @@ const (
 	maxPatterns    = 32   // regular expressions of a filter: each of them reads the whole text
 )
 
-// ParseFilter reads a condition of a client. There are three forms, which can be mixed:
+// ParseFilter reads a condition. There are three forms, which can be mixed:
 //   - function style: {"eq":["$name",1]}
 //   - Mongo style: {"name":{"$eq":1}}
 //   - a list of conditions as in class files (see conditionList)
