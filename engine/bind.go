@@ -169,7 +169,8 @@ func (s *scope) bindProperty(p *Property, in any) error {
 	return nil
 }
 
-// castInput casts in to a value of the property. Input for files becomes an upload.
+// castInput converts the input of a client to a value of the property. If the property has files, the result is an
+// upload, or nil for null.
 func (p *Property) castInput(in any) (any, error) {
 	if !p.Type.IsFile() || in == nil {
 		return p.Cast(in)

@@ -18,8 +18,9 @@ type Expr struct {
 	Digits int // for numbers: the maximum number of digits before and after the point
 }
 
-// The operators of expressions. OpOwner, which is declared with the operators of filters, is an expression too: it
-// stands for the value of Path in the item that has the collection. Filter.ForOwner replaces it by an OpValue.
+// The operators of expressions. OpOwner, which is declared with the operators of filters, is an operator of expressions
+// too. It occurs only in filters for the members of a collection. There it stands for the value of Path in the owner,
+// which is the item that has the collection. Filter.ForOwner replaces it by an OpValue.
 const (
 	OpPath   Op = "path"
 	OpValue  Op = "value"

@@ -16,8 +16,9 @@ import (
 // Values must be cast already (Class.Bind). Passwords are plain text in the input and hashed in the
 // result. The repository may keep and change the values that it gets.
 type Repository interface {
-	// Get returns the item with that id, of class c or of a descendant, with the Needs of its class
-	// and with load. The error is NotFound if there is none.
+	// Get returns the item of class c, or of a descendant of c, with this id. It also loads the
+	// references and collections in load, and those that the computed values of the item need
+	// (Class.Needs). The error is NotFound if there is no such item.
 	Get(ctx context.Context, c *Class, id string, load ...*Load) (*Item, error)
 
 	// List calls visit for each item that matches q, in q's order. The item is valid only during the

@@ -159,9 +159,9 @@ func ifMatch(r *service.Request) *engine.Match {
 	return m
 }
 
-// wantNone handles If-None-Match: * (RFC 9110 section 13.1.2), which requires that the object does
-// not exist. It returns an error in any case, since an object that does not exist cannot be changed
-// or deleted. Without this header it returns nil.
+// wantNone handles the header If-None-Match: * of a change or deletion (RFC 9110 section 13.1.2).
+// Without this header, it returns nil. With it, the request always fails: if the object exists, the
+// header excludes it, and if not, there is no object to change or delete.
 func (s *crud) wantNone(ctx context.Context, r *service.Request, c *engine.Class) error {
 	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
 		return nil

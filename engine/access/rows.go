@@ -128,8 +128,8 @@ func (p *profile) exactCondition(may engine.Permission, c *engine.Class, changed
 	return engine.Either(ofIDs(c, ids), given)
 }
 
-// itemCondition returns the part of the condition that depends on the values of the
-// items: the roles and stages.
+// itemCondition returns the condition under which an item itself gives the account the permission: by a role that
+// the item gives (see RoleMap), or by its stage in a workflow (see Stages).
 func (p *profile) itemCondition(may engine.Permission, c *engine.Class) *engine.Filter {
 	if !p.limit.Has(may) {
 		return engine.Never()

@@ -73,9 +73,10 @@ func sizeOf(at engine.Position) (n int) {
 	return n
 }
 
-// landmarks returns the items that a cursor for the end of a page names. The position is found by the first of them
-// that is unchanged (see engine.Position). The order is: the last item of the page; the item after the page; the
-// other items of the page, from its end to its beginning; and if the page is short, landmarks of the previous page.
+// landmarks returns the landmarks for a cursor that marks the end of a page. The next page begins at the first landmark
+// whose item is unchanged (see engine.Position). They are in this order: the last item of the page; the item after the
+// page, if there is one; the other items of the page, from the last to the first; and if these are fewer than
+// CursorItems, landmarks from the cursor of the request (q.After).
 func landmarks(q *engine.Query, page []engine.Position, next *engine.Position) (all []engine.Landmark) {
 	last := len(page) - 1
 	all = append(all, engine.Landmark{Sequence: page[last].Sequence, Digest: DigestOf(page[last])})

@@ -237,8 +237,9 @@ func (d *deletion) journalItems(items []*engine.Item) error {
 	return sv.journaling.keepRecords()
 }
 
-// deleteLinks runs a statement that deletes the links to deleted items. p is the column that contained the keys of
-// these items. The items at the other end of the links have lost a member, which deleteLinks journals.
+// deleteLinks runs b, which deletes the rows of a table of links that refer to deleted items. p.Column is the column
+// with the ids of the deleted items. The items in the other column have lost members of their collection p.Collection;
+// if their class has a journal, deleteLinks journals that as a change of the collection.
 func (d *deletion) deleteLinks(b *sqldb.Builder, p layout.Pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if d.store.cfg.Journal == nil || p.Collection == nil || !slices.ContainsFunc(p.Holders.Classes, kept) {

@@ -23,12 +23,12 @@ type Dumper struct {
 // New returns a Dumper.
 func New(pool *conns.Pool, l *layout.Layout) *Dumper { return &Dumper{pool, l} }
 
-// Dump calls visit for the stored items of a root class and its descendants. Passwords are hashes, relations are not
-// loaded and formulas are not computed. Each item has a row number, and later items have greater numbers. Dump visits
-// the items in this order: at most count items with row numbers above after, which is 0 for the start. last is the row
-// number of the last visited item, to be passed as after to the next call, or 0 if there are no more items. The item is
-// valid only during the call of visit, which should clone the item to retain it. Do not use Dump for requests of
-// clients.
+// Dump calls visit for the stored items of a root class and its descendants, in the order of their row numbers; later
+// items have greater numbers. Passwords are hashes, relations are not loaded and formulas are not computed. Dump visits
+// at most count items, with row numbers greater than after, which is 0 for the start. last is the row number of the
+// last visited item; pass it as after to the next call. It is 0 if no item was visited, which means that there are no
+// more. The item is valid only during the call of visit, which should clone the item to retain it. Do not use Dump for
+// requests of clients.
 func (d *Dumper) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	p, err := d.layout.PlanOf(root)
 	if err != nil {

@@ -26,7 +26,9 @@ type Field struct {
 	Text   bool
 }
 
-// Limits of the SQL that SQLite can parse: the number of packed texts, and of the arguments of one function call.
+// These limits keep the SQL within what SQLite can parse. maxPacked is the maximum number of texts that a statement
+// packs into one column (see Result); further texts have a column each. MaxArguments is the maximum number of columns
+// in one call of a function.
 const (
 	maxPacked    = 240
 	MaxArguments = 60

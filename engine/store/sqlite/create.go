@@ -9,8 +9,8 @@ import (
 // startAside). For fewer statements, setting rows aside costs more time than it saves.
 const fewStatements = 50
 
-// asideEvery is the number of statements after which createTables again sets the new rows of sqlite_schema aside
-// (see startAside).
+// asideEvery is the maximum number of statements that createTables runs before it sets the rows of sqlite_schema aside
+// again (see startAside).
 const asideEvery = 100
 
 // SQLite searches the whole list of tables and indexes, sqlite_schema, after each statement that adds to it. The time

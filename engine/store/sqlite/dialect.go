@@ -38,8 +38,9 @@ func (d dialect) Traits() sqldb.Traits {
 		// Each column costs three calls into the database, and each call locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
-		// The row number ends every index, but it has no collation of its own. If a comparison with it has a collation,
-		// SQLite uses the row number in the index; otherwise it uses only the columns before it.
+		// SQLite appends the row number to every index, so an index of a can serve the condition (a, "#seq") > (?, ?).
+		// But SQLite uses the index for both only if the comparison of "#seq" has a collation. Otherwise it searches the
+		// index by a alone.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
 		Create:    createTables,

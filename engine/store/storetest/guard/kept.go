@@ -14,8 +14,9 @@ var guardKeptTests = []storetest.Test{
 	{Name: "kept values of formulas after writes", Run: guardKeptWrites},
 }
 
-// keeper has teams. The formula of their attribute words cannot be compiled, so its stored values are kept
-// (engine.KeepValue). Other attributes are computed from words.
+// keeper is a repository with classes for tests of kept values. The attribute "words" of team has the formula
+// engine.KeepValue, as if its formula could not be compiled, so its stored values are kept. Other attributes of team
+// and desk are computed from "words".
 type keeper struct {
 	engine.Repository
 	team, squad, desk, box *engine.Class

@@ -140,7 +140,8 @@ func journalAll(t *testing.T, open storetest.Open) {
 	}
 	storetest.Save(t, d, many...)
 	d.newRecords(t)
-	// A changed item no longer satisfies the filter. UpdateAll should still change the items of its remaining parts.
+	// UpdateAll changes so many items in several parts. A changed item no longer satisfies the filter. UpdateAll should
+	// nevertheless change all items that satisfied it at the beginning, those of the later parts too.
 	if n, err := d.UpdateAll(t.Context(), storetest.Where(c, engine.OpGt, "rank", int64(9)), storetest.NewValues(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
