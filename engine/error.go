@@ -156,8 +156,10 @@ func Nearest(name string, known []string) string {
 	if len(wanted) > 100 {
 		return ""
 	}
-	stem, _, _ := strings.Cut(name, "@") // a namespace is usually right, so it does not count
-	best, limit := "", utf8.RuneCountInString(stem)/3+1
+	best, limit := "", len(wanted)/3+1
+	if class, _, ok := strings.Cut(name, "@"); ok { // a long namespace must not make all classes similar
+		limit = min(limit, utf8.RuneCountInString(class)/2+1)
+	}
 	for _, k := range known {
 		if d := editDistance(wanted, []rune(strings.ToLower(k))); d < limit {
 			best, limit = k, d

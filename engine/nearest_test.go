@@ -8,9 +8,9 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	known := []string{"nullable", "name", "type", "dataRepo", "struct@develop-and-test"}
+	known := []string{"nullable", "name", "type", "dataRepo", "struct@develop-and-test", "house@a"}
 	for name, want := range map[string]string{
-		"nulable": "nullable", "Nullable": "nullable", "nmae": "name", "datRepo": "dataRepo", "typ": "type", "nosuch@develop-and-test": "", "strukt@develop-and-test": "struct@develop-and-test",
+		"nulable": "nullable", "Nullable": "nullable", "nmae": "name", "datRepo": "dataRepo", "typ": "type", "nosuch@develop-and-test": "", "haus@a": "house@a", "strukt@develop-and-test": "struct@develop-and-test",
 		"colour": "", "x": "", "": "", strings.Repeat("n", 200): "",
 	} {
 		if got := engine.Nearest(name, known); got != want {
