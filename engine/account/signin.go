@@ -29,8 +29,8 @@ type attempt struct {
 	counted  string // account name for counting failures: the same for all spellings of a login
 	password string
 	from     engine.Caller
-	// known is set if this password was right before. It is then no guess: it
-	// is not counted before it is checked and does not wait behind guesses.
+	// known is set if this password was right before. Then the attempt is not a guess: it is not
+	// counted before the check, and it does not wait behind guesses.
 	known bool
 }
 

@@ -90,7 +90,7 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 }
 
 // operators maps the operators of class conditions to operators of the filter language. It uses
-// those with $, since they never interpret a value as a path.
+// the operators with $, because these never interpret a value as a path.
 var operators = map[string]string{"eq": "$eq", "ne": "$ne", "lt": "$lt", "lte": "$lte", "gt": "$gt", "gte": "$gte", "in": "$in", "like": "$regex"}
 
 // conditionFilter returns the filter for the condition {attribute: [operator, v]} on items of

@@ -130,8 +130,8 @@ func (r arguments) writableClass(v goja.Value, p engine.Permission) (*engine.Cla
 	return c, engine.Allow(ctx, r.repo, c, p)
 }
 
-// readTarget reads an argument that is the name of a class or an item. It returns the view of the class, and the item
-// if there is one.
+// readTarget reads an argument that is either the name of a class, or an item. It returns the view of the class. If
+// the argument is an item, it also returns the item, otherwise nil.
 func (r arguments) readTarget(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
 		c, err = r.viewOf(i.item.Class)

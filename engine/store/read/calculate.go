@@ -171,8 +171,8 @@ func (l *Lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	return items, nil
 }
 
-// ignoreHidden returns nil for the error of a lookup that uses an attribute that is hidden from the reader. The lookup
-// then finds no items. The reader must not get the error, because the lookup is not part of its request.
+// ignoreHidden returns nil if err reports that the lookup uses an attribute hidden from the reader. The lookup then
+// finds no items. The reader must not get this error, because the lookup is not part of its request.
 func (l *Lookups) ignoreHidden(err error) error {
 	var e *engine.Error
 	if l.r.Guard != nil && errors.As(err, &e) && (e.Reason == rights.UnknownReason || e.Reason == rights.WithheldReason) {

@@ -89,8 +89,9 @@ func CounterName(t *layout.Table, p *engine.Property) string {
 	return t.Classes[0].FullName + "#" + p.Name
 }
 
-// Farthest is the greatest number given by a client that raises a counter. Greater numbers do not raise it, so no
-// client can exhaust the counter or raise it beyond 2^53, above which JavaScript reads numbers from JSON inexactly.
+// Farthest limits how far a client can raise a counter by giving a number. A number above Farthest does not raise it.
+// So no client can exhaust the counter, or raise it beyond 2^53, above which JavaScript reads numbers from JSON
+// inexactly.
 const Farthest = 1 << 52
 
 // NamedCounter returns the name under which a counter of formulas is stored. It differs from the names of all counters

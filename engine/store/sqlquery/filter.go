@@ -72,8 +72,8 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// writeCondition writes a condition that is not made of other conditions by and, or, or not. A condition on a
-// collection can still contain one on its members.
+// writeCondition writes a condition other than and, or, and not. A condition on a collection can still contain a
+// condition on its members.
 func (b *Builder) writeCondition(src *Source, f *engine.Filter) {
 	switch f.Op {
 	case engine.OpEmpty:
