@@ -199,7 +199,7 @@ func (r *configRun) addNetwork() {
 	r.add("imageStorage.memory", orDefault(c.Images.Memory, image.DefaultMemory))
 }
 
-// addScripts adds the limits of scripts, and what they may access outside the application.
+// addScripts adds the limits of scripts, and the resources outside the application that they can access.
 func (r *configRun) addScripts() {
 	c := r.config
 	l := server.ScriptLimits(c.Limits).WithDefaults()

@@ -1,6 +1,6 @@
 package main
 
-// The cases in testdata/*.txtar describe what restsrv does, one behaviour in each file. A case is a
+// The cases in testdata/*.txtar describe the behaviour of restsrv, one aspect in each file. A case is a
 // comment, followed by sections that are executed in order:
 //
 //	-- FILE --        writes FILE into the application directory, also while the server runs

@@ -81,7 +81,7 @@ type importFrom struct {
 	close  func() error
 }
 
-// findImport determines what kind of source a path is: an application directory, a data folder or a
+// findImport determines the kind of source that a path is: an application directory, a data folder or a
 // file.
 func findImport(name string) (*importFrom, error) {
 	f := &importFrom{name: name, close: func() error { return nil }}

@@ -178,7 +178,7 @@ func (k *keeper) play(what, file, code, good, bad string, load func() bool, want
 	}
 	k.write(file, text)
 	if !loaded && strings.HasPrefix(what, "reload") {
-		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the reload finds the same files, so the server logs nothing
+		_ = k.process.cmd.Process.Signal(syscall.SIGHUP) // the reload finds the same files, so the server does not log a reload
 	} else if !load() {
 		k.Fatalf("%s: the server did not reload after the mistake was corrected:\n%s", what, k.process.log())
 	}

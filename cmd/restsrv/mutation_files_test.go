@@ -371,7 +371,7 @@ func (m *mutatedApplication) expectFatal(err error) {
 	}
 }
 
-// expectPlaces checks that reports name files and say what the server does instead.
+// expectPlaces checks that reports name files and state the action of the server.
 func (m *mutatedApplication) expectPlaces(faults engine.Faults) {
 	m.Helper()
 	for _, f := range faults {

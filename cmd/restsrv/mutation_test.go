@@ -39,7 +39,7 @@ func mutateClassFiles(t *testing.T, app *testApplication) {
 	}
 	total, seed := app.mutations(), environmentNumber("RESTSRV_SEED", 1)
 	if raceDetector {
-		total = min(total, 30) // this test runs nothing concurrently
+		total = min(total, 30) // the parts of this test run one after the other
 	}
 	unchanged, err := server.LoadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
