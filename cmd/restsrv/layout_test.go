@@ -42,6 +42,7 @@ var siblings = map[string]map[string]string{
 	"engine/file":                    {"engine/quota": "limits the bytes of an account"},
 	"engine/replay":                  {"engine/quota": "limits the bytes of an account"},
 	"engine/rest":                    {"engine/page": "shows failures as pages", "engine/share": "bounds the memory of bodies and answers"},
+	"engine/script":                  {"engine/watch": "waits until a checkout of git is complete"},
 	"engine/script/exchange":         {"engine/wire": "decodes bodies with a bounded depth"},
 	"engine/script/module":           {"engine/wire": "decodes JSON files"},
 	"engine/script/sandbox":          {"engine/wire": "decodes the texts of JSON.parse with a bounded depth"},

@@ -18,6 +18,7 @@ import (
 	"restsrv/engine/script/event"
 	"restsrv/engine/script/module"
 	"restsrv/engine/service"
+	"restsrv/engine/watch"
 )
 
 // Mount makes s the active version of the service with the given name. The replacement is atomic. If Mount returns an
@@ -27,9 +28,10 @@ type Mount func(name string, s service.Service) error
 // Manager loads the script services of a server, and loads them again when their files change. If a new version
 // cannot be loaded, the previous version stays active.
 type Manager struct {
-	rt    *Runtime
-	mount Mount
-	log   *slog.Logger
+	rt       *Runtime
+	mount    Mount
+	log      *slog.Logger
+	checkout watch.Checkout
 
 	telling  sync.Mutex // held while a reload is reported, so that reports do not overlap
 	mu       sync.Mutex // protects the following fields and the fields of each managed; not held while scripts run
@@ -60,7 +62,7 @@ type lastGood struct {
 
 // NewManager returns a Manager without services. The methods of a Manager are safe for concurrent use.
 func NewManager(rt *Runtime, mount Mount) *Manager {
-	return &Manager{rt: rt, mount: mount, log: rt.log}
+	return &Manager{rt: rt, mount: mount, log: rt.log, checkout: watch.NewCheckout(rt.app.Dir)}
 }
 
 // OnReload sets a function that is called with the report of each Reload. Calls do not overlap. If no function is
@@ -371,29 +373,40 @@ func (m *Manager) reloadService(one *managed) {
 		if wait := settling - time.Since(last); wait > 0 && wait <= settling {
 			time.Sleep(wait)
 		}
-		return !f.LastChange().Equal(last) || last.After(began)
+		return !f.LastChange().Equal(last) || last.After(began) || f.IsModified()
 	})
 }
 
 // loadService loads a service and makes the version active. If that fails, it records and logs the error.
 func (m *Manager) loadService(one *managed) {
-	m.loadRetrying(one, func(f *module.Files, began time.Time) bool { return f.LastChange().After(began) })
+	m.loadRetrying(one, func(f *module.Files, began time.Time) bool { return f.LastChange().After(began) || f.IsModified() })
 }
 
 // loadRetrying loads a service for loadService or reloadService, up to maxLoads times. It loads the service again in
 // two cases. If the load fails, the function doubtful decides whether a file may have been read while it was
 // incomplete. If the load succeeds, the version may have read old content because a file changed during the load.
+//
+// A load that overlaps a checkout of git may have read files of both versions. It is repeated without counting as an
+// attempt, for at most maxCheckouts.
 func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.Time) bool) {
+	start := time.Now()
 	for attempt := 1; ; attempt++ {
+		revision := m.checkout.Await()
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
 		m.rt.lastingOf(one.Name).counters.CountReload(time.Since(began), err)
 		var failed *failedLoad
 		switch {
+		case !m.checkout.IsCurrent(revision) && time.Since(start) < maxCheckouts:
+			if err == nil {
+				g.Close()
+			}
+			attempt--
+			continue
 		case attempt == maxLoads:
 		case errors.As(err, &failed) && doubtful(failed.files, began):
 			continue
-		case err == nil && g.Service.Files.LastChange().After(began.Add(-clockLag)) && g.Service.Files.IsStale():
+		case err == nil && isOutdated(g.Service.Files, began):
 			g.Close()
 			continue
 		}
@@ -403,6 +416,14 @@ func (m *Manager) loadRetrying(one *managed, doubtful func(*module.Files, time.T
 		m.adoptVersion(one, g, err)
 		return
 	}
+}
+
+// maxCheckouts is the time after which a load that overlaps a checkout of git is used in spite of it.
+const maxCheckouts = 20 * time.Second
+
+// isOutdated reports whether the content of a file has changed since the load that began at the given time has read it.
+func isOutdated(f *module.Files, began time.Time) bool {
+	return (f.LastChange().After(began.Add(-clockLag)) || f.IsModified()) && f.IsStale()
 }
 
 // loadFallback loads a service with the content that its last good version in the previous Manager has used. It

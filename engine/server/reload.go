@@ -30,11 +30,13 @@ func (s *Server) read(before *edition) (*loadedApp, error) {
 		told = before.warnings
 	}
 	file := s.options.Application
+	checkout := watch.NewCheckout(filepath.Dir(file))
 	for attempt := 1; ; attempt++ {
+		revision := checkout.Await()
 		at := sourcesOf(file)
 		loaded, err := loadApp(file, s.modules, s.options.Strict)
 		now := sourcesOf(file)
-		if !now.same(at) && attempt < maxReadings {
+		if attempt < maxReadings && !(now.same(at) && checkout.IsCurrent(revision)) {
 			continue
 		}
 		a := &loadedApp{loaded, now.withConfigured(file, loaded.Config, knownNames(s.modules)), map[string]bool{}}

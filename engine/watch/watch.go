@@ -28,7 +28,7 @@ type Config struct {
 	Changed  func(paths []string)   // callback with absolute, sorted paths; calls never overlap
 	Log      *slog.Logger           // gets a warning if changes may be reported late; default slog.Default()
 	Debounce time.Duration          // quiet time before Changed is called, default 25 ms; half of it for a single path, four times for an empty file
-	MaxWait  time.Duration          // maximum time from a change to the call, default 250 ms
+	MaxWait  time.Duration          // maximum time from a change to the call while no other files change, default 250 ms
 	Poll     time.Duration          // interval of the comparison with the disk, default 2 s; longer if a comparison takes long
 	PollOnly bool                   // do not use events of the operating system
 }
@@ -104,6 +104,8 @@ func (w *Watcher) Close() error {
 type round struct {
 	paths    map[string]bool
 	deadline time.Time // latest time of the call of Changed; zero if there are no changes
+	latest   time.Time // latest deadline, however many files change
+	known    int       // number of paths for which the deadline was set
 	timer    *time.Timer
 	calling  chan struct{} // closed when Changed returns; nil if it is not running
 	due      bool          // Changed must be called as soon as the running call returns
@@ -170,12 +172,23 @@ func (w *Watcher) scan(r *round) time.Duration {
 	return time.Since(began)
 }
 
+// maxCopy is the maximum time from a change to the call of Changed while other
+// files continue to change, for example while a folder is copied.
+const maxCopy = 5 * time.Second
+
 // scheduleReport starts the timer for the report. It fires after the quiet
-// time, or at the deadline of r if that is earlier.
+// time, or at the deadline of r if that is earlier. The deadline moves while
+// the number of changed files grows, but not if one file changes repeatedly.
 func (w *Watcher) scheduleReport(r *round) {
 	now := time.Now()
 	if r.deadline.IsZero() {
-		r.deadline = now.Add(w.config.MaxWait)
+		r.latest = now.Add(max(maxCopy, w.config.MaxWait))
+	}
+	if len(r.paths) > r.known {
+		r.known, r.deadline = len(r.paths), now.Add(w.config.MaxWait)
+		if r.deadline.After(r.latest) {
+			r.deadline = r.latest
+		}
 	}
 	r.timer.Reset(min(w.quietTime(r), max(0, r.deadline.Sub(now))))
 }
@@ -208,7 +221,7 @@ func (w *Watcher) report(r *round) {
 		return
 	}
 	paths := slices.Sorted(maps.Keys(r.paths))
-	r.paths, r.deadline, r.calling = map[string]bool{}, time.Time{}, make(chan struct{})
+	r.paths, r.deadline, r.known, r.calling = map[string]bool{}, time.Time{}, 0, make(chan struct{})
 	returned := r.calling
 	w.done.Go(func() {
 		defer close(returned)

@@ -231,6 +231,24 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
+// TestCopy checks that a copy of many files is reported once, although it takes
+// longer than MaxWait.
+func TestCopy(t *testing.T) {
+	h := listen(t, Config{Poll: time.Hour, Debounce: 100 * time.Millisecond, MaxWait: 200 * time.Millisecond}, nil)
+	var names []string
+	for i := range 60 {
+		names = append(names, fmt.Sprintf("f%02d.js", i))
+		h.write(names[i], "1")
+		time.Sleep(10 * time.Millisecond)
+	}
+	set := <-h.sets
+	for _, name := range names {
+		if !slices.Contains(set, h.path(name)) {
+			t.Fatalf("the first report has %d files, without %s", len(set), name)
+		}
+	}
+}
+
 // TestTruncated checks that a file that is truncated and written soon after is
 // reported once, with its content, and that an empty file is reported, too.
 func TestTruncated(t *testing.T) {

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,14 +26,15 @@ type Files struct {
 	limit int // maximum size of a file in bytes
 
 	mu      sync.Mutex
-	found   map[string]*Source // by the absolute path that was asked for, with or without extension
-	visited map[string]bool    // all absolute paths that were read or looked for
-	byFile  map[string]*Source // by path relative to the application directory
+	found   map[string]*Source     // by the absolute path that was asked for, with or without extension
+	visited map[string]bool        // all absolute paths that were read or looked for
+	byFile  map[string]*Source     // by path relative to the application directory
+	states  map[string]fs.FileInfo // of the files that were read, by absolute path, from before they were read
 }
 
 // NewFiles returns an empty set of files. limit is the maximum size of a file in bytes.
 func NewFiles(app *Application, limit int) *Files {
-	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, byFile: map[string]*Source{}}
+	return &Files{app: app, limit: limit, found: map[string]*Source{}, visited: map[string]bool{}, byFile: map[string]*Source{}, states: map[string]fs.FileInfo{}}
 }
 
 // AllPaths returns the absolute paths of all files that were read or looked for.
@@ -61,6 +63,20 @@ func (f *Files) IsStale() bool {
 	for p := range f.visited {
 		real, err := filepath.EvalSymlinks(p)
 		if err == nil && !read[real] && isFile(real) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsModified reports whether a file that was read has another size, modification time or inode now, or was removed. It
+// is cheaper than IsStale, and notices files that were replaced by older ones.
+func (f *Files) IsModified() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for path, was := range f.states {
+		now, err := os.Stat(path)
+		if err != nil || !os.SameFile(was, now) || was.Size() != now.Size() || !was.ModTime().Equal(now.ModTime()) {
 			return true
 		}
 	}
@@ -172,6 +188,9 @@ func (f *Files) readFile(path, asked, from string) (*Source, error) {
 	limit := f.limit
 	if strings.Contains(real, string(filepath.Separator)+NodeModules+string(filepath.Separator)) {
 		limit *= packageShare
+	}
+	if info, err := os.Stat(real); err == nil {
+		f.states[real] = info
 	}
 	s, err := f.app.Cache.loadFile(real, filepath.ToSlash(rel), limit)
 	if err == nil {
