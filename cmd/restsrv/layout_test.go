@@ -45,6 +45,7 @@ var siblings = map[string]map[string]string{
 	"engine/script":                  {"engine/watch": "waits until a checkout of git is complete"},
 	"engine/script/exchange":         {"engine/wire": "decodes bodies with a bounded depth"},
 	"engine/script/module":           {"engine/wire": "decodes JSON files"},
+	"engine/script/platform":         {"engine/script/platform/codec": "compresses and decompresses for scripts"},
 	"engine/script/sandbox":          {"engine/wire": "decodes the texts of JSON.parse with a bounded depth"},
 	"engine/script/shared":           {"engine/wire": "decodes items that are stored"},
 	"engine/script/suite":            {"engine/wire": "decodes the responses that tests read"},

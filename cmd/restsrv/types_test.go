@@ -156,12 +156,15 @@ var typesBad = []string{
 // typesGlobals are the globals of scripts besides those of the language.
 var typesGlobals = strings.Fields(`AbortController AbortSignal Blob Buffer CustomEvent DOMException Event EventTarget File FormData Headers Intl
 	Request Response TextDecoder TextEncoder URL URLSearchParams atob btoa clearImmediate clearInterval clearTimeout console crypto dataRepo fetch
-	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone`)
+	fileStorage global log metaRepo options performance process queueMicrotask require setImmediate setInterval setTimeout settings shared structuredClone
+	ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy DecompressionStream ReadableByteStreamController ReadableStream
+	ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader TextDecoderStream
+	TextEncoderStream TransformStream TransformStreamDefaultController WritableStream WritableStreamDefaultController WritableStreamDefaultWriter`)
 
 // typesRefused are modules of Node that only explain why they are missing.
 var typesRefused = strings.Fields(`async_hooks child_process cluster dgram diagnostics_channel dns dns/promises domain fs fs/promises http http2 https
-	inspector module net path/win32 perf_hooks punycode readline readline/promises repl sqlite stream stream/promises stream/web test tls
-	trace_events tty v8 vm wasi worker_threads zlib`)
+	inspector module net path/win32 perf_hooks punycode readline readline/promises repl sqlite stream stream/promises test tls
+	trace_events tty v8 vm wasi worker_threads`)
 
 // tsc compiles scripts against the declarations of the application in dir.
 func tsc(t *testing.T, compiler, dir string, flags ...string) string {

@@ -128,6 +128,14 @@ var killers = map[string]string{
 	"operators":         `new Function('return ' + '!'.repeat(5e4) + '1')`,
 	"sum":               `new Function('return 1' + '+1'.repeat(3e4))`,
 	"arrows":            `new Function('return ' + 'a=>'.repeat(2e4) + '1')`,
+
+	// Streams and compressed data.
+	"endless stream":      `(async () => { for await (const x of new ReadableStream({ pull(c) { c.enqueue(1) } })) ; })()`,
+	"endless queue":       `new ReadableStream({ start(c) { for (;;) c.enqueue('x'.repeat(1000)) } })`,
+	"endless transform":   `new ReadableStream({ start(c) { c.enqueue(1) } }).pipeThrough(new TransformStream({ transform(x, c) { for (;;) c.enqueue(x) } })).getReader().read()`,
+	"zip bomb":            `(() => { const z = require('zlib'); return z.gunzipSync(Buffer.concat(Array(40).fill(z.gzipSync(Buffer.alloc(5e7))))) })()`,
+	"zip bombs collected": `(async () => { const all = [], b = require('zlib').gzipSync(Buffer.alloc(2e7)); for (;;) for await (const x of ReadableStream.from([b]).pipeThrough(new DecompressionStream('gzip'))) all.push(x) })()`,
+	"endless compression": `(() => { const z = require('zlib'); for (;;) z.gzipSync(Buffer.alloc(1e6)) })()`,
 }
 
 // verdict is the result of the process of one killer.

@@ -38,7 +38,23 @@ func globals() map[string]builder {
 	}
 }
 
-var table = globals()
+// streamGlobals are the classes of the web streams.
+var streamGlobals = []string{
+	"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamBYOBReader", "ReadableStreamDefaultController",
+	"ReadableByteStreamController", "ReadableStreamBYOBRequest", "WritableStream", "WritableStreamDefaultWriter",
+	"WritableStreamDefaultController", "TransformStream", "TransformStreamDefaultController", "ByteLengthQueuingStrategy",
+	"CountQueuingStrategy", "TextEncoderStream", "TextDecoderStream", "CompressionStream", "DecompressionStream",
+}
+
+var table = everyGlobal()
+
+func everyGlobal() map[string]builder {
+	all := globals()
+	for _, name := range streamGlobals {
+		all[name] = exportedGlobal("#streams", name)
+	}
+	return all
+}
 
 // HasGlobal reports whether the platform has a global with this name.
 func HasGlobal(name string) bool { return table[name] != nil }

@@ -1,15 +1,23 @@
 package platform
 
 import (
+	"compress/gzip"
 	"embed"
+	"errors"
+	"io"
+	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/dop251/goja"
 )
 
+// files contains the built-in modules. Large files of other authors are compressed with gzip -9, and their names end
+// with .js.gz.
+//
 //go:embed modules
 var files embed.FS
 
@@ -20,7 +28,7 @@ type module struct {
 	build  builder // creates the exports, if there is no file
 	own    string  // name for Host.Own, if the host provides the exports
 
-	of, member string // the exports are the member with the name member of the exports of the module of
+	of, member string // the exports are those of the module of, or their member with the name member
 }
 
 // moduleLists returns the built-in modules by canonical name (see canonicalName). There is one list for each origin,
@@ -54,6 +62,8 @@ func webModules() map[string]module {
 		"#body":     {file: "body", native: fetchNative},
 		"#fetch":    {file: "fetch", native: fetchNative},
 		"#event":    {file: "event", native: eventNative},
+		"#streams":  {file: "streams", native: compressionNative},
+		"#ponyfill": {file: "streams/ponyfill"},
 	}
 }
 
@@ -135,7 +145,11 @@ func (p *Platform) Module(name string) goja.Value {
 	case m.build != nil:
 		_ = record.Set("exports", m.build(p))
 	case m.of != "":
-		_ = record.Set("exports", p.Module(m.of).(*goja.Object).Get(m.member))
+		exports := p.Module(m.of)
+		if m.member != "" {
+			exports = exports.(*goja.Object).Get(m.member)
+		}
+		_ = record.Set("exports", exports)
 	default:
 		p.runModule(m, record)
 	}
@@ -152,13 +166,31 @@ func readModule(file string) string {
 	if text, ok := texts.Load(file); ok {
 		return text.(string)
 	}
-	text, err := files.ReadFile("modules/" + file + ".js")
+	text, err := readFile("modules/" + file + ".js")
 	if err != nil {
 		panic(err) // the files are embedded, so this cannot fail
 	}
 	wrapped := "(function(exports,require,module,native){" + string(text) + "\n})"
 	texts.Store(file, wrapped)
 	return wrapped
+}
+
+// readFile returns the content of an embedded file. If there is no file of that name, it decompresses the file with .gz
+// after its name.
+func readFile(name string) ([]byte, error) {
+	text, err := files.ReadFile(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	packed, err := files.Open(name + ".gz")
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // runModule runs the file of a module. record is the object "module" of the file.
@@ -198,4 +230,16 @@ func must(err error) {
 		panic(ex)
 	}
 	panic(err)
+}
+
+// ModuleNames returns the sorted names of the built-in modules that scripts may require.
+func ModuleNames() []string {
+	names := make([]string, 0, len(moduleTable))
+	for name := range moduleTable {
+		if !strings.HasPrefix(name, "#") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -30,7 +30,9 @@ func nodeModules() map[string]module {
 		"timers/promises": {file: "timers-promises"},
 		"url":             {file: "url"},
 		"util":            {file: "util", native: inspectNative},
+		"stream/web":      {of: "#streams"},
 		"util/types":      {file: "util-types"},
+		"zlib":            {file: "zlib", native: compressionNative},
 	}
 }
 
@@ -57,7 +59,7 @@ func refusals() map[string]string {
 		files:   {"fs", "fs/promises", "path/win32", "readline", "readline/promises", "tty"},
 		web:     {"http", "https", "http2", "net", "tls", "dgram", "dns", "dns/promises"},
 		system:  {"child_process", "worker_threads", "cluster", "vm", "v8", "module", "repl", "inspector", "diagnostics_channel", "domain", "wasi", "trace_events"},
-		streams: {"stream", "stream/promises", "stream/web", "zlib"},
+		streams: {"stream", "stream/promises"},
 		"use the URL class, which translates host names":     {"punycode"},
 		"use the global performance":                         {"perf_hooks"},
 		"there is no AsyncLocalStorage; pass on the request": {"async_hooks"},

@@ -15,8 +15,8 @@ func TestModuleFiles(t *testing.T) {
 		if m.file == "" {
 			continue
 		}
-		used["modules/"+m.file+".js"] = true
-		text, err := files.ReadFile("modules/" + m.file + ".js")
+		used["modules/"+m.file+".js"], used["modules/"+m.file+".js.gz"] = true, true
+		text, err := readFile("modules/" + m.file + ".js")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -29,7 +29,7 @@ const heading = `// Written by restsrv types: what scripts of this application c
 func Declarations(classes []*engine.Class) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(heading)
-	for _, name := range []string{"data", "query", "service", "testing", "globals", "modules"} {
+	for _, name := range []string{"data", "query", "service", "testing", "globals", "streams", "modules"} {
 		text, err := fixed.ReadFile(name + ".d.ts")
 		if err != nil {
 			return nil, err
