@@ -261,6 +261,21 @@ func TestTypes(t *testing.T) {
 		}
 	})
 
+	for name, flags := range map[string][]string{
+		"default settings": nil, "dom": {"--lib", "es2023,dom"}, "webworker": {"--lib", "esnext,webworker"},
+	} {
+		t.Run("with other declarations/"+name, func(t *testing.T) {
+			c := &caseRun{T: t, dir: t.TempDir()}
+			c.save("deploy.json", typesApplication)
+			mustRun(t, "types", "-o", filepath.Join(c.dir, "restsrv.d.ts"), "-config", filepath.Join(c.dir, "deploy.json"))
+			c.save("good.ts", typesGood)
+			c.save("tsconfig.json", "{}")
+			if out := tsc(t, compiler, c.dir, append([]string{"-p", c.dir, "--strict", "--noEmit", "--esModuleInterop"}, flags...)...); out != "" {
+				t.Errorf("correct scripts: want no errors, got %s", out)
+			}
+		})
+	}
+
 	eachApplication(t, func(t *testing.T, kind *testApplication) {
 		app := kind.original(t)
 		c := &caseRun{T: t, dir: t.TempDir()}

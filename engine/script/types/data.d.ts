@@ -99,10 +99,10 @@ declare namespace restsrv {
     property<S extends string>(name: Dynamic<S>): Property | null;
     getProperties(): Properties<K>;
     /** The item of a reference, if it is loaded. */
-    getAggregate<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]> | null;
+    getAggregate<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L] & ClassName> | null;
     getAggregate<S extends string>(name: Dynamic<S>): AnyItem | null;
     /** The members of a collection, if they are loaded. */
-    getAggregates<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]>[] | null;
+    getAggregates<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L] & ClassName>[] | null;
     getAggregates<S extends string>(name: Dynamic<S>): AnyItem[] | null;
   }
   type Properties<K extends ClassName> = { readonly [P in keyof Values<K> | "__class" | "__classTitle"]: Property };

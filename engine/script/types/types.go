@@ -20,8 +20,9 @@ import (
 //go:embed *.d.ts
 var fixed embed.FS
 
-const heading = `// Written by restsrv types: what scripts of this application can use. Do not change it; after a change of a class,
-// write it again. It needs no other declarations: "lib": ["es2023"], "types": [] (see restsrv types -init).
+const heading = `/// <reference lib="es2023" />
+// Written by restsrv types: what scripts of this application can use. Do not change it; after a change of a class,
+// write it again. It needs no other declarations, and can stand beside those of browsers ("lib": ["dom"]).
 
 `
 
@@ -45,7 +46,7 @@ func Declarations(classes []*engine.Class) ([]byte, error) {
 // member matches a method of an interface in the declarations, and global a global name.
 var (
 	member = regexp.MustCompile(`(?m)^    (\w+)(?:<[^(\n]*>)?\(`)
-	global = regexp.MustCompile(`(?m)^declare (?:const|function) (\w+)`)
+	global = regexp.MustCompile(`(?m)^declare (?:const|var|function) (\w+)`)
 )
 
 // Methods returns the names of all methods of the objects that restsrv provides to scripts,
