@@ -36,6 +36,12 @@ func BenchmarkHelloAsync(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': async (req) => ({hello: 'world'})}`, 0, request{})
 }
 
+// BenchmarkAwaits awaits 100 promises in a request.
+func BenchmarkAwaits(b *testing.B) {
+	benchmark(b, `const one = async () => { await null; return 1; };
+		module.exports = {'GET /': async (req) => { let n = 0; for (let i = 0; i < 50; i++) n += await one(); return {n}; }}`, 0, request{})
+}
+
 func BenchmarkParams(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': (req) => ({id: req.params.id, q: req.query.q})}`, 0,
 		request{query: "q=1", params: []service.Param{{Name: "id", Value: "7"}}})

@@ -281,3 +281,63 @@ func TestFailureBehind(t *testing.T) {
 		g.Close()
 	}
 }
+
+// TestUnsettledPromise checks that the log names the position at which a request waits for a promise that never
+// settles.
+func TestUnsettledPromise(t *testing.T) {
+	for name, c := range map[string]struct{ script, place string }{
+		"await": {`module.exports = {'GET /': async () => {
+			await null;
+			return await new Promise(() => 0);
+		}}`, "svc.js:3:11"},
+		"in a called function": {`const inner = async () => {
+			await new Promise(() => 0);
+		};
+		module.exports = {'GET /': async () => {
+			await inner();
+		}}`, "svc.js:2:4"},
+		"in a called function, later": {`const inner = async () => {
+			for (let i = 0; i < 3; i++) await i;
+			await new Promise(() => 0);
+		};
+		module.exports = {'GET /': async () => {
+			await inner();
+		}}`, "svc.js:3:4"},
+		"beside a promise that settles": {`const never = async () => {
+			await new Promise(() => 0);
+		};
+		const soon = async () => { for (let i = 0; i < 9; i++) await null; };
+		module.exports = {'GET /': async () => {
+			return await Promise.all([soon(), never()]);
+		}}`, "svc.js:2:4"},
+		"after a timer": {`module.exports = {'GET /': async () => {
+			await new Promise(done => setTimeout(done, 5));
+			return await new Promise(() => 0);
+		}}`, "svc.js:3:11"},
+		"for await": {`async function* items() { yield 1; await new Promise(() => 0); }
+		module.exports = {'GET /': async () => {
+			for await (const i of items()) ;
+		}}`, "svc.js:3:"},
+		"a returned promise": {`
+		module.exports = {
+			'GET /': () => new Promise(() => 0),
+		}`, "svc.js:3:13"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t, limits.Limits{Wall: 200 * time.Millisecond}, false)
+			g := a.load(c.script)
+			for range 2 {
+				expect(t, answer(send(t, g, request{})), "error timeout service svc did not answer in time")
+			}
+			expectIn(t, a.log.String(), "level=ERROR", "a request was not answered within its time limit", "request=r1", "at="+c.place)
+		})
+	}
+}
+
+// TestUnsettledPromiseInDevelopment checks that the client gets the position in development mode.
+func TestUnsettledPromiseInDevelopment(t *testing.T) {
+	a := newApp(t, limits.Limits{Wall: 200 * time.Millisecond}, true)
+	g := a.load("module.exports = {'GET /': async () => {\n  await new Promise(() => 0);\n}}")
+	expect(t, answer(send(t, g, request{})), "error timeout service svc did not answer in time: a promise did not settle, which svc.js:2:3 waits for")
+}

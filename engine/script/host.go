@@ -77,6 +77,7 @@ func (h *host) install() {
 	for name, build := range h.guards.SyntaxGuards() {
 		h.own[name] = build
 	}
+	h.own[sandbox.AwaitMark] = h.AwaitMark
 	if h.tests != nil {
 		h.tests.AddGlobals(h.own)
 	}
@@ -120,6 +121,7 @@ func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 		h.Service.Warn("a handler has more than one parameter but receives only the request: there is no res and no next; return the answer, or throw an error with a status", "route", r.Method+" "+r.Path)
 	}
 	r.Handler, r.This = f, this
+	_ = h.JS.Try(func() { r.Source, _ = handler.ToString().(goja.String) }) // it throws for a Proxy
 	h.Routes = append(h.Routes, r)
 	return nil
 }

@@ -90,6 +90,14 @@ func (w *routeWork) Displaced() vm.Outcome {
 	return vm.Outcome{Displaced: true, Response: r}
 }
 
+// Source implements vm.Work.
+func (w *routeWork) Source(c *vm.Call) string {
+	if text := c.VM.Routes[w.route].Source; text != nil {
+		return text.String()
+	}
+	return ""
+}
+
 // Urgent implements vm.Work.
 func (w *routeWork) Urgent() bool { return false }
 
@@ -147,6 +155,9 @@ func (j *Job) Fail(c *vm.Call, f *vm.Failure) vm.Outcome {
 func (j *Job) Displaced() vm.Outcome {
 	return vm.Outcome{Displaced: true, Err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
 }
+
+// Source implements vm.Work.
+func (j *Job) Source(*vm.Call) string { return "" }
 
 // Urgent implements vm.Work.
 func (j *Job) Urgent() bool { return j.Prompt }

@@ -35,6 +35,20 @@ func (s *Source) fullLine(n int) string {
 	return line
 }
 
+// LocateText returns the position of the first occurrence of a text in a file that was read, or "" if there is none.
+func (f *Files) LocateText(text string) (file string, line, column int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, s := range f.byFile {
+		before, _, found := strings.Cut(string(s.Text), text)
+		if found && (file == "" || name < file) {
+			start := strings.LastIndexByte(before, '\n') + 1
+			file, line, column = name, strings.Count(before, "\n")+1, transpile.Units(before[start:], len(before)-start)+1
+		}
+	}
+	return file, line, column
+}
+
 // OriginOf converts a position in the file with the given name, as goja reports it, to a position for users: the path
 // of the file, a line, and a column in UTF-16 units. ok is false if the position is in JavaScript that is part of
 // restsrv, or in code of eval.

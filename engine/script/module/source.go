@@ -266,17 +266,15 @@ func engineFault(f *LoadError) *LoadError {
 }
 
 // rewriteProgram rewrites the regular expressions that goja would interpret differently, and the operators and syntax
-// that need a guard. If it fails, it returns the position for the error message.
+// that need a guard or a mark. If it fails, it returns the position for the error message.
 func (s *Source) rewriteProgram(prg *ast.Program, text string) (file.Idx, error) {
 	var at file.Idx
 	var err error
 	if s.Patterns, at, err = sandbox.RewritePatterns(prg, text); err != nil {
 		return at, err
 	}
-	if s.Needs.Bigints || s.Needs.Syntax {
-		if at, ok := sandbox.GuardOperators(prg, s.Needs); !ok {
-			return at, sandbox.ErrOperator
-		}
+	if at, ok := sandbox.GuardOperators(prg, s.Needs); !ok {
+		return at, sandbox.ErrOperator
 	}
 	return 0, nil
 }

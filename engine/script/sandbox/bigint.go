@@ -42,9 +42,12 @@ type operatorRewriter struct {
 	bad  *ast.AssignExpression // first assignment that cannot be rewritten, or nil
 }
 
-// GuardOperators rewrites a program that may use BigInts or the syntax described in syntax.go. It returns false and
+// GuardOperators rewrites a program that may use BigInts or the syntax described in syntax.go, and await. It returns false and
 // the position of an assignment such as f().x **= 2: the rewritten assignment would evaluate f() twice.
 func GuardOperators(program *ast.Program, n Needs) (at file.Idx, ok bool) {
+	if !n.Bigints && !n.Syntax && !n.awaits {
+		return 0, true
+	}
 	w := operatorRewriter{need: n}
 	rewriteExpressions(reflect.ValueOf(program.Body), w.replaceOperator)
 	if w.bad != nil {
@@ -57,6 +60,9 @@ func GuardOperators(program *ast.Program, n Needs) (at file.Idx, ok bool) {
 func (w *operatorRewriter) replaceOperator(e ast.Expression) ast.Expression {
 	if w.need.Syntax {
 		guardSyntax(e)
+	}
+	if a, ok := e.(*ast.AwaitExpression); ok {
+		a.Argument = markAwait(a)
 	}
 	if !w.need.Bigints {
 		return nil

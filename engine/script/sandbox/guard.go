@@ -59,6 +59,7 @@ type Needs struct {
 	prototypes                               bool  // set by guardPrototypes, not by FindNeeds
 	base                                     bool  // the text contains .base; see UsesBase
 	matches                                  bool  // the text may use regular expressions
+	awaits                                   bool  // the text may contain await
 }
 
 var (
@@ -82,6 +83,7 @@ func FindNeeds(text string) Needs {
 	n.platform = platform.NeedsOf(text, n.code)
 	n.delegates = delegation.MatchString(text)
 	n.words, n.Syntax = findWords(text), containsMatch(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
+	n.awaits = strings.Contains(text, "await")
 	n.base = baseNames.MatchString(text)
 	n.matches = n.code || slices.ContainsFunc(matching, func(name string) bool { return strings.Contains(text, name) })
 	return n

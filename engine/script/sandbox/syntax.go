@@ -19,6 +19,10 @@ const (
 	regexpGuard = "RegExp("
 )
 
+// AwaitMark is the name of a global function that files call with the operand of each await expression. It returns its
+// argument. The position of the call is that of the await expression.
+const AwaitMark = "await "
+
 // rewritten matches source texts that may contain the guarded syntax.
 var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
 
@@ -69,6 +73,14 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 	return &ast.CallExpression{
 		Callee:          &ast.Identifier{Name: unistring.String(name), Idx: e.Idx0()},
 		LeftParenthesis: e.Idx0(), ArgumentList: []ast.Expression{e}, RightParenthesis: e.Idx1(),
+	}
+}
+
+// markAwait returns the operand of an await expression as a call of AwaitMark.
+func markAwait(a *ast.AwaitExpression) ast.Expression {
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: AwaitMark, Idx: a.Await},
+		LeftParenthesis: a.Await, ArgumentList: []ast.Expression{a.Argument}, RightParenthesis: a.Argument.Idx1(),
 	}
 }
 

@@ -38,6 +38,8 @@ type Work interface {
 	Fail(c *Call, f *Failure) Outcome
 	// Displaced returns the outcome of a call that lost its VM and cannot be repeated.
 	Displaced() Outcome
+	// Source returns the text of the function that Start calls, or "" if it is unknown.
+	Source(c *Call) string
 	// Urgent reports whether the call must not wait for a VM, because a write waits for it.
 	Urgent() bool
 }
@@ -64,6 +66,8 @@ type Call struct {
 
 	VM     *VM
 	locals []any // see LocalOf
+
+	suspended *suspended // the functions of the call that wait for promises, the last one first; protected by VM.suspensions
 
 	handed *pending // operation that the goroutine of the request runs, or nil; only accessed inside a turn
 
@@ -254,7 +258,11 @@ func (c *Call) nextOperation() *pending {
 
 // endLate ends a call after its time limit, or after the client disconnected.
 func (c *Call) endLate() {
-	if c.finish(Outcome{Err: timeoutError(c.Service)}) {
+	err := timeoutError(c.Service)
+	if c.ctx.Err() == nil && !c.Over.Load() {
+		err = c.logLate()
+	}
+	if c.finish(Outcome{Err: err}) {
 		c.reportCPU()
 	}
 }

@@ -57,6 +57,8 @@ type VM struct {
 	Timers   timers
 	Tally    tally // of this turn
 
+	suspensions suspensions
+
 	onFulfilled, onRejected goja.Value // callbacks of await
 }
 
@@ -134,6 +136,11 @@ type contextTracker VM
 
 // Grab returns the current context. goja calls it when a promise callback is registered.
 func (t *contextTracker) Grab() any {
+	if t.Call != nil {
+		if s := t.suspensions.add(t.Call, t.Scope); s != nil {
+			return s
+		}
+	}
 	if t.Scope != nil {
 		return t.Scope
 	}
@@ -142,12 +149,17 @@ func (t *contextTracker) Grab() any {
 
 // Resumed sets the current context to o, a value that Grab returned. goja calls it before a promise callback runs.
 func (t *contextTracker) Resumed(o any) {
-	if tx, ok := o.(*Scope); ok {
-		t.Call, t.Scope = tx.Call, tx
-		return
+	switch o := o.(type) {
+	case *suspended:
+		t.Call, t.Scope = o.call, o.scope
+		t.suspensions.remove(o)
+	case *Scope:
+		t.Call, t.Scope = o.Call, o
+	case *Call:
+		t.Call, t.Scope = o, nil
+	default:
+		t.Call, t.Scope = nil, nil
 	}
-	t.Call, _ = o.(*Call)
-	t.Scope = nil
 }
 
 // Exited ends the current context after a promise callback. The rest of the turn has no context.
@@ -375,4 +387,5 @@ type Route struct {
 	Key          string // equal for paths that match the same requests
 	Handler      goja.Callable
 	This         goja.Value
+	Source       goja.String // text of the handler, for messages about its position; may be nil
 }
