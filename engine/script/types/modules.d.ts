@@ -190,3 +190,33 @@ declare module "node:querystring" { import m = require("querystring"); export = 
 declare module "node:crypto" { import m = require("crypto"); export = m; }
 declare module "node:buffer" { import m = require("buffer"); export = m; }
 declare module "node:timers" { import m = require("timers"); export = m; }
+declare module "stream/web" {
+  const web: {
+    readonly ReadableStream: typeof globalThis.ReadableStream; readonly WritableStream: typeof globalThis.WritableStream;
+    readonly TransformStream: typeof globalThis.TransformStream; readonly [name: string]: any;
+  };
+  export = web;
+}
+declare module "node:stream/web" { import m = require("stream/web"); export = m; }
+declare module "zlib" {
+  type Input = string | ArrayBuffer | ArrayBufferView;
+  interface Options { level?: number; strategy?: number; dictionary?: ArrayBuffer | ArrayBufferView; maxOutputLength?: number; finishFlush?: number; [name: string]: any }
+  type Callback = (error: Error | null, result: Buffer) => void;
+  interface Later { (input: Input, callback: Callback): void; (input: Input, options: Options, callback: Callback): void }
+  const zlib: {
+    gzipSync(input: Input, options?: Options): Buffer;
+    gunzipSync(input: Input, options?: Options): Buffer;
+    deflateSync(input: Input, options?: Options): Buffer;
+    inflateSync(input: Input, options?: Options): Buffer;
+    deflateRawSync(input: Input, options?: Options): Buffer;
+    inflateRawSync(input: Input, options?: Options): Buffer;
+    unzipSync(input: Input, options?: Options): Buffer;
+    readonly gzip: Later; readonly gunzip: Later; readonly deflate: Later; readonly inflate: Later;
+    readonly deflateRaw: Later; readonly inflateRaw: Later; readonly unzip: Later;
+    crc32(data: string | ArrayBufferView, value?: number): number;
+    readonly constants: { readonly [name: string]: number };
+    readonly [name: string]: any;
+  };
+  export = zlib;
+}
+declare module "node:zlib" { import m = require("zlib"); export = m; }

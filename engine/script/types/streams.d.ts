@@ -106,34 +106,3 @@ declare var TextEncoderStream: { new (): TextEncoderStream; prototype: TextEncod
 declare var TextDecoderStream: { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoderStream; prototype: TextDecoderStream };
 declare var CompressionStream: { new (format: "gzip" | "deflate" | "deflate-raw"): CompressionStream; prototype: CompressionStream };
 declare var DecompressionStream: { new (format: "gzip" | "deflate" | "deflate-raw"): DecompressionStream; prototype: DecompressionStream };
-
-declare module "stream/web" {
-  const web: {
-    readonly ReadableStream: typeof globalThis.ReadableStream; readonly WritableStream: typeof globalThis.WritableStream;
-    readonly TransformStream: typeof globalThis.TransformStream; readonly [name: string]: any;
-  };
-  export = web;
-}
-declare module "node:stream/web" { import m = require("stream/web"); export = m; }
-declare module "zlib" {
-  type Input = string | ArrayBuffer | ArrayBufferView;
-  interface Options { level?: number; strategy?: number; dictionary?: ArrayBuffer | ArrayBufferView; maxOutputLength?: number; finishFlush?: number; [name: string]: any }
-  type Callback = (error: Error | null, result: Buffer) => void;
-  interface Later { (input: Input, callback: Callback): void; (input: Input, options: Options, callback: Callback): void }
-  const zlib: {
-    gzipSync(input: Input, options?: Options): Buffer;
-    gunzipSync(input: Input, options?: Options): Buffer;
-    deflateSync(input: Input, options?: Options): Buffer;
-    inflateSync(input: Input, options?: Options): Buffer;
-    deflateRawSync(input: Input, options?: Options): Buffer;
-    inflateRawSync(input: Input, options?: Options): Buffer;
-    unzipSync(input: Input, options?: Options): Buffer;
-    readonly gzip: Later; readonly gunzip: Later; readonly deflate: Later; readonly inflate: Later;
-    readonly deflateRaw: Later; readonly inflateRaw: Later; readonly unzip: Later;
-    crc32(data: string | ArrayBufferView, value?: number): number;
-    readonly constants: { readonly [name: string]: number };
-    readonly [name: string]: any;
-  };
-  export = zlib;
-}
-declare module "node:zlib" { import m = require("zlib"); export = m; }

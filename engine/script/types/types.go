@@ -30,17 +30,35 @@ const heading = `/// <reference lib="es2023" />
 func Declarations(classes []*engine.Class) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(heading)
-	for _, name := range []string{"data", "query", "service", "testing", "globals", "streams", "modules"} {
-		text, err := fixed.ReadFile(name + ".d.ts")
+	w := &writer{b: &b, names: map[*engine.Class]string{}}
+	for _, name := range []string{"data", "query", "service", "testing", "globals", "modules"} {
+		text, err := readFixed(name)
 		if err != nil {
 			return nil, err
 		}
-		b.Write(text)
+		b.WriteString(text)
 		b.WriteByte('\n')
 	}
-	w := &writer{b: &b, names: map[*engine.Class]string{}}
+	text, err := readFixed(webFiles...)
+	if err != nil {
+		return nil, err
+	}
+	w.writeWeb(text)
 	w.writeApplication(classes)
 	return b.Bytes(), nil
+}
+
+// readFixed returns the content of embedded files, one after the other.
+func readFixed(names ...string) (string, error) {
+	var b strings.Builder
+	for _, name := range names {
+		text, err := fixed.ReadFile(name + ".d.ts")
+		if err != nil {
+			return "", err
+		}
+		b.Write(text)
+	}
+	return b.String(), nil
 }
 
 // member matches a method of an interface in the declarations, and global a global name.
@@ -53,7 +71,7 @@ var (
 // and Globals the names of the global objects and functions. Both are sorted.
 var (
 	Methods = sync.OnceValue(func() []string { return namesIn(member, "data.d.ts", "query.d.ts", "service.d.ts") })
-	Globals = sync.OnceValue(func() []string { return namesIn(global, "service.d.ts", "globals.d.ts") })
+	Globals = sync.OnceValue(func() []string { return namesIn(global, "service.d.ts", "globals.d.ts", "web.d.ts", "streams.d.ts") })
 )
 
 func namesIn(declaration *regexp.Regexp, files ...string) []string {
