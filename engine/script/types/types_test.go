@@ -30,7 +30,7 @@ func declared(t *testing.T, classes ...*engine.Class) string {
 	return string(text)
 }
 
-// TestDeclarations checks the types of attributes. TestTypes of cmd/restsrv checks that the text compiles.
+// TestDeclarations checks the types of attributes. TestTypes in cmd/restsrv/clients checks that the text compiles.
 func TestDeclarations(t *testing.T) {
 	key := &engine.Property{Name: "id", Type: engine.GUID, Autoassigned: true}
 	list := &engine.Selection{Rows: []engine.SelectionRow{{Values: []engine.SelectionValue{{Key: "a"}, {Key: "b\"\\\n"}}}, {Values: []engine.SelectionValue{{Key: "a"}}}}}

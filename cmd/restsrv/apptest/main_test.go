@@ -1,0 +1,8 @@
+package apptest
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) { os.Exit(RunTests(m)) }

@@ -1,0 +1,4 @@
+package command
+
+// OpenForAccess is used by the tests of package command_test.
+var OpenForAccess = openForAccess
