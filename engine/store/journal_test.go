@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -229,6 +230,76 @@ func journalOfTurns(t *testing.T, p place) {
 	})
 	if want := [2]int64{created.Load(), deleted.Load()}; err != nil || records != want {
 		t.Errorf("creations and deletions in the journal: got %v and error %v, want %v in turns", records, err, want)
+	}
+}
+
+// TestJournalOfRenames changes the key of an item again and again, while other writers refer to it. The journal must
+// contain each change of a reference: each record of an item begins with the value with which the record before it ends,
+// and the last value is the stored one.
+func TestJournalOfRenames(t *testing.T) { onBoth(t, journalOfRenames) }
+
+func journalOfRenames(t *testing.T, p place) {
+	region := storetest.NewClass("region", storetest.Prop("id", engine.String))
+	town := storetest.NewClass("town", storetest.Prop("id", engine.String), storetest.Ref("region", region))
+	town.Journaling = true
+	storetest.Link(region, town)
+	classes := []*engine.Class{region, town, journal.Class()}
+	st := openLimited(t, p, store.Config{Classes: classes, Journal: storetest.Journal(classes)})
+	ctx := t.Context()
+	if _, err := st.Create(ctx, region, engine.Values{"r"}, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const renames, towns = 400, 4
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	for i := range towns {
+		id := fmt.Sprint("town", i)
+		if _, err := st.Create(ctx, town, engine.Values{id, "r"}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for n := 0; !over.Load(); n++ {
+				if _, err := st.Update(ctx, town, id, engine.Values{engine.Absent, []string{"r", "s"}[n%2]}, engine.WriteOptions{}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range renames {
+		keys := []string{"r", "s"}
+		if _, err := st.Update(ctx, region, keys[i%2], engine.Values{keys[1-i%2]}, engine.WriteOptions{}); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	over.Store(true)
+	wg.Wait()
+	last := map[string]string{}
+	regionOf := func(values string) (v struct{ Region string }) {
+		if err := json.Unmarshal([]byte(values), &v); values != "" && err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	err := journal.List(ctx, st, classes[2], journal.Selection{}, func(r journal.Record) error {
+		if before := regionOf(r.Base).Region; before != last[r.ID] {
+			t.Errorf("the journal of %s has a record of a change from %q after one to %q", r.ID, before, last[r.ID])
+		}
+		last[r.ID] = regionOf(r.Data).Region
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.List(ctx, &engine.Query{Class: town, Count: -1}, func(it *engine.Item) error {
+		if stored := it.Text("region"); stored != last[it.ID] {
+			t.Errorf("the last record of %s in the journal has the region %q, want %q", it.ID, last[it.ID], stored)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

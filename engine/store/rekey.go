@@ -111,19 +111,28 @@ func (sv *renaming) followAll(t *layout.Table, from, to any, depth int) error {
 // followReference updates the references in one column. The referring items get a new revision, because their content
 // changes.
 func (sv *renaming) followReference(t *layout.Table, p layout.Pointer, from, to any) error {
+	b := sv.followStatement(p, from, to)
 	if p.Plan.Duties.Journaled || p.Plan.SharesColumn(p.Column) {
-		if err := sv.followTold(t, p, from, to); err != nil {
+		if err := sv.followWatched(t, p, from, to); err != nil {
 			return err
 		}
+		// The rows of classes that are left out have no items, so followWatched does not find them. The next statement
+		// must not change other rows: a concurrent transaction may have added some, and their change would be missing
+		// in the journal.
+		others := p.Plan.ClassCondition()
+		if others == "" {
+			return nil
+		}
+		b.Add(" AND NOT (", others, ")")
 	}
-	_, err := sv.w.Execute(sv.followStatement(p, from, to))
+	_, err := sv.w.Execute(b)
 	return err
 }
 
-// followTold does the work of followReference for two cases: the changes must be journaled, or the reference shares an
+// followWatched does the work of followReference for two cases: the changes must be journaled, or the reference shares an
 // index entry with other columns, so that the sizes of the entries must be checked. If the item refers to itself, that
 // change is not journaled here, but together with the change of its key.
-func (sv *renaming) followTold(t *layout.Table, p layout.Pointer, from, to any) error {
+func (sv *renaming) followWatched(t *layout.Table, p layout.Pointer, from, to any) error {
 	b := sv.followStatement(p, from, to)
 	b.Add(sqlquery.AndCondition(p.Plan.ClassCondition()))
 	items, err := table.RunReturning(sv.w, b, p.Plan)
