@@ -50,9 +50,10 @@ func (sv *relations) finish() error {
 }
 
 // lockLinks locks the items whose links the entries change, before the first link is read. The lock on a member keeps
-// its key unchanged. If an entry replaces all members of an owner, the owner is locked too. Other transactions then
-// cannot change its links from the other side, that is, by a write of a member. Without this lock, a write that
-// replaces the members of several owners could see only some of the links that a concurrent transaction adds.
+// it from being deleted, and its key unchanged. If an entry replaces all members of an owner, the owner is locked too.
+// Other transactions then cannot change its links from the other side, that is, by a write of a member. Without this
+// lock, a write that replaces the members of several owners could see only some of the links that a concurrent
+// transaction adds.
 func (sv *relations) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
@@ -74,7 +75,48 @@ func (sv *relations) lockLinks(entries []entry) error {
 	if err := sv.store.table.LockItems(sv.w, owners, sv.store.traits.LockGone, sv.locked); err != nil {
 		return err
 	}
-	return sv.store.table.LockItems(sv.w, members, sv.store.traits.LockKey, nil)
+	found := map[table.ItemKey]bool{}
+	if err := sv.store.table.LockItems(sv.w, members, sv.store.traits.LockKey, found); err != nil {
+		return err
+	}
+	return sv.excludeCreators(entries, members, found)
+}
+
+// excludeCreators waits for concurrent transactions that may create members which do not exist. found contains the
+// members that exist. A row that does not exist cannot be locked. So without this, another transaction could create a
+// member between the time when the response is computed, which does not contain the member then, and the commit of
+// this transaction. excludeCreators then locks the members that exist now; the others do not exist until this
+// transaction ends. Members that the entries create need no lock.
+func (sv *relations) excludeCreators(entries []entry, members map[*layout.Table][]any, found map[table.ItemKey]bool) error {
+	missing := map[*layout.Table][]any{}
+	for t, keys := range members {
+		for _, key := range keys {
+			if !found[table.ItemKey{Table: t, Key: engine.ValueText(key)}] {
+				missing[t] = append(missing[t], key)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	created := map[table.ItemKey]bool{}
+	for i := range entries {
+		if e := &entries[i]; e.key != nil {
+			created[table.ItemKey{Table: e.plan.Table, Key: keyText(e.key)}] = true
+		}
+	}
+	for _, t := range sv.store.layout.Tables {
+		missing[t] = slices.DeleteFunc(missing[t], func(key any) bool {
+			return created[table.ItemKey{Table: t, Key: engine.ValueText(key)}]
+		})
+		if len(missing[t]) == 0 {
+			continue
+		}
+		if err := sv.store.pool.Exclude(sv.w, sv.store.traits.ExcludeWriters, t.Quoted); err != nil {
+			return err
+		}
+	}
+	return sv.store.table.LockItems(sv.w, missing, sv.store.traits.LockKey, nil)
 }
 
 // lockOwner locks the current owner, unless it is already locked. lockLinks may have missed it, because another
@@ -108,9 +150,9 @@ func replacesLinks(e *entry) bool {
 	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool { return m.replace && m.property.Mirror != nil })
 }
 
-// linksOfEntry collects the keys of items whose links an entry changes. It looks at collections that have a mirror,
-// also in nested records. If such a collection is replaced as a whole, it adds the item with the collection to owners.
-// It adds the members that the entry names to members.
+// linksOfEntry collects the keys of items whose links an entry changes, also in nested records. If a collection with a
+// mirror is replaced as a whole, it adds the item with the collection to owners. It adds the members that the entry
+// names to members.
 func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]any) {
 	if e.deep == nil {
 		return
@@ -124,10 +166,10 @@ func (sv *relations) linksOfEntry(e *entry, owners, members map[*layout.Table][]
 				sv.linksOfEntry(inner, owners, members)
 			}
 		}
-		if m.property.Mirror == nil {
+		if m.property.Back != nil {
 			continue
 		}
-		if m.replace && e.key != nil {
+		if m.replace && m.property.Mirror != nil && e.key != nil {
 			owners[e.plan.Table] = append(owners[e.plan.Table], e.key[0])
 		}
 		t := sv.ordering.tableOf(m.property.Target)

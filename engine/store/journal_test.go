@@ -305,15 +305,18 @@ func journalOfRenames(t *testing.T, p place) {
 
 // waitForLock waits until a write waits for another one.
 func waitForLock(t *testing.T, p place, db *sqldb.Database) {
+	await(t, "a write waits for a lock", func() bool { return isLockAwaited(t, p, db) })
+}
+
+// isLockAwaited reports whether a write waits for another one.
+func isLockAwaited(t *testing.T, p place, db *sqldb.Database) bool {
 	if p.lock == "BEGIN IMMEDIATE" {
-		return // writes wait in the queue
+		return true // writes wait in the queue
 	}
-	await(t, "a write waits for a lock", func() bool {
-		var n int
-		err := db.Write.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n > 0
-	})
+	var n int
+	err := db.Write.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n > 0
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"restsrv/engine"
@@ -74,4 +75,20 @@ func Classify(d sqldb.Dialect, err error) sqldb.Failure {
 // TimeoutError returns the error for work that was ended by its context.
 func TimeoutError(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
+}
+
+// Exclude runs statements that lock a table until the transaction ends (sqldb.Traits.ExcludeTable or ExcludeWriters).
+// table is its quoted name. Transactions that use the table meanwhile queue up behind this one. Therefore, if Exclude
+// would wait for more than a moment, it returns an error that makes the store repeat the write (MarkAgain).
+func (p *Pool) Exclude(w *Session, statements []string, table string) error {
+	for _, statement := range statements {
+		err := w.Exec(strings.ReplaceAll(statement, "%s", table))
+		if p.FailureKind(err) == sqldb.Locked {
+			return MarkAgain(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

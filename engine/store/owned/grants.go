@@ -67,22 +67,9 @@ func (s *Rows) enterGrants(w *conns.Session) error {
 }
 
 // ExcludeDeletions waits until all transactions that delete items or change keys have ended. It also keeps new
-// transactions of this kind waiting until this transaction ends. Deletions that begin meanwhile queue up behind this
-// call. Therefore, if it would wait for more than a moment, it returns an error that makes the store repeat the write
-// (conns.MarkAgain).
+// transactions of this kind waiting until this transaction ends. See conns.Pool.Exclude.
 func (s *Rows) ExcludeDeletions(w *conns.Session) error {
-	for _, statement := range s.traits.ExcludeTable {
-		if strings.Contains(statement, "%s") {
-			statement = fmt.Sprintf(statement, s.permissionTable())
-		}
-		if err := w.Exec(statement); err != nil {
-			if s.pool.FailureKind(err) == sqldb.Locked {
-				err = conns.MarkAgain(err)
-			}
-			return err
-		}
-	}
-	return nil
+	return s.pool.Exclude(w, s.traits.ExcludeTable, s.permissionTable())
 }
 
 // DeletesSingly reports whether one statement may delete an item and check that it has no grants. Such a statement

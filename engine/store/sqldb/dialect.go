@@ -98,13 +98,16 @@ type Traits struct {
 	// a table to use it together. They do not wait for each other. A transaction excludes others to have the table
 	// alone: it waits until all transactions that have entered the table or excluded others have ended, and until it
 	// ends itself, the others wait. Statements that write to the table or lock its rows enter it by themselves,
-	// before they take their snapshot. Both are empty if there is only one writer.
+	// before they take their snapshot. All three are empty if there is only one writer.
+	//
+	// ExcludeWriters waits only for transactions that have written to the table, and keeps only these waiting.
 	//
 	// LockKey ends a SELECT: it prevents other transactions from deleting the selected rows and from changing their
 	// keys.
-	EnterTable   string
-	ExcludeTable []string // several statements; they fail as Locked if the lock is not available soon
-	LockKey      string
+	EnterTable     string
+	ExcludeTable   []string // this and the next are several statements; they fail as Locked if the lock is not available soon
+	ExcludeWriters []string
+	LockKey        string
 
 	// The next four are statements about locks. LockWaits is a query with a list of connections as its argument. It
 	// returns those that wait for a lock on a table: the number of the connection (Interrupt.Number) and the name of

@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/storetest"
+)
+
+// linkRace is a repository with notes and tags. Notes have a collection of tags without a mirror, and tags and groups
+// have collections that mirror each other.
+type linkRace struct {
+	*testing.T
+	store           *store.Store
+	tag, note, folk *engine.Class
+	waiting         func() bool // reports whether a write waits for another one
+}
+
+func newLinkRace(t *testing.T, p place) *linkRace {
+	r := &linkRace{T: t}
+	r.tag = storetest.NewClass("tag", storetest.Prop("id", engine.String))
+	r.note = storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.LinkCollection("tags", r.tag))
+	r.folk = storetest.NewClass("folk", storetest.Prop("id", engine.String), storetest.LinkCollection("tags", r.tag))
+	storetest.AddProperties(r.tag, storetest.LinkCollection("folks", r.folk))
+	tags, folks := r.folk.Property("tags"), r.tag.Property("folks")
+	tags.Mirror, folks.Mirror = folks, tags
+	storetest.Link(r.tag, r.note, r.folk)
+	st, other := openBesideWith(t, p, store.Config{Classes: []*engine.Class{r.tag, r.note, r.folk}})
+	r.store, r.waiting = st, func() bool { return isLockAwaited(t, p, other) }
+	return r
+}
+
+func (r *linkRace) create(ctx context.Context, c *engine.Class, id string) error {
+	v := engine.NewValues(c)
+	v[0] = id
+	_, err := r.store.Create(ctx, c, v, engine.WriteOptions{})
+	return err
+}
+
+// link links the tag "x" to a new item of class c in a transaction, and runs work at the same time. It returns the
+// number of members in the response.
+func (r *linkRace) link(c *engine.Class, work func() error) (members int) {
+	r.Helper()
+	done := make(chan error, 1)
+	err := r.store.Transaction(r.Context(), func(ctx context.Context) error {
+		v := engine.NewValues(c)
+		v[0], v[1] = "n", storetest.AddLinks("x")
+		items, err := r.store.Save(ctx, []engine.Record{{Class: c, Values: v, Members: true}})
+		if err != nil {
+			return err
+		}
+		members = len(items[0].Link(c.Property("tags")).Items)
+		go func() { done <- work() }()
+		await(r.T, "the other request waits or has ended", func() bool { return r.waiting() || len(done) > 0 })
+		if len(done) > 0 {
+			r.Errorf("%s: the other request took effect before the transaction ended", c.Name)
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-done); err != nil {
+		r.Fatal(err)
+	}
+	return members
+}
+
+// TestLinkToCreated links a missing item while a concurrent request creates it. The response of the first does not
+// contain the item, so the creation must wait: it takes effect after the link, which then has its member.
+func TestLinkToCreated(t *testing.T) { onBoth(t, linkToCreated) }
+
+func linkToCreated(t *testing.T, p place) {
+	r := newLinkRace(t, p)
+	for _, c := range []*engine.Class{r.note, r.folk} {
+		members := r.link(c, func() error { return r.create(t.Context(), r.tag, "x") })
+		if got := storetest.ListMembers(t, r.store, c, "n", "tags"); members != 0 || len(got) != 1 {
+			t.Errorf("%s: got %d members in the response and %v afterwards, want none and the created one", c.Name, members, got)
+		}
+		if err := r.store.Delete(t.Context(), r.tag, "x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLinkToDeleted links an item while a concurrent request deletes it. The response contains the item, so the
+// deletion must wait, and delete the link too: a new item with the same id is no member.
+func TestLinkToDeleted(t *testing.T) { onBoth(t, linkToDeleted) }
+
+func linkToDeleted(t *testing.T, p place) {
+	r := newLinkRace(t, p)
+	for _, c := range []*engine.Class{r.note, r.folk} {
+		if err := r.create(t.Context(), r.tag, "x"); err != nil {
+			t.Fatal(err)
+		}
+		members := r.link(c, func() error { return r.store.Delete(t.Context(), r.tag, "x", nil) })
+		if err := r.create(t.Context(), r.tag, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if got := storetest.ListMembers(t, r.store, c, "n", "tags"); members != 1 || len(got) != 0 {
+			t.Errorf("%s: got %d members in the response and %v of a new item with the same id, want one and none", c.Name, members, got)
+		}
+		if err := r.store.Delete(t.Context(), r.tag, "x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
