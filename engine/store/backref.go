@@ -43,6 +43,9 @@ func (sv *relations) relateBack(m memberChange) error {
 	if err != nil {
 		return err
 	}
+	if m.replace {
+		sv.noteReplaced(p, value, pointing, known, left)
+	}
 	before := sv.moves.count
 	members, err := sv.memberKeys(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
 		if back := c.Property(p.Back.Name); !layout.StorageDiffers(back, p.Back) {
@@ -95,6 +98,75 @@ func (sv *relations) relateBack(m memberChange) error {
 		joined[i] = sv.moves.presentKey(before, t, joined[i])
 	}
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
+}
+
+// replacement is a collection of an existing owner whose members were replaced. The collection is stored in its members.
+type replacement struct {
+	property *engine.Property
+	value    any             // the reference to the owner
+	kept     map[string]bool // ids of the items that may refer to the owner
+}
+
+// noteReplaced records that the members of a collection of the current owner were replaced. pointing is the result of
+// findReferring before that. known contains the new members, and left the former ones that were removed.
+func (sv *relations) noteReplaced(p *engine.Property, value any, pointing map[string]bool, known, left []any) {
+	if sv.store.traits.LockKey == "" || sv.owner.entry.how == insert {
+		return
+	}
+	kept := map[string]bool{}
+	for id, here := range pointing {
+		kept[id] = here
+	}
+	for _, key := range left {
+		delete(kept, engine.ValueText(key))
+	}
+	for _, key := range known {
+		kept[engine.ValueText(key)] = true
+	}
+	sv.replaced = append(sv.replaced, replacement{p, value, kept})
+	if sv.wrote == nil {
+		sv.wrote = map[table.ItemKey]bool{}
+	}
+}
+
+// noteWritten records that the save has written an item, if that matters for checkReplaced.
+func (sv *relations) noteWritten(t *layout.Table, id string) {
+	if sv.wrote != nil {
+		sv.wrote[table.ItemKey{Table: t, Key: id}] = true
+	}
+}
+
+// checkReplaced returns errRelinked, which repeats the save, if a concurrent transaction has added a member to a
+// replaced collection since its members were read. The save may have waited for that transaction later, so the
+// response of the other request may have been sent before. Then the collection must not contain its member when the
+// save ends.
+func (sv *relations) checkReplaced() error {
+	if sv.attempts > maxMemberChecks || sv.shaken {
+		return nil
+	}
+	for _, r := range sv.replaced {
+		found, err := sv.findReferring(r.property, r.value, nil, true)
+		if err != nil {
+			return err
+		}
+		t := sv.ordering.tableOf(r.property.Target)
+		var added []any
+		for id := range found {
+			if key, ok := r.property.Target.KeyValues(id); ok && !r.kept[id] && !sv.wrote[table.ItemKey{Table: t, Key: id}] {
+				added = append(added, key[0])
+			}
+		}
+		if len(added) == 0 {
+			continue
+		}
+		if added, err = sv.permits.permittedKeys(sv.store.layout.Plans[r.property.Target], added, engine.MayRead); err != nil {
+			return err
+		}
+		if len(added) > 0 {
+			return conns.MarkAgain(errRelinked)
+		}
+	}
+	return nil
 }
 
 // knownKeys returns three lists of keys for a change of a collection. known contains the keys of members to be added;
@@ -231,6 +303,9 @@ func (sv *relations) setBack(p *engine.Property, from, value any, ids []any) err
 		}
 		if n < int64(len(chunk)) {
 			return conns.MarkAgain(danglingError(p, engine.ValueText(chunk[0])))
+		}
+		for _, key := range chunk {
+			sv.noteWritten(target.Table, engine.ValueText(key))
 		}
 		after, err := sv.noteItems(target, chunk, &sv.written)
 		if err != nil {

@@ -68,6 +68,7 @@ func (sv *save) begin(w *conns.Session) {
 	sv.waiting, sv.owner, sv.unseen, sv.asked, sv.locked = nil, pending{}, nil, nil, nil
 	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, moves{}, 0, false, nil
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
+	sv.replaced, sv.wrote = nil, nil
 }
 
 // beginSave resets the state of the save for a new transaction. If the save writes grants, it also waits until

@@ -46,7 +46,10 @@ func (sv *relations) finish() error {
 	if err := sv.journaling.keepRecords(); err != nil {
 		return err
 	}
-	return sv.ordering.refreshItems()
+	if err := sv.ordering.refreshItems(); err != nil {
+		return err
+	}
+	return sv.relations.checkReplaced()
 }
 
 // lockLinks locks the items whose links the entries change, before the first link is read. The lock on a member keeps

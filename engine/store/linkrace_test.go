@@ -105,3 +105,54 @@ func linkToDeleted(t *testing.T, p place) {
 		}
 	}
 }
+
+// errUndone rolls back a transaction.
+var errUndone = errors.New("undone")
+
+// TestReplacedCollection replaces two collections of an item by empty ones. Between the two, it waits for a concurrent
+// transaction, which is rolled back later. Meanwhile another request adds a member to the first collection. That request
+// is answered first, so its member must be removed.
+func TestReplacedCollection(t *testing.T) { onBoth(t, replacedCollection) }
+
+func replacedCollection(t *testing.T, p place) {
+	region := storetest.NewClass("region", storetest.Prop("id", engine.String))
+	town := storetest.NewClass("town", storetest.Prop("id", engine.String), storetest.Ref("region", region))
+	folk := storetest.NewClass("folk", storetest.Prop("id", engine.String), storetest.LinkCollection("likes", region))
+	storetest.AddProperties(region, storetest.BackProperty(engine.Collection, "towns", town, "region"), storetest.LinkCollection("fans", folk))
+	likes, fans := folk.Property("likes"), region.Property("fans")
+	likes.Mirror, fans.Mirror = fans, likes
+	storetest.Link(region, town, folk)
+	cfg := store.Config{Classes: []*engine.Class{region, town, folk}}
+	st, other := openBesideWith(t, p, cfg)
+	ctx := t.Context()
+	create := func(st *store.Store, c *engine.Class, values ...any) {
+		t.Helper()
+		if _, err := st.Create(ctx, c, values, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(st, region, "a", engine.Absent, engine.Absent)
+	create(st, town, "t", "a")
+	create(st, folk, "p", storetest.AddLinks("a"))
+	done := make(chan error, 1)
+	err := st.Transaction(ctx, func(inner context.Context) error {
+		if err := st.Delete(inner, folk, "p", nil); err != nil {
+			return err
+		}
+		go func() {
+			_, err := st.Update(ctx, region, "a", engine.Values{engine.Absent, storetest.ReplaceLinks(), storetest.ReplaceLinks()}, engine.WriteOptions{})
+			done <- err
+		}()
+		waitForLock(t, p, other)
+		if p.lock != "BEGIN IMMEDIATE" {
+			create(openLimited(t, p, cfg), town, "v", "a")
+		}
+		return errUndone
+	})
+	if replaced := <-done; !errors.Is(err, errUndone) || replaced != nil {
+		t.Fatal(err, replaced)
+	}
+	if got := storetest.ListMembers(t, st, region, "a", "towns"); len(got) > 0 {
+		t.Errorf("got the towns %v, want none", got)
+	}
+}

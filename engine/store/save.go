@@ -105,6 +105,8 @@ type save struct {
 	later    []pending                   // items with collections that must still be written; in relateRecord, only those of the current record
 	waiting  []pending                   // items with collections of later records, whose rows are written already
 	owner    pending                     // the item with the collections that are being written
+	replaced []replacement               // collections whose members were replaced, to be checked at the end
+	wrote    map[table.ItemKey]bool      // items written since the first replacement
 	locked   map[table.ItemKey]bool      // owners that are locked, so that other transactions cannot change their links from the other side
 	expected []expectation               // references to check at the end
 	written  []*engine.Item              // items for which cached attributes must be computed: their own, or those of items that depend on them
