@@ -246,7 +246,7 @@ func (h *history) settle(calls []*historyCall) {
 var historyLists = []string{
 	"/rest/crud/region@m?_eager=capital|towns|fans&id=#a&id=#b&id=#c&id=#d",
 	"/rest/crud/town@m?_eager=region&id=#t&id=#u&id=#v&id=#w",
-	"/rest/crud/person@m?_eager=liked&id=#p&id=#q&id=#r",
+	"/rest/crud/person@m?_eager=liked|seen&id=#p&id=#q&id=#r",
 }
 
 // judge looks for an order of the calls to a lot.

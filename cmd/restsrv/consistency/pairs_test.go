@@ -22,7 +22,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// pairsApp has collections of both kinds, a reference, a workflow, and a script that moves a number
+// pairsApp has collections of all kinds, a reference, a workflow, and a script that moves a number
 // from one object to another.
 const pairsApp = `{
   "namespace": "m",
@@ -34,7 +34,8 @@ const pairsApp = `{
     {"name": "town", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "lot", "type": "string", "indexed": true}, {"name": "title", "type": "string"}, {"name": "n", "type": "int"},
       {"name": "region", "type": "reference", "refClass": "region"}]},
     {"name": "person", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "lot", "type": "string", "indexed": true}, {"name": "title", "type": "string"},
-      {"name": "liked", "type": "collection", "itemsClass": "region", "backColl": "fans"}]}
+      {"name": "liked", "type": "collection", "itemsClass": "region", "backColl": "fans"},
+      {"name": "seen", "type": "collection", "itemsClass": "region"}]}
   ],
   "modules": {"rest": {"globals": {"di": {
     "crud": {"module": "builtin/crud"}, "strict": {"module": "builtin/crud", "options": {"handling": "strict"}},
@@ -62,7 +63,7 @@ const pairsWorkflow = `{"name": "flow", "caption": "Flow", "wfClass": "region", 
 var pairsBefore = []string{
 	`{"_class":"region@m","_id":"#a","lot":"%","title":"A","n":10}`, `{"_class":"region@m","_id":"#b","lot":"%","title":"B","n":20}`,
 	`{"_class":"town@m","_id":"#t","lot":"%","title":"T","n":1,"region":"#a"}`, `{"_class":"town@m","_id":"#u","lot":"%","title":"U","n":2,"region":"#b"}`,
-	`{"_class":"person@m","_id":"#p","lot":"%","title":"P","liked":["#a"]}`, `{"_class":"person@m","_id":"#q","lot":"%","title":"Q","liked":["#b"]}`,
+	`{"_class":"person@m","_id":"#p","lot":"%","title":"P","liked":["#a"],"seen":["#a"]}`, `{"_class":"person@m","_id":"#q","lot":"%","title":"Q","liked":["#b"]}`,
 }
 
 // pairsAfter names each id that may have existed. Missing objects are created, so that
@@ -84,7 +85,7 @@ var pairOperations = []pairOperation{
 	{"create", "POST", "/rest/crud/region@m", `{"id":"#c","lot":"%","title":"C","towns":["#t"],"fans":["#p"]}`},
 	{"create", "POST", "/rest/strict/region@m", `{"id":"#d","lot":"%","title":"D","capital":"#t","fans":["#p","#q"]}`},
 	{"create", "POST", "/rest/strict/town@m", `{"id":"#v","lot":"%","title":"V","region":"#a"}`},
-	{"create", "POST", "/rest/strict/person@m", `{"id":"#r","lot":"%","title":"R","liked":["#a"]}`},
+	{"create", "POST", "/rest/strict/person@m", `{"id":"#r","lot":"%","title":"R","liked":["#a"],"seen":["#b"]}`},
 	{"create", "POST", "/rest/crud/region@m", `{"id":"#a","lot":"%","title":"A4","fans":["#q"]}`},
 	{"create", "POST", "/rest/crud/region@m", `{"id":"#d","lot":"%","title":"D2","fans":["#p","#q"]}`},
 	{"patch", "PATCH", "/rest/crud/region@m/#a", `{"n":11,"title":"A2"}`},
@@ -108,7 +109,10 @@ var pairOperations = []pairOperation{
 	{"link", "PATCH", "/rest/strict/person@m/#q", `{"liked":{"add":["#a"]}}`},
 	{"link", "PATCH", "/rest/crud/region@m/#b", `{"towns":{"add":["#t"]}}`},
 	{"link", "PATCH", "/rest/crud/region@m/#b", `{"fans":{"add":["#p","#q"]}}`},
+	{"link", "PATCH", "/rest/strict/person@m/#p", `{"seen":{"add":["#b"]}}`},
+	{"link", "PATCH", "/rest/crud/person@m/#q", `{"seen":{"add":["#a","#d"]}}`},
 	{"unlink", "PATCH", "/rest/crud/town@m/#t", `{"region":null}`},
+	{"unlink", "PATCH", "/rest/crud/person@m/#p", `{"seen":[]}`},
 	{"unlink", "PATCH", "/rest/crud/region@m/#b", `{"fans":{"remove":["#p","#q"]}}`},
 	{"unlink", "PATCH", "/rest/crud/region@m/#b", `{"fans":[]}`},
 	{"unlink", "PATCH", "/rest/crud/region@m/#a", `{"fans":{"remove":["#p"]}}`},
@@ -120,7 +124,7 @@ var pairOperations = []pairOperation{
 	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#a","n":70},{"_class":"region@m","_id":"#b","n":80},{"_class":"town@m","_id":"#t","region":"#b","lot":"%"}]`},
 	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#b","n":81,"lot":"%"},{"_class":"region@m","_id":"#a","n":71,"lot":"%"},{"_class":"person@m","_id":"#p","liked":{"add":["#b"]},"lot":"%"}]`},
 	{"bulk", "POST", "/rest/acceptor", `[{"_class":"person@m","_id":"#p","lot":"%","liked":["#a"]},{"_class":"person@m","_id":"#q","lot":"%","liked":["#b"]}]`},
-	{"bulk", "POST", "/rest/acceptor", `[{"_class":"person@m","_id":"#p","lot":"%","liked":["#b"]},{"_class":"person@m","_id":"#q","lot":"%","liked":["#b"]}]`},
+	{"bulk", "POST", "/rest/acceptor", `[{"_class":"person@m","_id":"#p","lot":"%","liked":["#b"],"seen":["#b"]},{"_class":"person@m","_id":"#q","lot":"%","liked":["#b"]}]`},
 	{"script", "POST", "/rest/move/#a/#b", "{}"},
 	{"script", "POST", "/rest/move/#b/#a", "{}"},
 }
@@ -259,7 +263,7 @@ func (s *pairServers) round(server, n int, run func(lots []pairLot) error) ([]st
 // stored returns the objects of each lot.
 func (s *pairServers) stored(server int, lots []pairLot) ([]string, error) {
 	outcomes := make([]strings.Builder, len(lots))
-	for _, target := range []string{"region@m?_eager=capital|towns|fans", "town@m?_eager=region", "person@m?_eager=liked"} {
+	for _, target := range []string{"region@m?_eager=capital|towns|fans", "town@m?_eager=region", "person@m?_eager=liked|seen"} {
 		status, body, err := s.insist(server, lots[0], pairOperation{"", "GET", "/rest/crud/" + target + "&lot=%&_sort=id&_count=1000", ""})
 		if err != nil || status != 200 {
 			return nil, fmt.Errorf("%s: %d %s, %v", target, status, body, err)
