@@ -100,7 +100,7 @@ func (sv *relations) relateBack(m memberChange) error {
 	return sv.journaling.journalMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// replacement is a collection of an existing owner whose members were replaced. The collection is stored in its members.
+// replacement is a replaced collection of an existing owner. The collection is stored in its members.
 type replacement struct {
 	property *engine.Property
 	value    any             // the reference to the owner
