@@ -113,10 +113,7 @@ func (sv *relations) noteReplaced(p *engine.Property, value any, pointing map[st
 	if sv.store.traits.LockKey == "" || sv.owner.entry.how == insert {
 		return
 	}
-	kept := map[string]bool{}
-	for id, here := range pointing {
-		kept[id] = here
-	}
+	kept := maps.Clone(pointing)
 	for _, key := range left {
 		delete(kept, engine.ValueText(key))
 	}
