@@ -8,9 +8,9 @@
 // expr.go (queries), repository.go (the storage interface, with the journal of writes
 // and the states of items), file.go (contents), account.go (callers and security
 // events), permission.go and view.go (permissions, their restriction by a scope, and
-// hidden attributes), describe.go (metadata as an account may see it), error.go
-// (failures), system.go (classes of the server itself). The package query reads queries,
-// and the package service has the contract of services.
+// hidden attributes), error.go (failures), system.go (classes of the server itself).
+// Three packages complete the model: query reads queries, service has the contract of
+// services, and describe returns classes as JSON.
 //
 // Glossary, one word for each concept:
 //

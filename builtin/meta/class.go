@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 	"restsrv/engine/service"
 )
 
@@ -34,7 +35,7 @@ func (s *meta) describeClass(c *engine.Class) any {
 	if made, ok := s.described.Load(c); ok {
 		return made
 	}
-	said := stripPrivate(c.Describe())
+	said := stripPrivate(describe.Class(c))
 	if c.Base() != c {
 		return said // not cached: a view changes with the account and its permissions
 	}
@@ -106,5 +107,5 @@ func (s *meta) propertyMetas(ctx context.Context, r *service.Request, q url.Valu
 	if err != nil {
 		return nil, err
 	}
-	return c.DescribeProperties(), nil
+	return describe.Properties(c), nil
 }

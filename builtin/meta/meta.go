@@ -1,6 +1,6 @@
 // Package meta is the service that describes the application to clients: its classes, navigation,
 // views, workflows, masks and validators. The answers have the content of the application's files,
-// as engine.Class.Describe and service.Presentation return them. If an attribute is hidden from the
+// as describe.Class and service.Presentation return them. If an attribute is hidden from the
 // account, they do not contain it.
 package meta
 

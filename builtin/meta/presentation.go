@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 	"restsrv/engine/service"
 )
 
@@ -89,7 +90,7 @@ func (s *meta) describeNode(ctx context.Context, n *service.NavigationNode) (any
 		if err != nil {
 			return nil, err
 		}
-		said = view.Redact(said)
+		said = describe.Redact(view, said)
 	}
 	children, err := s.describeNodes(ctx, n.Children)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *meta) viewModel(kind service.ViewKind) method {
 		if err != nil {
 			return nil, err
 		}
-		return c.Redact(m.Said), nil
+		return describe.Redact(c, m.Said), nil
 	}
 }
 
@@ -136,7 +137,7 @@ func (s *meta) getWorkflows(ctx context.Context, r *service.Request, q url.Value
 	}
 	list := make([]any, len(found))
 	for i, w := range found {
-		list[i] = c.Redact(w.Said)
+		list[i] = describe.Redact(c, w.Said)
 	}
 	return list, nil
 }
@@ -152,7 +153,7 @@ func (s *meta) getWorkflow(ctx context.Context, r *service.Request, q url.Values
 	if err != nil || w == nil {
 		return nil, err
 	}
-	return c.Redact(w.Said), nil
+	return describe.Redact(c, w.Said), nil
 }
 
 // stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
@@ -168,7 +169,7 @@ func (s *meta) stateViewModel(ctx context.Context, r *service.Request, q url.Val
 	if err != nil {
 		return nil, err
 	}
-	return c.Redact(m.Said), nil
+	return describe.Redact(c, m.Said), nil
 }
 
 // getMask answers GET /getMask/:name. The body is {} if the mask does not exist.

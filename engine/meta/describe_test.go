@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 )
 
 // The description of each class of a real application equals its file, with the
@@ -28,7 +29,7 @@ func TestRealApplicationDescribed(t *testing.T) {
 	}
 	length := 1
 	for _, c := range r.Classes() {
-		got, want := string(engine.AppendValue(nil, c.Describe())), string(engine.AppendValue(nil, written[c.Name]))
+		got, want := string(engine.AppendValue(nil, describe.Class(c))), string(engine.AppendValue(nil, written[c.Name]))
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.FullName, got, want)
 		}
@@ -63,14 +64,14 @@ func TestDescribed(t *testing.T) {
 		return all
 	}
 	money := class("money")
-	if got := names(money.DescribeProperties()); got != "id in pass pass$number pass$by title " {
+	if got := names(describe.Properties(money)); got != "id in pass pass$number pass$by title " {
 		t.Errorf("attributes of money: got %s, want also those of ancestors and structs", got)
 	}
-	own, _ := money.Describe().Get("properties")
+	own, _ := describe.Class(money).Get("properties")
 	if got := names(own.([]any)); got != "pass title " {
 		t.Errorf("own attributes of money: got %s, want pass and title", got)
 	}
-	if got, want := string(engine.AppendValue(nil, class("coded").Describe())), `{"name":"coded","key":["c"],"properties":[{"name":"c","type":17,"refClass":"code@app","hint":"a code",`+
+	if got, want := string(engine.AppendValue(nil, describe.Class(class("coded")))), `{"name":"coded","key":["c"],"properties":[{"name":"c","type":17,"refClass":"code@app","hint":"a code",`+
 		`"orderNumber":0,"caption":"c","size":5,"decimals":0,"allowedFileTypes":null,"maxFileCount":0,"nullable":false,"readonly":false,"indexed":false,"unique":false,"autoassigned":false,`+
 		`"defaultValue":null,"itemsClass":"","backRef":"","backColl":"","binding":"","semantic":null,"selConditions":null,"selSorting":[],"selectionProvider":null,"indexSearch":false,"eagerLoading":false,"formula":null}],`+
 		`"isStruct":false,"semantic":"","version":"","caption":"coded","ancestor":null,"container":null,"journaling":false,"compositeIndexes":null,"namespace":"app"}`; got != want {
@@ -82,7 +83,7 @@ func TestDescribed(t *testing.T) {
 		{"money", "title", "definitionClass", `"money@app"`}, {"money", "title", "caption", `"Own"`}, {"money", "in", "definitionClass", `"note@app"`}, {"money", "in", "refClass", `"book"`},
 		{"coded", "c", "type", "0"}, {"coded", "c", "mode", "0"}, {"note", "title", "nullable", "false"},
 	} {
-		for _, v := range class(f.class).DescribeProperties() {
+		for _, v := range describe.Properties(class(f.class)) {
 			if name, _ := v.(engine.Fields).Get("name"); name != f.attribute {
 				continue
 			}
@@ -112,7 +113,7 @@ func TestDescribedInView(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := engine.NewViews(func(p *engine.Property) bool { return hidden[p.Name] }).Of(pay)
-	said := view.Describe()
+	said := describe.Class(view)
 	for name, want := range map[string]string{"semantic": `"title| "`, "container": "null", "creationTracker": `""`, "changeTracker": `""`,
 		"cacheDependencies": `["in"]`, "compositeIndexes": `[{"properties":["title"]}]`, "metaVersion": `"sum"`} {
 		v, _ := said.Get(name)
@@ -126,7 +127,7 @@ func TestDescribedInView(t *testing.T) {
 		name, _ := v.(engine.Fields).Get("name")
 		names = append(names, name.(string))
 	}
-	for _, v := range view.DescribeProperties() {
+	for _, v := range describe.Properties(view) {
 		name, _ := v.(engine.Fields).Get("name")
 		all = append(all, name.(string))
 	}
@@ -140,7 +141,7 @@ func TestDescribedInView(t *testing.T) {
 			t.Errorf("%s of shown: %s, expected %s", name, got, want)
 		}
 	}
-	if text := string(engine.AppendValue(nil, pay.Describe())); !strings.Contains(text, `"backRef":"boss"`) || !strings.Contains(text, `"selSorting":[{"property":"sum"},`) {
+	if text := string(engine.AppendValue(nil, describe.Class(pay))); !strings.Contains(text, `"backRef":"boss"`) || !strings.Contains(text, `"selSorting":[{"property":"sum"},`) {
 		t.Errorf("description of the class itself: got %s, want all mentions", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 	"restsrv/engine/mistake"
 	"restsrv/engine/wire"
 )
@@ -85,7 +86,7 @@ func TestDescriptionsHaveNoMistakes(t *testing.T) {
 		}
 		root := fstest.MapFS{}
 		for _, c := range r.Classes() {
-			root["meta/"+c.FullName+".class.json"] = &fstest.MapFile{Data: engine.AppendValue(nil, c.Describe())}
+			root["meta/"+c.FullName+".class.json"] = &fstest.MapFile{Data: engine.AppendValue(nil, describe.Class(c))}
 		}
 		for file, text := range parts {
 			if strings.HasSuffix(file, ".type.json") || strings.Contains(text, `"isStruct"`) && strings.HasPrefix(file, "meta/") {

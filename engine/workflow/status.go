@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 )
 
 // questions collects conditions on one item, so that they can be evaluated with one SQL statement.
@@ -66,7 +67,7 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			}
 			for n, of := range at.state.selections {
 				if q.holds[asked[i].selections[n]] && it.Class.Property(of.property) != nil {
-					selections = append(selections, engine.Named(of.property, it.Class.Redact(of.said)))
+					selections = append(selections, engine.Named(of.property, describe.Redact(it.Class, of.said)))
 				}
 			}
 		}

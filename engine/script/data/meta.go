@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 )
 
 // findClass returns the class for a name in a script: name@namespace, or only the name if no other namespace has a
@@ -134,7 +135,7 @@ func (h *Binding) classObject(c *engine.Class) *goja.Object {
 	}
 	o := h.JS.NewObject()
 	h.classes[c] = o
-	_ = o.Set("plain", h.FromDecoded(c.Describe()))
+	_ = o.Set("plain", h.FromDecoded(describe.Class(c)))
 	byName := h.propertyMetas(c)
 	metas := h.valuesArray(byName)
 	_ = o.Set("propertyMetas", byName)
@@ -196,7 +197,7 @@ func (h *Binding) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.classObject(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
-	return h.FromDecoded(p.Describe()) // __class and __classTitle, which all classes have
+	return h.FromDecoded(describe.Property(p)) // __class and __classTitle, which all classes have
 }
 
 // propertyMetas returns the objects that describe the attributes of a class, by name. For references and collections,
@@ -204,7 +205,7 @@ func (h *Binding) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 // target class itself as _refClass, which is not enumerable.
 func (h *Binding) propertyMetas(c *engine.Class) *goja.Object {
 	byName := h.JS.NewObject()
-	for _, said := range c.DescribeProperties() {
+	for _, said := range describe.Properties(c) {
 		meta := h.FromDecoded(said).(*goja.Object)
 		name := meta.Get("name").String()
 		h.Put(byName, name, meta)

@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 	"restsrv/engine/script/js"
 	"restsrv/engine/service"
 )
@@ -186,7 +187,7 @@ func (p *presenter) nodeObject(n *service.NavigationNode, view *engine.Class) go
 	return p.objectOnce(n, view, func(o *goja.Object) {
 		said := n.Said
 		if c, err := p.Service.Env.Meta.Class(n.Class); err == nil {
-			said = p.viewFor(c).Redact(said)
+			said = describe.Redact(p.viewFor(c), said)
 		}
 		p.fillObject(o, said)
 		p.Put(o, "children", p.JS.NewArray(p.nodeList(n.Children, view)...))
@@ -209,7 +210,7 @@ func (p *presenter) viewModel(at int, kind service.ViewKind) method {
 }
 
 func (p *presenter) modelObject(m *service.ViewModel, c *engine.Class) goja.Value {
-	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, c.Redact(m.Said)) })
+	return p.objectOnce(m, c, func(o *goja.Object) { p.fillObject(o, describe.Redact(c, m.Said)) })
 }
 
 func (p *presenter) addWorkflows(add func(string, method)) {
@@ -247,7 +248,7 @@ func (p *presenter) addWorkflows(add func(string, method)) {
 // transitions by name.
 func (p *presenter) workflowObject(w *service.Workflow, c *engine.Class) goja.Value {
 	return p.objectOnce(w, c, func(o *goja.Object) {
-		p.fillObject(o, c.Redact(w.Said))
+		p.fillObject(o, describe.Redact(c, w.Said))
 		p.addIndex(o, "statesByName", "states", "name", false)
 		p.addIndex(o, "transitionsByName", "transitions", "name", false)
 		p.addIndex(o, "transitionsBySrc", "transitions", "startState", true)

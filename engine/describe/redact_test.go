@@ -1,9 +1,10 @@
-package engine_test
+package describe_test
 
 import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/describe"
 	"restsrv/engine/wire"
 )
 
@@ -43,11 +44,11 @@ func TestRedact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := v.(engine.Fields)
-		if got := string(engine.AppendValue(nil, view.Redact(said))); got != want {
+		fields := v.(engine.Fields)
+		if got := string(engine.AppendValue(nil, describe.Redact(view, fields))); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
-		if got := string(engine.AppendValue(nil, person.Redact(said))); got != in {
+		if got := string(engine.AppendValue(nil, describe.Redact(person, fields))); got != in {
 			t.Errorf("without hidden attributes:\ngot  %[2]s\nwant %[1]s", in, got)
 		}
 	}
