@@ -56,6 +56,22 @@ var killers = map[string]string{
 	"digits":           `BigInt('9'.repeat(5e7))`,
 	"big array":        `(() => { const a = []; a[4e9] = 1; return a.indexOf(7) })()`,
 
+	// Cryptography with huge parameters, and many operations at the same time.
+	"PBKDF2 1e9":      "(async () => crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-256', salt: new Uint8Array(8), iterations: 1e9}, " + passwordKey + ", 256))()",
+	"PBKDF2 1e7":      "(async () => crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: 1e7}, " + passwordKey + ", 256))()",
+	"PBKDF2 parallel": "(async () => { const k = " + passwordKey + "; return Promise.all(Array.from({length: 200}, () => crypto.subtle.deriveBits({name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(8), iterations: 1e5}, k, 256))) })()",
+	"pbkdf2Sync":      `crypto.pbkdf2Sync('p', 's', 1e7, 64, 'sha512')`,
+	"pbkdf2Sync 1e9":  `crypto.pbkdf2Sync('p', 's', 1e9, 64, 'sha512')`,
+	"scrypt 2^30":     `crypto.scryptSync('p', 's', 64, {N: 2 ** 30, maxmem: 2 ** 42})`,
+	"scrypt parallel": `Promise.all(Array.from({length: 500}, () => new Promise((done, fail) => crypto.scrypt('p', 's', 64, (e, key) => e ? fail(e) : done(key)))))`,
+	"scrypt loop":     `(() => { for (;;) crypto.scryptSync('p', 's', 64) })()`,
+	"RSA 16384":       `crypto.subtle.generateKey({name: 'RSA-PSS', hash: 'SHA-256', modulusLength: 16384, publicExponent: new Uint8Array([1, 0, 1])}, true, ['sign'])`,
+	"RSA parallel":    `Promise.all(Array.from({length: 50}, () => crypto.subtle.generateKey({name: 'RSA-PSS', hash: 'SHA-256', modulusLength: 4096, publicExponent: new Uint8Array([1, 0, 1])}, true, ['sign'])))`,
+	"HMAC 100 MB":     `crypto.createHmac('sha256', 'k').update(Buffer.alloc(1e8)).digest()`,
+	"HMAC parts":      `(() => { const h = crypto.createHmac('sha512', 'k'), b = Buffer.alloc(5e7); for (;;) h.update(b) })()`,
+	"digest parallel": `(() => { const b = new ArrayBuffer(6e7), all = []; for (let i = 0; i < 1000; i++) all.push(crypto.subtle.digest('SHA-512', b)); return Promise.all(all) })()`,
+	"digest loop":     `(async () => { const b = new Uint8Array(6e4); for (;;) await crypto.subtle.digest('SHA-512', b) })()`,
+
 	// Scripts that an interrupt stops.
 	"loop":            `(() => { for (;;) ; })()`,
 	"try":             `(() => { for (;;) { try { for (;;) ; } catch (e) { } finally { continue } } })()`,
@@ -137,6 +153,8 @@ var killers = map[string]string{
 	"zip bombs collected": `(async () => { const all = [], b = require('zlib').gzipSync(Buffer.alloc(2e7)); for (;;) for await (const x of ReadableStream.from([b]).pipeThrough(new DecompressionStream('gzip'))) all.push(x) })()`,
 	"endless compression": `(() => { const z = require('zlib'); for (;;) z.gzipSync(Buffer.alloc(1e6)) })()`,
 }
+
+const passwordKey = "await crypto.subtle.importKey('raw', new Uint8Array(8), 'PBKDF2', false, ['deriveBits'])"
 
 // verdict is the result of the process of one killer.
 type verdict struct {

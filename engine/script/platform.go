@@ -41,6 +41,17 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 	return run(goja.FunctionCall{})
 }
 
+// Compute implements platform.Host.
+func (p platformHost) Compute(what string, size int, work func(expired func() error) func() goja.Value) goja.Value {
+	return p.h.Compute(what, size, work)
+}
+
+// Expired implements platform.Host.
+func (p platformHost) Expired() error { return p.h.Expired() }
+
+// EndTurn implements platform.Host.
+func (p platformHost) EndTurn() { p.h.InTime() }
+
 // Later implements platform.Host. It starts a timer that calls f.
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.Timers

@@ -65,7 +65,8 @@ var siblings = map[string]map[string]string{
 // rooms lists the packages of a room, from the lowest to the highest. A package may import the packages of its room
 // that are listed before it.
 var rooms = [][]string{
-	{"engine/script/types", "engine/script/limits", "engine/script/js", "engine/script/transpile", "engine/script/platform", "engine/script/sandbox",
+	{"engine/script/types", "engine/script/limits", "engine/script/js", "engine/script/transpile",
+		"engine/script/platform/webcrypto", "engine/script/platform/cryptojs", "engine/script/platform", "engine/script/sandbox",
 		"engine/script/module", "engine/script/vm", "engine/script/access", "engine/script/exchange", "engine/script/event",
 		"engine/script/data", "engine/script/shared", "engine/script/suite", "engine/script"},
 	{"engine/store/sqldb", "engine/store/layout", "engine/store/rights", "engine/store/conns", "engine/store/sqlquery", "engine/store/schema",
@@ -99,6 +100,8 @@ var owners = map[string]string{
 	"modernc.org/libc":                   "engine/store/sqlite",
 	"github.com/lib/pq":                  "engine/store/postgres",
 	"golang.org/x/crypto":                "engine/account",
+	"golang.org/x/crypto/scrypt":         "engine/script/platform/webcrypto",
+	"github.com/go-jose/go-jose/v4":      "engine/script/platform/webcrypto",
 	"golang.org/x/image":                 "engine/image",
 	"golang.org/x/sync":                  "engine/image",
 	"golang.org/x/term":                  "cmd/restsrv",

@@ -108,7 +108,7 @@ func (c *cloner) rememberCopy(from *goja.Object, v goja.Value) goja.Value {
 var unclonable = map[string]bool{
 	"WeakMap": true, "WeakSet": true, "WeakRef": true, "Generator": true, "Array Iterator": true, "Map Iterator": true, "Set Iterator": true,
 	"AbortSignal": true, "AbortController": true, "EventTarget": true, "Event": true, "URL": true, "URLSearchParams": true, "Headers": true, "Request": true,
-	"Response": true, "FormData": true, "Blob": true, "File": true, "TextEncoder": true, "TextDecoder": true, "Crypto": true, "process": true,
+	"Response": true, "FormData": true, "Blob": true, "File": true, "TextEncoder": true, "TextDecoder": true, "Crypto": true, "CryptoKey": true, "SubtleCrypto": true, "KeyObject": true, "process": true,
 }
 
 // clonePlain copies the properties of an object that belongs to no built-in class. The copy is a plain object.

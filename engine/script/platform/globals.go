@@ -29,6 +29,8 @@ func globals() map[string]builder {
 		"Blob":            exportedGlobal("#body", "Blob"),
 		"File":            exportedGlobal("#body", "File"),
 		"FormData":        exportedGlobal("#body", "FormData"),
+		"CryptoKey":       exportedGlobal("#subtle", "CryptoKey"),
+		"SubtleCrypto":    exportedGlobal("#subtle", "SubtleCrypto"),
 		"DOMException":    exportedGlobal("#event", "DOMException"),
 		"Event":           exportedGlobal("#event", "Event"),
 		"CustomEvent":     exportedGlobal("#event", "CustomEvent"),

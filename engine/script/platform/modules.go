@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"restsrv/engine/script/platform/cryptojs"
 )
 
 // files contains the built-in modules. Large files of other authors are compressed with gzip -9, and their names end
@@ -64,6 +66,7 @@ func webModules() map[string]module {
 		"#event":    {file: "event", native: eventNative},
 		"#streams":  {file: "streams", native: compressionNative},
 		"#ponyfill": {file: "streams/ponyfill"},
+		"#subtle":   {file: "subtle", native: cryptoNative(cryptojs.Subtle)},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"restsrv/engine/script/platform/cryptojs"
 )
 
 // The modules of Node.js are written for this package, because the npm packages of these names cannot replace them.
@@ -18,7 +20,8 @@ func nodeModules() map[string]module {
 		"assert":          {file: "assert"},
 		"assert/strict":   {file: "assert-strict"},
 		"buffer":          {file: "buffer", native: bufferNative},
-		"crypto":          {file: "crypto", native: cryptoNative},
+		"crypto":          {file: "crypto", native: cryptoNative(cryptojs.Basic)},
+		"#derive":         {file: "derive", native: cryptoNative(cryptojs.Derivations)},
 		"events":          {file: "events"},
 		"os":              {file: "os"},
 		"path":            {file: "path"},

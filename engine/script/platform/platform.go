@@ -31,13 +31,7 @@ type Host interface {
 	// Context returns the context of the request for which the script runs; the context ends with the request. ok is
 	// false outside of requests: while the service loads, or in a timer that runs after its request has ended.
 	Context() (ctx context.Context, ok bool)
-	// Promise runs work on another goroutine and returns a promise. The function settle that work returns runs in a
-	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. The
-	// parameter what is the name of the function that the script called. Promise throws outside of requests.
-	Promise(what string, work func(ctx context.Context) (settle func() goja.Value)) goja.Value
-	// Later calls f in a turn after the time d, in the present asynchronous context. The returned function cancels
-	// the call.
-	Later(d time.Duration, f func()) (cancel func())
+	Turns
 	// Describe returns a text for a JavaScript Error: its message, then a line "\tat f (file:line:column)" for each
 	// call on its stack.
 	Describe(err *goja.Object) string
@@ -51,6 +45,26 @@ type Host interface {
 	// Own returns the exports of a module that the host implements: "restsrv", or "Service", the base class of
 	// services in IONDV.
 	Own(name string) goja.Value
+}
+
+// Turns runs work for a script in later turns and outside of them, and limits its CPU time.
+type Turns interface {
+	// Promise runs work on another goroutine and returns a promise. The function settle that work returns runs in a
+	// later turn, and the promise is resolved with its result. If settle panics, the promise is rejected. The
+	// parameter what is the name of the function that the script called. Promise throws outside of requests.
+	Promise(what string, work func(ctx context.Context) (settle func() goja.Value)) goja.Value
+	// Later calls f in a turn after the time d, in the present asynchronous context. The returned function cancels
+	// the call.
+	Later(d time.Duration, f func()) (cancel func())
+	// Compute runs work like Promise and charges its time to the CPU time of the request. The function expired returns
+	// an error if the time of the request is over; work should call it every few milliseconds and then return. The
+	// works of a request run one after another. The parameter size is the memory that work holds in bytes; Compute
+	// throws if the works of the request hold too much.
+	Compute(what string, size int, work func(expired func() error) (settle func() goja.Value)) goja.Value
+	// Expired returns the reason why the current turn must end because of its CPU time, or nil.
+	Expired() error
+	// EndTurn ends the current turn if Expired returns a reason.
+	EndTurn()
 }
 
 // Settings are limits, and the resources outside of the application that scripts may use. The zero value allows no

@@ -64,23 +64,6 @@ function randomBytes(size, callback) {
   return typeof callback === 'function' ? void queueMicrotask(() => callback(null, bytes)) : bytes;
 }
 
-const digests = { 'SHA-1': 'sha1', 'SHA-256': 'sha256', 'SHA-384': 'sha384', 'SHA-512': 'sha512' };
-
-const subtle = {
-  async digest(algorithm, value) {
-    const name = String(typeof algorithm === 'object' && algorithm !== null ? algorithm.name : algorithm).toUpperCase();
-    if (!digests[name]) throw new DOMException('subtle.digest: ' + name + ' is not supported; ' + Object.keys(digests).join(', ') + ' are', 'NotSupportedError');
-    const h = native.hash(digests[name]);
-    if (typeof value === 'string') throw new TypeError('subtle.digest: expected bytes, such as new TextEncoder().encode(text)');
-    h.update(data(value, undefined, 'data'));
-    return h.digest();
-  },
-};
-for (const name of ['encrypt', 'decrypt', 'sign', 'verify', 'generateKey', 'deriveKey', 'deriveBits', 'importKey', 'exportKey', 'wrapKey', 'unwrapKey']) {
-  subtle[name] = async () => { throw new DOMException('subtle.' + name + ' is not supported; createHmac, pbkdf2 and subtle.digest are', 'NotSupportedError'); };
-}
-Object.defineProperty(subtle, Symbol.toStringTag, { value: 'SubtleCrypto' });
-
 const crypto = {
   randomUUID() { return native.uuid(); },
   getRandomValues(array) {
@@ -100,22 +83,17 @@ const crypto = {
   createHmac(algorithm, key) { return new Hmac(secret, native.hmac(String(algorithm), data(key, undefined, 'key'))); },
   hash(algorithm, value, encoding = 'hex') { return crypto.createHash(algorithm).update(value).digest(encoding); },
   timingSafeEqual(a, b) { return native.equal(a, b); },
-  pbkdf2Sync(password, salt, iterations, length, digest) {
-    return Buffer.from(native.derive(data(password, undefined, 'password'), data(salt, undefined, 'salt'), iterations, length, digest, false));
-  },
-  pbkdf2(password, salt, iterations, length, digest, callback) {
-    if (typeof callback !== 'function') throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', 'pbkdf2: the last argument must be a function; util.promisify(pbkdf2) makes a promise');
-    native.derive(data(password, undefined, 'password'), data(salt, undefined, 'salt'), iterations, length, digest, true)
-      .then((key) => callback(null, Buffer.from(key)), callback);
-  },
-  subtle,
+  get subtle() { return require('#subtle').subtle; },
+  get webcrypto() { return crypto; },
   Hash,
   Hmac,
-  get webcrypto() { return crypto; },
 };
+for (const name of ['pbkdf2', 'pbkdf2Sync', 'hkdf', 'hkdfSync', 'scrypt', 'scryptSync']) {
+  crypto[name] = (...args) => require('#derive')[name](...args);
+}
 const instead = {
   createCipheriv: '', createDecipheriv: '', createSign: '', createVerify: '', generateKeyPair: '', generateKeyPairSync: '', createDiffieHellman: '',
-  scrypt: 'pbkdf2', scryptSync: 'pbkdf2Sync', publicEncrypt: '', privateDecrypt: '', sign: 'createHmac', verify: 'createHmac',
+  publicEncrypt: '', privateDecrypt: '', sign: 'createHmac', verify: 'createHmac',
 };
 for (const name of Object.keys(instead)) {
   crypto[name] = () => {
